@@ -1,0 +1,1 @@
+//! How to talk to a dbms: sessions behind one trait

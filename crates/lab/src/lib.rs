@@ -1,0 +1,1 @@
+//! Experiments: plan, run trials, resume

@@ -1,0 +1,1 @@
+//! Runs one step: roles on sessions, pacing, stopping, recording

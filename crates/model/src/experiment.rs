@@ -1,0 +1,49 @@
+//! An experiment as the store keeps it: everything that a report needs besides the trials.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BuildFacts, CandidateName, ConfigFacts, HostFacts, StepFacts};
+
+/// One row of every table: a build with a config.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CandidateFacts {
+    /// The printed name.
+    pub name: CandidateName,
+    /// The binary.
+    pub build: BuildFacts,
+    /// The settings.
+    pub config: ConfigFacts,
+}
+
+/// Candidates × workload × schedule, with the facts under which it ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Hash of the plan: the same plan on the same host is the same experiment, and resumes.
+    pub id: String,
+    /// A short name for people.
+    pub name: String,
+    /// When it was first started, RFC 3339.
+    pub created_at: String,
+    /// The command line that started it. Never holds a password.
+    pub command: String,
+    /// The version of basecase that started it.
+    pub basecase_version: String,
+    /// [`crate::PROTOCOL_REVISION`] of that version.
+    pub protocol_revision: u32,
+    /// Name of the workload, e.g. `insert-benchmark`.
+    pub workload: String,
+    /// The workload's parameters in the order in which they are shown: `("clients", "1")`, `("rows", "20000")` …
+    pub parameters: Vec<(String, String)>,
+    /// Number of clients, the `N` of the Insert Benchmark.
+    pub clients: u32,
+    /// Rows that the load step puts into all tables together.
+    pub loaded_rows: u64,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The machine.
+    pub host: HostFacts,
+    /// The candidates; the first is the base case.
+    pub candidates: Vec<CandidateFacts>,
+    /// The steps in the order in which they run.
+    pub steps: Vec<StepFacts>,
+}

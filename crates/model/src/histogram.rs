@@ -1,0 +1,147 @@
+//! Latency histograms.
+
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use thiserror::Error;
+
+/// Largest latency that a histogram tells apart, in nanoseconds (one hour); longer ones count as this.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Smallest latency that a histogram tells apart, in nanoseconds.
+const LOWEST_NS: u64 = 128;
+/// Significant decimal digits kept of every latency.
+const DIGITS: u8 = 3;
+
+/// Why a stored histogram could not be read.
+#[derive(Debug, Error)]
+#[error("cannot read a stored histogram: {0}")]
+pub struct HistogramError(String);
+
+/// Counts of latencies in nanoseconds with three significant digits, from 128 ns to one hour.
+///
+/// Of fixed size whatever the number of values (about 200 KiB), after Gil Tene's HdrHistogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    counts: hdrhistogram::Histogram<u64>,
+    // The bucket's upper edge would overstate the largest value, which reports print by itself.
+    max_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram. Allocates once; recording never does.
+    pub fn new() -> Self {
+        // The bounds are constants that satisfy the library's requirements.
+        let counts = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS)
+            .unwrap_or_else(|_| unreachable!("constant histogram bounds are valid"));
+        Histogram { counts, max_ns: 0 }
+    }
+
+    /// Counts one latency.
+    #[inline]
+    pub fn record_ns(&mut self, latency_ns: u64) {
+        self.counts.saturating_record(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Adds all counts of `other`.
+    pub fn add(&mut self, other: &Histogram) {
+        // Both have the same constant bounds, so nothing can fall outside.
+        let _ = self.counts.add(&other.counts);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Number of latencies counted.
+    pub fn count(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// The largest latency, exactly, in nanoseconds; 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// Arithmetic mean in nanoseconds; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        self.counts.mean()
+    }
+
+    /// The latency that `quantile` (0 to 1) of all counted latencies do not exceed, in nanoseconds; 0 when empty.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        if self.count() == 0 { 0 } else { self.counts.value_at_quantile(quantile).min(self.max_ns) }
+    }
+
+    /// How many latencies are at most `latency_ns`, to three significant digits of the bound.
+    pub fn count_at_most_ns(&self, latency_ns: u64) -> u64 {
+        self.counts
+            .iter_recorded()
+            .take_while(|step| step.value_iterated_to() <= self.counts.highest_equivalent(latency_ns))
+            .map(|step| step.count_since_last_iteration())
+            .sum()
+    }
+
+    /// The compressed form that the store keeps: eight bytes of the exact maximum, then HDR's V2 deflate form.
+    ///
+    /// # Errors
+    /// When compression fails.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, HistogramError> {
+        let mut bytes = self.max_ns.to_le_bytes().to_vec();
+        V2DeflateSerializer::new()
+            .serialize(&self.counts, &mut bytes)
+            .map_err(|error| HistogramError(error.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`Histogram::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are not such a form.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HistogramError> {
+        let Some((head, mut rest)) = bytes.split_first_chunk::<8>() else {
+            return Err(HistogramError("it is shorter than its header".into()));
+        };
+        let counts =
+            Deserializer::new().deserialize(&mut rest).map_err(|error| HistogramError(error.to_string()))?;
+        Ok(Histogram { counts, max_ns: u64::from_le_bytes(*head) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_keep_counts_and_exact_maximum() {
+        let mut histogram = Histogram::new();
+        for latency_ns in [150, 8_000, 256_000, 256_001, 1_000_003] {
+            histogram.record_ns(latency_ns);
+        }
+        let copy = Histogram::from_bytes(&histogram.to_bytes().unwrap()).unwrap();
+        assert_eq!(copy.count(), 5);
+        assert_eq!(copy.max_ns(), 1_000_003);
+        assert_eq!(copy.quantile_ns(0.5), histogram.quantile_ns(0.5));
+        assert!(Histogram::from_bytes(b"short").is_err());
+        assert!(Histogram::from_bytes(b"not a histogram at all").is_err());
+    }
+
+    #[test]
+    fn counts_up_to_a_bound_within_three_digits() {
+        let mut histogram = Histogram::new();
+        histogram.record_ns(256_000);
+        histogram.record_ns(257_000);
+        assert_eq!(histogram.count_at_most_ns(256_000), 1);
+        assert_eq!(histogram.count_at_most_ns(300_000), 2);
+        assert_eq!(histogram.count_at_most_ns(100), 0);
+    }
+
+    #[test]
+    fn a_latency_beyond_an_hour_is_kept_as_maximum() {
+        let mut histogram = Histogram::new();
+        histogram.record_ns(2 * HIGHEST_NS);
+        assert_eq!(histogram.count(), 1);
+        assert_eq!(histogram.max_ns(), 2 * HIGHEST_NS);
+    }
+}

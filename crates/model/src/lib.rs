@@ -1,0 +1,27 @@
+//! The words of basecase as types: what is run, what is measured, what is kept.
+//!
+//! This crate holds values only. It reads no file, talks to no server and computes no statistic.
+
+mod candidate;
+mod cell;
+mod experiment;
+mod facts;
+mod histogram;
+mod measures;
+mod operation;
+mod series;
+mod state;
+mod step;
+mod trial;
+
+pub use candidate::{CandidateName, Dbms};
+pub use cell::{Cell, PROTOCOL_REVISION};
+pub use experiment::{CandidateFacts, Experiment};
+pub use facts::{BuildFacts, ConfigFacts, HostFacts};
+pub use histogram::{Histogram, HistogramError};
+pub use measures::{Measures, names};
+pub use operation::{Expectation, Operation, Reply, Value};
+pub use series::{Sample, Series};
+pub use state::{Check, State, TableState};
+pub use step::{Headline, StepFacts};
+pub use trial::{Aside, OperationClass, Place, RoleRecord, Trial, TrialStatus};

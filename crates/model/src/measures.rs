@@ -1,0 +1,113 @@
+//! Named numbers read off the machine and the server.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Numbers by name, units in the names. What the machine cannot tell is absent, never zero.
+///
+/// Used for counters (how much was added in the measured window) and for gauges (a level at its end). Names that
+/// basecase reads itself are in [`names`]; a dbms adds its own under its prefix.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Measures(BTreeMap<String, f64>);
+
+impl Measures {
+    /// Without any number.
+    pub fn new() -> Self {
+        Measures::default()
+    }
+
+    /// Sets one number.
+    pub fn set(&mut self, name: &str, value: f64) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// One number, or `None` when it could not be read.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.get(name).copied()
+    }
+
+    /// All of them in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// Adds every number of `other`; equal names take its value.
+    pub fn extend(&mut self, other: Measures) {
+        self.0.extend(other.0);
+    }
+
+    /// What was added since `earlier`, for the names that both have.
+    pub fn since(&self, earlier: &Measures) -> Measures {
+        Measures(
+            self.0
+                .iter()
+                .filter_map(|(name, value)| earlier.get(name).map(|before| (name.clone(), value - before)))
+                .collect(),
+        )
+    }
+}
+
+/// The names that basecase reads on every host.
+pub mod names {
+    /// CPU time in user mode (with nice) of the whole host, µs over all cores.
+    pub const HOST_CPU_USER_US: &str = "host.cpu_user_us";
+    /// CPU time in system mode of the whole host (with interrupts), µs over all cores.
+    pub const HOST_CPU_SYSTEM_US: &str = "host.cpu_system_us";
+    /// Idle time of the whole host, µs over all cores.
+    pub const HOST_CPU_IDLE_US: &str = "host.cpu_idle_us";
+    /// Idle time with I/O pending, µs over all cores.
+    pub const HOST_CPU_IOWAIT_US: &str = "host.cpu_iowait_us";
+    /// Time that the hypervisor gave to others, µs over all cores.
+    pub const HOST_CPU_STEAL_US: &str = "host.cpu_steal_us";
+    /// Context switches of the whole host.
+    pub const HOST_CONTEXT_SWITCHES: &str = "host.context_switches";
+    /// Completed reads of the block device under the data directory.
+    pub const DEVICE_READS: &str = "device.reads";
+    /// Bytes read from that device.
+    pub const DEVICE_READ_BYTES: &str = "device.read_bytes";
+    /// Completed writes to that device.
+    pub const DEVICE_WRITES: &str = "device.writes";
+    /// Bytes written to that device.
+    pub const DEVICE_WRITTEN_BYTES: &str = "device.written_bytes";
+    /// CPU time of basecase itself, µs. Of an embedded dbms it includes the engine.
+    pub const CLIENT_CPU_US: &str = "client.cpu_us";
+    /// CPU time of the server's process tree, µs. Absent for an embedded dbms.
+    pub const SERVER_CPU_US: &str = "server.cpu_us";
+    /// Gauge: proportional set size of the server's process tree, bytes.
+    pub const SERVER_PSS_BYTES: &str = "server.pss_bytes";
+    /// Gauge: peak resident memory of basecase, bytes.
+    pub const CLIENT_PEAK_RSS_BYTES: &str = "client.peak_rss_bytes";
+    /// Gauge: size of the database as the server counts it, bytes.
+    pub const DATABASE_BYTES: &str = "size.database_bytes";
+    /// Gauge: bytes of the whole data directory with logs and WAL.
+    pub const DIRECTORY_BYTES: &str = "size.directory_bytes";
+    /// Connections that the server accepted during the step, by its own count.
+    pub const SERVER_CONNECTIONS: &str = "server.connections";
+    /// Statements of the step that the server committed, by its own count.
+    pub const SERVER_COMMITS: &str = "server.commits";
+    /// Rows that the server says it inserted.
+    pub const SERVER_ROWS_INSERTED: &str = "server.rows_inserted";
+    /// Rows that the server says it deleted.
+    pub const SERVER_ROWS_DELETED: &str = "server.rows_deleted";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_keeps_only_what_both_have() {
+        let mut before = Measures::new();
+        before.set("a", 1.0);
+        before.set("b", 5.0);
+        let mut after = Measures::new();
+        after.set("a", 4.0);
+        after.set("c", 9.0);
+        let delta = after.since(&before);
+        assert_eq!(delta.get("a"), Some(3.0));
+        assert_eq!(delta.get("b"), None);
+        assert_eq!(delta.get("c"), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! One operation on a session: what a workload asks for, what a client sends, what came back.
+
+/// A value of a prepared statement's parameter or of a result's column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL null.
+    Null,
+    /// Any integer type.
+    Integer(i64),
+    /// Anything else, as text.
+    Text(String),
+}
+
+/// What the server must answer for the operation to count as done right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Expectation {
+    /// Nothing is checked for a single statement.
+    #[default]
+    Anything,
+    /// Exactly so many rows inserted, updated or deleted.
+    Affected(u64),
+    /// At most so many rows fetched.
+    FetchedAtMost(u64),
+}
+
+impl Expectation {
+    /// Whether `reply` is as expected.
+    #[inline]
+    pub fn is_met_by(self, reply: &Reply) -> bool {
+        match self {
+            Expectation::Anything => true,
+            Expectation::Affected(rows) => reply.affected == rows,
+            Expectation::FetchedAtMost(rows) => reply.fetched <= rows,
+        }
+    }
+}
+
+/// One statement, ready to be sent. Its buffers are reused, so that nothing is allocated per operation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Operation {
+    /// The prepared statement to execute, by its number in the role's set-up; `None` sends `text` as it is.
+    pub prepared: Option<usize>,
+    /// The statement's text, when it is not prepared.
+    pub text: String,
+    /// The prepared statement's parameters.
+    pub parameters: Vec<i64>,
+    /// How many units of the role's rate this statement stands for: rows of an insert or delete, 1 of a query.
+    pub items: u32,
+    /// What the server must answer.
+    pub expectation: Expectation,
+}
+
+impl Operation {
+    /// Empties the operation and keeps its buffers.
+    pub fn clear(&mut self) {
+        self.prepared = None;
+        self.text.clear();
+        self.parameters.clear();
+        self.items = 0;
+        self.expectation = Expectation::Anything;
+    }
+}
+
+/// What came back for one operation, after every row was fetched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Rows fetched.
+    pub fetched: u64,
+    /// Rows inserted, updated or deleted, as the server counts them.
+    pub affected: u64,
+    /// First column of the first row, when it is an integer.
+    pub first: Option<i64>,
+}

@@ -1,0 +1,168 @@
+//! One step on one candidate in one round: the unit that is stored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Check, Histogram, Measures, Series, State};
+
+/// What a role's statements do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationClass {
+    /// Adds rows; its items are rows.
+    Insert,
+    /// Removes rows; its items are rows.
+    Delete,
+    /// Reads; its items are queries.
+    Query,
+    /// Definition of tables and indexes; its items are statements.
+    Define,
+}
+
+impl OperationClass {
+    /// The word in files and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OperationClass::Insert => "insert",
+            OperationClass::Delete => "delete",
+            OperationClass::Query => "query",
+            OperationClass::Define => "define",
+        }
+    }
+}
+
+/// Statements that a role runs beside its main ones, e.g. reading the smallest id: counted, never in its histogram.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aside {
+    /// What they do, e.g. `min_id`.
+    pub name: String,
+    /// How many there were.
+    pub count: u64,
+    /// Their time together, µs.
+    pub total_us: u64,
+    /// The longest, µs.
+    pub max_us: u64,
+}
+
+/// What one role of one client did in the measured window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoleRecord {
+    /// The client, counted from 1.
+    pub client: u32,
+    /// The role's name, e.g. `inserter`.
+    pub role: String,
+    /// What its statements do.
+    pub class: OperationClass,
+    /// Statements executed.
+    pub statements: u64,
+    /// Items finished, in the unit of the class: rows asked for, or queries.
+    pub items: u64,
+    /// Rows affected, as the server counted them.
+    pub affected: u64,
+    /// Rows fetched.
+    pub fetched: u64,
+    /// Statements repeated after an error that a repetition can mend.
+    pub retries: u64,
+    /// Statements whose reply was not as expected.
+    pub mismatches: u64,
+    /// When its first statement was sent, µs after the window opened.
+    pub started_us: u64,
+    /// When its last statement was answered, µs after the window opened.
+    pub ended_us: u64,
+    /// CPU time of the client's thread for this role, µs.
+    pub client_cpu_us: f64,
+    /// CPU time of the server's process for this role's session, µs, where the dbms has one process per session.
+    pub server_cpu_us: Option<f64>,
+    /// From just before a statement was sent until its last row was fetched.
+    pub service: Histogram,
+    /// From the instant at which the schedule meant the statement to start; only of paced roles.
+    pub response: Option<Histogram>,
+    /// Per-second items and largest service times.
+    pub series: Series,
+    /// Statements beside the main ones.
+    pub asides: Vec<Aside>,
+}
+
+/// Where in the schedule a trial stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Round, from 0.
+    pub round: u32,
+    /// Pass within the round, from 0.
+    pub pass: u32,
+    /// Position within the pass, from 0.
+    pub position: u32,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "status")]
+pub enum TrialStatus {
+    /// Every check passed.
+    Complete,
+    /// Something failed; whatever was measured is not to be compared.
+    Failed {
+        /// What failed, in one line or a few.
+        reason: String,
+        /// The last lines of the server's log.
+        log_tail: String,
+    },
+}
+
+/// One step on one candidate in one round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Key of the cell.
+    pub cell: String,
+    /// The step's name.
+    pub step: String,
+    /// The candidate's printed name.
+    pub candidate: String,
+    /// Where in the schedule it stands.
+    pub place: Place,
+    /// How client and server were placed on cores, e.g. `unpinned`.
+    pub placement: String,
+    /// When the window opened, RFC 3339.
+    pub started_at: String,
+    /// Length of the measured window, first statement to last, seconds.
+    pub seconds: f64,
+    /// How it ended.
+    pub status: TrialStatus,
+    /// What each role of each client did.
+    pub roles: Vec<RoleRecord>,
+    /// What the host, the client and the server used, over exactly the window.
+    pub counters: Measures,
+    /// Levels at the end of the step.
+    pub gauges: Measures,
+    /// What the tables held after the step.
+    pub state: State,
+    /// Every comparison made, passed or not.
+    pub checks: Vec<Check>,
+    /// Advice for the reader that does not make the trial fail, e.g. `client was the limit`.
+    pub warnings: Vec<String>,
+}
+
+impl Trial {
+    /// Whether every check passed.
+    pub fn is_complete(&self) -> bool {
+        self.status == TrialStatus::Complete
+    }
+
+    /// The roles of one class over all clients.
+    pub fn roles_of(&self, class: OperationClass) -> impl Iterator<Item = &RoleRecord> {
+        self.roles.iter().filter(move |role| role.class == class)
+    }
+
+    /// Items of one class over all clients.
+    pub fn items(&self, class: OperationClass) -> u64 {
+        self.roles_of(class).map(|role| role.items).sum()
+    }
+
+    /// Items per second of one class: the sum over its roles of items divided by the seconds in which that role was
+    /// at work, from the window's opening to its last statement. 0 when the class has no role.
+    pub fn rate(&self, class: OperationClass) -> f64 {
+        self.roles_of(class)
+            .filter(|role| role.ended_us > 0)
+            .map(|role| role.items as f64 * 1e6 / role.ended_us as f64)
+            .sum()
+    }
+}

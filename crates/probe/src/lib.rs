@@ -1,0 +1,1 @@
+//! Reads the machine: CPU, context switches, block devices, process trees

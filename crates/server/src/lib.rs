@@ -1,0 +1,1 @@
+//! The life of a dbms: builds, configs, start, settle, stop

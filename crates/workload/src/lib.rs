@@ -1,0 +1,1 @@
+//! What to execute: schemas, statements, roles and steps, deterministic from a seed

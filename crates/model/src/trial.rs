@@ -14,8 +14,8 @@ pub enum OperationClass {
     Delete,
     /// Reads; its items are queries.
     Query,
-    /// Definition of tables and indexes; its items are statements.
-    Define,
+    /// Makes the statements that other roles execute; has no items of its own.
+    Build,
 }
 
 impl OperationClass {
@@ -25,7 +25,7 @@ impl OperationClass {
             OperationClass::Insert => "insert",
             OperationClass::Delete => "delete",
             OperationClass::Query => "query",
-            OperationClass::Define => "define",
+            OperationClass::Build => "build",
         }
     }
 }

@@ -1,0 +1,25 @@
+//! Where a dbms is reached.
+
+use crate::{Error, Session, postgres, sqlite};
+
+/// Where a dbms is reached, and as whom.
+#[derive(Debug, Clone)]
+pub enum Endpoint {
+    /// A Postgres server.
+    Postgres(postgres::Address),
+    /// A SQLite file.
+    Sqlite(sqlite::File),
+}
+
+impl Endpoint {
+    /// Opens one session.
+    ///
+    /// # Errors
+    /// When the dbms cannot be reached or refuses the login.
+    pub fn connect(&self) -> Result<Box<dyn Session>, Error> {
+        Ok(match self {
+            Endpoint::Postgres(address) => Box::new(postgres::PostgresSession::connect(address)?),
+            Endpoint::Sqlite(file) => Box::new(sqlite::SqliteSession::open(file)?),
+        })
+    }
+}

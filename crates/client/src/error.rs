@@ -1,0 +1,64 @@
+//! What can go wrong in a session, sorted by whether a repetition can mend it.
+
+use std::fmt;
+
+/// Whether an error can be mended by repeating the operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The operation was undone and may succeed if it is repeated: deadlock, serialization failure, busy.
+    Retryable,
+    /// The dbms refused the operation.
+    Refused,
+    /// The connection could not be made or is gone.
+    Disconnected,
+}
+
+/// An error of a session. Its text never holds a password.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    code: Option<String>,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Error { kind, code: None, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_code(mut self, code: impl Into<String>) -> Self {
+        self.code = Some(code.into());
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Whether a repetition can mend it.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The dbms's own code: an SQLSTATE of Postgres, an extended result code of SQLite.
+    pub fn code(&self) -> Option<&str> {
+        self.code.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)?;
+        if let Some(code) = &self.code {
+            write!(formatter, " ({code})")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(formatter, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,221 @@
+//! Replies of the server: splitting the stream into messages and reading the few fields that matter.
+
+use std::io::{self, Read};
+
+use crate::{Error, Kind};
+
+/// One message of the server, where it lies in the buffer.
+pub(super) struct Message<'a> {
+    pub(super) tag: u8,
+    pub(super) body: &'a [u8],
+}
+
+/// Reads whole messages out of a stream. The buffer grows to the longest message and is then reused.
+pub(super) struct Messages {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+/// Tag and length of every message.
+const HEADER_BYTES: usize = 5;
+
+impl Messages {
+    pub(super) fn new() -> Self {
+        Messages { buffer: vec![0; 64 * 1024], start: 0, end: 0 }
+    }
+
+    /// The next message, read from `stream` when the buffer does not hold all of it yet.
+    #[inline]
+    pub(super) fn next(&mut self, stream: &mut impl Read) -> io::Result<Message<'_>> {
+        let body_bytes = loop {
+            match self.complete_body()? {
+                Some(body_bytes) => break body_bytes,
+                None => self.fill(stream)?,
+            }
+        };
+        let body = self.start + HEADER_BYTES;
+        let tag = self.buffer[self.start];
+        self.start = body + body_bytes;
+        Ok(Message { tag, body: &self.buffer[body..body + body_bytes] })
+    }
+
+    /// Length of the first message's body when all of it is here.
+    #[inline]
+    fn complete_body(&self) -> io::Result<Option<usize>> {
+        let Some(header) = self.buffer[self.start..self.end].first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        let Some(body_bytes) = length.checked_sub(4) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the server sent a message of impossible length",
+            ));
+        };
+        Ok((self.end - self.start >= HEADER_BYTES + body_bytes).then_some(body_bytes))
+    }
+
+    fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.buffer.len() {
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+            } else {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
+        }
+        loop {
+            match stream.read(&mut self.buffer[self.end..]) {
+                Ok(0) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "the server closed the connection",
+                    ));
+                }
+                Ok(bytes) => {
+                    self.end += bytes;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Rows affected, out of a `CommandComplete` tag such as `INSERT 0 100`; 0 for commands that change no rows.
+pub(super) fn affected_rows(body: &[u8]) -> u64 {
+    let tag = body.strip_suffix(b"\0").unwrap_or(body);
+    let changes = [b"INSERT".as_slice(), b"UPDATE", b"DELETE", b"MERGE", b"COPY"];
+    if !changes.iter().any(|word| tag.starts_with(word)) {
+        return 0;
+    }
+    let digits = tag.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
+    tag[digits..].iter().fold(0, |rows, digit| rows * 10 + u64::from(digit - b'0'))
+}
+
+/// First column of a `DataRow` in text form, when it is an integer.
+pub(super) fn first_integer(body: &[u8]) -> Option<i64> {
+    columns(body).next()?.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
+}
+
+/// The columns of a `DataRow`; `None` stands for SQL null.
+pub(super) fn columns(body: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
+    let mut rest = body.get(2..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (length, tail) = rest.split_first_chunk::<4>()?;
+        match usize::try_from(i32::from_be_bytes(*length)) {
+            Err(_) => {
+                rest = tail;
+                Some(None)
+            }
+            Ok(length) => {
+                let (column, tail) = tail.split_at_checked(length)?;
+                rest = tail;
+                Some(Some(column))
+            }
+        }
+    })
+}
+
+/// The error in an `ErrorResponse`, sorted by its SQLSTATE.
+pub(super) fn server_error(body: &[u8]) -> Error {
+    let (mut code, mut message, mut hint) = (String::new(), String::new(), None);
+    for field in body.split(|byte| *byte == 0) {
+        let Some((kind, text)) = field.split_first() else { continue };
+        let text = String::from_utf8_lossy(text);
+        match kind {
+            b'C' => code = text.into_owned(),
+            b'M' => message = text.into_owned(),
+            b'H' => hint = Some(text.into_owned()),
+            _ => {}
+        }
+    }
+    // Appendix A of the manual: 40 is transaction rollback (deadlock, serialization), 55P03 lock not available,
+    // 57P01 to 57P05 end the session.
+    let kind = match code.as_str() {
+        code if code.starts_with("40") || code == "55P03" => Kind::Retryable,
+        code if code.starts_with("57P") || code.starts_with("08") => Kind::Disconnected,
+        _ => Kind::Refused,
+    };
+    let error = Error::new(kind, format!("Postgres: {message}")).with_code(code);
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags() {
+        assert_eq!(affected_rows(b"INSERT 0 100\0"), 100);
+        assert_eq!(affected_rows(b"DELETE 50\0"), 50);
+        assert_eq!(affected_rows(b"SELECT 10\0"), 0);
+        assert_eq!(affected_rows(b"CREATE INDEX\0"), 0);
+        assert_eq!(affected_rows(b""), 0);
+    }
+
+    #[test]
+    fn messages_split_anywhere() {
+        let mut stream = Vec::new();
+        for size in [0usize, 3, 70_000, 200_000, 5] {
+            stream.push(b'D');
+            stream.extend((size as u32 + 4).to_be_bytes());
+            stream.extend(std::iter::repeat_n(7, size));
+        }
+        /// Hands out bytes in small uneven pieces.
+        struct Trickle<'a>(&'a [u8], usize);
+        impl Read for Trickle<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.1 = self.1 % 9_000 + 1_001;
+                let bytes = self.1.min(self.0.len()).min(buffer.len());
+                buffer[..bytes].copy_from_slice(&self.0[..bytes]);
+                self.0 = &self.0[bytes..];
+                Ok(bytes)
+            }
+        }
+        let mut trickle = Trickle(&stream, 0);
+        let mut messages = Messages::new();
+        for size in [0usize, 3, 70_000, 200_000, 5] {
+            assert_eq!(messages.next(&mut trickle).unwrap().body.len(), size);
+        }
+        assert_eq!(
+            messages.next(&mut trickle).err().map(|error| error.kind()),
+            Some(io::ErrorKind::UnexpectedEof)
+        );
+    }
+
+    #[test]
+    fn columns_with_null() {
+        let body = [&[0, 2][..], &(-1i32).to_be_bytes(), &2i32.to_be_bytes(), b"42"].concat();
+        assert_eq!(columns(&body).collect::<Vec<_>>(), [None, Some(b"42".as_slice())]);
+        assert_eq!(first_integer(&body), None);
+        assert_eq!(columns(&[0, 1, 0, 0, 0, 9, 1]).count(), 0);
+    }
+
+    #[test]
+    fn errors_are_sorted() {
+        let body = b"SERROR\0C40P01\0Mdeadlock detected\0Hsee log\0\0";
+        let error = server_error(body);
+        assert_eq!(error.kind(), Kind::Retryable);
+        assert_eq!(error.to_string(), "Postgres: deadlock detected (40P01)\nhint: see log");
+        assert_eq!(server_error(b"C57P01\0Mgone\0\0").kind(), Kind::Disconnected);
+        assert_eq!(server_error(b"C42P01\0Mno table\0\0").kind(), Kind::Refused);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn garbage_never_panics(body: Vec<u8>) {
+            affected_rows(&body);
+            first_integer(&body);
+            columns(&body).count();
+            server_error(&body);
+        }
+    }
+}

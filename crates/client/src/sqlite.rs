@@ -1,0 +1,238 @@
+//! Sessions with SQLite, embedded in this process.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use basecase_model::{Operation, Reply, Value};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
+
+use crate::{Error, Interrupter, Kind, Session};
+
+/// A SQLite database and the settings that every session gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// The database file.
+    pub path: PathBuf,
+    /// Pragmas with their values, set in this order by every session.
+    pub pragmas: Vec<(String, String)>,
+}
+
+/// How long a session waits for another's lock before it gives up, in steps of [`busy_wait`].
+const BUSY_ATTEMPTS: i32 = 60_000;
+
+/// A session with one SQLite file.
+pub struct SqliteSession {
+    connection: Connection,
+    prepared: Vec<String>,
+}
+
+impl SqliteSession {
+    /// Opens the file, creates it when there is none, and sets the pragmas.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or a pragma did not take the value it was given.
+    pub fn open(file: &File) -> Result<Self, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&file.path, flags).map_err(|error| {
+            Error::new(Kind::Disconnected, format!("cannot open {}: {error}", file.path.display()))
+                .with_hint("check that the folder exists and can be written")
+        })?;
+        connection.busy_handler(Some(busy_wait)).map_err(sqlite_error)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        for (name, value) in &file.pragmas {
+            connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(
+                |error| match error {
+                    // Most pragmas return no row when they are set.
+                    rusqlite::Error::QueryReturnedNoRows => Ok(()),
+                    error => Err(sqlite_error(error)),
+                },
+            )?;
+        }
+        Ok(SqliteSession { connection, prepared: Vec::new() })
+    }
+
+    /// Executes a statement and fetches every row.
+    fn run(&self, statement: &mut Statement<'_>, parameters: &[i64]) -> Result<Reply, Error> {
+        let reads_only = statement.readonly();
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(sqlite_error)?;
+        let mut reply = Reply::default();
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
+            if reply.fetched == 0 {
+                reply.first = row.get_ref(0).ok().and_then(|value| value.as_i64().ok());
+            }
+            reply.fetched += 1;
+        }
+        if !reads_only {
+            reply.affected = self.connection.changes();
+        }
+        Ok(reply)
+    }
+
+    /// The version of the engine, e.g. `3.54.1`.
+    pub fn version() -> &'static str {
+        rusqlite::version()
+    }
+}
+
+/// Waits for another session's lock: SQLite calls this with the number of earlier calls for the same lock.
+///
+/// SQLite's own `busy_timeout` sleeps up to 100 ms at a time, which would measure its sleeping and not the engine.
+fn busy_wait(attempts: i32) -> bool {
+    let pause_us = match attempts {
+        0..10 => 50,
+        10..100 => 200,
+        _ => 1_000,
+    };
+    thread::sleep(Duration::from_micros(pause_us));
+    attempts < BUSY_ATTEMPTS
+}
+
+impl Session for SqliteSession {
+    fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
+        self.connection.prepare_cached(sql).map_err(sqlite_error)?;
+        self.prepared.push(sql.to_owned());
+        Ok(self.prepared.len() - 1)
+    }
+
+    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
+        match operation.prepared {
+            None => {
+                let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
+                self.run(&mut statement, &operation.parameters)
+            }
+            Some(number) => {
+                let sql = self.prepared.get(number).ok_or_else(|| {
+                    Error::new(
+                        Kind::Refused,
+                        format!("there is no prepared statement {number} in this session"),
+                    )
+                })?;
+                let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
+                self.run(&mut statement, &operation.parameters)
+            }
+        }
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
+        let mut statement = self.connection.prepare(sql).map_err(sqlite_error)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).map_err(sqlite_error)?;
+        let mut values = Vec::new();
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
+            let row: Result<Vec<Value>, Error> =
+                (0..columns).map(|column| Ok(value_of(row.get_ref(column).map_err(sqlite_error)?))).collect();
+            values.push(row?);
+        }
+        Ok(values)
+    }
+
+    fn server_pid(&self) -> Option<u32> {
+        None
+    }
+
+    fn interrupter(&self) -> Result<Interrupter, Error> {
+        let handle = self.connection.get_interrupt_handle();
+        Ok(Box::new(move || handle.interrupt()))
+    }
+}
+
+fn value_of(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(integer) => Value::Integer(integer),
+        ValueRef::Real(real) => Value::Text(real.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Value::Text(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+}
+
+fn sqlite_error(error: rusqlite::Error) -> Error {
+    let kind = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Retryable,
+        Some(ErrorCode::OperationInterrupted | ErrorCode::CannotOpen | ErrorCode::NotADatabase) => {
+            Kind::Disconnected
+        }
+        _ => Kind::Refused,
+    };
+    let code = match &error {
+        rusqlite::Error::SqliteFailure(inner, _) | rusqlite::Error::SqlInputError { error: inner, .. } => {
+            Some(inner.extended_code.to_string())
+        }
+        _ => None,
+    };
+    let converted = Error::new(kind, format!("SQLite: {error}"));
+    match code {
+        Some(code) => converted.with_code(code),
+        None => converted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(folder: &tempfile::TempDir, pragmas: &[(&str, &str)]) -> Result<SqliteSession, Error> {
+        SqliteSession::open(&File {
+            path: folder.path().join("ib.sqlite"),
+            pragmas: pragmas.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        })
+    }
+
+    #[test]
+    fn text_and_prepared_count_alike() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[("journal_mode", "wal"), ("synchronous", "normal")]).unwrap();
+        assert_eq!(session.query("pragma journal_mode").unwrap(), [[Value::Text("wal".into())]]);
+        assert_eq!(session.query("pragma synchronous").unwrap(), [[Value::Integer(1)]]);
+        session.query("create table t (id integer primary key, k int)").unwrap();
+        let mut operation = Operation::default();
+        operation.text.push_str("insert into t (k) values (1), (2), (3)");
+        assert_eq!(session.execute(&operation).unwrap().affected, 3);
+        let number = session.prepare("select id from t where k >= ? order by id").unwrap();
+        operation.clear();
+        operation.prepared = Some(number);
+        operation.parameters.push(2);
+        let reply = session.execute(&operation).unwrap();
+        assert_eq!(reply, Reply { fetched: 2, affected: 0, first: Some(2) });
+        operation.clear();
+        operation.text.push_str("delete from t where id < 3");
+        assert_eq!(session.execute(&operation).unwrap().affected, 2);
+        operation.text.clear();
+        operation.text.push_str("select max(id) from t");
+        assert_eq!(session.execute(&operation).unwrap(), Reply { fetched: 1, affected: 0, first: Some(3) });
+    }
+
+    #[test]
+    fn refusals_are_fatal_and_carry_the_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[]).unwrap();
+        let error = session.query("select nonsense").unwrap_err();
+        assert_eq!(error.kind(), Kind::Refused);
+        assert!(error.code().is_some(), "{error}");
+    }
+
+    #[test]
+    fn two_writers_wait_for_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        session(&folder, &[]).unwrap().query("create table t (id integer primary key)").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut session = session(&folder, &[]).unwrap();
+                    let mut operation = Operation::default();
+                    operation.text.push_str("insert into t default values");
+                    for _ in 0..50 {
+                        assert_eq!(session.execute(&operation).unwrap().affected, 1);
+                    }
+                });
+            }
+        });
+        let rows = session(&folder, &[]).unwrap().query("select count(*) from t").unwrap();
+        assert_eq!(rows, [[Value::Integer(100)]]);
+    }
+}

@@ -1,0 +1,33 @@
+//! The Insert Benchmark: a queue-like fact table that grows at one end and shrinks at the other, while range and
+//! point queries run.
+//!
+//! Ten steps in a fixed order against the same tables, as in the reference implementation
+//! (<https://github.com/mdcallag/mytools>, `bench/ibench`, state of June 2026), with its measurement faults mended;
+//! `docs/method.md` lists what is kept and what differs.
+
+mod model;
+mod parameters;
+mod plan;
+mod queries;
+mod rows;
+mod statements;
+mod steps;
+mod writers;
+
+pub use model::{Model, TableModel};
+pub use parameters::{DEFAULT_SEED, PRESETS, Pace, Parameters, ParametersError, Preset};
+pub use plan::{InsertBenchmark, Purpose};
+pub use queries::expected_rows_per_range_query;
+pub use steps::{Step, StepKind};
+
+/// The workload's name on the command line, in files and in reports.
+pub const NAME: &str = "insert-benchmark";
+/// Rows that a range query asks for, and ids that a point query looks up.
+pub const ROWS_PER_QUERY: u64 = 10;
+/// Ids that a Postgres session takes from the sequence at once.
+pub const SEQUENCE_CACHE: i64 = 1000;
+
+/// Name of a client's table; clients count from 1.
+pub fn table_name(client: u32) -> String {
+    format!("pi{client}")
+}

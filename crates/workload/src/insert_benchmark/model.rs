@@ -1,0 +1,172 @@
+//! What the tables must hold after each step, by arithmetic alone.
+
+use std::collections::VecDeque;
+
+use super::{Parameters, SEQUENCE_CACHE, Step, StepKind, table_name};
+use crate::Dialect;
+
+/// What one table must hold: the ids present as ascending ranges, both ends included.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableModel {
+    ranges: VecDeque<(i64, i64)>,
+    last_value: i64,
+}
+
+impl TableModel {
+    /// Rows present.
+    pub fn rows(&self) -> u64 {
+        self.ranges.iter().map(|(low, high)| (high - low + 1) as u64).sum()
+    }
+
+    /// Smallest id present.
+    pub fn min_id(&self) -> Option<i64> {
+        self.ranges.front().map(|range| range.0)
+    }
+
+    /// Largest id present.
+    pub fn max_id(&self) -> Option<i64> {
+        self.ranges.back().map(|range| range.1)
+    }
+
+    /// Last value that the sequence gave out.
+    pub fn last_value(&self) -> i64 {
+        self.last_value
+    }
+
+    /// Share of the ids from the smallest to the largest that are present; 1 of an empty table.
+    pub fn density(&self) -> f64 {
+        match (self.min_id(), self.max_id()) {
+            (Some(low), Some(high)) => self.rows() as f64 / (high - low + 1) as f64,
+            _ => 1.0,
+        }
+    }
+
+    /// One session inserts `rows` rows, taking ids from the sequence in blocks of `cache`.
+    fn insert(&mut self, rows: u64, cache: i64) {
+        let rows = rows as i64;
+        let (low, high) = (self.last_value + 1, self.last_value + rows);
+        match self.ranges.back_mut() {
+            Some(last) if last.1 + 1 == low => last.1 = high,
+            _ => self.ranges.push_back((low, high)),
+        }
+        self.last_value += (rows + cache - 1) / cache * cache;
+    }
+
+    /// The `rows` smallest ids go.
+    fn delete(&mut self, rows: u64) {
+        let mut left = rows as i64;
+        while let Some((low, high)) = self.ranges.front_mut() {
+            let present = *high - *low + 1;
+            if present > left {
+                *low += left;
+                return;
+            }
+            left -= present;
+            self.ranges.pop_front();
+        }
+    }
+}
+
+/// What all tables must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    tables: Vec<TableModel>,
+    cache: i64,
+}
+
+impl Model {
+    /// Before the first step.
+    pub fn new(parameters: &Parameters, dialect: Dialect) -> Self {
+        let cache = match dialect {
+            Dialect::Postgres => SEQUENCE_CACHE,
+            Dialect::Sqlite => 1,
+        };
+        Model { tables: vec![TableModel::default(); parameters.clients as usize], cache }
+    }
+
+    /// After `step`, run on what the model holds now.
+    pub fn apply(&mut self, step: &Step) {
+        for table in &mut self.tables {
+            if step.kind == StepKind::Load {
+                *table = TableModel::default();
+            }
+            table.insert(step.inserted_rows(), self.cache);
+            if step.deletes() {
+                table.delete(step.inserted_rows());
+            }
+        }
+    }
+
+    /// The tables with their names, in the order of their clients.
+    pub fn tables(&self) -> impl Iterator<Item = (String, &TableModel)> {
+        (1..).zip(&self.tables).map(|(client, table)| (table_name(client), table))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insert_benchmark::PRESETS;
+
+    fn worked_example(dialect: Dialect) -> Vec<(u64, i64, i64, i64)> {
+        let parameters = Parameters { rows: 20_000, writes: 10_000, seconds: 10, ..PRESETS[0].parameters() };
+        let mut model = Model::new(&parameters, dialect);
+        Step::all(&parameters)
+            .iter()
+            .map(|step| {
+                model.apply(step);
+                let table = &model.tables[0];
+                (table.rows(), table.min_id().unwrap(), table.max_id().unwrap(), table.last_value())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn postgres_has_the_gap_of_the_worked_example() {
+        let expected = [
+            (20000, 1, 20000, 20000),
+            (20100, 1, 20100, 21000),
+            (20100, 8001, 29000, 29000),
+            (20100, 10001, 31000, 31000),
+            (20100, 11001, 32000, 32000),
+            (20100, 12001, 33000, 33000),
+            (20100, 17001, 38000, 38000),
+            (20100, 22901, 43000, 43000),
+            (20100, 32901, 53000, 53000),
+            (20100, 42901, 63000, 63000),
+        ];
+        assert_eq!(worked_example(Dialect::Postgres), expected);
+    }
+
+    #[test]
+    fn a_dbms_without_gaps_has_none() {
+        let ids: Vec<(i64, i64)> =
+            worked_example(Dialect::Sqlite).into_iter().map(|(_, low, high, _)| (low, high)).collect();
+        let low = [1, 1, 8001, 10001, 11001, 12001, 17001, 22001, 32001, 42001];
+        let high = [20000, 20100, 28100, 30100, 31100, 32100, 37100, 42100, 52100, 62100];
+        assert_eq!(ids, low.into_iter().zip(high).collect::<Vec<_>>());
+    }
+
+    proptest::proptest! {
+        /// The ranges agree with a set of ids that is inserted into and deleted from one by one.
+        #[test]
+        fn ranges_agree_with_a_plain_set(moves in proptest::collection::vec((1u64..300, 0u64..300), 1..20)) {
+            let mut table = TableModel::default();
+            let mut ids = std::collections::BTreeSet::new();
+            let mut last = 0i64;
+            for (inserted, deleted) in moves {
+                table.insert(inserted, 100);
+                ids.extend(last + 1..=last + inserted as i64);
+                last += (inserted.div_ceil(100) * 100) as i64;
+                table.delete(deleted);
+                for _ in 0..deleted {
+                    ids.pop_first();
+                }
+                proptest::prop_assert_eq!(table.rows(), ids.len() as u64);
+                proptest::prop_assert_eq!(table.min_id(), ids.first().copied());
+                proptest::prop_assert_eq!(table.max_id(), ids.last().copied());
+                proptest::prop_assert_eq!(table.last_value(), last);
+            }
+        }
+    }
+}

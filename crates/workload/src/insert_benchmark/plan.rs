@@ -1,0 +1,196 @@
+//! From a step to the roles that run it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+
+use basecase_model::OperationClass;
+
+use super::queries::{PointQueries, RangeQueries, set_up};
+use super::rows::InsertBuilder;
+use super::statements::{PreparedQuery, create_table};
+use super::writers::{Builder, DELETE_LANE, Deletes, INSERT_LANE, Indexer};
+use super::{Pace, Parameters, Step, StepKind, table_name};
+use crate::random::stream;
+use crate::{Dialect, Flag, Pacing, RolePlan, StepPlan, Work};
+
+/// Why a step is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To measure it.
+    Measure,
+    /// To bring a database to the state after it: the same rows, without queries and as fast as possible.
+    Rebuild,
+}
+
+/// The Insert Benchmark at one size on one dbms.
+#[derive(Debug, Clone)]
+pub struct InsertBenchmark {
+    /// Sizes and options.
+    pub parameters: Parameters,
+    /// The dbms's SQL.
+    pub dialect: Dialect,
+}
+
+/// Lanes of one client: inserts and deletes.
+const LANES_PER_CLIENT: usize = 2;
+
+impl InsertBenchmark {
+    /// The roles of `step` for all clients.
+    pub fn plan(&self, step: &Step, purpose: Purpose) -> StepPlan {
+        let clients = 1..=self.parameters.clients;
+        let before = match step.kind {
+            StepKind::Load => {
+                clients.clone().flat_map(|client| create_table(self.dialect, &table_name(client))).collect()
+            }
+            _ => Vec::new(),
+        };
+        let roles = clients.flat_map(|client| self.roles(step, client, purpose)).collect();
+        StepPlan {
+            name: step.name.to_owned(),
+            before,
+            roles,
+            lanes: self.parameters.clients as usize * LANES_PER_CLIENT,
+            flags: self.parameters.clients as usize,
+        }
+    }
+
+    fn roles(&self, step: &Step, client: u32, purpose: Purpose) -> Vec<RolePlan> {
+        let table = table_name(client);
+        let inserts = InsertBuilder::new(
+            &table,
+            step.rows_per_commit,
+            stream(self.parameters.seed, step.name, client, "builder"),
+        );
+        if step.kind == StepKind::Index {
+            let indexer = Indexer::new(&table, inserts, step.rows_per_commit);
+            return vec![RolePlan {
+                planned_items: Some(step.inserted_rows()),
+                ..role(client, "indexer", OperationClass::Insert, Work::Script(Box::new(indexer)))
+            }];
+        }
+        let index = client as usize - 1;
+        let first_lane = index * LANES_PER_CLIENT;
+        let writers_done = Flag(index);
+        let guess = Arc::new(AtomicI64::new(0));
+        let deletes = step.deletes().then(|| Deletes::new(Arc::clone(&guess)));
+        let builder =
+            Builder::new(table.clone(), inserts, step.rows_per_commit, step.rounds(), first_lane, deletes);
+        let mut roles = vec![
+            RolePlan {
+                pacing: self.pacing(step, purpose),
+                ..role(client, "builder", OperationClass::Build, Work::Script(Box::new(builder)))
+            },
+            RolePlan {
+                raises: Some(writers_done),
+                planned_items: Some(step.inserted_rows()),
+                ..role(client, "inserter", OperationClass::Insert, Work::Lane(first_lane + INSERT_LANE))
+            },
+        ];
+        if step.deletes() {
+            roles.push(RolePlan {
+                raises: Some(writers_done),
+                planned_items: Some(step.inserted_rows()),
+                ..role(client, "deleter", OperationClass::Delete, Work::Lane(first_lane + DELETE_LANE))
+            });
+        }
+        if purpose == Purpose::Measure {
+            roles.extend(
+                self.querier(step, client, &table, guess)
+                    .map(|querier| RolePlan { until: Some(writers_done), ..querier }),
+            );
+        }
+        roles
+    }
+
+    fn querier(&self, step: &Step, client: u32, table: &str, guess: Arc<AtomicI64>) -> Option<RolePlan> {
+        let stream = stream(self.parameters.seed, step.name, client, "querier");
+        let dialect = self.dialect;
+        let querier = |work, set_up| RolePlan {
+            set_up,
+            ..role(client, "querier", OperationClass::Query, Work::Script(work))
+        };
+        match step.kind {
+            StepKind::RangeQueries => {
+                let queries = PreparedQuery::ranges(table);
+                let names = [queries[0].name, queries[1].name, queries[2].name];
+                Some(querier(Box::new(RangeQueries { dialect, stream, names }), set_up(dialect, &queries)))
+            }
+            StepKind::PointQueries => {
+                let script = PointQueries {
+                    dialect,
+                    stream,
+                    table: table.to_owned(),
+                    low: guess,
+                    high: 0,
+                    queries: 0,
+                    asked: false,
+                };
+                Some(querier(Box::new(script), set_up(dialect, &[PreparedQuery::point(table)])))
+            }
+            _ => None,
+        }
+    }
+
+    fn pacing(&self, step: &Step, purpose: Purpose) -> Pacing {
+        match (step.rate, purpose) {
+            (Some(rate), Purpose::Measure) => {
+                let rounds_per_second = rate.div_ceil(step.rows_per_commit) as u32;
+                match self.parameters.pace {
+                    Pace::Bursts => Pacing::Bursts { rounds_per_second },
+                    Pace::Even => Pacing::Even { rounds_per_second },
+                }
+            }
+            _ => Pacing::Closed,
+        }
+    }
+}
+
+/// A role without set-up, pacing or flags.
+fn role(client: u32, name: &'static str, class: OperationClass, work: Work) -> RolePlan {
+    RolePlan {
+        client,
+        name,
+        class,
+        set_up: Vec::new(),
+        work,
+        pacing: Pacing::Closed,
+        until: None,
+        raises: None,
+        planned_items: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insert_benchmark::PRESETS;
+
+    #[test]
+    fn roles_and_so_connections_of_each_step() {
+        let parameters = Parameters { clients: 2, ..PRESETS[0].parameters() };
+        let benchmark = InsertBenchmark { parameters, dialect: Dialect::Postgres };
+        let roles = |name: &str, purpose| {
+            let step = *Step::all(&benchmark.parameters).iter().find(|step| step.name == name).unwrap();
+            let plan = benchmark.plan(&step, purpose);
+            plan.roles
+                .iter()
+                .map(|role| format!("{}{}", role.name, role.client))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(roles("l.i0", Purpose::Measure), "builder1 inserter1 builder2 inserter2");
+        assert_eq!(roles("l.x", Purpose::Measure), "indexer1 indexer2");
+        assert_eq!(
+            roles("l.i2", Purpose::Measure),
+            "builder1 inserter1 deleter1 builder2 inserter2 deleter2"
+        );
+        assert_eq!(
+            roles("qp500", Purpose::Measure),
+            "builder1 inserter1 deleter1 querier1 builder2 inserter2 deleter2 querier2"
+        );
+        assert_eq!(
+            roles("qp500", Purpose::Rebuild),
+            "builder1 inserter1 deleter1 builder2 inserter2 deleter2"
+        );
+    }
+}

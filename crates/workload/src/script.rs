@@ -1,5 +1,7 @@
 //! The form of a step: roles, what each does next, how they are paced and when they stop.
 
+use std::ops::Range;
+
 use basecase_model::{Operation, OperationClass, Reply};
 
 /// What a role does next.
@@ -77,6 +79,8 @@ pub struct RolePlan {
     pub set_up: Vec<SetUp>,
     /// Where its operations come from.
     pub work: Work,
+    /// The lanes that it sends operations to.
+    pub feeds: Range<usize>,
     /// How fast its rounds follow each other.
     pub pacing: Pacing,
     /// Stops when this flag is raised, besides when its work ends.

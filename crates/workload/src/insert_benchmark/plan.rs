@@ -77,6 +77,7 @@ impl InsertBenchmark {
             Builder::new(table.clone(), inserts, step.rows_per_commit, step.rounds(), first_lane, deletes);
         let mut roles = vec![
             RolePlan {
+                feeds: first_lane..first_lane + LANES_PER_CLIENT,
                 pacing: self.pacing(step, purpose),
                 ..role(client, "builder", OperationClass::Build, Work::Script(Box::new(builder)))
             },
@@ -153,6 +154,7 @@ fn role(client: u32, name: &'static str, class: OperationClass, work: Work) -> R
         class,
         set_up: Vec::new(),
         work,
+        feeds: 0..0,
         pacing: Pacing::Closed,
         until: None,
         raises: None,

@@ -1,0 +1,98 @@
+//! A short queue of ready operations between the role that makes them and the role that executes them.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
+
+use basecase_model::Operation;
+
+/// Operations that wait at most; the reference's queue length, which bounds how far one role runs ahead of another.
+const QUEUED: usize = 8;
+
+/// One operation on its way, with the instant at which the schedule meant it to start.
+pub(crate) struct Ticket {
+    pub(crate) operation: Box<Operation>,
+    pub(crate) intended: Option<Instant>,
+}
+
+/// The end of the role that makes operations.
+pub(crate) struct Sender {
+    ready: SyncSender<Ticket>,
+    free: Receiver<Box<Operation>>,
+}
+
+/// The end of the role that executes them.
+pub(crate) struct Consumer {
+    ready: Receiver<Ticket>,
+    free: SyncSender<Box<Operation>>,
+}
+
+/// A new lane. Its operations circulate between both ends, so that their buffers are reused.
+pub(crate) fn lane() -> (Sender, Consumer) {
+    // Besides those that wait, one is being made and one is being executed.
+    let circulating = QUEUED + 2;
+    let (ready_sender, ready) = sync_channel(QUEUED);
+    let (free, free_receiver) = sync_channel(circulating);
+    for _ in 0..circulating {
+        // The channel holds as many as are sent.
+        let _ = free.try_send(Box::default());
+    }
+    (Sender { ready: ready_sender, free: free_receiver }, Consumer { ready, free })
+}
+
+impl Sender {
+    /// Hands on `operation`, which gets the buffers of a used one, and waits while the lane is full. `false` when the
+    /// other end is gone.
+    pub(crate) fn send(&self, operation: &mut Operation, intended: Option<Instant>) -> bool {
+        let Ok(mut slot) = self.free.recv() else {
+            return false;
+        };
+        std::mem::swap(&mut *slot, operation);
+        self.ready.send(Ticket { operation: slot, intended }).is_ok()
+    }
+}
+
+impl Consumer {
+    /// The next operation; `None` when the lane is empty and the other end is gone.
+    pub(crate) fn next(&self) -> Option<Ticket> {
+        self.ready.recv().ok()
+    }
+
+    /// Gives an executed operation back.
+    pub(crate) fn give_back(&self, operation: Box<Operation>) {
+        // The other end may be done, and then no one needs it.
+        let _ = self.free.try_send(operation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_side_runs_ahead_by_eight_and_what_is_in_hand() {
+        let (sender, consumer) = lane();
+        let in_hand = {
+            assert!(sender.send(&mut Operation::default(), None));
+            consumer.next().unwrap()
+        };
+        for number in 0..QUEUED {
+            let mut operation = Operation { items: number as u32, ..Operation::default() };
+            assert!(sender.send(&mut operation, None));
+        }
+        // The queue is full now: a further send would wait.
+        assert!(sender.ready.try_send(Ticket { operation: Box::default(), intended: None }).is_err());
+        consumer.give_back(in_hand.operation);
+        for number in 0..QUEUED {
+            assert_eq!(consumer.next().unwrap().operation.items, number as u32);
+        }
+        drop(sender);
+        assert!(consumer.next().is_none());
+    }
+
+    #[test]
+    fn sending_ends_when_the_other_end_is_gone() {
+        let (sender, consumer) = lane();
+        drop(consumer);
+        assert!(!sender.send(&mut Operation::default(), None));
+    }
+}

@@ -1,0 +1,55 @@
+//! What came of running a step.
+
+use std::time::{Duration, SystemTime};
+
+use basecase_client::Error;
+use basecase_model::{Measures, RoleRecord};
+use thiserror::Error;
+
+/// Why the sessions of a step could not be made ready.
+#[derive(Debug, Error)]
+#[error("{role} of client {client}: {source}")]
+pub struct AssembleError {
+    /// The client, counted from 1.
+    pub client: u32,
+    /// The role.
+    pub role: &'static str,
+    /// What went wrong.
+    pub source: Error,
+}
+
+/// Why a step ended before its work was done.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// A role's session failed.
+    #[error("{role} of client {client} failed: {source}")]
+    Session {
+        /// The client, counted from 1.
+        client: u32,
+        /// The role.
+        role: &'static str,
+        /// What went wrong.
+        source: Error,
+    },
+    /// The hard limit was reached.
+    #[error("the step was stopped at its time limit of {:.0} s\nhint: the server does not sustain the rate; raise --step-limit to let it go on", .0.as_secs_f64())]
+    TimeLimit(Duration),
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What came of running a step.
+#[derive(Debug)]
+pub struct Outcome {
+    /// When the window opened.
+    pub started_at: SystemTime,
+    /// Length of the window, from its opening to the end of the last statement, in seconds.
+    pub seconds: f64,
+    /// What each role did, in the order of the plan.
+    pub roles: Vec<RoleRecord>,
+    /// What the machine counted over the window.
+    pub counters: Measures,
+    /// Why it ended early, if it did.
+    pub failure: Option<Failure>,
+}

@@ -1,1 +1,15 @@
-//! Experiments: plan, run trials, resume
+//! Experiments: plan, run trials, resume.
+
+mod candidate;
+mod checks;
+pub mod file;
+mod forecast;
+mod observer;
+mod plan;
+mod run;
+mod site;
+
+pub use candidate::{CandidateError, CandidateSpec, Origin};
+pub use observer::{Event, Observer};
+pub use plan::{Candidate, Places, Plan, Request, Verify};
+pub use run::{RunOptions, Summary, run};

@@ -22,6 +22,8 @@ pub(super) fn create_table(dialect: Dialect, table: &str) -> Vec<String> {
                  productid int not null, price int not null, data varchar(4000))"
             ),
             format!("alter sequence {table}_transactionid_seq cache {SEQUENCE_CACHE}"),
+            // Marks the table as one that a later run may drop.
+            format!("comment on table {table} is 'basecase: insert-benchmark'"),
         ],
         // `autoincrement` never gives an id twice, as a sequence does not.
         Dialect::Sqlite => vec![

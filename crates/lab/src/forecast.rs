@@ -1,0 +1,42 @@
+//! How long the rest of an experiment will probably take.
+
+use crate::plan::Plan;
+
+/// Seconds of each step: measured on an earlier candidate, or a guess.
+#[derive(Debug)]
+pub(crate) struct Forecast {
+    seconds: Vec<f64>,
+}
+
+/// Rows per second that a load is guessed to take before one was measured.
+const LOADED_PER_SECOND: f64 = 50_000.0;
+/// Rows per second that random inserts with deletes are guessed to take before they were measured.
+const WRITTEN_PER_SECOND: f64 = 5_000.0;
+
+impl Forecast {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let seconds = plan
+            .steps
+            .iter()
+            .map(|step| match step.rate {
+                Some(rate) => step.max_rows as f64 / rate as f64,
+                None if step.deletes() => step.max_rows as f64 / WRITTEN_PER_SECOND,
+                None => plan.experiment.loaded_rows as f64 / LOADED_PER_SECOND,
+            })
+            .collect();
+        Forecast { seconds }
+    }
+
+    /// Takes in how long a step took.
+    pub(crate) fn learn(&mut self, step: usize, seconds: f64) {
+        self.seconds[step] = seconds;
+    }
+
+    /// Seconds of `trials` trials from step `step` on, which go on with whole candidates.
+    pub(crate) fn seconds_left(&self, step: usize, trials: usize) -> f64 {
+        let of_this = self.seconds.len() - step;
+        let candidates = trials.saturating_sub(of_this) / self.seconds.len();
+        let whole: f64 = self.seconds.iter().sum();
+        self.seconds[step..].iter().sum::<f64>() + whole * candidates as f64
+    }
+}

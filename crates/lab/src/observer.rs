@@ -1,0 +1,45 @@
+//! Who watches a run.
+
+use std::sync::Arc;
+
+use basecase_load::Progress;
+use basecase_model::Trial;
+
+/// Something that happened in a run.
+pub enum Event<'a> {
+    /// What is being done besides measuring, e.g. `starting the server`.
+    Phase {
+        /// The candidate's printed name; empty before the first.
+        candidate: &'a str,
+        /// What is done.
+        text: &'a str,
+    },
+    /// A step begins.
+    StepBegins {
+        /// The candidate's printed name.
+        candidate: &'a str,
+        /// The step's label.
+        step: &'a str,
+        /// How far it is, while it runs.
+        progress: Arc<Progress>,
+        /// Seconds that the rest of the experiment will probably take, this step included.
+        seconds_left: f64,
+    },
+    /// A trial is stored.
+    TrialStored {
+        /// The trial.
+        trial: &'a Trial,
+        /// Trials stored or found in the store so far.
+        done: usize,
+        /// Trials of the whole experiment.
+        all: usize,
+    },
+    /// Something that the user should know.
+    Note(&'a str),
+}
+
+/// Who watches a run.
+pub trait Observer {
+    /// Takes notice of an event.
+    fn notice(&mut self, event: Event<'_>);
+}

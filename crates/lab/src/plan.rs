@@ -1,0 +1,429 @@
+//! From a request to a plan: everything that can be wrong is found here, before any work starts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use basecase_client::Endpoint;
+use basecase_client::sqlite::SqliteSession;
+use basecase_model::{
+    BuildFacts, CandidateFacts, CandidateName, Cell, ConfigFacts, Dbms, Experiment, HostFacts,
+    PROTOCOL_REVISION,
+};
+use basecase_server::{
+    Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle, Transport, check,
+    free_bytes,
+};
+use basecase_workload::Dialect;
+use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::candidate::{CandidateSpec, Origin};
+
+/// How thoroughly tables are compared with the model after each step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// Fully up to a million rows, by bounds above.
+    #[default]
+    Auto,
+    /// Count every row and search the smallest id from the beginning.
+    Full,
+    /// Compare the smallest and largest id, the server's counters and the rows that statements affected. Reads nothing that
+    /// would change the caches for the next step.
+    Bounds,
+}
+
+/// Rows of all tables up to which [`Verify::Auto`] counts them.
+const COUNTED_ROWS: u64 = 1_000_000;
+
+/// What the user asks for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// A short name for people.
+    pub name: String,
+    /// The candidates; the first is the base case.
+    pub candidates: Vec<CandidateSpec>,
+    /// Sizes and options of the workload.
+    pub parameters: Parameters,
+    /// How debt is settled before the read-write steps.
+    pub settle: Settle,
+    /// How thoroughly tables are checked.
+    pub verify: Verify,
+    /// Hard limit of each step in seconds; by default five times a read-write step's nominal time and ten minutes, and none
+    /// for the others.
+    pub step_limit_seconds: Option<u64>,
+    /// Settings for every Postgres server on top of its config.
+    pub extra_settings: Vec<(String, String)>,
+}
+
+/// Where things are on this machine, and how servers are reached.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Home of downloaded builds.
+    pub home: PathBuf,
+    /// Folder of data directories.
+    pub data: PathBuf,
+    /// How clients reach a server that basecase starts.
+    pub transport: Transport,
+}
+
+/// What is needed to start a candidate.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Build(Box<Build>, Config),
+    Embedded(Config),
+    Url(Endpoint),
+}
+
+/// One candidate of a plan.
+#[derive(Debug)]
+pub struct Candidate {
+    /// What reports show.
+    pub facts: CandidateFacts,
+    /// Its own folder for data.
+    pub(crate) directory: PathBuf,
+    pub(crate) source: Source,
+    /// The cells of its steps, in their order.
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) benchmark: InsertBenchmark,
+}
+
+/// An experiment that can be run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The experiment as the store keeps it.
+    pub experiment: Experiment,
+    /// The candidates in their order.
+    pub candidates: Vec<Candidate>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) settle: Settle,
+    pub(crate) counts_rows: bool,
+    pub(crate) step_limit_seconds: Option<u64>,
+    pub(crate) transport: Transport,
+    pub(crate) device: Option<String>,
+}
+
+/// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
+const BYTES_PER_ROW: u64 = 400;
+/// Bytes for logs, WAL and what else a small database needs.
+const BYTES_BESIDES: u64 = 1 << 30;
+
+impl Plan {
+    /// Resolves and obtains builds, checks configs against them, looks at the machine, and computes cells. `command` is the
+    /// command line for the report; `notify` is called before anything that takes long.
+    ///
+    /// # Errors
+    /// With everything that can be known to be wrong before a server is started.
+    pub fn prepare(
+        request: &Request,
+        places: &Places,
+        command: &str,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Plan> {
+        let host = Host::detect();
+        std::fs::create_dir_all(&places.data)
+            .with_context(|| format!("cannot make the data folder {}", places.data.display()))?;
+        let host_facts = basecase_probe::host_facts(&places.data);
+        let steps = Step::all(&request.parameters);
+        let mut sources = sources(request, places, host, notify)?;
+        let facts = candidate_facts(request, &sources)?;
+        let names: Vec<&CandidateName> = facts.iter().map(|facts| &facts.name).collect();
+        if let Some(twice) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+            bail!(
+                "candidate {} is named twice\nhint: give each build with each config once; a candidate is its build and its config",
+                twice.1
+            );
+        }
+        let cells: Vec<Vec<Cell>> =
+            facts.iter().map(|facts| cells(facts, request, places, &steps, &host_facts)).collect();
+        let id = experiment_id(&cells);
+        let candidates: Vec<Candidate> = facts
+            .into_iter()
+            .zip(sources.drain(..))
+            .zip(cells)
+            .map(|((facts, source), cells)| Candidate {
+                directory: places.data.join(&id).join(&facts.name.0),
+                benchmark: InsertBenchmark {
+                    parameters: request.parameters.clone(),
+                    dialect: Dialect::from(facts.build.dbms),
+                },
+                facts,
+                source,
+                cells,
+            })
+            .collect();
+        check_disk(&request.parameters, &steps, &candidates, &places.data)?;
+        let mut parameters = request.parameters.facts();
+        parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
+        parameters.push(("transport".into(), transport_name(places.transport).into()));
+        let experiment = Experiment {
+            id,
+            name: request.name.clone(),
+            created_at: jiff::Timestamp::now().to_string(),
+            command: command.to_owned(),
+            basecase_version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol_revision: PROTOCOL_REVISION,
+            workload: insert_benchmark::NAME.to_owned(),
+            parameters,
+            clients: request.parameters.clients,
+            loaded_rows: request.parameters.loaded_rows(),
+            seed: request.parameters.seed,
+            host: host_facts,
+            candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
+            steps: steps.iter().map(|step| step.facts(&request.parameters)).collect(),
+        };
+        Ok(Plan {
+            device: experiment.host.device.clone(),
+            experiment,
+            candidates,
+            counts_rows: match request.verify {
+                Verify::Auto => request.parameters.loaded_rows() <= COUNTED_ROWS,
+                Verify::Full => true,
+                Verify::Bounds => false,
+            },
+            steps,
+            settle: request.settle,
+            step_limit_seconds: request.step_limit_seconds,
+            transport: places.transport,
+        })
+    }
+
+    /// Cells with the candidates they belong to.
+    pub fn cells(&self) -> Vec<(CandidateName, Cell)> {
+        self.candidates
+            .iter()
+            .flat_map(|candidate| {
+                candidate.cells.iter().map(|cell| (candidate.facts.name.clone(), cell.clone()))
+            })
+            .collect()
+    }
+
+    /// Trials of the whole experiment.
+    pub fn trials(&self) -> usize {
+        self.candidates.len() * self.steps.len()
+    }
+}
+
+fn transport_name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::UnixSocket => "socket",
+        Transport::Loopback => "loopback",
+    }
+}
+
+/// The config of a candidate that names none: the seeds' cached small server, or SQLite as most applications set it.
+fn default_config(dbms: Dbms) -> &'static str {
+    match dbms {
+        Dbms::Postgres => "x10a",
+        Dbms::Sqlite => "wal_normal",
+    }
+}
+
+/// Resolves all builds together, so that they come from one toolchain where they can, obtains them and checks configs.
+fn sources(
+    request: &Request,
+    places: &Places,
+    host: Host,
+    notify: &mut dyn FnMut(&str),
+) -> Result<Vec<Source>> {
+    // Configs first: a typo should not wait for a download.
+    let configs: Vec<Option<Config>> = request
+        .candidates
+        .iter()
+        .map(|spec| match spec.origin {
+            Origin::Url(_) => Ok(None),
+            _ => {
+                let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec.dbms()));
+                Config::find(spec.dbms(), name, host).map(Some)
+            }
+        })
+        .collect::<Result<_, _>>()?;
+    let requests: Vec<BuildRequest> = request
+        .candidates
+        .iter()
+        .filter_map(|spec| match &spec.origin {
+            Origin::Build(request) => Some(request.clone()),
+            _ => None,
+        })
+        .collect();
+    let mut builds = Vec::new();
+    if !requests.is_empty() {
+        let library = Library::open(&places.home)?;
+        for source in library.resolve(&requests)? {
+            builds.push(library.obtain(&source, notify)?);
+        }
+    }
+    let mut builds = builds.into_iter();
+    let mut sources = Vec::new();
+    for (spec, config) in request.candidates.iter().zip(configs) {
+        sources.push(match (&spec.origin, config) {
+            (Origin::Url(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
+            (Origin::Embedded, Some(config)) => Source::Embedded(config),
+            (Origin::Build(_), Some(config)) => {
+                let build = builds.next().context("a build was not resolved")?;
+                let config = config.with_extra(&request.extra_settings);
+                check(&build, &config, host)?;
+                Source::Build(Box::new(build), config)
+            }
+            (_, None) => bail!("candidate {spec} has no config"),
+        });
+    }
+    Ok(sources)
+}
+
+/// What is known of each candidate before it runs. A URL is asked here, so that a wrong password ends the run at once.
+fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<CandidateFacts>> {
+    request
+        .candidates
+        .iter()
+        .zip(sources)
+        .map(|(spec, source)| {
+            let (build, config) = match source {
+                Source::Build(build, config) => (build.facts.clone(), config.facts()),
+                Source::Embedded(config) => (bundled_facts(spec), config.facts()),
+                Source::Url(endpoint) => (
+                    url_facts(spec, endpoint, request.parameters.clients)?,
+                    ConfigFacts { name: "as_is".into(), settings: Vec::new(), sha256: String::new() },
+                ),
+            };
+            Ok(CandidateFacts { name: CandidateName::new(&build.short, &config.name), build, config })
+        })
+        .collect()
+}
+
+fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
+    let version = SqliteSession::version();
+    BuildFacts {
+        dbms: Dbms::Sqlite,
+        short: format!("sqlite{}", version.replace('.', "")),
+        requested: spec.to_string(),
+        version: version.to_owned(),
+        provider: "bundled".into(),
+        artifact: format!("SQLite {version}"),
+        sha256: None,
+        compiler: None,
+        flags: None,
+        details: BTreeMap::new(),
+    }
+}
+
+/// Asks the user's server which one it is, and refuses to touch tables that are not basecase's.
+fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<BuildFacts> {
+    let mut session = endpoint.connect().with_context(|| format!("candidate {spec}"))?;
+    let server = PostgresServer::new(endpoint.clone(), None, session.as_mut())?;
+    for table in (1..=clients).map(table_name) {
+        if server.is_foreign(session.as_mut(), &table)? {
+            bail!(
+                "candidate {spec} has a table {table} that basecase did not make\nhint: name a database of its own, for the run drops and creates the tables pi1 to pi{clients}"
+            );
+        }
+    }
+    let report = server.report(session.as_mut())?;
+    let place = spec.to_string();
+    let mut facts = BuildFacts {
+        dbms: Dbms::Postgres,
+        short: format!("pg{}_url", report.version.replace('.', "")),
+        requested: place.clone(),
+        version: String::new(),
+        provider: "url".into(),
+        artifact: place,
+        sha256: None,
+        compiler: None,
+        flags: None,
+        details: BTreeMap::new(),
+    };
+    complete(&mut facts, report);
+    Ok(facts)
+}
+
+/// Adds what the running server says to what was known of its build.
+pub(crate) fn complete(facts: &mut BuildFacts, report: SelfReport) {
+    if facts.version.is_empty() {
+        facts.version = report.version;
+    }
+    facts.compiler = facts.compiler.take().or(report.compiler);
+    facts.flags = facts.flags.take().or(report.flags);
+    for (name, value) in report.details {
+        facts.details.entry(name).or_insert(value);
+    }
+}
+
+fn cells(
+    facts: &CandidateFacts,
+    request: &Request,
+    places: &Places,
+    steps: &[Step],
+    host: &HostFacts,
+) -> Vec<Cell> {
+    let build = &facts.build;
+    let identity =
+        [build.provider.as_str(), &build.artifact, build.sha256.as_deref().unwrap_or(&build.version)]
+            .join(":");
+    let parameters = serde_json::json!({
+        "sizes": request.parameters,
+        "settle": request.settle,
+        "transport": transport_name(places.transport),
+    });
+    steps
+        .iter()
+        .map(|step| Cell {
+            build: identity.clone(),
+            config: facts.config.sha256.clone(),
+            workload: insert_benchmark::NAME.to_owned(),
+            step: step.name.to_owned(),
+            parameters: parameters.clone(),
+            host: host.id.clone(),
+            protocol_revision: PROTOCOL_REVISION,
+        })
+        .collect()
+}
+
+/// The same cells in the same order are the same experiment.
+fn experiment_id(cells: &[Vec<Cell>]) -> String {
+    let mut hasher = Sha256::new();
+    for cell in cells.iter().flatten() {
+        hasher.update(cell.key());
+    }
+    hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Candidates run one after the other and each is removed when it is done, so the disk must hold the largest.
+fn check_disk(parameters: &Parameters, steps: &[Step], candidates: &[Candidate], data: &Path) -> Result<()> {
+    let inserted: u64 = steps.iter().map(Step::inserted_rows).sum();
+    // Deleted rows leave space behind that is used again; a quarter of what passes through is kept as slack.
+    let rows = parameters.loaded_rows()
+        + inserted.saturating_sub(parameters.rows) * u64::from(parameters.clients) / 4;
+    let wal = candidates.iter().filter_map(Candidate::wal_bytes).max().unwrap_or(0);
+    let filled_wal = wal.min(rows.saturating_mul(BYTES_PER_ROW) * 4);
+    let needed = rows.saturating_mul(BYTES_PER_ROW) + BYTES_BESIDES + filled_wal;
+    let free =
+        free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
+    if free < needed {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        bail!(
+            "the disk under {} has {:.1} GiB free, and this run needs about {:.1} GiB\nhint: choose another folder with --data, or smaller sizes with --rows or --scale",
+            data.display(),
+            gib(free),
+            gib(needed)
+        );
+    }
+    Ok(())
+}
+
+impl Candidate {
+    /// How much WAL its config lets the server keep.
+    fn wal_bytes(&self) -> Option<u64> {
+        let (_, value) = self.facts.config.settings.iter().find(|(name, _)| name == "max_wal_size")?;
+        let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let unit = match &value[digits.len()..] {
+            "kB" => 10,
+            "" | "MB" => 20,
+            "GB" => 30,
+            "TB" => 40,
+            _ => return None,
+        };
+        digits.trim().parse::<u64>().ok().map(|number| number << unit)
+    }
+}

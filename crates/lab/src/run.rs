@@ -1,0 +1,453 @@
+//! Runs an experiment, or goes on with one that was cut short.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use basecase_load::{Crew, Failure, Limits, Outcome};
+use basecase_model::{Measures, OperationClass, Place, RoleRecord, State, Trial, TrialStatus, names};
+use basecase_server::settle;
+use basecase_store::{InFlight, Store};
+use basecase_workload::insert_benchmark::{Model, Purpose, Step};
+
+use crate::checks;
+use crate::forecast::Forecast;
+use crate::observer::{Event, Observer};
+use crate::plan::{Candidate, Plan};
+use crate::site::{Content, Site};
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Trials measured now.
+    pub measured: usize,
+    /// Trials that were in the store before.
+    pub found: usize,
+    /// Trials that failed, by candidate and step.
+    pub failed: Vec<String>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+/// Options of one call that do not change what is measured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunOptions {
+    /// Leave the data of finished candidates where it is.
+    pub keep_data: bool,
+}
+
+/// Lines of the server's log that a failed trial keeps.
+const LOG_LINES: usize = 40;
+/// How long the server's counters get to show what closed sessions did.
+const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
+/// Share of a closed loop's time on the CPU from which the client is said to be the limit.
+const CLIENT_BOUND_SHARE: f64 = 0.8;
+
+/// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
+///
+/// # Errors
+/// When the store fails. A candidate that fails is stored as failed, and the next one runs.
+pub fn run(
+    plan: &mut Plan,
+    store: &mut Store,
+    options: RunOptions,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    store.save_experiment(&plan.experiment)?;
+    store.save_cells(&plan.experiment.id, &plan.cells())?;
+    let mut run = Run {
+        store,
+        options,
+        stop,
+        observer,
+        summary: Summary { measured: 0, found: 0, failed: Vec::new(), interrupted: false },
+        forecast: Forecast::new(plan),
+    };
+    let mut candidates = std::mem::take(&mut plan.candidates);
+    let result = candidates
+        .iter_mut()
+        .enumerate()
+        .take_while(|_| !stop.load(Ordering::Relaxed))
+        .try_for_each(|(index, candidate)| run.candidate(plan, index, candidate));
+    plan.candidates = candidates;
+    run.summary.interrupted = stop.load(Ordering::Relaxed);
+    let summary = run.summary;
+    result.map(|()| summary)
+}
+
+struct Run<'a> {
+    store: &'a mut Store,
+    options: RunOptions,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn Observer,
+    summary: Summary,
+    forecast: Forecast,
+}
+
+/// What a resumed candidate's first trial has to say about itself.
+const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
+const AFTER_RESTART: &str =
+    "the server was restarted before this step after an interruption: its caches were cold";
+
+impl Run<'_> {
+    fn phase(&mut self, candidate: &Candidate, text: &str) {
+        self.observer.notice(Event::Phase { candidate: &candidate.facts.name.0, text });
+    }
+
+    /// Runs what is missing of one candidate.
+    fn candidate(&mut self, plan: &mut Plan, index: usize, candidate: &mut Candidate) -> Result<()> {
+        let mut first = 0;
+        while first < plan.steps.len() {
+            let Some(trial) = self.store.complete_trial(&candidate.cells[first].key(), 0)? else { break };
+            self.forecast.learn(first, trial.seconds);
+            first += 1;
+            self.summary.found += 1;
+            self.tell_stored(plan, &trial);
+        }
+        if first == plan.steps.len() {
+            return Ok(());
+        }
+        // A failure outside a step belongs to the step that could not be reached.
+        let mut next = first;
+        let mut site = None;
+        let result = self.steps(plan, index, candidate, &mut next, &mut site);
+        let interrupted = self.stop.load(Ordering::Relaxed);
+        if let Err(error) = result
+            && !interrupted
+        {
+            let log_tail =
+                site.as_ref().map(|site: &Site| site.served.log_tail(LOG_LINES)).unwrap_or_default();
+            let trial = self.failed_trial(candidate, plan, next, index, format!("{error:#}"), log_tail);
+            self.save(plan, candidate, next, &trial)?;
+        }
+        if let Some(site) = site {
+            let note = if interrupted || self.options.keep_data {
+                let mut site = site;
+                drop(site.control);
+                site.served.stop()
+            } else {
+                self.phase(candidate, "stopping the server and removing its data");
+                site.discard()?
+            };
+            if let Some(note) = note {
+                self.observer.notice(Event::Note(&note));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings a candidate to the state before its first missing step, and runs the steps from there. `next` is the step
+    /// that an error belongs to.
+    fn steps(
+        &mut self,
+        plan: &mut Plan,
+        index: usize,
+        candidate: &mut Candidate,
+        next: &mut usize,
+        open: &mut Option<Site>,
+    ) -> Result<()> {
+        let first = *next;
+        let mut model = Model::new(&candidate.benchmark.parameters, candidate.benchmark.dialect);
+        let mut warning = None;
+        if first > 0 {
+            plan.steps[..first].iter().for_each(|step| model.apply(step));
+            *open = self.find_again(plan, candidate, &model)?;
+            if open.is_some() {
+                warning = Some(AFTER_RESTART);
+            }
+        }
+        if open.is_none() {
+            self.phase(candidate, "initialising and starting the server");
+            *open = Site::open(plan, candidate, Content::Fresh)?;
+        }
+        let site = open.as_mut().context("the candidate was not opened")?;
+        site.identify(candidate)?;
+        plan.experiment.candidates[index] = candidate.facts.clone();
+        self.store.save_experiment(&plan.experiment)?;
+        if first > 0 && warning.is_none() {
+            warning = Some(ON_REBUILT);
+            self.rebuild(plan, candidate, site, first)?;
+        }
+        for number in first..plan.steps.len() {
+            *next = number;
+            let settles = number > 0 && plan.steps[number - 1].settles_after()
+                || (number == first && warning == Some(ON_REBUILT) && plan.steps[number].rate.is_some());
+            let settled = if settles { Some(self.settle(plan, candidate, site)?) } else { None };
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let Some(mut trial) = self.step(plan, candidate, site, &mut model, number, index)? else {
+                return Ok(());
+            };
+            if let Some(settled) = settled {
+                trial.gauges.extend(settled);
+            }
+            if let Some(warning) = warning.filter(|_| number == first) {
+                trial.warnings.push(warning.to_owned());
+            }
+            self.save(plan, candidate, number, &trial)?;
+            if !trial.is_complete() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// What an interrupted run left, when its tables hold exactly what the last stored step left.
+    fn find_again(&mut self, plan: &Plan, candidate: &Candidate, model: &Model) -> Result<Option<Site>> {
+        self.phase(candidate, "looking at what the interrupted run left");
+        let Ok(Some(mut site)) = Site::open(plan, candidate, Content::Left) else {
+            return Ok(None);
+        };
+        let matches = site
+            .state(model, true)
+            .is_ok_and(|state| checks::failures(&checks::of_state(model, &state)).is_empty());
+        if matches {
+            return Ok(Some(site));
+        }
+        self.phase(candidate, "the interrupted step had begun: building the database again");
+        drop(site.control);
+        site.served.stop();
+        Ok(None)
+    }
+
+    /// Brings a fresh database to the state before step `first`.
+    fn rebuild(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site, first: usize) -> Result<()> {
+        let mut model = Model::new(&candidate.benchmark.parameters, candidate.benchmark.dialect);
+        for step in &plan.steps[..first] {
+            self.phase(candidate, &format!("rebuilding: {}", step.name));
+            let outcome = self.execute(plan, candidate, site, step, Purpose::Rebuild)?;
+            if let Some(failure) = outcome.failure {
+                return Err(failure.into());
+            }
+            model.apply(step);
+        }
+        let state = site.state(&model, plan.counts_rows)?;
+        let failures = checks::failures(&checks::of_state(&model, &state));
+        anyhow::ensure!(
+            failures.is_empty(),
+            "the rebuilt database is not as it was: {}",
+            failures.join("; ")
+        );
+        Ok(())
+    }
+
+    fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
+        self.phase(candidate, "settling: vacuum, checkpoint, and waiting until the debt is at rest");
+        let Site { served, control, tables, .. } = site;
+        let settled = settle(
+            served.as_ref(),
+            control.as_mut(),
+            tables,
+            plan.settle,
+            plan.experiment.loaded_rows,
+            self.stop,
+        )?;
+        let mut gauges = settled.debt;
+        gauges.set("settle.seconds", settled.seconds);
+        gauges.set("settle.at_rest", f64::from(u8::from(settled.at_rest)));
+        Ok(gauges)
+    }
+
+    /// Runs the roles of a step and nothing else.
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        site: &mut Site,
+        step: &Step,
+        purpose: Purpose,
+    ) -> Result<Outcome> {
+        let step_plan = candidate.benchmark.plan(step, purpose);
+        for statement in &step_plan.before {
+            site.control.query(statement)?;
+        }
+        let crew = Crew::assemble(step_plan, site.served.endpoint())?;
+        if purpose == Purpose::Measure {
+            let number = plan.steps.iter().position(|other| other.name == step.name).unwrap_or(0);
+            let seconds_left = self
+                .forecast
+                .seconds_left(number, plan.trials() - self.summary.measured - self.summary.found);
+            self.observer.notice(Event::StepBegins {
+                candidate: &candidate.facts.name.0,
+                step: step.label,
+                progress: crew.progress(),
+                seconds_left,
+            });
+        }
+        let rated = step.rate.map(|_| candidate.benchmark.parameters.seconds * 5 + 600);
+        let time = plan.step_limit_seconds.or(rated).map(Duration::from_secs);
+        Ok(crew.run(&site.watch, &Limits { stop: self.stop, time }))
+    }
+
+    /// Measures one step. `None` when the user stopped it.
+    fn step(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        site: &mut Site,
+        model: &mut Model,
+        number: usize,
+        position: usize,
+    ) -> Result<Option<Trial>> {
+        let step = &plan.steps[number];
+        let cell = candidate.cells[number].key();
+        let place = Place { round: 0, pass: 0, position: position as u32 };
+        self.store.begin_step(&InFlight {
+            experiment: plan.experiment.id.clone(),
+            cell: cell.clone(),
+            step: step.name.to_owned(),
+            candidate: candidate.facts.name.to_string(),
+            place,
+        })?;
+        let before = site.served.statistics(site.control.as_mut(), &site.tables)?;
+        let outcome = self.execute(plan, candidate, site, step, Purpose::Measure)?;
+        if matches!(outcome.failure, Some(Failure::Interrupted)) {
+            return Ok(None);
+        }
+        let before_model = model.clone();
+        model.apply(step);
+        let mut trial = Trial {
+            cell,
+            step: step.name.to_owned(),
+            candidate: candidate.facts.name.to_string(),
+            place,
+            placement: "unpinned".to_owned(),
+            started_at: timestamp(outcome.started_at),
+            seconds: outcome.seconds,
+            status: TrialStatus::Complete,
+            warnings: warnings(&outcome.roles, site.served.pid().is_some()),
+            checks: checks::of_roles(step, &before_model, model, &outcome.roles),
+            roles: outcome.roles,
+            counters: outcome.counters,
+            gauges: Measures::new(),
+            state: State::default(),
+        };
+        let examined = match outcome.failure {
+            Some(failure) => Err(failure.into()),
+            None => self.examine(plan, site, model, &before, &mut trial),
+        };
+        let reason = match examined {
+            Err(error) => Some(format!("{error:#}")),
+            Ok(()) => {
+                let failures = checks::failures(&trial.checks);
+                (!failures.is_empty()).then(|| failures.join("\n"))
+            }
+        };
+        if let Some(reason) = reason {
+            trial.status = TrialStatus::Failed { reason, log_tail: site.served.log_tail(LOG_LINES) };
+        }
+        Ok(Some(trial))
+    }
+
+    /// Looks at the server and the tables after a step that ran to its end.
+    fn examine(
+        &mut self,
+        plan: &Plan,
+        site: &mut Site,
+        model: &Model,
+        before: &Measures,
+        trial: &mut Trial,
+    ) -> Result<()> {
+        let server = counters_at_rest(site, before, &trial.roles)?;
+        trial.checks.extend(checks::of_server(&server, &trial.roles));
+        trial.counters.extend(server);
+        trial.state = site.state(model, plan.counts_rows)?;
+        trial.checks.extend(checks::of_state(model, &trial.state));
+        trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
+        if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
+            trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
+        }
+        if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
+            trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
+        }
+        Ok(())
+    }
+
+    fn failed_trial(
+        &self,
+        candidate: &Candidate,
+        plan: &Plan,
+        number: usize,
+        position: usize,
+        reason: String,
+        log_tail: String,
+    ) -> Trial {
+        Trial {
+            cell: candidate.cells[number].key(),
+            step: plan.steps[number].name.to_owned(),
+            candidate: candidate.facts.name.to_string(),
+            place: Place { round: 0, pass: 0, position: position as u32 },
+            placement: "unpinned".to_owned(),
+            started_at: timestamp(std::time::SystemTime::now()),
+            seconds: 0.0,
+            status: TrialStatus::Failed { reason, log_tail },
+            roles: Vec::new(),
+            counters: Measures::new(),
+            gauges: Measures::new(),
+            state: State::default(),
+            checks: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn save(&mut self, plan: &Plan, candidate: &Candidate, number: usize, trial: &Trial) -> Result<()> {
+        self.store.save_trial(&plan.experiment.id, &candidate.cells[number], trial)?;
+        self.summary.measured += 1;
+        if trial.is_complete() {
+            self.forecast.learn(number, trial.seconds);
+        } else {
+            self.summary.failed.push(format!("{} {}", trial.candidate, trial.step));
+        }
+        self.tell_stored(plan, trial);
+        Ok(())
+    }
+
+    fn tell_stored(&mut self, plan: &Plan, trial: &Trial) {
+        let done = self.summary.measured + self.summary.found;
+        self.observer.notice(Event::TrialStored { trial, done, all: plan.trials() });
+    }
+}
+
+/// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are.
+fn counters_at_rest(site: &mut Site, before: &Measures, roles: &[RoleRecord]) -> Result<Measures> {
+    let until = Instant::now() + COUNTERS_PATIENCE;
+    loop {
+        let after = site.served.statistics(site.control.as_mut(), &site.tables)?;
+        let server = after.since(before);
+        let arrived = checks::failures(&checks::of_server(&server, roles)).is_empty();
+        if arrived || Instant::now() >= until {
+            return Ok(server);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn timestamp(time: std::time::SystemTime) -> String {
+    jiff::Timestamp::try_from(time).unwrap_or_default().to_string()
+}
+
+/// What the reader should know of a trial that is otherwise good.
+fn warnings(roles: &[RoleRecord], has_server: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for role in roles.iter().filter(|role| role.class != OperationClass::Build && role.ended_us > 0) {
+        let busy = role.client_cpu_us / role.ended_us as f64;
+        if has_server && role.statements > 100 && busy > CLIENT_BOUND_SHARE {
+            warnings.push(format!(
+                "the client was the limit: {} of client {} spent {:.0} % of its time on the CPU",
+                role.role,
+                role.client,
+                busy * 100.0
+            ));
+        }
+        if role.retries > 0 {
+            warnings.push(format!(
+                "{} of client {} repeated {} statements after deadlocks or locks",
+                role.role, role.client, role.retries
+            ));
+        }
+    }
+    warnings
+}

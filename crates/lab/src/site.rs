@@ -1,0 +1,115 @@
+//! One candidate while it is up: started, found again after a crash, or the user's own.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use basecase_client::{Endpoint, Session};
+use basecase_model::{State, TableState};
+use basecase_probe::{Target, Watch};
+use basecase_server::{Depth, Instance, InstanceSpec, Owner, PostgresServer, Served, SqliteServer};
+use basecase_workload::insert_benchmark::{Model, table_name};
+
+use crate::plan::{Candidate, Plan, Source, complete};
+
+/// How long a server may take to get ready; after a crash it recovers first.
+const START_PATIENCE: Duration = Duration::from_secs(600);
+
+/// One candidate while it is up.
+pub(crate) struct Site {
+    pub(crate) served: Box<dyn Served>,
+    pub(crate) control: Box<dyn Session>,
+    pub(crate) watch: Watch,
+    pub(crate) tables: Vec<String>,
+}
+
+/// Whether to keep what a candidate's directory holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Begin with nothing.
+    Fresh,
+    /// Find again what an interrupted run left.
+    Left,
+}
+
+impl Site {
+    /// Brings a candidate up. With [`Content::Left`], `None` when nothing was left that could be found again.
+    pub(crate) fn open(plan: &Plan, candidate: &Candidate, content: Content) -> Result<Option<Site>> {
+        let owner =
+            Owner { experiment: plan.experiment.id.clone(), candidate: candidate.facts.name.to_string() };
+        let served: Box<dyn Served> = match &candidate.source {
+            Source::Build(build, config) => {
+                let mut instance = Instance::open(InstanceSpec {
+                    build: (**build).clone(),
+                    config: config.clone(),
+                    directory: candidate.directory.clone(),
+                    transport: plan.transport,
+                    owner,
+                })?;
+                if content == Content::Fresh {
+                    instance.initialise()?;
+                } else if !instance.is_initialised() {
+                    return Ok(None);
+                }
+                instance.start(START_PATIENCE)?;
+                let Some(server) = PostgresServer::of_instance(instance, content == Content::Fresh)? else {
+                    return Ok(None);
+                };
+                Box::new(server)
+            }
+            Source::Embedded(config) => {
+                let mut server = SqliteServer::open(&candidate.directory, config, owner)?;
+                if content == Content::Fresh {
+                    server.initialise()?;
+                } else if !server.is_initialised() {
+                    return Ok(None);
+                }
+                Box::new(server)
+            }
+            Source::Url(endpoint) => {
+                let mut session = endpoint.connect()?;
+                Box::new(PostgresServer::new(endpoint.clone(), None, session.as_mut())?)
+            }
+        };
+        let control = connect(served.endpoint())?;
+        let watch = Watch::new(Target { device: plan.device.clone(), server: served.pid() });
+        let tables = (1..=candidate.benchmark.parameters.clients).map(table_name).collect();
+        Ok(Some(Site { served, control, watch, tables }))
+    }
+
+    /// Completes the facts of the build by what the running server says, and refuses one of another version.
+    pub(crate) fn identify(&mut self, candidate: &mut Candidate) -> Result<()> {
+        let report = self.served.report(self.control.as_mut())?;
+        let build = &mut candidate.facts.build;
+        if !build.version.is_empty() && build.version != report.version {
+            bail!(
+                "{} was to be version {}, and the running server says {}\nhint: the build's files were changed; remove its folder and get it again",
+                build.requested,
+                build.version,
+                report.version
+            );
+        }
+        complete(build, report);
+        Ok(())
+    }
+
+    /// What the tables hold. Rows are counted only where the plan says so.
+    pub(crate) fn state(&mut self, model: &Model, counts_rows: bool) -> Result<State> {
+        let mut tables: Vec<TableState> = Vec::new();
+        for (name, expected) in model.tables() {
+            let depth =
+                if counts_rows { Depth::Full } else { Depth::From(expected.min_id().unwrap_or(i64::MIN)) };
+            tables.push(self.served.table(self.control.as_mut(), &name, depth)?);
+        }
+        Ok(State { tables })
+    }
+
+    /// Brings the candidate down and removes its data. Returns a note when the server did not stop smoothly.
+    pub(crate) fn discard(self) -> Result<Option<String>> {
+        let Site { served, control, tables, .. } = self;
+        Ok(served.discard(control, &tables)?)
+    }
+}
+
+fn connect(endpoint: &Endpoint) -> Result<Box<dyn Session>> {
+    endpoint.connect().context("the server is ready but its database cannot be reached")
+}

@@ -1,2 +1,49 @@
-//! The binary `basecase`.
-fn main() {}
+//! The binary `basecase`: arguments, progress, exit codes.
+
+mod arguments;
+mod commands;
+mod output;
+mod screen;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser as _;
+
+use crate::arguments::{Arguments, Command};
+
+/// Exit codes besides those of usage errors, which are clap's.
+enum Outcome {
+    Done,
+    CouldNotRun,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&stop)) {
+            output::complain(&format!("cannot watch for signals: {error}"));
+            return ExitCode::FAILURE;
+        }
+    }
+    let result = match arguments.command {
+        Command::Demo(command) => commands::experiment::demo(&command, &stop),
+        Command::Compare(command) => commands::experiment::compare(&command, &stop),
+        Command::Run(command) => commands::experiment::run(&command, &stop),
+        Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
+        Command::Store(command) => commands::store::run(&command),
+        Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
+        Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::CouldNotRun) => ExitCode::FAILURE,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -13,3 +13,8 @@ pub use candidate::{CandidateError, CandidateSpec, Origin};
 pub use observer::{Event, Observer};
 pub use plan::{Candidate, Places, Plan, Request, Verify};
 pub use run::{RunOptions, Summary, run};
+
+/// The version of SQLite that is embedded.
+pub fn sqlite_version() -> &'static str {
+    basecase_client::sqlite::SqliteSession::version()
+}

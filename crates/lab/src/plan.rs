@@ -202,7 +202,7 @@ impl Plan {
 
     /// Trials of the whole experiment.
     pub fn trials(&self) -> usize {
-        self.candidates.len() * self.steps.len()
+        self.experiment.candidates.len() * self.steps.len()
     }
 }
 

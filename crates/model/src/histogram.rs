@@ -5,6 +5,8 @@ use thiserror::Error;
 
 /// Largest latency that a histogram tells apart, in nanoseconds (one hour); longer ones count as this.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Largest latency that a new histogram has room for, in nanoseconds; longer ones make it grow.
+const INITIAL_HIGHEST_NS: u64 = 1_000_000;
 /// Smallest latency that a histogram tells apart, in nanoseconds.
 const LOWEST_NS: u64 = 128;
 /// Significant decimal digits kept of every latency.
@@ -17,10 +19,11 @@ pub struct HistogramError(String);
 
 /// Counts of latencies in nanoseconds with three significant digits, from 128 ns to one hour.
 ///
-/// Of fixed size whatever the number of values (about 200 KiB), after Gil Tene's HdrHistogram.
+/// Its size depends on the largest latency and not on the number of values: 16 KiB up to 1 ms, 80 KiB up to one minute. After Gil
+/// Tene's HdrHistogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    counts: hdrhistogram::Histogram<u64>,
+    counts: hdrhistogram::Histogram<u32>,
     // The bucket's upper edge would overstate the largest value, which reports print by itself.
     max_ns: u64,
 }
@@ -32,24 +35,26 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram. Allocates once; recording never does.
+    /// An empty histogram. Recording allocates only when a latency is longer than all before by a factor.
     pub fn new() -> Self {
         // The bounds are constants that satisfy the library's requirements.
-        let counts = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS)
+        let mut counts = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, INITIAL_HIGHEST_NS, DIGITS)
             .unwrap_or_else(|_| unreachable!("constant histogram bounds are valid"));
+        counts.auto(true);
         Histogram { counts, max_ns: 0 }
     }
 
     /// Counts one latency.
     #[inline]
     pub fn record_ns(&mut self, latency_ns: u64) {
-        self.counts.saturating_record(latency_ns);
+        // It grows for whatever does not fit, and an hour always does.
+        let _ = self.counts.record(latency_ns.min(HIGHEST_NS));
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
     /// Adds all counts of `other`.
     pub fn add(&mut self, other: &Histogram) {
-        // Both have the same constant bounds, so nothing can fall outside.
+        // It grows for whatever does not fit.
         let _ = self.counts.add(&other.counts);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -103,8 +108,9 @@ impl Histogram {
         let Some((head, mut rest)) = bytes.split_first_chunk::<8>() else {
             return Err(HistogramError("it is shorter than its header".into()));
         };
-        let counts =
+        let mut counts: hdrhistogram::Histogram<u32> =
             Deserializer::new().deserialize(&mut rest).map_err(|error| HistogramError(error.to_string()))?;
+        counts.auto(true);
         Ok(Histogram { counts, max_ns: u64::from_le_bytes(*head) })
     }
 }
@@ -135,6 +141,18 @@ mod tests {
         assert_eq!(histogram.count_at_most_ns(256_000), 1);
         assert_eq!(histogram.count_at_most_ns(300_000), 2);
         assert_eq!(histogram.count_at_most_ns(100), 0);
+    }
+
+    #[test]
+    fn a_stored_histogram_takes_longer_latencies() {
+        let mut short = Histogram::new();
+        short.record_ns(5_000);
+        let mut copy = Histogram::from_bytes(&short.to_bytes().unwrap()).unwrap();
+        let mut long = Histogram::new();
+        long.record_ns(7_000_000_000);
+        copy.add(&long);
+        assert_eq!((copy.count(), copy.max_ns()), (2, 7_000_000_000));
+        assert!(copy.quantile_ns(1.0) > 6_900_000_000);
     }
 
     #[test]

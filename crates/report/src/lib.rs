@@ -1,1 +1,82 @@
-//! Tables, charts and pages out of finished trials
+//! Tables, charts and pages out of finished trials.
+//!
+//! Pure: an [`Experiment`] and its trials go in, text or files come out. Every number is
+//! computed once, in `metrics` or in `tables`, and each renderer only prints it.
+
+mod chart;
+mod csv;
+mod document;
+mod error;
+mod failures;
+mod html;
+mod json;
+mod markdown;
+mod metrics;
+mod notes;
+mod options;
+mod results;
+mod sla;
+mod tables;
+mod text;
+mod throughput;
+
+#[doc(hidden)]
+pub mod fixture;
+
+use std::path::{Path, PathBuf};
+
+use basecase_model::{Experiment, Trial};
+
+pub use error::Error;
+pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
+
+use results::Results;
+
+/// The report as one text.
+///
+/// Of several trials of one candidate and step the newest complete one counts, else the newest failed one; `trials`
+/// are taken to be in the order in which they were run.
+pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options: &Options) -> String {
+    let results = Results::new(experiment, trials);
+    match format {
+        Format::Text => text::render(&document::compose(&results, options), options.ansi),
+        Format::Markdown => markdown::render(&document::compose(&results, options)),
+        Format::Csv => csv::render(&results),
+        Format::Json => json::render(&results),
+    }
+}
+
+/// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.
+///
+/// `out_dir` is created when missing; files of an earlier report in it are replaced, other files are left alone.
+///
+/// # Errors
+/// When the directory or a file in it cannot be written.
+pub fn write_pages(
+    experiment: &Experiment,
+    trials: &[Trial],
+    options: &Options,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
+    html::write_pages(&Results::new(experiment, trials), options, out_dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_to_report_is_no_error() {
+        let (mut experiment, trials) = fixture::sample();
+        for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
+            assert!(!render(&experiment, &[], format, &Options::default()).is_empty());
+        }
+        experiment.candidates.clear();
+        let options = Options { steps: true, ..Options::default() };
+        for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
+            assert!(!render(&experiment, &trials, format, &options).is_empty());
+        }
+        let directory = tempfile::tempdir().unwrap();
+        write_pages(&experiment, &trials, &options, directory.path()).unwrap();
+    }
+}

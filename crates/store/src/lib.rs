@@ -1,1 +1,24 @@
-//! The results file
+//! The results file: one SQLite database that holds experiments and their trials.
+//!
+//! Every trial is stored whole or not at all, by one transaction that is on disk when [`Store::save_trial`] returns.
+//! One run writes at a time ([`Store::lock_for_run`]); any number of readers may look on. `docs/formats.md` describes
+//! every table and column.
+
+mod error;
+mod experiment;
+mod lock;
+mod progress;
+mod role;
+mod samples;
+mod schema;
+mod store;
+mod trial;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Problem, StoreError};
+pub use lock::RunLock;
+pub use progress::InFlight;
+pub use store::Store;

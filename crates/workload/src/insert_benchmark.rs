@@ -5,6 +5,7 @@
 //! (<https://github.com/mdcallag/mytools>, `bench/ibench`, state of June 2026), with its measurement faults mended;
 //! `docs/method.md` lists what is kept and what differs.
 
+mod description;
 mod model;
 mod parameters;
 mod plan;
@@ -14,6 +15,7 @@ mod statements;
 mod steps;
 mod writers;
 
+pub use description::describe;
 pub use model::{Model, TableModel};
 pub use parameters::{DEFAULT_SEED, PRESETS, Pace, Parameters, ParametersError, Preset};
 pub use plan::{InsertBenchmark, Purpose};

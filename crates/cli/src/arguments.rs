@@ -1,0 +1,307 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+
+use basecase_lab::file::Sizes;
+use basecase_lab::{CandidateSpec, Verify};
+use basecase_report::Preset as Thresholds;
+use basecase_server::{Settle, Transport};
+use basecase_workload::insert_benchmark::Pace;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Which version or configuration of a database got slower, on what work, by how much, and where did the time go?
+#[derive(Parser)]
+#[command(name = "basecase", version, max_term_width = 110, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Compare two SQLite configs in a minute, with nothing to install
+    Demo(Demo),
+    /// Compare candidates: the first is the base case that the others are divided by
+    Compare(Compare),
+    /// Run an experiment file, or go on with one that was cut short
+    Run(Run),
+    /// Render the report of a store again
+    Report(Report),
+    /// Look into a store
+    Store(Store),
+    /// List and get builds of database servers
+    Server(Server),
+    /// List and show workloads
+    Workload(Workload),
+}
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Folder for the store and the report
+    #[arg(long, value_name = "DIR", default_value = "basecase-demo")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Compare {
+    /// BUILD[@CONFIG]: postgres:18.6, postgres:17.x@x10a, postgres:18.6@my.conf, path:/opt/pg, sqlite@wal_normal,
+    /// url:postgres://user:password@host:port/database
+    #[arg(required = true, value_name = "CANDIDATE")]
+    pub(crate) candidates: Vec<CandidateSpec>,
+    /// Config of the candidates that name none: a name or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) config: Option<String>,
+    #[command(flatten)]
+    pub(crate) sizes: SizeArguments,
+    /// Seed of every random stream
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// How the background writers of the read-write steps keep their rate
+    #[arg(long, value_enum, default_value_t = PaceArgument::Bursts)]
+    pub(crate) pace: PaceArgument,
+    /// How vacuum, checkpoint and write-back debt is settled before the read-write steps
+    #[arg(long, value_enum, default_value_t = SettleArgument::Condition)]
+    pub(crate) settle: SettleArgument,
+    /// How tables are checked after each step: by counting rows, or without reading what would warm caches
+    #[arg(long, value_enum, default_value_t = VerifyArgument::Auto)]
+    pub(crate) verify: VerifyArgument,
+    /// Hard limit of each step in seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) step_limit: Option<u64>,
+    /// A setting for every Postgres candidate on top of its config
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) places: PlaceArguments,
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    /// The experiment file
+    #[arg(value_name = "EXPERIMENT.toml")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) places: PlaceArguments,
+}
+
+/// Sizes: a preset, and what differs from it.
+#[derive(Args)]
+pub(crate) struct SizeArguments {
+    /// A named size; `basecase workload show insert-benchmark` lists them
+    #[arg(long)]
+    preset: Option<String>,
+    /// Factor on the preset's rows, writes and seconds
+    #[arg(long)]
+    scale: Option<f64>,
+    /// Clients, each with a table of its own
+    #[arg(long)]
+    clients: Option<u32>,
+    /// Rows that l.i0 loads into each table
+    #[arg(long)]
+    rows: Option<u64>,
+    /// Rows that each client inserts in l.i1 (4/5) and l.i2 (1/5)
+    #[arg(long)]
+    writes: Option<u64>,
+    /// Nominal seconds of each read-write step
+    #[arg(long)]
+    seconds: Option<u64>,
+}
+
+impl From<&SizeArguments> for Sizes {
+    fn from(arguments: &SizeArguments) -> Self {
+        Sizes {
+            preset: arguments.preset.clone(),
+            scale: arguments.scale,
+            clients: arguments.clients,
+            rows: arguments.rows,
+            writes: arguments.writes,
+            seconds: arguments.seconds,
+        }
+    }
+}
+
+/// Where things are put, and how servers are reached.
+#[derive(Args)]
+pub(crate) struct PlaceArguments {
+    /// The results file; a run that was cut short goes on from it
+    #[arg(long, value_name = "FILE", default_value = "basecase.sqlite")]
+    pub(crate) store: PathBuf,
+    /// Folder for the report
+    #[arg(long, value_name = "DIR", default_value = "basecase-report")]
+    pub(crate) out: PathBuf,
+    /// Folder for the servers' data; by default in basecase's home (BASECASE_HOME)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// How clients reach servers: published results used loopback for Postgres
+    #[arg(long, value_enum, default_value_t = TransportArgument::Loopback)]
+    pub(crate) transport: TransportArgument,
+    /// Leave the data of finished candidates where it is
+    #[arg(long)]
+    pub(crate) keep_data: bool,
+    /// Print the report as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Report {
+    /// The results file
+    pub(crate) store: PathBuf,
+    /// Id or name of the experiment; the newest by default
+    #[arg(long)]
+    pub(crate) experiment: Option<String>,
+    /// html is written to a folder, the others to standard output
+    #[arg(long, value_enum, default_value_t = FormatArgument::Html)]
+    pub(crate) format: FormatArgument,
+    /// Folder for the pages
+    #[arg(short, long, value_name = "DIR", default_value = "basecase-report")]
+    pub(crate) out: PathBuf,
+    /// From which relative throughput on a cell is coloured: report, posts-2024, posts-2025
+    #[arg(long, default_value = "report")]
+    pub(crate) thresholds: Thresholds,
+    /// Add every step's response times and metrics to text and Markdown
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Store {
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum StoreCommand {
+    /// List the experiments
+    Ls {
+        /// The results file
+        store: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an experiment's facts and trials
+    Show {
+        /// The results file
+        store: PathBuf,
+        /// Id or name; the newest by default
+        experiment: Option<String>,
+    },
+    /// Check that the file is whole and that its counts agree with each other
+    Verify {
+        /// The results file
+        store: PathBuf,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Server {
+    #[command(subcommand)]
+    pub(crate) command: ServerCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ServerCommand {
+    /// List every version that the recipes can get
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Get and check builds, e.g. postgres:17.11 postgres:18.6:maven path:/opt/pg
+    Get {
+        /// The builds
+        #[arg(required = true, value_name = "BUILD")]
+        builds: Vec<basecase_server::BuildRequest>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Workload {
+    #[command(subcommand)]
+    pub(crate) command: WorkloadCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum WorkloadCommand {
+    /// List the workloads
+    List,
+    /// Show a workload's steps and statements
+    Show {
+        /// Its name
+        name: String,
+        /// Whose SQL is shown
+        #[arg(long, default_value = "postgres", value_parser = dbms)]
+        dbms: basecase_model::Dbms,
+        #[command(flatten)]
+        sizes: SizeArguments,
+    },
+}
+
+/// Declares a command-line form of an enum of a lower room.
+macro_rules! mirror {
+    ($name:ident for $target:ident { $($variant:ident),* }) => {
+        #[derive(Clone, Copy, ValueEnum)]
+        pub(crate) enum $name { $($variant),* }
+
+        impl From<$name> for $target {
+            fn from(argument: $name) -> Self {
+                match argument { $($name::$variant => $target::$variant),* }
+            }
+        }
+    };
+}
+
+mirror!(PaceArgument for Pace { Bursts, Even });
+mirror!(SettleArgument for Settle { Condition, Formula, Off });
+mirror!(VerifyArgument for Verify { Auto, Full, Bounds });
+
+/// How clients reach a server.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TransportArgument {
+    Loopback,
+    Socket,
+}
+
+impl From<TransportArgument> for Transport {
+    fn from(argument: TransportArgument) -> Self {
+        match argument {
+            TransportArgument::Loopback => Transport::Loopback,
+            TransportArgument::Socket => Transport::UnixSocket,
+        }
+    }
+}
+
+/// Forms of the report.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum FormatArgument {
+    Html,
+    Text,
+    Md,
+    Csv,
+    Json,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.trim().to_lowercase(), value.trim().to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+fn dbms(text: &str) -> Result<basecase_model::Dbms, String> {
+    text.parse().map_err(|()| {
+        format!("known are {}", basecase_model::Dbms::ALL.map(basecase_model::Dbms::as_str).join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}

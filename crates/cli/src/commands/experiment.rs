@@ -1,0 +1,142 @@
+//! `demo`, `compare` and `run`: three ways to ask for an experiment, one way to run it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, anyhow};
+use basecase_lab::file::{self, Sizes};
+use basecase_lab::{CandidateSpec, Event, Observer as _, Origin, Places, Plan, Request, RunOptions, Verify};
+use basecase_report::{Format, Options};
+use basecase_server::{Settle, default_home};
+use basecase_store::Store;
+use basecase_workload::insert_benchmark::Pace;
+
+use crate::Outcome;
+use crate::arguments::{Compare, Demo, PlaceArguments, Run, TransportArgument};
+use crate::output;
+use crate::screen::Screen;
+
+/// Two SQLite configs that really differ, at a size that takes about a minute.
+pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
+    let candidates = ["sqlite@rollback_full", "sqlite@wal_normal"]
+        .into_iter()
+        .map(str::parse)
+        .collect::<Result<Vec<CandidateSpec>, _>>()?;
+    let sizes = Sizes { rows: Some(100_000), writes: Some(5_000), seconds: Some(3), ..Sizes::default() };
+    let request = Request {
+        name: "demo".to_owned(),
+        candidates,
+        parameters: sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?,
+        settle: Settle::Condition,
+        verify: Verify::Full,
+        step_limit_seconds: None,
+        extra_settings: Vec::new(),
+    };
+    std::fs::create_dir_all(&arguments.out)
+        .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
+    let places = PlaceArguments {
+        store: arguments.out.join("results.sqlite"),
+        out: arguments.out.join("report"),
+        data: Some(arguments.out.join("data")),
+        transport: TransportArgument::Loopback,
+        keep_data: false,
+        json: false,
+    };
+    perform(&request, &places, stop)
+}
+
+pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome> {
+    let sizes = Sizes::from(&arguments.sizes);
+    let mut candidates = arguments.candidates.clone();
+    for candidate in candidates.iter_mut().filter(|candidate| !matches!(candidate.origin, Origin::Url(_))) {
+        candidate.config = candidate.config.take().or_else(|| arguments.config.clone());
+    }
+    let parameters =
+        sizes.parameters(arguments.pace.into(), arguments.seed).map_err(|reason| anyhow!(reason))?;
+    let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+    let request = Request {
+        name: names.join(" "),
+        candidates,
+        parameters,
+        settle: arguments.settle.into(),
+        verify: arguments.verify.into(),
+        step_limit_seconds: arguments.step_limit,
+        extra_settings: arguments.settings.clone(),
+    };
+    perform(&request, &arguments.places, stop)
+}
+
+pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
+    perform(&file::read(&arguments.file)?, &arguments.places, stop)
+}
+
+fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
+    let home = default_home();
+    let places = Places {
+        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
+        home,
+        transport: arguments.transport.into(),
+    };
+    let command = command_line();
+    // The store first: whatever is wrong with it should not wait for a download.
+    let mut store = Store::create_or_open(&arguments.store)?;
+    let lock = store.lock_for_run(&command)?;
+    let mut screen = Screen::new();
+    let mut plan = Plan::prepare(request, &places, &command, &mut |text| {
+        screen.notice(Event::Phase { candidate: "", text });
+    })?;
+    let summary = basecase_lab::run(
+        &mut plan,
+        &mut store,
+        RunOptions { keep_data: arguments.keep_data },
+        stop,
+        &mut screen,
+    )?;
+    drop(screen);
+    drop(lock);
+    // Only an empty folder goes, so data that was kept stays.
+    let _ = std::fs::remove_dir(places.data.join(&plan.experiment.id));
+
+    let trials = store.trials(&plan.experiment.id)?;
+    let options = Options { ansi: output::may_colour() && !arguments.json, ..Options::default() };
+    let page = basecase_report::write_pages(&plan.experiment, &trials, &options, &arguments.out)?;
+    let format = if arguments.json { Format::Json } else { Format::Text };
+    output::print(&basecase_report::render(&plan.experiment, &trials, format, &options))?;
+    if summary.found > 0 {
+        output::complain(&format!(
+            "{} of {} trials were in {} already and were not run again",
+            summary.found,
+            plan.trials(),
+            arguments.store.display()
+        ));
+    }
+    output::complain(&format!("report: {}", absolute(&page).display()));
+    output::complain(&format!("store:  {}", absolute(&arguments.store).display()));
+    if summary.interrupted {
+        output::complain("interrupted\nhint: the same command goes on where this one stopped");
+        return Ok(Outcome::CouldNotRun);
+    }
+    if !summary.failed.is_empty() {
+        output::complain(&format!("failed: {}", summary.failed.join(", ")));
+        output::complain(
+            "hint: the report has each reason and the end of the server's log; the same command tries again",
+        );
+        return Ok(Outcome::CouldNotRun);
+    }
+    Ok(Outcome::Done)
+}
+
+/// The command line with the passwords of URLs left out.
+fn command_line() -> String {
+    let words = std::env::args().map(|word| match word.parse::<CandidateSpec>() {
+        Ok(spec) if matches!(spec.origin, Origin::Url(_)) => spec.to_string(),
+        _ if word.starts_with("url:") => "url:…".to_owned(),
+        _ => word,
+    });
+    // The path of the program is nobody's business, and its name is.
+    std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}

@@ -1,0 +1,31 @@
+//! `report`: renders a store again.
+
+use anyhow::Result;
+use basecase_report::{Format, Options};
+use basecase_store::Store;
+
+use super::store::find;
+use crate::arguments::{FormatArgument, Report};
+use crate::output;
+
+pub(crate) fn run(arguments: &Report) -> Result<()> {
+    let store = Store::open_read_only(&arguments.store)?;
+    let experiment = find(&store, arguments.experiment.as_deref())?;
+    let trials = store.trials(&experiment.id)?;
+    let options = Options {
+        thresholds: arguments.thresholds.thresholds(),
+        ansi: output::may_colour(),
+        steps: arguments.full,
+    };
+    let format = match arguments.format {
+        FormatArgument::Html => {
+            let page = basecase_report::write_pages(&experiment, &trials, &options, &arguments.out)?;
+            return output::print(&format!("{}\n", page.display()));
+        }
+        FormatArgument::Text => Format::Text,
+        FormatArgument::Md => Format::Markdown,
+        FormatArgument::Csv => Format::Csv,
+        FormatArgument::Json => Format::Json,
+    };
+    output::print(&basecase_report::render(&experiment, &trials, format, &options))
+}

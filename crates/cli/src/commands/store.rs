@@ -1,0 +1,130 @@
+//! `store`: looks into a results file.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use basecase_model::Experiment;
+use basecase_store::Store;
+
+use crate::Outcome;
+use crate::arguments::{Store as Arguments, StoreCommand};
+use crate::output;
+use crate::screen::trial_line;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    match &arguments.command {
+        StoreCommand::Ls { store, json } => list(&Store::open_read_only(store)?, *json)?,
+        StoreCommand::Show { store, experiment } => {
+            show(&Store::open_read_only(store)?, experiment.as_deref())?;
+        }
+        StoreCommand::Verify { store } => {
+            let problems = Store::open_read_only(store)?.verify()?;
+            if problems.is_empty() {
+                output::print(&format!("{} is whole\n", store.display()))?;
+            } else {
+                output::print(&format!("{}\n", problems.join("\n")))?;
+                return Ok(Outcome::CouldNotRun);
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// The experiment of that id or name, or the newest.
+pub(crate) fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
+    let mut experiments = store.experiments()?;
+    let Some(wanted) = wanted else {
+        return experiments.pop().ok_or_else(|| {
+            anyhow::anyhow!(
+                "{} holds no experiment\nhint: basecase compare … --store {} fills it",
+                store.path().display(),
+                store.path().display()
+            )
+        });
+    };
+    let known: Vec<String> = experiments.iter().map(|one| format!("{} ({})", one.id, one.name)).collect();
+    match experiments.iter().rposition(|one| one.id == wanted || one.name == wanted) {
+        Some(index) => Ok(experiments.swap_remove(index)),
+        None => bail!("there is no experiment {wanted:?}\nhint: the store holds {}", known.join(", ")),
+    }
+}
+
+fn list(store: &Store, json: bool) -> Result<()> {
+    let mut rows = Vec::new();
+    for experiment in store.experiments()? {
+        let trials = store.trials(&experiment.id)?;
+        let complete = trials.iter().filter(|trial| trial.is_complete()).count();
+        rows.push(serde_json::json!({
+            "id": experiment.id,
+            "name": experiment.name,
+            "created_at": experiment.created_at,
+            "candidates": experiment.candidates.iter().map(|one| one.name.0.as_str()).collect::<Vec<_>>(),
+            "trials": experiment.candidates.len() * experiment.steps.len(),
+            "complete": complete,
+            "failed": trials.len() - complete,
+        }));
+    }
+    if json {
+        return output::print(&format!("{:#}\n", serde_json::Value::Array(rows)));
+    }
+    let mut text = String::from("id            started                         complete  failed  of  name\n");
+    for row in rows {
+        let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        writeln!(
+            text,
+            "{:<12}  {:<30}  {:>8}  {:>6}  {:>2}  {}",
+            word("id"),
+            word("created_at"),
+            row["complete"],
+            row["failed"],
+            row["trials"],
+            word("name")
+        )?;
+    }
+    output::print(&text)
+}
+
+fn show(store: &Store, wanted: Option<&str>) -> Result<()> {
+    let experiment = find(store, wanted)?;
+    let mut text = format!(
+        "experiment {} ({})\nstarted    {} by basecase {}, protocol revision {}\ncommand    {}\nworkload   {}\nseed       {}\n",
+        experiment.id,
+        experiment.name,
+        experiment.created_at,
+        experiment.basecase_version,
+        experiment.protocol_revision,
+        experiment.command,
+        experiment.workload,
+        experiment.seed
+    );
+    for (name, value) in &experiment.parameters {
+        writeln!(text, "           {name}: {value}")?;
+    }
+    let host = &experiment.host;
+    writeln!(
+        text,
+        "host       {}, {} cores, {:.1} GiB, {}, {}",
+        host.cpu_model,
+        host.cores,
+        host.memory_bytes as f64 / f64::from(1 << 30),
+        host.kernel,
+        host.filesystem
+    )?;
+    for candidate in &experiment.candidates {
+        let build = &candidate.build;
+        writeln!(
+            text,
+            "candidate  {}: {} {} from {} ({}), {}",
+            candidate.name,
+            build.dbms,
+            build.version,
+            build.provider,
+            build.artifact,
+            build.toolchain()
+        )?;
+    }
+    for trial in store.trials(&experiment.id)? {
+        writeln!(text, "{}  {}", trial.started_at, trial_line(&trial))?;
+    }
+    output::print(&text)
+}

@@ -1,0 +1,162 @@
+//! Progress on the terminal; without one, a plain line per finished trial.
+
+use std::io::IsTerminal as _;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use basecase_lab::{Event, Observer};
+use basecase_load::Progress;
+use basecase_model::{OperationClass, Trial, TrialStatus};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::complain;
+
+/// What the live line shows.
+#[derive(Default)]
+struct Live {
+    head: String,
+    step: Option<(Arc<Progress>, Instant, f64)>,
+}
+
+/// Shows a run while it goes on.
+pub(crate) struct Screen {
+    bar: ProgressBar,
+    live: Arc<Mutex<Live>>,
+    painter: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// How often the live line is painted.
+const PAINT_EVERY: Duration = Duration::from_millis(250);
+
+impl Screen {
+    pub(crate) fn new() -> Screen {
+        let is_terminal = std::io::stderr().is_terminal();
+        let target = if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        let live = Arc::new(Mutex::new(Live::default()));
+        let painter = is_terminal.then(|| {
+            let (sender, receiver) = channel();
+            let (bar, live) = (bar.clone(), Arc::clone(&live));
+            let thread = thread::spawn(move || {
+                while receiver.recv_timeout(PAINT_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    let live = live.lock().unwrap_or_else(PoisonError::into_inner);
+                    bar.set_message(live.line());
+                    bar.tick();
+                }
+            });
+            (sender, thread)
+        });
+        Screen { bar, live, painter }
+    }
+
+    /// A line that stays.
+    pub(crate) fn line(&self, text: &str) {
+        if self.painter.is_some() {
+            self.bar.suspend(|| complain(text));
+        } else {
+            complain(text);
+        }
+    }
+
+    fn set(&self, head: String, step: Option<(Arc<Progress>, Instant, f64)>) {
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Live { head, step };
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.painter.take() {
+            drop(sender);
+            // A painter that failed has nothing more to say.
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Live {
+    fn line(&self) -> String {
+        let Some((progress, began, seconds_left)) = &self.step else {
+            return self.head.clone();
+        };
+        let elapsed = began.elapsed().as_secs_f64();
+        let rate = |class| progress.items(class) as f64 / elapsed.max(0.001);
+        let (inserts, queries) = (rate(OperationClass::Insert), rate(OperationClass::Query));
+        let mut line = format!("{}  {:>3.0} %  {inserts:.0} inserts/s", self.head, progress.share() * 100.0);
+        if queries > 0.0 {
+            line.push_str(&format!("  {queries:.0} queries/s"));
+        }
+        format!("{line}  {} left", duration(seconds_left - elapsed))
+    }
+}
+
+impl Observer for Screen {
+    fn notice(&mut self, event: Event<'_>) {
+        match event {
+            Event::Phase { candidate, text } => {
+                self.set(format!("{candidate}  {text}"), None);
+                if self.painter.is_none() {
+                    self.line(&format!("{candidate}  {text}"));
+                }
+            }
+            Event::StepBegins { candidate, step, progress, seconds_left } => {
+                self.set(format!("{candidate}  {step}"), Some((progress, Instant::now(), seconds_left)));
+            }
+            Event::TrialStored { trial, done, all } => {
+                self.set(String::new(), None);
+                self.line(&format!("[{done:>2}/{all}] {}", trial_line(trial)));
+            }
+            Event::Note(text) => self.line(text),
+        }
+    }
+}
+
+/// One finished trial in one line.
+pub(crate) fn trial_line(trial: &Trial) -> String {
+    let head = format!("{}  {:<7}", trial.candidate, trial.step);
+    match &trial.status {
+        TrialStatus::Failed { reason, .. } => format!("{head}  FAILED: {reason}"),
+        TrialStatus::Complete => {
+            let mut line = head;
+            for (class, unit) in [
+                (OperationClass::Insert, "inserts/s"),
+                (OperationClass::Delete, "deletes/s"),
+                (OperationClass::Query, "queries/s"),
+            ] {
+                let rate = trial.rate(class);
+                if rate > 0.0 {
+                    line.push_str(&format!("  {rate:>9.0} {unit}"));
+                }
+            }
+            format!("{line}  in {:.1} s", trial.seconds)
+        }
+    }
+}
+
+/// Seconds as people read them; what is below zero is soon.
+fn duration(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration(-3.0), "0 s");
+        assert_eq!(duration(59.4), "59 s");
+        assert_eq!(duration(83.0), "1 min 23 s");
+        assert_eq!(duration(7_260.0), "2 h 01 min");
+    }
+}

@@ -1,0 +1,165 @@
+//! CPU time of a tree of processes, from `/proc/PID/stat` and the processes' CPU clocks.
+
+use std::fs::{self, File};
+use std::io::Read;
+
+use nix::unistd::{Pid, getpgid};
+
+use crate::clock::process_cpu_ns;
+use crate::processor::tick_us;
+
+/// What is needed of one `/proc/PID/stat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    parent: u32,
+    /// Own CPU time in ticks: `utime` and `stime`.
+    own_ticks: u64,
+    /// CPU time in ticks of children that ended and were waited for: `cutime` and `cstime`.
+    waited_ticks: u64,
+}
+
+/// The processes of the tree that grows from `root`, `root` first; empty when there is no such process.
+///
+/// A process that leaves the tree by starting a session under another parent is not found.
+pub(crate) fn tree(root: u32) -> Vec<u32> {
+    members(root, &read_all(root)).iter().map(|process| process.pid).collect()
+}
+
+/// CPU time of the tree that grows from `root`, in microseconds; `None` when there is no such process.
+///
+/// The sum over the living processes of their CPU clocks (nanoseconds) and of their `cutime` + `cstime`: the time of
+/// a child that ends moves from the first to the second, so the sum keeps growing. The second is in whole ticks
+/// (10 ms), so it may fall by up to two ticks at that moment.
+pub(crate) fn tree_cpu_us(root: u32) -> Option<f64> {
+    let all = read_all(root);
+    let members = members(root, &all);
+    let time_us = |process: &&Process| {
+        let own_us = match process_cpu_ns(process.pid) {
+            Some(time_ns) => time_ns as f64 / 1e3,
+            None => process.own_ticks as f64 * tick_us(),
+        };
+        own_us + process.waited_ticks as f64 * tick_us()
+    };
+    (!members.is_empty()).then(|| members.iter().map(time_us).sum())
+}
+
+/// Every process that may belong to the tree of `root`.
+fn read_all(root: u32) -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    // Most processes of an idle host are threads of the kernel, which have no group. Asking for the group costs a
+    // fiftieth of reading the file. (A root without group has it in an outer namespace, as may its children.)
+    let root_has_group = has_group(root);
+    let is_of_kernel = |pid| root_has_group && !has_group(pid);
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| !is_of_kernel(*pid))
+        .filter_map(read)
+        .collect()
+}
+
+fn has_group(pid: u32) -> bool {
+    i32::try_from(pid)
+        .is_ok_and(|pid| getpgid(Some(Pid::from_raw(pid))).is_ok_and(|group| group.as_raw() != 0))
+}
+
+fn read(pid: u32) -> Option<Process> {
+    // Numbers of 20 digits in every field would still fit; one call then reads it all.
+    let mut bytes = [0; 1200];
+    let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut bytes).ok()?;
+    // The command within may be any bytes.
+    parse(&String::from_utf8_lossy(bytes.get(..length)?))
+}
+
+/// `pid (command) state ppid …`, see proc_pid_stat(5). The command may hold spaces and parentheses.
+fn parse(text: &str) -> Option<Process> {
+    let (head, tail) = text.rsplit_once(')')?;
+    let pid = head.split_once(' ')?.0.parse().ok()?;
+    // The state is field 3 of the manual page and number 0 here.
+    let fields: Vec<&str> = tail.split_whitespace().take(15).collect();
+    let field = |number: usize| fields.get(number)?.parse::<u64>().ok();
+    Some(Process {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        own_ticks: field(11)?.saturating_add(field(12)?),
+        waited_ticks: field(13)?.saturating_add(field(14)?),
+    })
+}
+
+fn members(root: u32, all: &[Process]) -> Vec<&Process> {
+    let mut members: Vec<&Process> = all.iter().filter(|process| process.pid == root).take(1).collect();
+    let mut next = 0;
+    while let Some(parent) = members.get(next).map(|process| process.pid) {
+        members.extend(all.iter().filter(|process| process.parent == parent && process.pid != root));
+        next += 1;
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_command_may_hold_anything() {
+        let text = "42 (a) S (b) R 7 42 42 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 5\n";
+        let expected = Process { pid: 42, parent: 7, own_ticks: 120, waited_ticks: 7 };
+        assert_eq!(parse(text), Some(expected));
+        assert_eq!(parse("42 (cut"), None);
+    }
+
+    #[test]
+    fn a_tree_has_grandchildren_and_no_neighbours() {
+        let process = |pid, parent| Process { pid, parent, own_ticks: 0, waited_ticks: 0 };
+        // Numbers wrap around, so a child may come before its parent.
+        let all = [process(2, 9), process(5, 1), process(6, 5), process(7, 1), process(9, 6)];
+        let pids: Vec<u32> = members(5, &all).iter().map(|process| process.pid).collect();
+        assert_eq!(pids, [5, 6, 9, 2]);
+        assert!(members(4, &all).is_empty());
+    }
+
+    #[test]
+    fn time_of_an_ended_child_is_kept() {
+        let script = "echo ready; read go; \
+            sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo done; read go";
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
+        lines.next().unwrap().unwrap();
+        let before = tree_cpu_us(shell.id()).unwrap();
+        std::io::Write::write_all(&mut input, b"\n").unwrap();
+        lines.next().unwrap().unwrap();
+        let after = tree_cpu_us(shell.id()).unwrap();
+        assert!(after - before > 2e4, "{before} {after}");
+        assert_eq!(tree(shell.id()), [shell.id()]);
+        assert!(tree(std::process::id()).contains(&shell.id()));
+        drop(input);
+        shell.wait().unwrap();
+        assert_eq!(tree_cpu_us(shell.id()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(text in "([0-9]{1,20}|[() ]|.){0,60}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn every_tree_ends(parents in prop::collection::vec(0u32..12, 0..12), root in 0u32..12) {
+            let all: Vec<Process> = parents
+                .iter()
+                .zip(0..)
+                .map(|(parent, pid)| Process { pid, parent: *parent, own_ticks: 0, waited_ticks: 0 })
+                .collect();
+            prop_assert!(members(root, &all).len() <= all.len());
+        }
+    }
+}

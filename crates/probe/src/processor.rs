@@ -1,0 +1,108 @@
+//! CPU time and context switches of the whole host, from `/proc/stat`.
+
+use std::fs;
+use std::sync::LazyLock;
+
+use basecase_model::{Measures, names};
+use nix::unistd::{SysconfVar, sysconf};
+
+/// Microseconds in one tick, the unit of CPU time in `/proc`.
+pub(crate) fn tick_us() -> f64 {
+    static TICKS_PER_SECOND: LazyLock<i64> = LazyLock::new(|| {
+        sysconf(SysconfVar::CLK_TCK).ok().flatten().filter(|ticks| *ticks > 0).unwrap_or(100)
+    });
+    1e6 / *TICKS_PER_SECOND as f64
+}
+
+/// Adds the host's counts since boot to `measures`.
+pub(crate) fn read_into(measures: &mut Measures) {
+    let Ok(text) = fs::read_to_string("/proc/stat") else { return };
+    if let Some(ticks) = parse_cpu(&text) {
+        measures.set(names::HOST_CPU_USER_US, ticks.user as f64 * tick_us());
+        measures.set(names::HOST_CPU_SYSTEM_US, ticks.system as f64 * tick_us());
+        measures.set(names::HOST_CPU_IDLE_US, ticks.idle as f64 * tick_us());
+        measures.set(names::HOST_CPU_IOWAIT_US, ticks.iowait as f64 * tick_us());
+        measures.set(names::HOST_CPU_STEAL_US, ticks.steal as f64 * tick_us());
+    }
+    if let Some(switches) = parse_context_switches(&text) {
+        measures.set(names::HOST_CONTEXT_SWITCHES, switches as f64);
+    }
+}
+
+/// Processors that the kernel schedules on; `None` when `/proc/stat` cannot be read.
+pub(crate) fn online() -> Option<u32> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    u32::try_from(parse_online(&text)).ok().filter(|count| *count > 0)
+}
+
+/// The first line of `/proc/stat`, in ticks. Guests are part of `user` already, see proc_stat(5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CpuTicks {
+    user: u64,
+    system: u64,
+    idle: u64,
+    iowait: u64,
+    steal: u64,
+}
+
+fn parse_cpu(text: &str) -> Option<CpuTicks> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let [user, nice, system, idle, iowait, interrupts, soft_interrupts, steal, ..] = ticks[..] else {
+        return None;
+    };
+    Some(CpuTicks {
+        user: user.saturating_add(nice),
+        system: system.saturating_add(interrupts).saturating_add(soft_interrupts),
+        idle,
+        iowait,
+        steal,
+    })
+}
+
+fn parse_context_switches(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("ctxt "))?.trim().parse().ok()
+}
+
+fn parse_online(text: &str) -> usize {
+    let is_one = |line: &str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    text.lines().filter(|line| is_one(line)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "cpu  100 20 30 4000 50 6 7 8 9 10\n\
+                        cpu0 50 10 15 2000 25 3 3 4 4 5\n\
+                        cpu1 50 10 15 2000 25 3 4 4 5 5\n\
+                        intr 99 1 2\nctxt 258584\nbtime 1\n";
+
+    #[test]
+    fn sums_as_the_names_say() {
+        let expected = CpuTicks { user: 120, system: 43, idle: 4000, iowait: 50, steal: 8 };
+        assert_eq!(parse_cpu(TEXT), Some(expected));
+        assert_eq!(parse_context_switches(TEXT), Some(258_584));
+        assert_eq!(parse_online(TEXT), 2);
+        assert_eq!(parse_cpu("cpu  1 2 3\n"), None);
+    }
+
+    #[test]
+    fn reads_this_host() {
+        let mut measures = Measures::new();
+        read_into(&mut measures);
+        assert!(measures.get(names::HOST_CPU_IDLE_US).unwrap() > 0.0);
+        assert!(measures.get(names::HOST_CONTEXT_SWITCHES).unwrap() > 0.0);
+        assert!(online().unwrap() > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(text in "(cpu|ctxt|[0-9 \\n]|.){0,60}") {
+            let _ = (parse_cpu(&text), parse_context_switches(&text), parse_online(&text));
+        }
+    }
+}

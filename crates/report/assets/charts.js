@@ -1,0 +1,96 @@
+// Draws the charts of a step's page from the numbers embedded in it.
+"use strict";
+(() => {
+  const holder = document.getElementById("chart-data");
+  if (!holder || typeof uPlot === "undefined") return;
+  const data = JSON.parse(holder.textContent);
+
+  // Colours of the candidates, readable on light and on dark ground; dashes tell a second ten apart.
+  const colours = ["#3b7dd8", "#d9772b", "#2f9e5b", "#cf4b4b", "#8c6bc8",
+                   "#8f7355", "#d065a8", "#808080", "#a39a1f", "#1fa3b8"];
+  const muted = "#888";
+  const grid = { stroke: "rgba(128,128,128,0.22)", width: 1 };
+
+  // Zig-zag coded differences in base-128 numbers. Multiplies where shifting would cut at 32 bits.
+  function unpack(text, factor) {
+    const bytes = atob(text), values = [];
+    let value = 0, rest = 0, weight = 1;
+    for (let i = 0; i < bytes.length; i++) {
+      const byte = bytes.charCodeAt(i);
+      rest += (byte & 127) * weight;
+      weight *= 128;
+      if (byte < 128) {
+        value += rest % 2 ? -(rest + 1) / 2 : rest / 2;
+        values.push(value * factor);
+        rest = 0;
+        weight = 1;
+      }
+    }
+    return values;
+  }
+
+  const number = value =>
+    value == null ? "–" : value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 3 : value < 100 ? 1 : 0 });
+  const percentile = x => "p" + String(+(100 - 100 * Math.pow(10, -x)).toFixed(4));
+
+  function options(chart, figure, names) {
+    const byPercentile = chart.kind === "percentiles";
+    const small = figure.parentElement.classList.contains("small-charts");
+    return {
+      width: figure.clientWidth,
+      height: small ? 150 : 260,
+      padding: [8, 20, 0, 0],
+      cursor: byPercentile ? {} : { sync: { key: small ? "clients" : "all" } },
+      scales: {
+        x: { time: false },
+        y: byPercentile ? { distr: 3 } : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+      },
+      axes: [
+        byPercentile
+          ? { stroke: muted, grid, ticks: grid, size: 32, splits: () => [0, 1, 2, 3, 4, 5], values: (_, xs) => xs.map(percentile) }
+          : { stroke: muted, grid, ticks: grid, size: 32, values: (_, xs) => xs.map(x => x + " s") },
+        { stroke: muted, grid, ticks: grid, size: 66,
+          values: (_, ys) => ys.map(y => y == null ? "" : number(y)) },
+      ],
+      series: [
+        { label: byPercentile ? "percentile" : "second",
+          value: (_, x) => x == null ? "–" : byPercentile ? percentile(x) : number(x) },
+        ...names.map(row => ({
+          label: data.rows[row],
+          stroke: colours[row % colours.length],
+          dash: row >= colours.length ? [6, 3] : undefined,
+          width: 1.25,
+          points: { show: false },
+          value: (_, y) => number(y),
+        })),
+      ],
+    };
+  }
+
+  function draw(figure) {
+    if (figure.plot || figure.clientWidth === 0) return;
+    const chart = data.charts[+figure.dataset.chart];
+    const lines = chart.series.map(line => unpack(line.values, chart.factor));
+    const length = Math.max(...lines.map(line => line.length));
+    const xs = Array.from({ length }, (_, i) =>
+      chart.kind === "percentiles" ? -Math.log10(data.slower[i]) : (i + 1) * chart.interval);
+    for (const line of lines) while (line.length < length) line.push(null);
+    figure.plot = new uPlot(options(chart, figure, chart.series.map(line => line.row)), [xs, ...lines], figure);
+    new ResizeObserver(() => {
+      if (figure.clientWidth > 0) figure.plot.setSize({ width: figure.clientWidth, height: figure.plot.height });
+    }).observe(figure);
+  }
+
+  // Charts in closed details have no width and are drawn when they are opened.
+  const figures = [...document.querySelectorAll("figure[data-chart]")];
+  const drawAll = () => figures.forEach(draw);
+  drawAll();
+  document.querySelectorAll("details").forEach(details => details.addEventListener("toggle", drawAll));
+
+  // Two charts beside each other on paper, whatever the window's width.
+  const resize = width => figures.forEach(figure => {
+    if (figure.plot) figure.plot.setSize({ width: width || figure.clientWidth, height: figure.plot.height });
+  });
+  addEventListener("beforeprint", () => resize(480));
+  addEventListener("afterprint", () => resize(0));
+})();

@@ -1,0 +1,243 @@
+//! The series of a step's charts, packed for a page.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use basecase_model::{Histogram, OperationClass, RoleRecord, Trial};
+use serde::Serialize;
+
+use crate::document::CLASSES;
+use crate::results::Results;
+use crate::tables::response_time::{Clock, latencies};
+use crate::throughput::Throughput;
+
+/// Most points of a chart of one client.
+const CLIENT_POINTS: usize = 300;
+/// Most points of all charts of single clients of one page together, which bounds the page's size.
+const CLIENT_POINTS_OF_PAGE: usize = 200_000;
+/// The latency percentiles that are drawn, as the share of statements that are slower.
+const SLOWER: [f64; 26] = [
+    1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.075, 0.05, 0.025, 0.01, 0.0075, 0.005,
+    0.0025, 0.001, 0.000_75, 0.000_5, 0.000_25, 0.000_1, 0.000_05, 0.000_01,
+];
+
+/// Everything that is drawn on the page of one step.
+#[derive(Serialize)]
+pub(crate) struct Charts<'a> {
+    /// Names of the candidates; a series tells its candidate by number.
+    rows: Vec<&'a str>,
+    /// For charts of percentiles: the share of slower statements at each point.
+    slower: [f64; 26],
+    /// The charts in the order of the page.
+    pub(crate) charts: Vec<Chart>,
+}
+
+/// One chart.
+#[derive(Serialize)]
+pub(crate) struct Chart {
+    /// What is drawn.
+    pub(crate) kind: Kind,
+    /// The class of statements.
+    #[serde(skip)]
+    pub(crate) class: OperationClass,
+    /// The client, of a chart of one client.
+    #[serde(skip)]
+    pub(crate) client: Option<u32>,
+    /// What it shows.
+    #[serde(skip)]
+    pub(crate) caption: String,
+    /// Unit of the y axis.
+    unit: String,
+    /// Seconds from one point to the next; 0 where x is no time.
+    interval: f64,
+    /// What a packed number is multiplied with.
+    factor: f64,
+    series: Vec<Line>,
+}
+
+/// What a chart draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// Items per second over time.
+    Rate,
+    /// Longest statement of each interval over time.
+    Longest,
+    /// Latency by percentile.
+    Percentiles,
+}
+
+#[derive(Serialize)]
+struct Line {
+    row: usize,
+    values: String,
+}
+
+/// The charts of a step.
+pub(crate) fn charts<'a>(results: &Results<'a>, step: usize) -> Charts<'a> {
+    let trials: Vec<(usize, &Trial)> = results
+        .candidates()
+        .filter_map(|(candidate, _)| Some((candidate, results.measured(step, candidate)?.trial)))
+        .collect();
+    let mut charts = Vec::new();
+    for class in CLASSES {
+        let of_all = |trial: &Trial| Throughput::of(trial.roles_of(class));
+        charts.extend(over_time(class, None, &summed(&trials, of_all)));
+        charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(class, clock, &trials)));
+    }
+    charts.extend(of_clients(&trials));
+    Charts {
+        rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(),
+        slower: SLOWER,
+        charts,
+    }
+}
+
+/// Charts of every single client, in fewer points the more of them there are.
+fn of_clients(trials: &[(usize, &Trial)]) -> Vec<Chart> {
+    let series = |trial: &Trial| trial.roles.iter().filter(|role| !role.series.samples.is_empty()).count();
+    let all: usize = trials.iter().map(|(_, trial)| series(trial)).sum();
+    let points = CLIENT_POINTS.min(CLIENT_POINTS_OF_PAGE / all.max(1));
+    let clients =
+        trials.iter().flat_map(|(_, trial)| &trial.roles).map(|role| role.client).max().unwrap_or(0);
+    if clients < 2 {
+        return Vec::new();
+    }
+    let mut charts = Vec::new();
+    for class in CLASSES {
+        for client in 1..=clients {
+            let is_of = |role: &&RoleRecord| role.client == client;
+            let of =
+                |trial: &Trial| Some(Throughput::of(trial.roles_of(class).filter(is_of))?.coarser(points));
+            charts.extend(over_time(class, Some(client), &summed(trials, of)));
+        }
+    }
+    charts
+}
+
+fn summed(trials: &[(usize, &Trial)], of: impl Fn(&Trial) -> Option<Throughput>) -> Vec<(usize, Throughput)> {
+    trials.iter().filter_map(|(candidate, trial)| Some((*candidate, of(trial)?))).collect()
+}
+
+/// Rate and longest statement over time, or nothing when nothing was measured. Series in other intervals than the
+/// longest ones cannot share their axis and are left out.
+fn over_time(class: OperationClass, client: Option<u32>, series: &[(usize, Throughput)]) -> Vec<Chart> {
+    let Some(interval_ms) = series.iter().map(|(_, throughput)| throughput.interval_ms).max() else {
+        return Vec::new();
+    };
+    let same = |(_, throughput): &&(usize, Throughput)| throughput.interval_ms == interval_ms;
+    let lines = |of: fn(&Throughput) -> &Vec<u64>| {
+        let line =
+            |(row, throughput): &(usize, Throughput)| Line { row: *row, values: packed(of(throughput)) };
+        series.iter().filter(same).map(line).collect::<Vec<Line>>()
+    };
+    let whose = client.map_or_else(|| "all clients".to_owned(), |client| format!("client {client}"));
+    let unit = unit(class);
+    let interval = f64::from(interval_ms) / 1000.0;
+    vec![
+        Chart {
+            kind: Kind::Rate,
+            class,
+            client,
+            caption: format!("{unit}, {whose}"),
+            unit: unit.to_owned(),
+            interval,
+            factor: 1.0 / interval,
+            series: lines(|throughput| &throughput.items),
+        },
+        Chart {
+            kind: Kind::Longest,
+            class,
+            client,
+            caption: format!("longest {} in ms, {whose}", class.as_str()),
+            unit: "ms".into(),
+            interval,
+            factor: 0.001,
+            series: lines(|throughput| &throughput.max_us),
+        },
+    ]
+}
+
+fn by_percentile(class: OperationClass, clock: Clock, trials: &[(usize, &Trial)]) -> Option<Chart> {
+    let line = |(row, trial): &(usize, &Trial)| {
+        let latencies = latencies(trial, class)?;
+        Some(Line { row: *row, values: packed(&quantiles(latencies.by(clock)?)) })
+    };
+    let series: Vec<Line> = trials.iter().filter_map(line).collect();
+    (!series.is_empty()).then(|| Chart {
+        kind: Kind::Percentiles,
+        class,
+        client: None,
+        caption: format!("{} {} by percentile, in ms, logarithmic", class.as_str(), clock.title()),
+        unit: "ms".into(),
+        interval: 0.0,
+        factor: 0.0001,
+        series,
+    })
+}
+
+/// Latencies at [`SLOWER`] in tenths of a microsecond, as far as there are enough statements to tell them apart.
+fn quantiles(histogram: &Histogram) -> Vec<u64> {
+    let told = SLOWER.iter().filter(|slower| **slower * histogram.count() as f64 >= 1.0);
+    told.map(|slower| histogram.quantile_ns(1.0 - slower) / 100).collect()
+}
+
+fn unit(class: OperationClass) -> &'static str {
+    match class {
+        OperationClass::Insert => "inserts/s",
+        OperationClass::Delete => "deletes/s",
+        OperationClass::Query => "queries/s",
+        OperationClass::Build => "statements/s",
+    }
+}
+
+/// Differences from one value to the next, zig-zag coded, as little-endian base-128 numbers in base64.
+fn packed(values: &[u64]) -> String {
+    let mut bytes = Vec::with_capacity(values.len() * 2);
+    let mut before = 0_i64;
+    for &value in values {
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        let difference = value - before;
+        before = value;
+        let mut rest = ((difference << 1) ^ (difference >> 63)) as u64;
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+    }
+    STANDARD_NO_PAD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpacked(text: &str) -> Vec<u64> {
+        let (mut values, mut value, mut rest, mut shift) = (Vec::new(), 0_i64, 0_u64, 0);
+        for byte in STANDARD_NO_PAD.decode(text).unwrap() {
+            rest |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                value += (rest >> 1) as i64 ^ -((rest & 1) as i64);
+                values.push(value as u64);
+                (rest, shift) = (0, 0);
+            }
+        }
+        values
+    }
+
+    #[test]
+    fn packing_keeps_every_value() {
+        let values = [0, 1, 0, 63, 64, 1_000_000, 999_999, 0, 5_000_000_000];
+        assert_eq!(unpacked(&packed(&values)), values);
+        assert_eq!(packed(&[]), "");
+        assert_eq!(packed(&[100; 5]).len(), 8, "a steady rate takes a byte per second");
+    }
+
+    #[test]
+    fn percentiles_end_where_statements_do() {
+        let mut histogram = Histogram::new();
+        (0..100).for_each(|_| histogram.record_ns(1_000_000));
+        assert_eq!(quantiles(&histogram).len(), SLOWER.iter().filter(|slower| **slower >= 0.01).count());
+    }
+}

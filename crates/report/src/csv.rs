@@ -1,0 +1,78 @@
+//! The report as comma-separated lines, one per candidate and step.
+
+use std::borrow::Cow;
+
+use basecase_model::TrialStatus;
+
+use crate::metrics;
+use crate::results::Results;
+
+/// Prints a header and one line per candidate and step. What is not known is an empty field.
+pub(crate) fn render(results: &Results<'_>) -> String {
+    let mut fields =
+        vec!["step", "candidate", "unit", "value", "relative", "sla_target", "sla_met", "failed"];
+    fields.extend(metrics::COLUMNS.iter().map(|metric| metric.name));
+    fields.push(metrics::TAG);
+    fields.extend(metrics::extras().map(|metric| metric.name));
+    let mut text = fields.join(",");
+    text.push_str("\r\n");
+    for (step, facts) in results.steps() {
+        for (candidate, candidate_facts) in results.candidates() {
+            let name = candidate_facts.name.0.as_str();
+            let measured = results.measured(step, candidate);
+            let sla = measured.and_then(|measured| measured.sla());
+            let failed = results.trial(step, candidate).and_then(|trial| match &trial.status {
+                TrialStatus::Failed { reason, .. } => Some(reason.clone()),
+                TrialStatus::Complete => None,
+            });
+            let metric = |metric: &metrics::Metric| number(measured.and_then(|m| (metric.of)(&m)));
+            let mut fields = vec![
+                facts.name.clone(),
+                name.to_owned(),
+                facts.headline.unit().to_owned(),
+                number(results.headline(step, candidate)),
+                number(results.relative(step, candidate)),
+                number(facts.sla_target),
+                sla.map_or_else(String::new, |sla| sla.met.to_string()),
+                failed.unwrap_or_default(),
+            ];
+            fields.extend(metrics::COLUMNS.iter().map(metric));
+            fields.push(name.to_owned());
+            fields.extend(metrics::extras().map(metric));
+            let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quoted(field)).collect();
+            text.push_str(&quoted.join(","));
+            text.push_str("\r\n");
+        }
+    }
+    text
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn quoted(field: &str) -> Cow<'_, str> {
+    if field.contains([',', '"', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", field.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Format, Options};
+    use crate::{fixture, render};
+
+    #[test]
+    fn whole_report() {
+        let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+    }
+
+    #[test]
+    fn fields_that_need_it_are_quoted() {
+        assert_eq!(super::quoted("plain"), "plain");
+        assert_eq!(super::quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+    }
+}

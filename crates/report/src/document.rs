@@ -1,0 +1,102 @@
+//! The report as a sequence of blocks, for the renderers that print from top to bottom.
+
+use basecase_model::OperationClass;
+
+use crate::failures::failures;
+use crate::notes;
+use crate::options::Options;
+use crate::results::Results;
+use crate::tables::response_time::{self, Clock};
+use crate::tables::{Table, builds, configs, lines, summary};
+
+/// The classes whose response times are shown, in their order.
+pub(crate) const CLASSES: [OperationClass; 3] =
+    [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
+
+/// One part of a printed report.
+pub(crate) enum Block {
+    /// The report's title.
+    Title(String),
+    /// Heading of a section.
+    Heading(String),
+    /// A sentence that must not be missed.
+    Note(String),
+    /// A sentence.
+    Paragraph(String),
+    /// Several short lines.
+    List(Vec<String>),
+    /// Text of a program, as it was printed.
+    Log(String),
+    /// A table.
+    Table(Table),
+}
+
+/// The whole report.
+pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let experiment = results.experiment;
+    let mut blocks = vec![Block::Title(title(results))];
+    blocks.extend(notes::toolchains(experiment).map(Block::Note));
+    blocks.extend(summary::tables(results, options.thresholds).into_iter().map(Block::Table));
+    blocks.push(Block::Paragraph(notes::NOISE.into()));
+    blocks.extend(failed(results));
+    let warnings = notes::warnings(results);
+    if !warnings.is_empty() {
+        blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
+    }
+    if options.steps {
+        blocks.extend(steps(results));
+    }
+    blocks.push(Block::Heading("Facts".into()));
+    let facts = [builds::experiment(experiment), builds::host(experiment), builds::builds(experiment)];
+    blocks.extend(facts.into_iter().chain(configs::differences(experiment)).map(Block::Table));
+    blocks
+}
+
+/// The report's title, e.g. `demo: insert-benchmark, 20,000 rows, 1 client`.
+pub(crate) fn title(results: &Results<'_>) -> String {
+    let experiment = results.experiment;
+    let clients = if experiment.clients == 1 { "client" } else { "clients" };
+    format!(
+        "{}: {}, {} rows, {} {clients}",
+        experiment.name,
+        experiment.workload,
+        crate::tables::grouped(experiment.loaded_rows),
+        experiment.clients
+    )
+}
+
+fn failed(results: &Results<'_>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for failure in failures(results) {
+        if blocks.is_empty() {
+            blocks.push(Block::Heading("Failed trials".into()));
+        }
+        blocks.push(Block::Paragraph(format!("{}: {}", failure.place(), failure.reason)));
+        let checks = failure.check_lines();
+        if !checks.is_empty() {
+            blocks.push(Block::List(checks));
+        }
+        if !failure.log_tail.is_empty() {
+            blocks.push(Block::Log(failure.log_tail.to_owned()));
+        }
+    }
+    blocks
+}
+
+fn steps(results: &Results<'_>) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Heading("How to read the tables of the steps".into()),
+        Block::Paragraph(response_time::READING.into()),
+        Block::Paragraph(lines::READING.into()),
+    ];
+    for step in results.steps() {
+        blocks.push(Block::Heading(format!("{}: {}", step.1.label, step.1.title)));
+        for class in CLASSES {
+            let tables =
+                Clock::ALL.into_iter().filter_map(|clock| response_time::table(results, step, class, clock));
+            blocks.extend(tables.map(Block::Table));
+        }
+        blocks.extend(lines::tables(results, step).map(Block::Table));
+    }
+    blocks
+}

@@ -1,0 +1,30 @@
+//! Why a report could not be written.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a report could not be written.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The directory for the pages could not be made.
+    #[error(
+        "cannot create the report directory {}: {source}\nhint: name a directory that you may write to",
+        path.display()
+    )]
+    CreateDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A page or an asset could not be written.
+    #[error("cannot write {}: {source}\nhint: check free space and permissions of the directory", path.display())]
+    WriteFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}

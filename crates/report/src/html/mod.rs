@@ -1,0 +1,133 @@
+//! The report as a directory of pages that work offline.
+
+mod facts;
+mod index;
+mod shell;
+mod step;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use basecase_model::StepFacts;
+
+use crate::error::Error;
+use crate::options::Options;
+use crate::results::Results;
+
+/// Files that every page uses, relative to the report's directory.
+const ASSETS: [(&str, &str); 5] = [
+    ("report.css", include_str!("../../assets/report.css")),
+    ("charts.js", include_str!("../../assets/charts.js")),
+    ("uplot/uPlot.iife.min.js", include_str!("../../assets/uplot/uPlot.iife.min.js")),
+    ("uplot/uPlot.min.css", include_str!("../../assets/uplot/uPlot.min.css")),
+    ("uplot/LICENSE", include_str!("../../assets/uplot/LICENSE")),
+];
+
+/// Writes all pages and assets and returns the path of `index.html`.
+pub(crate) fn write_pages(
+    results: &Results<'_>,
+    options: &Options,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
+    let assets = out_dir.join("assets");
+    let uplot = assets.join("uplot");
+    fs::create_dir_all(&uplot).map_err(|source| Error::CreateDirectory { path: uplot, source })?;
+    for (name, content) in ASSETS {
+        write(assets.join(name), content)?;
+    }
+    for step in results.steps() {
+        write(out_dir.join(page_name(step.1)), &step::page(results, step).into_string())?;
+    }
+    let index = out_dir.join("index.html");
+    write(index.clone(), &index::page(results, options).into_string())?;
+    Ok(index)
+}
+
+fn write(path: PathBuf, content: &str) -> Result<(), Error> {
+    fs::write(&path, content).map_err(|source| Error::WriteFile { path, source })
+}
+
+/// File name of a step's page. Names of steps come from users' files and may hold anything.
+fn page_name(step: &StepFacts) -> String {
+    let safe =
+        |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '_' };
+    format!("step-{}.html", step.name.chars().map(safe).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Shape};
+    use crate::write_pages as write_all;
+
+    const LARGEST_PAGE: u64 = 3_000_000;
+
+    fn page_sizes(shape: Shape) -> Vec<u64> {
+        let (experiment, trials) = fixture::synthetic(shape);
+        let directory = tempfile::tempdir().unwrap();
+        write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+        let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap());
+        files
+            .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "html"))
+            .map(|entry| entry.metadata().unwrap().len())
+            .collect()
+    }
+
+    #[test]
+    fn pages_of_a_large_experiment_stay_small() {
+        for (steps, clients) in [(&["l.i1", "qr1000"][..], 1), (&["qr1000"], 20)] {
+            let sizes = page_sizes(Shape { candidates: 20, steps, seconds: 1800, clients });
+            assert_eq!(sizes.len(), steps.len() + 1);
+            assert!(sizes.iter().all(|size| *size < LARGEST_PAGE), "{clients} clients: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn pages_are_whole_escaped_and_offline() {
+        let (experiment, trials) = fixture::sample();
+        let directory = tempfile::tempdir().unwrap();
+        let index = write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+        assert_eq!(index, directory.path().join("index.html"));
+        let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+        let index = read("index.html");
+        assert!(index.contains("demo &lt;1&gt;") && !index.contains("<b>giving up"), "names are escaped");
+        assert!(index.contains("&lt;b&gt;giving up"), "the log tail is there");
+        assert!(index.contains("pi1 rows"), "the failed check is there");
+        assert!(index.contains("-Os"), "the note on toolchains is there");
+        for step in &experiment.steps {
+            let name = page_name(step);
+            assert!(index.contains(&name), "{name} is linked");
+            let page = read(&name);
+            assert!(page.contains("<noscript>") && page.contains("assets/charts.js"), "{name}");
+            assert!(
+                !page.contains("http://") && !page.contains("https://"),
+                "{name} asks for nothing from outside"
+            );
+        }
+        assert!(!index.contains("http://") && !index.contains("https://"));
+        assert!(read("assets/uplot/LICENSE").contains("MIT"));
+    }
+
+    #[test]
+    fn an_experiment_without_any_trial_has_pages() {
+        let (experiment, _) = fixture::sample();
+        let directory = tempfile::tempdir().unwrap();
+        write_all(&experiment, &[], &Options::default(), directory.path()).unwrap();
+    }
+
+    #[test]
+    fn errors_name_the_file_and_a_remedy() {
+        let (experiment, trials) = fixture::sample();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error =
+            write_all(&experiment, &trials, &Options::default(), file.path()).unwrap_err().to_string();
+        assert!(error.contains(&file.path().display().to_string()) && error.contains("hint: "), "{error}");
+    }
+
+    #[test]
+    fn names_of_steps_cannot_leave_the_directory() {
+        let step = StepFacts { name: "../a b".into(), ..fixture::step("l.i0") };
+        assert_eq!(page_name(&step), "step-.._a_b.html");
+    }
+}

@@ -1,0 +1,154 @@
+//! The page of one step.
+
+use basecase_model::{Headline, OperationClass, StepFacts};
+use maud::{Markup, PreEscaped, html};
+
+use super::shell::{self, Page};
+use super::table;
+use crate::chart::{Chart, Charts, charts};
+use crate::document::CLASSES;
+use crate::metrics;
+use crate::results::Results;
+use crate::tables::response_time::{self, Clock};
+use crate::tables::{FAILED, MISSING, lines, roles};
+
+/// The page of one step.
+pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts)) -> Markup {
+    let (number, facts) = step;
+    let charts = charts(results, number);
+    let response_times: Vec<Markup> = CLASSES
+        .into_iter()
+        .flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
+        .filter_map(|(class, clock)| response_time::table(results, step, class, clock))
+        .map(|found| table::render(results, &found))
+        .collect();
+    let content = html! {
+        section #throughput {
+            h2 { "Throughput" }
+            (bars(results, step))
+        }
+        @if !charts.charts.is_empty() { (over_time(&charts)) }
+        @if !response_times.is_empty() {
+            section #response-times {
+                h2 { "Response times" }
+                p { (response_time::READING) }
+                @for response_time in &response_times { (response_time) }
+            }
+        }
+        section #metrics {
+            h2 { "Metrics" }
+            p { (lines::READING) }
+            @for lines in lines::tables(results, step) { (table::render(results, &lines)) }
+            details {
+                summary { "What each metric tells" }
+                dl { @for metric in metrics::line().chain(&metrics::EXTRAS) { dt { (metric.name) } dd { (lines::meaning(metric)) } } }
+            }
+            @if let Some(roles) = roles::table(results, step) { (table::render(results, &roles)) }
+        }
+        (data(&charts))
+    };
+    let title = format!("{}: {}", facts.label, facts.title);
+    shell::render(results, &Page { title, step: Some(facts), charts: !charts.charts.is_empty(), content })
+}
+
+/// Horizontal bars from 0: the headline value, and the insert rate beside queries.
+fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts)) -> Markup {
+    let inserts =
+        |candidate| results.measured(number, candidate).and_then(|measured| measured.inserts_per_second());
+    let headline = |candidate| results.headline(number, candidate);
+    let mut columns: Vec<(&str, Vec<Option<f64>>)> = vec![(
+        step.headline.unit(),
+        results.candidates().map(|(candidate, _)| headline(candidate)).collect(),
+    )];
+    if step.headline == Headline::Queries {
+        let rates = results.candidates().map(|(candidate, _)| inserts(candidate)).collect();
+        columns.push((Headline::Inserts.unit(), rates));
+    }
+    let largest: Vec<f64> = columns
+        .iter()
+        .map(|(_, values)| values.iter().flatten().fold(0.0, |max: f64, value| max.max(*value)))
+        .collect();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Throughput" {
+            table.bars {
+                caption {
+                    div { strong { (step.name) " throughput" } " " span { "Bars of each column begin at 0." } }
+                }
+                thead {
+                    tr {
+                        th scope="col" { "dbms" }
+                        @for (unit, _) in &columns { th.words scope="col" { (unit) } }
+                        th scope="col" { "relative" }
+                    }
+                }
+                tbody {
+                    @for (candidate, facts) in results.candidates() {
+                        tr {
+                            th scope="row" { (facts.name) }
+                            @for ((_, values), largest) in columns.iter().zip(&largest) {
+                                td { (bar(results, (number, candidate), values[candidate], *largest)) }
+                            }
+                            td { (results.relative(number, candidate).map_or(MISSING.into(), |ratio| format!("{ratio:.2}"))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn bar(results: &Results<'_>, (step, candidate): (usize, usize), value: Option<f64>, largest: f64) -> Markup {
+    let failed = results.trial(step, candidate).is_some_and(|trial| !trial.is_complete());
+    match value {
+        Some(value) => {
+            let length = if largest > 0.0 { value / largest } else { 0.0 };
+            html! { div.bar style={ "--length:" (format!("{length:.3}")) } { span {} (format!("{value:.0}")) } }
+        }
+        None => html! { (if failed { FAILED } else { MISSING }) },
+    }
+}
+
+fn over_time(charts: &Charts<'_>) -> Markup {
+    html! {
+        section #charts {
+            h2 { "Charts" }
+            noscript { p.note { "The charts need JavaScript; every table works without." } }
+            p.small {
+                "Point at a chart to read its values, choose a name below it to hide or show a candidate, drag to \
+                 enlarge a stretch and double-click to see everything again. Intervals that were not measured to \
+                 their end are left out."
+            }
+            @for class in CLASSES { (of_class(charts, class)) }
+        }
+    }
+}
+
+fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
+    let own = || charts.charts.iter().enumerate().filter(|(_, chart)| chart.class == class);
+    let all = || own().filter(|(_, chart)| chart.client.is_none());
+    let single = || own().filter(|(_, chart)| chart.client.is_some());
+    let clients = single().filter_map(|(_, chart)| chart.client).max();
+    html! {
+        @if all().next().is_some() {
+            h3 { (class.as_str()) }
+            div.charts { @for (number, chart) in all() { (figure(number, chart)) } }
+        }
+        @if let Some(clients) = clients {
+            details {
+                summary { "Each of the " (clients) " clients" }
+                div.charts.small-charts { @for (number, chart) in single() { (figure(number, chart)) } }
+            }
+        }
+    }
+}
+
+fn figure(number: usize, chart: &Chart) -> Markup {
+    html! { figure data-chart=(number) { figcaption { (chart.caption) } } }
+}
+
+/// The series of all charts, in a form that cannot end the element that holds it.
+fn data(charts: &Charts<'_>) -> Markup {
+    // Serialising plain strings and numbers cannot fail.
+    let json = serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c");
+    html! { script type="application/json" #chart-data { (PreEscaped(json)) } }
+}

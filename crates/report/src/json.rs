@@ -1,0 +1,143 @@
+//! The report as one JSON object.
+
+use basecase_model::{TableState, TrialStatus};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::metrics;
+use crate::results::{Measured, Results};
+
+#[derive(Serialize)]
+struct Report<'a> {
+    base: Option<&'a str>,
+    candidates: Vec<&'a str>,
+    steps: Vec<Step<'a>>,
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    step: &'a str,
+    unit: &'static str,
+    cells: Vec<Cell<'a>>,
+}
+
+#[derive(Serialize)]
+struct Cell<'a> {
+    candidate: &'a str,
+    value: Option<f64>,
+    relative: Option<f64>,
+    sla: Option<Sla>,
+    state: Option<State<'a>>,
+    metrics: Option<Metrics<'a>>,
+    failed: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Sla {
+    target: f64,
+    met: bool,
+}
+
+#[derive(Serialize)]
+struct State<'a> {
+    rows: Option<u64>,
+    min_id: Option<i64>,
+    max_id: Option<i64>,
+    tables: &'a [TableState],
+}
+
+struct Metrics<'a> {
+    measured: Measured<'a>,
+    tag: &'a str,
+}
+
+impl Serialize for Metrics<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for metric in &metrics::COLUMNS {
+            map.serialize_entry(metric.name, &(metric.of)(&self.measured))?;
+        }
+        map.serialize_entry(metrics::TAG, self.tag)?;
+        for metric in metrics::extras() {
+            map.serialize_entry(metric.name, &(metric.of)(&self.measured))?;
+        }
+        map.end()
+    }
+}
+
+/// Prints the results as one JSON object with a newline at its end.
+pub(crate) fn render(results: &Results<'_>) -> String {
+    let candidates: Vec<&str> = results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect();
+    let steps = results
+        .steps()
+        .map(|(step, facts)| Step {
+            step: &facts.name,
+            unit: facts.headline.unit(),
+            cells: candidates
+                .iter()
+                .enumerate()
+                .map(|(number, name)| cell(results, step, number, name))
+                .collect(),
+        })
+        .collect();
+    let report = Report { base: candidates.first().copied(), candidates: candidates.clone(), steps };
+    // Serialising plain strings and numbers cannot fail.
+    let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str) -> Cell<'a> {
+    let trial = results.trial(step, candidate);
+    let measured = results.measured(step, candidate);
+    Cell {
+        candidate: name,
+        value: results.headline(step, candidate),
+        relative: results.relative(step, candidate),
+        sla: measured.and_then(|measured| measured.sla()).map(|sla| Sla { target: sla.target, met: sla.met }),
+        state: trial.map(|trial| state(&trial.state.tables)),
+        metrics: measured.map(|measured| Metrics { measured, tag: name }),
+        failed: trial.and_then(|trial| match &trial.status {
+            TrialStatus::Failed { reason, .. } => Some(reason.as_str()),
+            TrialStatus::Complete => None,
+        }),
+    }
+}
+
+fn state(tables: &[TableState]) -> State<'_> {
+    State {
+        rows: if tables.is_empty() { None } else { tables.iter().map(|table| table.rows).sum() },
+        min_id: tables.iter().filter_map(|table| table.min_id).min(),
+        max_id: tables.iter().filter_map(|table| table.max_id).max(),
+        tables,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Format, Options};
+    use crate::{fixture, render};
+
+    #[test]
+    fn whole_report() {
+        let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
+    }
+
+    #[test]
+    fn several_tables_are_summed() {
+        let table = |rows, min_id, max_id| TableState {
+            table: "pi".into(),
+            rows,
+            min_id: Some(min_id),
+            max_id: Some(max_id),
+            last_value: None,
+        };
+        let tables = [table(Some(10), 5, 20), table(Some(7), 3, 18)];
+        let sum = state(&tables);
+        assert_eq!((sum.rows, sum.min_id, sum.max_id), (Some(17), Some(3), Some(20)));
+        assert_eq!(state(&[table(None, 1, 2), table(Some(7), 1, 2)]).rows, None);
+        assert_eq!(state(&[]).rows, None);
+    }
+}

@@ -1,0 +1,299 @@
+//! The metrics line of a trial: the Insert Benchmark's 21 columns and what is worth showing beside them.
+//!
+//! Counters cover exactly the measured window and all clients. What the machine could not tell is `None`, never 0.
+
+use basecase_model::{OperationClass, names};
+
+use crate::results::{Measured, quotient};
+use crate::sla::Shortfall;
+use crate::tables::response_time::latencies;
+use crate::throughput::Throughput;
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = KIB * 1024.0;
+const GIB: f64 = MIB * 1024.0;
+
+/// One number of the metrics line.
+pub(crate) struct Metric {
+    /// Its name, as in published results where it is one of the 21 columns.
+    pub(crate) name: &'static str,
+    /// Its unit; empty of a plain count.
+    pub(crate) unit: &'static str,
+    /// Digits after the point when shown.
+    pub(crate) decimals: usize,
+    /// What it tells, in a few words.
+    pub(crate) meaning: &'static str,
+    /// Computes it.
+    pub(crate) of: fn(&Measured<'_>) -> Option<f64>,
+}
+
+const fn metric(
+    name: &'static str,
+    unit: &'static str,
+    decimals: usize,
+    meaning: &'static str,
+    of: fn(&Measured<'_>) -> Option<f64>,
+) -> Metric {
+    Metric { name, unit, decimals, meaning, of }
+}
+
+// The method itself is bound to one lifetime and cannot stand in the table.
+fn inserts_per_second(measured: &Measured<'_>) -> Option<f64> {
+    measured.inserts_per_second()
+}
+
+/// The numbers of the 21 columns in their published order; the 21st is the candidate's name, [`TAG`].
+pub(crate) static COLUMNS: [Metric; 20] = [
+    metric("ips", "rows/s", 0, "rows inserted per second; in l.x rows indexed", inserts_per_second),
+    metric("qps", "queries/s", 0, "queries per second", |m| Some(m.queries_per_second())),
+    metric("rps", "1/s", 0, "storage reads per second", |m| m.per_second(names::DEVICE_READS)),
+    metric("rmbps", "MiB/s", 1, "read from storage per second", |m| {
+        Some(m.per_second(names::DEVICE_READ_BYTES)? / MIB)
+    }),
+    metric("wps", "1/s", 1, "storage writes per second", |m| m.per_second(names::DEVICE_WRITES)),
+    metric("wmbps", "MiB/s", 1, "written to storage per second", |m| {
+        Some(m.per_second(names::DEVICE_WRITTEN_BYTES)? / MIB)
+    }),
+    metric("rpq", "1/op", 3, "storage reads per operation", |m| m.per_operation(names::DEVICE_READS)),
+    metric("rkbpq", "KiB/op", 3, "read from storage per operation", |m| {
+        Some(m.per_operation(names::DEVICE_READ_BYTES)? / KIB)
+    }),
+    metric("wpi", "1/row", 3, "storage writes per inserted row, deletes not counted", |m| {
+        m.per_insert(names::DEVICE_WRITES)
+    }),
+    metric("wkbpi", "KiB/row", 3, "written to storage per inserted row, deletes not counted", |m| {
+        Some(m.per_insert(names::DEVICE_WRITTEN_BYTES)? / KIB)
+    }),
+    metric("csps", "1/s", 0, "context switches per second, whole host", |m| {
+        m.per_second(names::HOST_CONTEXT_SWITCHES)
+    }),
+    metric("cpups", "%", 1, "CPU of the whole host in use, all cores = 100", |m| {
+        quotient(m.host_cpu_us()? / 1e4, m.trial.seconds * f64::from(m.cores))
+    }),
+    metric("cspq", "1/op", 3, "context switches per operation, whole host", |m| {
+        m.per_operation(names::HOST_CONTEXT_SWITCHES)
+    }),
+    metric("cpupq", "µs/op", 0, "CPU per operation, whole host", |m| m.spread(m.host_cpu_us()?)),
+    metric("dbgb1", "GiB", 1, "data and indexes at the end, as the server counts them", |m| {
+        Some(m.trial.gauges.get(names::DATABASE_BYTES)? / GIB)
+    }),
+    metric("dbgb2", "GiB", 1, "whole data directory with logs at the end", |m| {
+        Some(m.trial.gauges.get(names::DIRECTORY_BYTES)? / GIB)
+    }),
+    metric("rss", "GiB", 1, "memory of the server's processes: proportional set size (PSS)", |m| {
+        Some(m.trial.gauges.get(names::SERVER_PSS_BYTES)? / GIB)
+    }),
+    metric("maxop", "s", 3, "longest single statement: insert in l steps, query in q steps", |m| {
+        let roles = m.trial.roles_of(m.headline_class());
+        Some(roles.map(|role| role.service.max_ns()).max()? as f64 / 1e9)
+    }),
+    metric("p50", "1/s", 0, "rate that 50 % of the seconds reached or exceeded, all clients", |m| {
+        m.throughput()?.percentile(50.0)
+    }),
+    metric("p99", "1/s", 0, "rate that 99 % of the seconds reached or exceeded, all clients", |m| {
+        m.throughput()?.percentile(99.0)
+    }),
+];
+
+/// Name of the 21st column.
+pub(crate) const TAG: &str = "tag";
+
+/// Whose the CPU time of `cpupq` is. Shown right after it, which is the published one.
+pub(crate) static CPU_SHARES: [Metric; 2] = [
+    metric("server_cpupq", "µs/op", 0, "CPU per operation of the server's processes", |m| {
+        m.per_operation(names::SERVER_CPU_US)
+    }),
+    metric(
+        "client_cpupq",
+        "µs/op",
+        1,
+        "CPU per operation of basecase itself (with an embedded engine)",
+        |m| m.per_operation(names::CLIENT_CPU_US),
+    ),
+];
+
+/// What else is worth knowing of a trial.
+pub(crate) static EXTRAS: [Metric; 15] = [
+    metric("seconds", "s", 1, "length of the measured window", |m| Some(m.trial.seconds)),
+    metric("deletes_per_s", "rows/s", 0, "rows deleted per second", |m| {
+        quotient(m.trial.items(OperationClass::Delete) as f64, m.trial.seconds)
+    }),
+    metric("iowait_pct", "%", 1, "idle with I/O pending, all cores = 100", |m| {
+        m.share(names::HOST_CPU_IOWAIT_US)
+    }),
+    metric("steal_pct", "%", 1, "taken by the hypervisor, all cores = 100", |m| {
+        m.share(names::HOST_CPU_STEAL_US)
+    }),
+    metric("client_peak_gib", "GiB", 1, "peak resident memory of basecase", |m| {
+        Some(m.trial.gauges.get(names::CLIENT_PEAK_RSS_BYTES)? / GIB)
+    }),
+    metric("server_connections", "", 0, "connections accepted during the step", |m| {
+        m.trial.counters.get(names::SERVER_CONNECTIONS)
+    }),
+    metric("retries", "", 0, "statements repeated after an error", |m| {
+        Some(m.trial.roles.iter().map(|role| role.retries).sum::<u64>() as f64)
+    }),
+    metric("sla_missed_s", "s", 0, "seconds in which inserts missed the target rate", |m| {
+        Some(m.shortfall()?.missed as f64)
+    }),
+    metric("sla_judged_s", "s", 0, "seconds judged for it", |m| Some(m.shortfall()?.judged as f64)),
+    metric("insert_p50_us", "µs", 0, "median service time of insert statements", |m| {
+        m.latency_us(OperationClass::Insert, 0.5)
+    }),
+    metric("insert_p99_us", "µs", 0, "99th percentile of their service time", |m| {
+        m.latency_us(OperationClass::Insert, 0.99)
+    }),
+    metric("delete_p50_us", "µs", 0, "median service time of delete statements", |m| {
+        m.latency_us(OperationClass::Delete, 0.5)
+    }),
+    metric("delete_p99_us", "µs", 0, "99th percentile of their service time", |m| {
+        m.latency_us(OperationClass::Delete, 0.99)
+    }),
+    metric("query_p50_us", "µs", 0, "median service time of queries", |m| {
+        m.latency_us(OperationClass::Query, 0.5)
+    }),
+    metric("query_p99_us", "µs", 0, "99th percentile of their service time", |m| {
+        m.latency_us(OperationClass::Query, 0.99)
+    }),
+];
+
+/// The metrics that stand after the 21 columns where their order is kept, as in files.
+pub(crate) fn extras() -> impl Iterator<Item = &'static Metric> {
+    CPU_SHARES.iter().chain(&EXTRAS)
+}
+
+/// The metrics line as people read it: the 21 columns with [`CPU_SHARES`] beside `cpupq`.
+pub(crate) fn line() -> impl Iterator<Item = &'static Metric> {
+    let shares = |metric: &'static Metric| if metric.name == "cpupq" { &CPU_SHARES[..] } else { &[] };
+    COLUMNS.iter().flat_map(move |metric| std::iter::once(metric).chain(shares(metric)))
+}
+
+impl Measured<'_> {
+    fn per_second(&self, name: &str) -> Option<f64> {
+        quotient(self.trial.counters.get(name)?, self.trial.seconds)
+    }
+
+    /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
+    fn spread(&self, amount: f64) -> Option<f64> {
+        quotient(quotient(amount, self.trial.seconds)?, self.headline()?)
+    }
+
+    fn per_operation(&self, name: &str) -> Option<f64> {
+        self.spread(self.trial.counters.get(name)?)
+    }
+
+    fn per_insert(&self, name: &str) -> Option<f64> {
+        quotient(self.per_second(name)?, self.inserts_per_second()?)
+    }
+
+    fn host_cpu_us(&self) -> Option<f64> {
+        let counters = &self.trial.counters;
+        Some(counters.get(names::HOST_CPU_USER_US)? + counters.get(names::HOST_CPU_SYSTEM_US)?)
+    }
+
+    fn share(&self, name: &str) -> Option<f64> {
+        quotient(self.per_second(name)? / 1e4, f64::from(self.cores))
+    }
+
+    fn throughput(&self) -> Option<Throughput> {
+        Throughput::of(self.trial.roles_of(self.headline_class()))
+    }
+
+    fn latency_us(&self, class: OperationClass, quantile: f64) -> Option<f64> {
+        Some(latencies(self.trial, class)?.service.quantile_ns(quantile) as f64 / 1e3)
+    }
+
+    /// Seconds in which the background inserts missed their target; `None` where the step has no target.
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
+        let target = self.step.sla_target?;
+        Shortfall::judge(target, &Throughput::of(self.trial.roles_of(OperationClass::Insert))?.seconds()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::{RoleRecord, StepFacts, Trial};
+
+    use super::*;
+    use crate::fixture;
+
+    fn trial(seconds: f64, inserts: u64, queries: u64) -> Trial {
+        let role = |class, items| RoleRecord {
+            items,
+            ended_us: (seconds * 1e6) as u64,
+            ..fixture::idle_role("any", class)
+        };
+        let roles = vec![role(OperationClass::Insert, inserts), role(OperationClass::Query, queries)];
+        Trial { seconds, roles, ..fixture::empty_trial() }
+    }
+
+    fn shown(name: &str, trial: &Trial, step: &StepFacts, cores: u32) -> String {
+        let metric = line().chain(&EXTRAS).find(|metric| metric.name == name).unwrap();
+        match (metric.of)(&Measured { trial, step, cores }) {
+            Some(value) => format!("{value:.*}", metric.decimals),
+            None => "NA".into(),
+        }
+    }
+
+    #[test]
+    fn published_row_of_mysql_5_6_21() {
+        // 8 cores, l.i0, 30M rows: ips 103448, cpups 22.8, cpupq 18, csps 12308, cspq 0.119, wmbps 31.2, wkbpi 0.309.
+        let seconds = 290.0;
+        let mut trial = trial(seconds, 30_000_000, 0);
+        trial.counters.set(names::HOST_CPU_USER_US, 0.200 * 8e6 * seconds);
+        trial.counters.set(names::HOST_CPU_SYSTEM_US, 0.028 * 8e6 * seconds);
+        trial.counters.set(names::HOST_CONTEXT_SWITCHES, 12_308.0 * seconds);
+        trial.counters.set(names::DEVICE_WRITTEN_BYTES, 31.2 * MIB * seconds);
+        let step = fixture::step("l.i0");
+        let shown = |name| shown(name, &trial, &step, 8);
+        assert_eq!(shown("ips"), "103448");
+        assert_eq!(shown("qps"), "0");
+        assert_eq!(shown("cpups"), "22.8");
+        assert_eq!(shown("cpupq"), "18");
+        assert_eq!(shown("csps"), "12308");
+        assert_eq!(shown("cspq"), "0.119");
+        assert_eq!(shown("wmbps"), "31.2");
+        assert_eq!(shown("wkbpi"), "0.309");
+        assert_eq!(shown("rps"), "NA", "an absent counter is not 0");
+        assert_eq!(shown("server_cpupq"), "NA");
+        assert_eq!(shown("p99"), "NA");
+    }
+
+    #[test]
+    fn published_row_of_postgres_13_1() {
+        // 4 cores, q100: ips 100, qps 7724, wps 187.0, cpups 27.7, wpi 1.87, cspq 29730/7724 = 3.849, cpupq 143.
+        let seconds = 1800.0;
+        let mut trial = trial(seconds, 100 * 1800, 7724 * 1800);
+        trial.counters.set(names::HOST_CPU_USER_US, 0.277 * 4e6 * seconds);
+        trial.counters.set(names::HOST_CPU_SYSTEM_US, 0.0);
+        trial.counters.set(names::HOST_CONTEXT_SWITCHES, 29_730.0 * seconds);
+        trial.counters.set(names::DEVICE_WRITES, 187.0 * seconds);
+        let step = fixture::step("qr100");
+        let shown = |name| shown(name, &trial, &step, 4);
+        assert_eq!(shown("ips"), "100");
+        assert_eq!(shown("qps"), "7724");
+        assert_eq!(shown("wps"), "187.0");
+        assert_eq!(shown("wpi"), "1.870");
+        assert_eq!(shown("cspq"), "3.849");
+        assert_eq!(shown("cpupq"), "143");
+    }
+
+    #[test]
+    fn an_index_build_counts_the_rows_present() {
+        let step = StepFacts { headline_items: Some(20_100), ..fixture::step("l.x") };
+        assert_eq!(shown("ips", &trial(2.0, 100, 0), &step, 1), "10050");
+        assert_eq!(shown("ips", &trial(0.0, 100, 0), &step, 1), "NA");
+    }
+
+    #[test]
+    fn names_are_unique_and_the_published_ones_in_order() {
+        let published = "ips qps rps rmbps wps wmbps rpq rkbpq wpi wkbpi csps cpups cspq cpupq dbgb1 dbgb2 rss maxop \
+                         p50 p99";
+        let ours: Vec<&str> = COLUMNS.iter().map(|metric| metric.name).collect();
+        assert_eq!(ours.join(" "), published);
+        let mut names: Vec<&str> = line().chain(&EXTRAS).map(|metric| metric.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), COLUMNS.len() + extras().count());
+    }
+}

@@ -1,0 +1,97 @@
+//! Sentences that a reader of the tables must not miss.
+
+use basecase_model::Experiment;
+
+use crate::results::Results;
+
+/// What the tables cannot tell.
+pub(crate) const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
+                                cannot be told from noise; verdicts need repeated rounds.";
+
+/// Says which rows were compiled differently; `None` when all builds share one toolchain.
+pub(crate) fn toolchains(experiment: &Experiment) -> Option<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for candidate in &experiment.candidates {
+        let toolchain = candidate.build.toolchain();
+        let name = candidate.name.0.as_str();
+        match groups.iter_mut().find(|(known, _)| *known == toolchain) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((toolchain, vec![name])),
+        }
+    }
+    if groups.len() < 2 {
+        return None;
+    }
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(toolchain, names)| format!("{} with {toolchain}", names.join(", ")))
+        .collect();
+    Some(format!(
+        "These rows were compiled differently: {}. A difference between them may come from the compiler and not from \
+         the version: an -Os build was 10 % slower than an -O2 build of the same version, as much as a regression.",
+        groups.join("; ")
+    ))
+}
+
+/// A warning's text with the candidates that have it, each with its steps.
+type Warning<'a> = (&'a str, Vec<(&'a str, Vec<&'a str>)>);
+
+/// The warnings of all chosen trials, each text once with where it holds, in the order of the steps.
+pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
+    let mut warnings: Vec<Warning<'_>> = Vec::new();
+    for (candidate, facts) in results.candidates() {
+        for (step, step_facts) in results.steps() {
+            let trial = results.trial(step, candidate);
+            for text in trial.into_iter().flat_map(|trial| &trial.warnings) {
+                let known = warnings.iter().position(|(known, _)| known == text).unwrap_or_else(|| {
+                    warnings.push((text, Vec::new()));
+                    warnings.len() - 1
+                });
+                let places = &mut warnings[known].1;
+                match places.last_mut().filter(|(name, _)| *name == facts.name.0) {
+                    Some((_, steps)) => steps.push(&step_facts.name),
+                    None => places.push((&facts.name.0, vec![&step_facts.name])),
+                }
+            }
+        }
+    }
+    let place = |(name, steps): &(&str, Vec<&str>)| format!("{name} in {}", steps.join(", "));
+    let line = |(text, places): &Warning<'_>| {
+        format!("{text} ({})", places.iter().map(place).collect::<Vec<_>>().join("; "))
+    };
+    warnings.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn one_toolchain_needs_no_note() {
+        let (mut experiment, _) = fixture::sample();
+        assert!(toolchains(&experiment).unwrap().contains("-Os"));
+        let build = experiment.candidates[0].build.clone();
+        for candidate in &mut experiment.candidates {
+            candidate.build.compiler = build.compiler.clone();
+            candidate.build.flags = build.flags.clone();
+        }
+        assert_eq!(toolchains(&experiment), None);
+    }
+
+    #[test]
+    fn a_warning_is_told_once_with_all_its_places() {
+        let (experiment, mut trials) = fixture::sample();
+        for trial in &mut trials {
+            trial.warnings.clear();
+        }
+        let base = experiment.candidates[0].name.0.clone();
+        for trial in
+            trials.iter_mut().filter(|trial| trial.candidate == base && trial.step.starts_with("l.i"))
+        {
+            trial.warnings.push("client was the limit".into());
+        }
+        let expected = format!("client was the limit ({base} in l.i0, l.i1, l.i2)");
+        assert_eq!(warnings(&Results::new(&experiment, &trials)), [expected]);
+    }
+}

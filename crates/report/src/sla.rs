@@ -1,0 +1,83 @@
+//! Whether background writers kept their rate.
+
+/// The share of the target that still passes.
+const TOLERANCE: f64 = 0.95;
+
+/// A step's rate of background inserts against its target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sla {
+    /// Rows per second over all clients, `R × N`.
+    pub(crate) target: f64,
+    /// Whether the step's whole rate reached 95 % of it.
+    pub(crate) met: bool,
+}
+
+/// Seconds of a step in which the target rate was missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shortfall {
+    /// Seconds that missed it.
+    pub(crate) missed: usize,
+    /// Seconds that were judged.
+    pub(crate) judged: usize,
+}
+
+impl Sla {
+    /// Compares the rate as it is shown, a whole number, with the rounded threshold.
+    pub(crate) fn judge(target: f64, inserts_per_second: Option<f64>) -> Option<Sla> {
+        let met = inserts_per_second?.round() >= (TOLERANCE * target).round();
+        Some(Sla { target, met })
+    }
+}
+
+impl Shortfall {
+    /// Judges every second by itself and its two neighbours together, because bursty writers move a whole second's
+    /// rows at once. The first second is not judged: the reference's limiter starts with a single statement.
+    ///
+    /// `rows` are the rows inserted by all clients in each full second. `None` when fewer than four were measured.
+    pub(crate) fn judge(target: f64, rows: &[u64]) -> Option<Shortfall> {
+        let rows = rows.get(1..).filter(|rows| rows.len() >= 3)?;
+        let missed = (0..rows.len()).filter(|&second| {
+            let around = &rows[second.saturating_sub(1)..rows.len().min(second + 2)];
+            (around.iter().sum::<u64>() as f64) < TOLERANCE * target * around.len() as f64
+        });
+        Some(Shortfall { missed: missed.count(), judged: rows.len() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn met(target: f64, ips: f64) -> bool {
+        Sla::judge(target, Some(ips)).unwrap().met
+    }
+
+    #[test]
+    fn examples_of_the_specification() {
+        // N=4, R=1000: threshold 3800. N=1, R=500: threshold 475.
+        assert!(met(4000.0, 3987.0));
+        assert!(!met(4000.0, 3700.0));
+        assert!(met(4000.0, 3800.0));
+        assert!(!met(4000.0, 3799.0));
+        assert!(met(500.0, 475.0));
+        assert!(!met(500.0, 474.0));
+        // 20 clients, target 20,000, about 18,000 reached.
+        assert!(!met(20_000.0, 18_000.0));
+        assert_eq!(Sla::judge(100.0, None), None);
+    }
+
+    #[test]
+    fn bursts_that_move_between_neighbouring_seconds_are_no_shortfall() {
+        let shortfall = |rows: &[u64]| Shortfall::judge(100.0, rows).unwrap();
+        assert_eq!(shortfall(&[50, 100, 100, 100, 100]), Shortfall { missed: 0, judged: 4 });
+        assert_eq!(shortfall(&[50, 150, 50, 100, 150, 50]).missed, 0);
+        assert_eq!(shortfall(&[50, 80, 80, 80, 80, 80]).missed, 5);
+    }
+
+    #[test]
+    fn a_stall_counts_with_its_edges_and_catching_up_is_not_held_against_it() {
+        let rows = [50, 100, 100, 100, 0, 0, 0, 100, 100, 100];
+        assert_eq!(Shortfall::judge(100.0, &rows), Some(Shortfall { missed: 5, judged: 9 }));
+        assert_eq!(Shortfall::judge(100.0, &[100, 100, 100]), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! The metrics of a step as tables.
+
+use basecase_model::StepFacts;
+
+use super::{Cell, Column, FAILED, MISSING, Row, Table, number};
+use crate::metrics::{EXTRAS, Metric, TAG, line};
+use crate::results::Results;
+
+/// How to read every table of metrics.
+pub(crate) const READING: &str = "Metrics are means over exactly the measured window and of all clients. An operation \
+                                  is an insert in l steps and a query in q steps. cpupq is the whole host's CPU time \
+                                  in µs per operation, server_cpupq and client_cpupq that of the server's processes \
+                                  and of basecase. p50 and p99 are rates that 50 % and 99 % of the seconds reached or \
+                                  exceeded, not latencies; maxop is in seconds; rss is the proportional set size of \
+                                  the server's processes in GiB. NA is what could not be told.";
+
+/// The metrics lines and the other metrics, one row per candidate.
+pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> [Table; 2] {
+    let lines: Vec<&Metric> = line().collect();
+    let others: Vec<&Metric> = EXTRAS.iter().collect();
+    [table(results, step, "metrics", &lines), table(results, step, "further metrics", &others)]
+}
+
+fn table(
+    results: &Results<'_>,
+    (step, facts): (usize, &StepFacts),
+    what: &str,
+    metrics: &[&'static Metric],
+) -> Table {
+    let cell = |candidate, metric: &Metric| match results.measured(step, candidate) {
+        Some(measured) => number((metric.of)(&measured), metric.decimals),
+        None if results.trial(step, candidate).is_some() => FAILED.to_owned(),
+        None => MISSING.to_owned(),
+    };
+    let row = |candidate| metrics.iter().map(|metric| Cell::plain(cell(candidate, metric))).collect();
+    Table {
+        caption: format!("{} {what}", facts.name),
+        corner: TAG,
+        columns: metrics.iter().map(|metric| Column::numbers(metric.name, meaning(metric))).collect(),
+        rows: results
+            .candidates()
+            .map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate)))
+            .collect(),
+        ..Table::default()
+    }
+}
+
+/// What a metric tells, with its unit.
+pub(crate) fn meaning(metric: &Metric) -> String {
+    if metric.unit.is_empty() {
+        metric.meaning.to_owned()
+    } else {
+        format!("{} ({})", metric.meaning, metric.unit)
+    }
+}

@@ -1,0 +1,162 @@
+//! Every table of a report as values: what stands in each cell and what its colour means.
+
+pub(crate) mod builds;
+pub(crate) mod configs;
+pub(crate) mod lines;
+pub(crate) mod marks;
+pub(crate) mod response_time;
+pub(crate) mod roles;
+pub(crate) mod summary;
+
+/// What is shown where there is no value to compare.
+pub(crate) const MISSING: &str = "–";
+/// What is shown where the machine could not tell.
+pub(crate) const NOT_AVAILABLE: &str = "NA";
+/// What is shown for a trial that failed.
+pub(crate) const FAILED: &str = "failed";
+
+/// What the colour of a cell means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mark {
+    /// Nothing.
+    #[default]
+    None,
+    /// In the best quarter of the column's range.
+    TopQuarter,
+    /// In the worst quarter of the column's range.
+    BottomQuarter,
+    /// Not to be compared, because the background writers missed their rate.
+    Ignored,
+    /// Better than the base case by more than the threshold.
+    Better,
+    /// Worse than the base case by more than the threshold.
+    Worse,
+    /// The background writers missed their rate.
+    SlaFailed,
+}
+
+impl Mark {
+    /// The sign beside the number, so that colour never carries meaning alone.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Mark::None => "",
+            Mark::TopQuarter | Mark::Better => "+",
+            Mark::BottomQuarter | Mark::Worse => "-",
+            Mark::Ignored | Mark::SlaFailed => "!",
+        }
+    }
+}
+
+/// One table. The first column, the name of each row, is not among `columns`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Table {
+    /// What it shows, in one line.
+    pub(crate) caption: String,
+    /// How to read it, in a sentence or two; may be empty.
+    pub(crate) reading: String,
+    /// What its marks mean.
+    pub(crate) legend: Vec<(Mark, String)>,
+    /// Heading of the column of names.
+    pub(crate) corner: &'static str,
+    /// The other columns.
+    pub(crate) columns: Vec<Column>,
+    /// The rows.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Heading of one column.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Column {
+    /// The heading.
+    pub(crate) name: String,
+    /// What it means, where the heading does not say it.
+    pub(crate) meaning: String,
+    /// Number of the step that the column shows.
+    pub(crate) step: Option<usize>,
+    /// Whether it holds words and not numbers.
+    pub(crate) words: bool,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Row {
+    /// Its name.
+    pub(crate) name: String,
+    /// One cell per column.
+    pub(crate) cells: Vec<Cell>,
+    /// Whether it is no candidate but what the candidates are held against.
+    pub(crate) reference: bool,
+}
+
+impl Row {
+    /// A candidate's or a fact's row.
+    pub(crate) fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
+        Row { name: name.into(), cells, reference: false }
+    }
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Cell {
+    /// What is printed.
+    pub(crate) text: String,
+    /// What its colour means.
+    pub(crate) mark: Mark,
+    /// How much of the row's whole it is, 0 to 1, where that is to be seen as a shade.
+    pub(crate) share: Option<f64>,
+}
+
+impl Column {
+    /// A column of numbers.
+    pub(crate) fn numbers(name: impl Into<String>, meaning: impl Into<String>) -> Self {
+        Column { name: name.into(), meaning: meaning.into(), ..Column::default() }
+    }
+
+    /// A column of words.
+    pub(crate) fn words(name: impl Into<String>) -> Self {
+        Column { name: name.into(), words: true, ..Column::default() }
+    }
+}
+
+impl Cell {
+    /// A cell without a mark.
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Cell { text: text.into(), ..Cell::default() }
+    }
+
+    /// A cell with a mark.
+    pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
+        Cell { text: text.into(), mark, share: None }
+    }
+}
+
+/// A number with so many digits after the point, or `NA`.
+pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| NOT_AVAILABLE.to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A whole number with thin groups of three digits, for counts that nobody copies into a formula.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_three() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(30_000_100), "30,000,100");
+    }
+}

@@ -1,0 +1,226 @@
+//! Tables 1 to 3 and the seconds in which the target rate was missed.
+
+use basecase_model::{Headline, StepFacts};
+
+use super::marks::{Shown, quarters, relative};
+use super::{Cell, Column, FAILED, MISSING, Mark, Row, Table};
+use crate::options::Thresholds;
+use crate::results::Results;
+
+/// The summary tables in their order. The last two are absent when no step has a target rate.
+pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
+    let mut tables = vec![absolute(results), relative_to_base(results, thresholds)];
+    if results.steps().any(|(_, step)| step.sla_target.is_some()) {
+        tables.extend([insert_rate(results), missed_seconds(results)]);
+    }
+    tables
+}
+
+/// Table 1: the headline value.
+fn absolute(results: &Results<'_>) -> Table {
+    let columns: Vec<Vec<Cell>> = results
+        .steps()
+        .map(|(step, _)| {
+            let shown = |(candidate, _)| {
+                let value = results.headline(step, candidate)?.round() as i64;
+                Some(Shown { value, ignored: missed_sla(results, step, candidate) })
+            };
+            let column: Vec<Option<Shown>> = results.candidates().map(shown).collect();
+            let cell = |(candidate, (shown, mark)): (usize, (&Option<Shown>, Mark))| match shown {
+                Some(shown) => Cell::marked(shown.value.to_string(), mark),
+                None => absent(results, step, candidate),
+            };
+            column.iter().zip(quarters(&column)).enumerate().map(cell).collect()
+        })
+        .collect();
+    Table {
+        caption: "Table 1: throughput".into(),
+        reading: format!(
+            "{}. The first row is the base case.",
+            units(results.steps().map(|(_, step)| step)).join("; ")
+        ),
+        legend: vec![
+            (Mark::TopQuarter, "best quarter of the column's range".into()),
+            (Mark::BottomQuarter, "worst quarter of the range, where the range is wide".into()),
+            (Mark::Ignored, "inserts missed their target rate: do not compare".into()),
+        ],
+        corner: "dbms",
+        columns: results.steps().map(|(number, step)| heading(number, step, &step.name)).collect(),
+        rows: results
+            .candidates()
+            .map(|(candidate, facts)| {
+                Row::new(
+                    &facts.name.0,
+                    columns.iter().filter_map(|column| column.get(candidate).cloned()).collect(),
+                )
+            })
+            .collect(),
+    }
+}
+
+/// Table 2: the headline value divided by the base case's.
+fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
+    let cell = |step, candidate| match results.relative(step, candidate) {
+        Some(ratio) => {
+            let mark = if missed_sla(results, step, candidate) {
+                Mark::Ignored
+            } else {
+                relative(ratio, thresholds)
+            };
+            Cell::marked(format!("{ratio:.2}"), mark)
+        }
+        None => absent(results, step, candidate),
+    };
+    Table {
+        caption: "Table 2: throughput relative to the base case".into(),
+        reading: "Throughput divided by that of the first row: 1.00 is equal, less is slower.".into(),
+        legend: vec![
+            (Mark::Better, format!("{:.2} or more", thresholds.better_from_pct as f64 / 100.0)),
+            (Mark::Worse, format!("{:.2} or less", thresholds.worse_to_pct as f64 / 100.0)),
+            (Mark::Ignored, "inserts missed their target rate: do not compare".into()),
+        ],
+        corner: "dbms",
+        columns: results.steps().map(|(number, step)| heading(number, step, &step.name)).collect(),
+        rows: rows(results, |_| true, cell),
+    }
+}
+
+/// Table 3: rows inserted per second in the steps that have a target rate.
+fn insert_rate(results: &Results<'_>) -> Table {
+    let cell = |step, candidate| {
+        let rate = results.measured(step, candidate).and_then(|measured| measured.inserts_per_second());
+        match rate {
+            Some(rate) if missed_sla(results, step, candidate) => {
+                Cell::marked(format!("{rate:.0}"), Mark::SlaFailed)
+            }
+            Some(rate) => Cell::plain(format!("{rate:.0}")),
+            None => absent(results, step, candidate),
+        }
+    };
+    let mut rows = rows(results, has_target, cell);
+    let targets = results.steps().filter_map(|(_, step)| step.sla_target);
+    rows.push(Row {
+        name: "target".into(),
+        cells: targets.map(|target| Cell::plain(format!("{target:.0}"))).collect(),
+        reference: true,
+    });
+    Table {
+        caption: "Table 3: insert rate of the read-write steps".into(),
+        reading:
+            "Rows inserted per second by all background writers together. A step passes from 95 % of its \
+                  target on."
+                .into(),
+        legend: vec![(Mark::SlaFailed, "below 95 % of the target".into())],
+        corner: "dbms",
+        columns: target_columns(results),
+        rows,
+    }
+}
+
+/// Seconds in which the target rate was missed.
+fn missed_seconds(results: &Results<'_>) -> Table {
+    let cell = |step, candidate| match results.measured(step, candidate) {
+        Some(measured) => match measured.shortfall() {
+            Some(shortfall) => Cell::plain(format!("{} of {}", shortfall.missed, shortfall.judged)),
+            None => Cell::plain(super::NOT_AVAILABLE),
+        },
+        None => absent(results, step, candidate),
+    };
+    Table {
+        caption: "Seconds below the target insert rate".into(),
+        reading:
+            "A second counts when it and its two neighbours together brought less than 95 % of the target, \
+                  because bursty writers move a whole second's rows at once."
+                .into(),
+        legend: Vec::new(),
+        corner: "dbms",
+        columns: target_columns(results),
+        rows: rows(results, has_target, cell),
+    }
+}
+
+fn has_target(step: &StepFacts) -> bool {
+    step.sla_target.is_some()
+}
+
+fn target_columns(results: &Results<'_>) -> Vec<Column> {
+    let steps = results.steps().filter(|(_, step)| has_target(step));
+    steps.map(|(number, step)| heading(number, step, &step.label)).collect()
+}
+
+fn heading(number: usize, step: &StepFacts, name: &str) -> Column {
+    Column { name: name.to_owned(), meaning: step.title.clone(), step: Some(number), words: false }
+}
+
+fn rows(
+    results: &Results<'_>,
+    wanted: impl Fn(&StepFacts) -> bool,
+    cell: impl Fn(usize, usize) -> Cell,
+) -> Vec<Row> {
+    let of = |candidate| {
+        let steps = results.steps().filter(|(_, step)| wanted(step));
+        steps.map(|(step, _)| cell(step, candidate)).collect()
+    };
+    results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, of(candidate))).collect()
+}
+
+fn missed_sla(results: &Results<'_>, step: usize, candidate: usize) -> bool {
+    results.measured(step, candidate).and_then(|measured| measured.sla()).is_some_and(|sla| !sla.met)
+}
+
+/// The cell of a trial that failed or is not there, or that has nothing to be divided by.
+fn absent(results: &Results<'_>, step: usize, candidate: usize) -> Cell {
+    match results.trial(step, candidate) {
+        Some(trial) if !trial.is_complete() => Cell::plain(FAILED),
+        _ => Cell::plain(MISSING),
+    }
+}
+
+/// Which unit holds for which steps, e.g. `inserts/s in l.i0, l.i1`.
+fn units<'a>(steps: impl Iterator<Item = &'a StepFacts>) -> Vec<String> {
+    let mut units: Vec<(Headline, Vec<&str>)> = Vec::new();
+    for step in steps {
+        match units.iter_mut().find(|(headline, _)| *headline == step.headline) {
+            Some((_, names)) => names.push(&step.name),
+            None => units.push((step.headline, vec![&step.name])),
+        }
+    }
+    units
+        .into_iter()
+        .map(|(headline, names)| format!("{} in {}", headline.unit(), names.join(", ")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::options::Preset;
+
+    #[test]
+    fn a_base_case_that_failed_leaves_its_column_without_ratios() {
+        let (experiment, mut trials) = fixture::sample();
+        let base = experiment.candidates[0].name.0.clone();
+        trials.retain(|trial| !(trial.step == "l.i0" && trial.candidate == base));
+        let results = Results::new(&experiment, &trials);
+        let table = relative_to_base(&results, Preset::Report.thresholds());
+        for row in &table.rows {
+            assert_eq!(row.cells[0], Cell::plain(MISSING), "{}", row.name);
+        }
+        assert_eq!(table.rows[0].cells[1].text, "1.00");
+    }
+
+    #[test]
+    fn a_missed_rate_is_marked_in_all_three_tables() {
+        let (experiment, trials) = fixture::sample();
+        let results = Results::new(&experiment, &trials);
+        let tables = tables(&results, Preset::Report.thresholds());
+        let mark = |table: usize| {
+            let column =
+                tables[table].columns.iter().position(|column| column.name.starts_with("qp1000")).unwrap();
+            tables[table].rows[2].cells[column].mark
+        };
+        assert_eq!([mark(0), mark(1), mark(2)], [Mark::Ignored, Mark::Ignored, Mark::SlaFailed]);
+        assert_eq!(tables[2].rows.last().unwrap().name, "target");
+    }
+}

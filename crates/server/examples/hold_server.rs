@@ -1,0 +1,40 @@
+//! Starts a server and holds it until killed: the owner that tests kill with `kill -9`.
+//!
+//! Arguments: home of the builds, directory of the instance, build. Prints the server's process number when it is ready.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use basecase_model::Dbms;
+use basecase_server::{BuildRequest, Config, Host, Instance, InstanceSpec, Library, Owner, Transport};
+
+fn main() -> std::process::ExitCode {
+    let Err(error) = hold() else { return std::process::ExitCode::SUCCESS };
+    let _ = writeln!(std::io::stderr(), "error: {error}");
+    std::process::ExitCode::FAILURE
+}
+
+fn hold() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [home, directory, request] = arguments.as_slice() else {
+        return Err("usage: hold_server HOME DIRECTORY BUILD".into());
+    };
+    let library = Library::open(Path::new(home))?;
+    let sources = library.resolve(&[request.parse::<BuildRequest>()?])?;
+    let build = library.obtain(&sources[0], &mut |_| {})?;
+    let mut instance = Instance::open(InstanceSpec {
+        build,
+        config: Config::find(Dbms::Postgres, Config::DEFAULT, Host::detect())?,
+        directory: PathBuf::from(directory),
+        transport: Transport::UnixSocket,
+        owner: Owner { experiment: "held".into(), candidate: "pg.default".into() },
+    })?;
+    instance.initialise()?;
+    instance.start(Duration::from_secs(60))?;
+    writeln!(std::io::stdout(), "{}", instance.pid().unwrap_or_default())?;
+    std::io::stdout().flush()?;
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}

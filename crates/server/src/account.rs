@@ -1,0 +1,161 @@
+//! The unprivileged user that servers run as.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Name of the system user that is made when basecase runs as root.
+const NAME: &str = "basecase";
+
+/// Why servers cannot run as an unprivileged user.
+#[derive(Debug, Error)]
+pub enum AccountError {
+    /// The user is missing and could not be made.
+    #[error(
+        "cannot make the system user {NAME}, as which servers run when basecase is root: {reason}\nhint: run `useradd --system --no-create-home {NAME}`, or run basecase as a plain user"
+    )]
+    Make {
+        /// What `useradd` says.
+        reason: String,
+    },
+    /// A folder keeps the user out.
+    #[error("user {user} cannot search {}, which is above {}\nhint: choose a home outside of it, e.g. /var/lib/basecase, or run `chmod o+x {}`", folder.display(), path.display(), folder.display())]
+    Unsearchable {
+        /// The user.
+        user: String,
+        /// The folder without search permission.
+        folder: PathBuf,
+        /// What the user must reach.
+        path: PathBuf,
+    },
+    /// A file of the system could not be read.
+    #[error("cannot read {}: {source}\nhint: check that it exists and that this user may read it", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// An unprivileged user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub uid: u32,
+    /// The number of its group.
+    pub gid: u32,
+}
+
+impl Account {
+    /// The user as which servers run: `None`, the caller itself, unless that is root. Postgres refuses to serve as root, so
+    /// then it is the system user `basecase`, which is made when it is missing.
+    ///
+    /// # Errors
+    /// When the user is missing and cannot be made.
+    pub fn for_servers() -> Result<Option<Account>, AccountError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        if let Some(account) = find()? {
+            return Ok(Some(account));
+        }
+        let mut reason = String::new();
+        // `useradd` gives up at once while another program holds the lock of the user database.
+        for _ in 0..20 {
+            let added = Command::new("useradd")
+                .args(["--system", "--no-create-home", "--home-dir", "/nonexistent"])
+                .args(["--shell", "/usr/sbin/nologin", "--user-group", NAME])
+                .stdin(Stdio::null())
+                .output();
+            reason = match added {
+                Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                Err(error) => error.to_string(),
+            };
+            if let Some(account) = find()? {
+                return Ok(Some(account));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Err(AccountError::Make { reason })
+    }
+
+    /// Checks that the user may search every folder above `path`, and `path` itself when it is a folder.
+    ///
+    /// # Errors
+    /// Naming the first folder that keeps the user out.
+    pub fn check_reaches(&self, path: &Path) -> Result<(), AccountError> {
+        let read = |source| AccountError::Read { path: path.to_path_buf(), source };
+        let path = path.canonicalize().map_err(read)?;
+        let mut folders: Vec<&Path> = path.ancestors().collect();
+        folders.reverse();
+        for folder in folders {
+            let metadata = folder
+                .metadata()
+                .map_err(|source| AccountError::Read { path: folder.to_path_buf(), source })?;
+            let mode = metadata.mode();
+            let bit = if metadata.uid() == self.uid {
+                0o100
+            } else if metadata.gid() == self.gid {
+                0o010
+            } else {
+                0o001
+            };
+            if metadata.is_dir() && mode & bit == 0 {
+                return Err(AccountError::Unsearchable {
+                    user: self.name.clone(),
+                    folder: folder.to_path_buf(),
+                    path: path.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn find() -> Result<Option<Account>, AccountError> {
+    let path = PathBuf::from("/etc/passwd");
+    let text = std::fs::read_to_string(&path).map_err(|source| AccountError::Read { path, source })?;
+    Ok(text.lines().find_map(parse))
+}
+
+fn parse(line: &str) -> Option<Account> {
+    let mut fields = line.split(':');
+    let name = fields.next().filter(|name| *name == NAME)?;
+    let uid = fields.nth(1)?.parse().ok()?;
+    let gid = fields.next()?.parse().ok()?;
+    Some(Account { name: name.to_owned(), uid, gid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn an_account_is_read_from_its_line() {
+        let account = parse("basecase:x:995:994::/nonexistent:/usr/sbin/nologin").unwrap();
+        assert_eq!((account.uid, account.gid), (995, 994));
+        assert_eq!(parse("postgres:x:101:104::/:/bin/sh"), None);
+    }
+
+    #[test]
+    fn a_closed_folder_is_named() {
+        let top = tempfile::tempdir().unwrap();
+        let closed = top.path().join("closed");
+        let below = closed.join("below");
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::set_permissions(top.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o700)).unwrap();
+        let stranger = Account { name: "stranger".into(), uid: 4_000_000, gid: 4_000_000 };
+        let message = stranger.check_reaches(&below).unwrap_err().to_string();
+        assert!(message.contains("closed, which is above") && message.contains("hint: "), "{message}");
+        std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o711)).unwrap();
+        assert!(stranger.check_reaches(&below).is_ok());
+    }
+}

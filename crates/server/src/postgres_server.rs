@@ -1,0 +1,312 @@
+//! What Postgres tells of itself, and how its debt is paid.
+
+use std::thread;
+
+use basecase_client::postgres::{Address, Host, Password};
+use basecase_client::{Endpoint, Error, Session};
+use basecase_model::{Measures, TableState, Value, names};
+use basecase_probe::host_dirty_bytes;
+
+use crate::instance::{self, Instance, InstanceError, SUPERUSER, Stopped};
+use crate::served::{Debt, Depth, SelfReport, Served, integer, set, text};
+
+/// The database that the tables are in.
+const DATABASE: &str = "ib";
+/// Dirty memory of the host up to which it counts as at rest.
+const DIRTY_BYTES_AT_REST: u64 = 64 << 20;
+/// Log written since the last checkpoint up to which Postgres counts as at rest.
+const WAL_BYTES_AT_REST: i64 = 16 << 20;
+
+/// A Postgres server: an [`Instance`] of basecase's, or the user's own.
+#[derive(Debug)]
+pub struct PostgresServer {
+    endpoint: Endpoint,
+    instance: Option<Instance>,
+    version_number: i64,
+}
+
+impl PostgresServer {
+    /// Takes over a server that is ready. Without an instance it is the user's, and never stopped.
+    ///
+    /// # Errors
+    /// When the server does not say which version it is.
+    pub fn new(
+        endpoint: Endpoint,
+        instance: Option<Instance>,
+        session: &mut dyn Session,
+    ) -> Result<Self, Error> {
+        let version_number = integer(session, "show server_version_num")?.unwrap_or(0);
+        Ok(PostgresServer { endpoint, instance, version_number })
+    }
+
+    /// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not
+    /// new and has no such database.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
+        let address = |database: &str| {
+            let (host, port, password) = match instance.endpoint() {
+                instance::Endpoint::Unix { folder, port } => {
+                    (Host::Socket(folder), port, Password::default())
+                }
+                instance::Endpoint::Tcp { host, port, password } => {
+                    (Host::Tcp(host), port, Password::new(password.reveal()))
+                }
+            };
+            let database = database.to_owned();
+            Endpoint::Postgres(Address { host, port, user: SUPERUSER.to_owned(), password, database })
+        };
+        let mut session = address("postgres").connect()?;
+        if is_new {
+            session.query(&format!("create database {DATABASE}"))?;
+        } else {
+            let find = format!("select count(*) from pg_database where datname = '{DATABASE}'");
+            if integer(session.as_mut(), &find)? != Some(1) {
+                return Ok(None);
+            }
+        }
+        let endpoint = address(DATABASE);
+        PostgresServer::new(endpoint, Some(instance), session.as_mut()).map(Some)
+    }
+
+    /// Whether there is a table of this name that basecase did not make.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        let sql = format!(
+            "select count(*) from pg_class where oid = to_regclass('{table}') \
+             and coalesce(obj_description(oid, 'pg_class'), '') not like 'basecase%'"
+        );
+        Ok(integer(session, &sql)? != Some(0))
+    }
+
+    /// Whether the server is at least of this major version.
+    fn is_at_least(&self, major: i64) -> bool {
+        self.version_number >= major * 10_000
+    }
+}
+
+impl Served for PostgresServer {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.instance.as_ref().and_then(Instance::pid)
+    }
+
+    fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
+        let version = text(session, "show server_version")?;
+        let long = text(session, "select version()")?;
+        let mut report = SelfReport {
+            // A package adds its own name after a blank: `17.11 (Debian 17.11-1)`.
+            version: version.split_whitespace().next().unwrap_or_default().to_owned(),
+            compiler: compiler(&long),
+            ..SelfReport::default()
+        };
+        // The view is there from 9.6 on, for superusers.
+        let rows = session.query("select name, setting from pg_config").unwrap_or_default();
+        for row in rows {
+            let [Value::Text(name), Value::Text(setting)] = row.as_slice() else { continue };
+            match name.as_str() {
+                "CFLAGS" => report.flags = Some(setting.clone()),
+                "CONFIGURE" => report.details.push(("configure".to_owned(), setting.clone())),
+                _ => {}
+            }
+        }
+        report.details.push(("version()".to_owned(), long));
+        Ok(report)
+    }
+
+    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
+        let (rows, min_id) = match depth {
+            Depth::Full => (
+                integer(session, &format!("select count(*) from {table}"))?,
+                integer(session, &format!("select min(transactionid) from {table}"))?,
+            ),
+            Depth::From(id) => (
+                None,
+                integer(
+                    session,
+                    &format!(
+                        "select transactionid from {table} where transactionid >= {id} order by 1 limit 1"
+                    ),
+                )?,
+            ),
+        };
+        Ok(TableState {
+            table: table.to_owned(),
+            rows: rows.map(|rows| rows as u64),
+            min_id,
+            max_id: integer(session, &format!("select max(transactionid) from {table}"))?,
+            last_value: integer(session, &format!("select last_value from {table}_transactionid_seq"))?,
+        })
+    }
+
+    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        let here = "from pg_stat_database where datname = current_database()";
+        set(&mut measures, names::SERVER_COMMITS, integer(session, &format!("select xact_commit {here}"))?);
+        if self.is_at_least(14) {
+            set(
+                &mut measures,
+                names::SERVER_CONNECTIONS,
+                integer(session, &format!("select sessions {here}"))?,
+            );
+        }
+        let of_tables = format!("from pg_stat_user_tables where relname in ({})", quoted(tables));
+        for (name, column) in
+            [(names::SERVER_ROWS_INSERTED, "n_tup_ins"), (names::SERVER_ROWS_DELETED, "n_tup_del")]
+        {
+            set(
+                &mut measures,
+                name,
+                integer(session, &format!("select coalesce(sum({column}), 0)::bigint {of_tables}"))?,
+            );
+        }
+        Ok(measures)
+    }
+
+    fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        set(
+            &mut measures,
+            names::DATABASE_BYTES,
+            integer(session, "select pg_database_size(current_database())")?,
+        );
+        if let Some(Ok(bytes)) = self.instance.as_ref().map(Instance::directory_bytes) {
+            measures.set(names::DIRECTORY_BYTES, bytes as f64);
+        }
+        Ok(measures)
+    }
+
+    fn pay_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<(), Error> {
+        let options =
+            if self.is_at_least(12) { "verbose, analyze, index_cleanup on" } else { "verbose, analyze" };
+        // All tables at once, a session each, as the reference does.
+        thread::scope(|scope| {
+            let vacuums: Vec<_> = tables
+                .iter()
+                .map(|table| {
+                    let statement = format!("vacuum ({options}) {table}");
+                    scope.spawn(move || self.endpoint.connect()?.query(&statement).map(drop))
+                })
+                .collect();
+            vacuums.into_iter().try_for_each(|vacuum| vacuum.join().unwrap_or(Ok(())))
+        })?;
+        session.query("checkpoint").map(drop)
+    }
+
+    fn debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
+        let names = quoted(tables);
+        let dead = integer(
+            session,
+            &format!(
+                "select coalesce(sum(n_dead_tup), 0)::bigint from pg_stat_user_tables where relname in ({names})"
+            ),
+        )?;
+        let live = integer(
+            session,
+            &format!(
+                "select coalesce(sum(n_live_tup), 0)::bigint from pg_stat_user_tables where relname in ({names})"
+            ),
+        )?;
+        let autovacuums =
+            integer(session, "select count(*) from pg_stat_activity where query like 'autovacuum:%'")?;
+        let wal = if self.is_at_least(10) {
+            let written = "pg_current_wal_lsn() - (select redo_lsn from pg_control_checkpoint())";
+            integer(session, &format!("select ({written})::bigint"))?
+        } else {
+            None
+        };
+        let dirty = host_dirty_bytes();
+        let mut measures = Measures::new();
+        set(&mut measures, "debt.dead_rows", dead);
+        set(&mut measures, "debt.autovacuum_workers", autovacuums);
+        set(&mut measures, "debt.wal_bytes", wal);
+        set(&mut measures, "debt.host_dirty_bytes", dirty.and_then(|bytes| i64::try_from(bytes).ok()));
+        let few_dead = dead.unwrap_or(0) <= (live.unwrap_or(0) / 1_000).max(1_000);
+        let at_rest = few_dead
+            && autovacuums.unwrap_or(0) == 0
+            && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST)
+            && dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST);
+        Ok(Debt { at_rest, measures })
+    }
+
+    fn log_tail(&self, lines: usize) -> String {
+        self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        match self.instance.as_mut()?.stop() {
+            Ok(Stopped::Unclean(note)) => Some(note),
+            Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn discard(
+        mut self: Box<Self>,
+        mut control: Box<dyn Session>,
+        tables: &[String],
+    ) -> Result<Option<String>, InstanceError> {
+        if self.instance.is_none() {
+            for table in tables {
+                control.query(&format!("drop table if exists {table}"))?;
+            }
+        }
+        drop(control);
+        let note = self.stop();
+        match self.instance.take() {
+            Some(instance) => instance.destroy().map(|()| note),
+            None => Ok(note),
+        }
+    }
+}
+
+/// Names as an SQL list of strings. They are basecase's own and hold no quotes.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+}
+
+/// Compiler and its version out of `version()`: `PostgreSQL 17.6 on x86_64-…, compiled by gcc (Debian 12.2.0-14) 12.2.0, 64-bit`.
+fn compiler(version: &str) -> Option<String> {
+    let text = version.split_once("compiled by ")?.1;
+    let text = text.rsplit_once(", ").map_or(text, |(compiler, _)| compiler);
+    let name = text.split([' ', ',']).next()?.rsplit('/').next()?;
+    let name = ["clang", "gcc", "icc"].into_iter().find(|known| name.contains(known)).unwrap_or(name);
+    let number = text
+        .rsplit([' ', '-'])
+        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'))?;
+    Some(format!("{name} {number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compilers() {
+        let cases = [
+            (
+                "PostgreSQL 17.11 on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0-14+deb12u1) 12.2.0, 64-bit",
+                "gcc 12.2.0",
+            ),
+            (
+                "PostgreSQL 14.18 on x86_64-pc-linux-gnu, compiled by x86_64-pc-linux-gnu-gcc (GCC) 7.5.0, 64-bit",
+                "gcc 7.5.0",
+            ),
+            (
+                "PostgreSQL 9.6.24 on x86_64-pc-linux-gnu, compiled by gcc (GCC) 4.4.7 20120313 (Red Hat 4.4.7-23), 64-bit",
+                "gcc 4.4.7",
+            ),
+            ("PostgreSQL 18.1 on aarch64, compiled by clang version 15.0.6, 64-bit", "clang 15.0.6"),
+        ];
+        for (version, expected) in cases {
+            assert_eq!(compiler(version).as_deref(), Some(expected), "{version}");
+        }
+        assert_eq!(compiler("SQLite"), None);
+    }
+}

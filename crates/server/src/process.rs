@@ -1,0 +1,97 @@
+//! Child processes, and what the system says of any process.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal};
+
+use crate::account::Account;
+
+/// A command for a program of a build: as `account`, in a folder that it can read, and with nothing of the caller's
+/// environment, which might name other libraries (`LD_LIBRARY_PATH`) or other servers (`PGHOST`).
+pub(crate) fn command(program: &Path, account: Option<&Account>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::null());
+    if let Some(account) = account {
+        // Given a user, std also drops all other groups when the caller is root.
+        command.uid(account.uid).gid(account.gid);
+    }
+    command
+}
+
+/// Makes the kernel send `signal` to the child when the thread that spawns it ends, also when that is by `kill -9`.
+#[expect(
+    unsafe_code,
+    reason = "pre_exec is unsafe; the closure makes two system calls and allocates nothing"
+)]
+pub(crate) fn die_with_parent(command: &mut Command, signal: Signal) {
+    let parent = rustix::process::getpid();
+    // SAFETY: between fork and exec only async-signal-safe work is allowed. prctl and getppid are bare system calls,
+    // and the error is built from a constant number. std runs this after the change of user, which would undo the
+    // setting.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(signal))?;
+            // The parent may have died before the setting took hold.
+            if rustix::process::getppid() == Some(parent) {
+                Ok(())
+            } else {
+                Err(rustix::io::Errno::SRCH.into())
+            }
+        });
+    }
+}
+
+/// Sends `signal` to the process `pid`. That it is gone already is no matter.
+pub(crate) fn send(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// When the process started, in clock ticks since boot: with the pid it names one process for good. `None` when there is
+/// none, or only its remains (a zombie).
+pub(crate) fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }
+}
+
+/// Whether the process `pid` is a server on the data directory `data`.
+pub(crate) fn serves(pid: u32, data: &Path) -> bool {
+    let Ok(text) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    let mut arguments = text.split(|byte| *byte == 0);
+    let program = arguments.next().unwrap_or_default();
+    let is_postgres = program.rsplit(|byte| *byte == b'/').next() == Some(b"postgres");
+    is_postgres
+        && start_time(pid).is_some()
+        && arguments.any(|argument| argument == data.as_os_str().as_encoded_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_living_process_has_a_start_time_and_a_dead_one_none() {
+        assert!(start_time(std::process::id()).is_some());
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        child.wait().unwrap();
+        assert_eq!(start_time(pid), None);
+    }
+
+    #[test]
+    fn a_process_that_is_no_server_is_told_apart() {
+        assert!(!serves(std::process::id(), Path::new("/")));
+    }
+}

@@ -1,0 +1,125 @@
+//! A dbms that is ready for sessions: started by basecase, embedded in it, or the user's own.
+
+use basecase_client::{Endpoint, Error, Session};
+use basecase_model::{Measures, TableState, Value};
+
+use crate::instance::InstanceError;
+
+/// How thoroughly a table's content is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Count every row and search the smallest id from the beginning.
+    Full,
+    /// Count nothing, and search the smallest id from this one on: reading a large table, or stepping over its
+    /// deleted rows, would change what the next step finds in the caches and the indexes.
+    From(i64),
+}
+
+/// What a dbms has put off: deleted rows, log and dirty pages that somebody's time will pay for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Debt {
+    /// Whether so little is left, and nobody at work on it, that measuring may begin.
+    pub at_rest: bool,
+    /// What was looked at.
+    pub measures: Measures,
+}
+
+/// What the binary says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelfReport {
+    /// The version, e.g. `17.11`.
+    pub version: String,
+    /// Compiler, e.g. `gcc 12.2.0`.
+    pub compiler: Option<String>,
+    /// Compiler flags.
+    pub flags: Option<String>,
+    /// Anything else, by name.
+    pub details: Vec<(String, String)>,
+}
+
+/// A dbms that is ready for sessions.
+pub trait Served {
+    /// Where sessions are opened.
+    fn endpoint(&self) -> &Endpoint;
+
+    /// Root of the server's process tree on this host, when basecase started it.
+    fn pid(&self) -> Option<u32>;
+
+    /// What the binary says of itself.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error>;
+
+    /// What one table holds.
+    ///
+    /// # Errors
+    /// When there is no such table or the dbms does not answer.
+    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error>;
+
+    /// The server's own counters, ever growing, under the names of [`basecase_model::names`] that begin with `server.`.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error>;
+
+    /// Sizes on disk, under the names that begin with `size.`.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error>;
+
+    /// Pays the debt as far as statements can: vacuum, flush, checkpoint.
+    ///
+    /// # Errors
+    /// When the dbms refuses or does not answer.
+    fn pay_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<(), Error>;
+
+    /// What is left of the debt.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error>;
+
+    /// The last lines of the server's log; empty when it has none that basecase can read.
+    fn log_tail(&self, lines: usize) -> String;
+
+    /// Stops the server, if basecase started it, and leaves its data. A note tells when that did not go smoothly.
+    fn stop(&mut self) -> Option<String>;
+
+    /// Stops the server, if basecase started it, and removes its data; of the user's own server, removes the tables.
+    ///
+    /// # Errors
+    /// When files cannot be removed or the user's server refuses.
+    fn discard(
+        self: Box<Self>,
+        control: Box<dyn Session>,
+        tables: &[String],
+    ) -> Result<Option<String>, InstanceError>;
+}
+
+/// The first column of the first row as an integer.
+pub(crate) fn integer(session: &mut dyn Session, sql: &str) -> Result<Option<i64>, Error> {
+    let rows = session.query(sql)?;
+    Ok(match rows.first().and_then(|row| row.first()) {
+        Some(Value::Integer(integer)) => Some(*integer),
+        _ => None,
+    })
+}
+
+/// The first column of the first row as text.
+pub(crate) fn text(session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+    let rows = session.query(sql)?;
+    Ok(match rows.into_iter().next().and_then(|row| row.into_iter().next()) {
+        Some(Value::Text(text)) => text,
+        Some(Value::Integer(integer)) => integer.to_string(),
+        Some(Value::Null) | None => String::new(),
+    })
+}
+
+/// Sets a measure when there is a value.
+pub(crate) fn set(measures: &mut Measures, name: &str, value: Option<i64>) {
+    if let Some(value) = value {
+        measures.set(name, value as f64);
+    }
+}

@@ -1,0 +1,165 @@
+//! What SQLite tells of itself, and how its debt is paid.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use basecase_client::sqlite::{File, SqliteSession};
+use basecase_client::{Endpoint, Error, Session};
+use basecase_model::{Measures, TableState, names};
+use basecase_probe::host_dirty_bytes;
+
+use crate::config::Config;
+use crate::disk::directory_bytes;
+use crate::instance::InstanceError;
+use crate::lock::{DirectoryLock, Owner};
+use crate::served::{Debt, Depth, SelfReport, Served, integer, set, text};
+
+/// Dirty memory of the host up to which it counts as at rest.
+const DIRTY_BYTES_AT_REST: u64 = 64 << 20;
+
+/// The database file in its folder; its journal and log begin with the same name.
+const FILE: &str = "ib.sqlite";
+
+/// A SQLite database in a folder of its own.
+#[derive(Debug)]
+pub struct SqliteServer {
+    endpoint: Endpoint,
+    folder: PathBuf,
+    lock: DirectoryLock,
+}
+
+impl SqliteServer {
+    /// Takes the folder, which is made when it is missing.
+    ///
+    /// # Errors
+    /// When another basecase has the folder, or it cannot be used.
+    pub fn open(folder: &Path, config: &Config, owner: Owner) -> Result<Self, InstanceError> {
+        fs::create_dir_all(folder)
+            .map_err(|source| InstanceError::File { path: folder.to_path_buf(), source })?;
+        let lock = DirectoryLock::acquire(folder, folder, owner)?;
+        let endpoint = Endpoint::Sqlite(File { path: folder.join(FILE), pragmas: config.facts().settings });
+        Ok(SqliteServer { endpoint, folder: folder.to_path_buf(), lock })
+    }
+
+    /// Begins with no database.
+    ///
+    /// # Errors
+    /// When the files of an earlier one cannot be removed.
+    pub fn initialise(&mut self) -> Result<(), InstanceError> {
+        for suffix in ["", "-journal", "-wal", "-shm"] {
+            let path = self.folder.join(format!("{FILE}{suffix}"));
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(InstanceError::File { path, source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a database.
+    pub fn is_initialised(&self) -> bool {
+        self.folder.join(FILE).is_file()
+    }
+}
+
+impl Served for SqliteServer {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
+        let options = session.query("pragma compile_options")?;
+        let options: Vec<String> = options
+            .into_iter()
+            .flatten()
+            .map(|value| match value {
+                basecase_model::Value::Text(text) => text,
+                _ => String::new(),
+            })
+            .collect();
+        let compiler = options.iter().find_map(|option| option.strip_prefix("COMPILER="));
+        Ok(SelfReport {
+            version: SqliteSession::version().to_owned(),
+            compiler: compiler.map(|compiler| compiler.replacen('-', " ", 1)),
+            flags: None,
+            details: vec![
+                ("source id".to_owned(), text(session, "select sqlite_source_id()")?),
+                ("compile options".to_owned(), options.join(" ")),
+            ],
+        })
+    }
+
+    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
+        let rows = match depth {
+            Depth::Full => integer(session, &format!("select count(*) from {table}"))?,
+            Depth::From(_) => None,
+        };
+        Ok(TableState {
+            table: table.to_owned(),
+            rows: rows.map(|rows| rows as u64),
+            // Deleted rows leave nothing behind that a search would step over.
+            min_id: integer(session, &format!("select min(transactionid) from {table}"))?,
+            max_id: integer(session, &format!("select max(transactionid) from {table}"))?,
+            last_value: integer(session, &format!("select seq from sqlite_sequence where name = '{table}'"))?,
+        })
+    }
+
+    fn statistics(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Measures, Error> {
+        // SQLite counts per connection only, and those of the roles are closed when this is asked.
+        Ok(Measures::new())
+    }
+
+    fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        let pages = integer(session, "pragma page_count")?;
+        let page_bytes = integer(session, "pragma page_size")?;
+        set(
+            &mut measures,
+            names::DATABASE_BYTES,
+            pages.zip(page_bytes).map(|(pages, page_bytes)| pages * page_bytes),
+        );
+        if let Ok(bytes) = directory_bytes(&self.folder) {
+            measures.set(names::DIRECTORY_BYTES, bytes as f64);
+        }
+        Ok(measures)
+    }
+
+    fn pay_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<(), Error> {
+        session.query("analyze")?;
+        session.query("pragma wal_checkpoint(truncate)").map(drop)
+    }
+
+    fn debt(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
+        let dirty = host_dirty_bytes();
+        let mut measures = Measures::new();
+        set(&mut measures, "debt.host_dirty_bytes", dirty.and_then(|bytes| i64::try_from(bytes).ok()));
+        Ok(Debt { at_rest: dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST), measures })
+    }
+
+    fn log_tail(&self, _lines: usize) -> String {
+        String::new()
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        None
+    }
+
+    fn discard(
+        mut self: Box<Self>,
+        control: Box<dyn Session>,
+        _tables: &[String],
+    ) -> Result<Option<String>, InstanceError> {
+        drop(control);
+        self.initialise()?;
+        // Whatever else lies in the folder is not the database's.
+        let _ = self.lock.remove_file();
+        let _ = fs::remove_dir(&self.folder);
+        Ok(None)
+    }
+}

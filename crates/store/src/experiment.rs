@@ -1,0 +1,59 @@
+//! Experiments and their cells.
+
+use basecase_model::{Cell, Experiment};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::Problem;
+
+pub(crate) fn insert(connection: &Connection, experiment: &Experiment) -> Result<(), Problem> {
+    connection.execute(
+        "INSERT INTO experiment (id, name, created_at, facts) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (id) DO UPDATE SET name = excluded.name, facts = excluded.facts",
+        params![experiment.id, experiment.name, experiment.created_at, serde_json::to_string(experiment)?],
+    )?;
+    Ok(())
+}
+
+/// Stores a cell and that it is one of the experiment's.
+pub(crate) fn insert_cell(
+    connection: &Connection,
+    experiment: &str,
+    candidate: &str,
+    cell: &Cell,
+) -> Result<(), Problem> {
+    let key = cell.key();
+    connection
+        .prepare_cached("INSERT INTO cell (key, facts) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING")?
+        .execute(params![key, serde_json::to_string(cell)?])?;
+    connection
+        .prepare_cached(
+            "INSERT INTO experiment_cell (experiment, cell, candidate) VALUES (?1, ?2, ?3)
+             ON CONFLICT (experiment, cell) DO UPDATE SET candidate = excluded.candidate",
+        )?
+        .execute(params![experiment, key, candidate])?;
+    Ok(())
+}
+
+pub(crate) fn select(connection: &Connection, id: &str) -> Result<Option<Experiment>, Problem> {
+    connection
+        .query_row("SELECT facts, created_at FROM experiment WHERE id = ?1", [id], texts)
+        .optional()?
+        .map(read)
+        .transpose()
+}
+
+pub(crate) fn select_all(connection: &Connection) -> Result<Vec<Experiment>, Problem> {
+    let mut statement =
+        connection.prepare("SELECT facts, created_at FROM experiment ORDER BY created_at, id")?;
+    let rows = statement.query_map([], texts)?;
+    rows.map(|row| read(row?)).collect()
+}
+
+fn texts(row: &Row<'_>) -> rusqlite::Result<(String, String)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn read((facts, created_at): (String, String)) -> Result<Experiment, Problem> {
+    let experiment: Experiment = serde_json::from_str(&facts)?;
+    Ok(Experiment { created_at, ..experiment })
+}

@@ -1,0 +1,83 @@
+//! What the roles of a trial did, as rows.
+
+use basecase_model::{Histogram, RoleRecord, Series};
+use rusqlite::{Connection, Row, params};
+
+use crate::{Problem, samples, trial};
+
+pub(crate) fn insert(
+    connection: &Connection,
+    trial: &str,
+    number: usize,
+    record: &RoleRecord,
+) -> Result<(), Problem> {
+    connection
+        .prepare_cached(
+            "INSERT INTO role (trial, number, client, role, class, statements, items, affected, fetched, retries,
+                 mismatches, started_us, ended_us, client_cpu_us, server_cpu_us, asides, interval_ms, samples,
+                 service, response)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+        )?
+        .execute(params![
+            trial,
+            number,
+            record.client,
+            record.role,
+            record.class.as_str(),
+            record.statements,
+            record.items,
+            record.affected,
+            record.fetched,
+            record.retries,
+            record.mismatches,
+            record.started_us,
+            record.ended_us,
+            trial::finite(record.client_cpu_us, "client_cpu_us")?,
+            record.server_cpu_us.filter(|time_us| time_us.is_finite()),
+            serde_json::to_string(&record.asides)?,
+            record.series.interval_ms,
+            samples::to_bytes(&record.series.samples)?,
+            record.service.to_bytes()?,
+            record.response.as_ref().map(Histogram::to_bytes).transpose()?,
+        ])?;
+    Ok(())
+}
+
+pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<RoleRecord>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT * FROM role WHERE trial = ?1 ORDER BY number")?;
+    let mut rows = statement.query([trial])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push(read(row)?);
+    }
+    Ok(records)
+}
+
+/// Decodes one row of the table `role`.
+pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
+    let class: String = row.get("class")?;
+    let asides: String = row.get("asides")?;
+    let blob = |name: &str| row.get::<_, Option<Vec<u8>>>(name);
+    Ok(RoleRecord {
+        client: row.get("client")?,
+        role: row.get("role")?,
+        class: serde_json::from_value(class.into())?,
+        statements: row.get("statements")?,
+        items: row.get("items")?,
+        affected: row.get("affected")?,
+        fetched: row.get("fetched")?,
+        retries: row.get("retries")?,
+        mismatches: row.get("mismatches")?,
+        started_us: row.get("started_us")?,
+        ended_us: row.get("ended_us")?,
+        client_cpu_us: row.get("client_cpu_us")?,
+        server_cpu_us: row.get("server_cpu_us")?,
+        service: Histogram::from_bytes(&blob("service")?.unwrap_or_default())?,
+        response: blob("response")?.map(|bytes| Histogram::from_bytes(&bytes)).transpose()?,
+        series: Series {
+            interval_ms: row.get("interval_ms")?,
+            samples: samples::from_bytes(&blob("samples")?.unwrap_or_default())?,
+        },
+        asides: serde_json::from_str(&asides)?,
+    })
+}

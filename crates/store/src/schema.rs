@@ -1,0 +1,92 @@
+//! The tables and how they came to be.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::Problem;
+
+/// Marks a SQLite file as a store of basecase: `Base` in ASCII.
+pub(crate) const APPLICATION_ID: u32 = 0x4261_7365;
+
+/// What brings a store from version `n` to `n + 1`, at place `n`. A released one is never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// The version that this basecase writes.
+pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// What a file is, by its first bytes: SQLite itself would create files beside one that it opens.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// There is none, or it is empty.
+    Absent,
+    /// A store of basecase.
+    Store,
+    /// Anything else.
+    Foreign,
+}
+
+/// Looks at the file at `path` without touching it.
+pub(crate) fn kind_of(path: &Path) -> Result<FileKind, Problem> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileKind::Absent),
+        opened => opened?,
+    };
+    let mut head = Vec::new();
+    file.take(72).read_to_end(&mut head)?;
+    Ok(kind_of_bytes(&head))
+}
+
+/// See <https://www.sqlite.org/fileformat.html>, 1.3: a magic string, and the application id at offset 68.
+fn kind_of_bytes(head: &[u8]) -> FileKind {
+    let is_store = head.starts_with(b"SQLite format 3\0") && head.ends_with(&APPLICATION_ID.to_be_bytes());
+    match head.len() {
+        0 => FileKind::Absent,
+        72 if is_store => FileKind::Store,
+        _ => FileKind::Foreign,
+    }
+}
+
+/// The store's version; 0 while it has no tables.
+pub(crate) fn version(connection: &Connection) -> Result<u32, Problem> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Brings a store up to [`VERSION`], all steps or none.
+pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
+    if version(connection)? == VERSION {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Asked again under the lock: another process may have done it meanwhile.
+    let found = version(&transaction)?;
+    let Some(missing) = MIGRATIONS.get(found as usize..) else {
+        return Err(Problem::Newer { found, known: VERSION });
+    };
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    for migration in missing {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_by_the_first_bytes() {
+        let mut head = b"SQLite format 3\0".to_vec();
+        head.resize(68, 0);
+        head.extend(APPLICATION_ID.to_be_bytes());
+        assert_eq!(kind_of_bytes(&head), FileKind::Store);
+        head[71] += 1;
+        assert_eq!(kind_of_bytes(&head), FileKind::Foreign);
+        assert_eq!(kind_of_bytes(&head[..20]), FileKind::Foreign);
+        assert_eq!(kind_of_bytes(b"some notes"), FileKind::Foreign);
+        assert_eq!(kind_of_bytes(b""), FileKind::Absent);
+    }
+}

@@ -1,0 +1,7 @@
+//! Stores as a whole, against real files.
+
+mod content;
+mod crash;
+mod opening;
+mod round_trip;
+mod sample;

@@ -1,0 +1,149 @@
+//! What a store gives back, and what it finds wrong with itself.
+
+use basecase_model::{CandidateName, Place, TrialStatus};
+
+use super::sample;
+use crate::{InFlight, Problem, Store};
+
+fn store_with(experiments: &[&str]) -> (tempfile::TempDir, Store) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::create_or_open(&directory.path().join("results.db")).unwrap();
+    for id in experiments {
+        store.save_experiment(&sample::experiment(id)).unwrap();
+    }
+    (directory, store)
+}
+
+#[test]
+fn a_resumed_experiment_keeps_its_first_start() {
+    let (_directory, mut store) = store_with(&["e"]);
+    let mut resumed = sample::experiment("e");
+    resumed.created_at = "2027-01-01T00:00:00Z".into();
+    resumed.name = "another name".into();
+    store.save_experiment(&resumed).unwrap();
+    let stored = store.experiment("e").unwrap().unwrap();
+    assert_eq!(stored.created_at, sample::experiment("e").created_at);
+    assert_eq!(stored.name, "another name");
+    assert_eq!(store.experiment("f").unwrap(), None);
+}
+
+#[test]
+fn a_second_experiment_finds_the_trials_of_its_cells() {
+    let (_directory, mut store) = store_with(&["first", "second"]);
+    let (shared, own) = (sample::cell("l.i0"), sample::cell("qr100"));
+    let trial = sample::trial(&shared, 0);
+    store.save_trial("first", &shared, &trial).unwrap();
+    store.save_trial("first", &own, &sample::trial(&own, 0)).unwrap();
+    assert!(store.trials("second").unwrap().is_empty());
+
+    store.save_cells("second", &[(CandidateName("renamed.x10a".into()), shared.clone())]).unwrap();
+    let found = store.trials("second").unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].candidate, "renamed.x10a");
+    assert_eq!(store.trials_for_cells(&[shared.key()]).unwrap(), [trial]);
+    assert_eq!(store.trials_for_cells(&[shared.key(), own.key()]).unwrap().len(), 2);
+    assert_eq!(store.trials("first").unwrap().len(), 2);
+}
+
+#[test]
+fn only_a_complete_trial_needs_no_repetition() {
+    let (_directory, mut store) = store_with(&["e"]);
+    let cell = sample::cell("l.i0");
+    let failed = TrialStatus::Failed { reason: "server ended".into(), log_tail: "FATAL".into() };
+    let mut trial = sample::trial(&cell, 3);
+    trial.status = failed;
+    store.save_trial("e", &cell, &trial).unwrap();
+    assert_eq!(store.complete_trial(&cell.key(), 3).unwrap(), None);
+
+    let mut again = sample::trial(&cell, 3);
+    again.started_at = "2026-01-03T00:00:00Z".into();
+    store.save_trial("e", &cell, &again).unwrap();
+    assert_eq!(store.complete_trial(&cell.key(), 3).unwrap(), Some(again.clone()));
+    assert_eq!(store.complete_trial(&cell.key(), 4).unwrap(), None);
+    assert_eq!(store.trials("e").unwrap(), [trial, again]);
+}
+
+#[test]
+fn a_step_is_in_flight_until_its_trial_is_stored() {
+    let (_directory, mut store) = store_with(&["e"]);
+    let cell = sample::cell("l.i0");
+    assert_eq!(store.in_flight().unwrap(), None);
+    let mut step = InFlight {
+        experiment: "e".into(),
+        cell: cell.key(),
+        step: "l.i0".into(),
+        candidate: "pg176.x10a".into(),
+        place: Place { round: 1, pass: 2, position: 3 },
+    };
+    store.begin_step(&step).unwrap();
+    step.place.position = 4;
+    store.begin_step(&step).unwrap();
+    assert_eq!(store.in_flight().unwrap(), Some(step));
+
+    let mut stray = sample::trial(&cell, 0);
+    stray.cell = "another".into();
+    let error = store.save_trial("e", &cell, &stray).unwrap_err();
+    assert!(matches!(error.problem, Problem::WrongCell { .. }), "{error}");
+    assert!(store.in_flight().unwrap().is_some(), "nothing of a refused trial is stored");
+    assert!(store.save_trial("unknown", &cell, &sample::trial(&cell, 0)).is_err());
+
+    store.save_trial("e", &cell, &sample::trial(&cell, 0)).unwrap();
+    assert_eq!(store.in_flight().unwrap(), None);
+}
+
+#[test]
+fn what_is_not_finite_is_absent_or_refused() {
+    let (_directory, mut store) = store_with(&["e"]);
+    let cell = sample::cell("l.i0");
+    let mut trial = sample::trial(&cell, 0);
+    trial.gauges.set("size.database_bytes", f64::INFINITY);
+    trial.counters.set("device.reads", f64::NAN);
+    trial.roles[0].server_cpu_us = Some(f64::NAN);
+    store.save_trial("e", &cell, &trial).unwrap();
+    let stored = store.trials("e").unwrap().remove(0);
+    assert_eq!(stored.gauges.get("size.database_bytes"), None);
+    assert_eq!(stored.counters.get("device.reads"), None);
+    assert_eq!(stored.roles[0].server_cpu_us, None);
+
+    let mut trial = sample::trial(&cell, 1);
+    trial.seconds = f64::NAN;
+    let error = store.save_trial("e", &cell, &trial).unwrap_err();
+    assert!(matches!(error.problem, Problem::NotFinite("seconds")), "{error}");
+    assert_eq!(store.trials("e").unwrap().len(), 1);
+}
+
+#[test]
+fn verify_finds_every_kind_of_damage() {
+    let (_directory, mut store) = store_with(&["e"]);
+    let cell = sample::cell("l.i0");
+    store.save_trial("e", &cell, &sample::trial(&cell, 0)).unwrap();
+    assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+
+    let damages = [
+        ("UPDATE cell SET facts = replace(facts, 'l.i0', 'l.i1')", "its facts have the key"),
+        ("UPDATE cell SET facts = '{'", "cannot read its facts"),
+        ("UPDATE experiment SET facts = '{}'", "cannot read its facts"),
+        ("UPDATE trial SET round = 9", "it should have the id"),
+        ("UPDATE trial SET protocol_revision = 9", "protocol revision"),
+        ("UPDATE trial SET warnings = ''", "cannot read its warnings"),
+        ("UPDATE role SET statements = 4", "4 statements, but 3 service times"),
+        ("UPDATE role SET items = 301", "301 items, but 300 in the time series"),
+        ("UPDATE role SET service = x'00'", "cannot read a stored histogram"),
+        ("UPDATE role SET response = x'00'", "cannot read a stored histogram"),
+        ("UPDATE role SET samples = x'00'", "cannot read a time series"),
+        ("UPDATE role SET asides = '['", "EOF"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM experiment", "that is not there"),
+    ];
+    for (damage, expected) in damages {
+        let connection = store.connection();
+        // A savepoint would keep `foreign_keys` from changing, so every damage gets a copy of the file.
+        let copy = tempfile::tempdir().unwrap();
+        let path = copy.path().join("damaged.db");
+        connection.execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();
+        let damaged = Store::create_or_open(&path).unwrap();
+        damaged.connection().execute_batch(damage).unwrap();
+        let problems = damaged.verify().unwrap();
+        assert!(problems.iter().any(|problem| problem.contains(expected)), "{damage}: {problems:?}");
+        assert!(problems.iter().all(|problem| !problem.contains('\n')), "{damage}: {problems:?}");
+    }
+}

@@ -1,0 +1,140 @@
+//! What is stored comes back equal.
+
+use basecase_model::{
+    Aside, Check, Histogram, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, TableState,
+    Trial, TrialStatus,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::sample;
+use crate::Store;
+
+/// Counts as SQLite can hold them.
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![0..1000_u64, Just(i64::MAX as u64)]
+}
+
+fn finite() -> impl Strategy<Value = f64> {
+    prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL
+}
+
+fn histogram() -> impl Strategy<Value = Histogram> {
+    vec(any::<u64>(), 0..20).prop_map(|latencies| {
+        let mut histogram = Histogram::new();
+        latencies.iter().for_each(|latency_ns| histogram.record_ns(*latency_ns));
+        histogram
+    })
+}
+
+fn measures() -> impl Strategy<Value = Measures> {
+    vec((any::<String>(), finite()), 0..6).prop_map(|pairs| {
+        let mut measures = Measures::new();
+        pairs.iter().for_each(|(name, value)| measures.set(name, *value));
+        measures
+    })
+}
+
+prop_compose! {
+    fn series()(
+        interval_ms in any::<u32>(),
+        samples in vec((any::<u32>(), any::<u32>()), 0..50),
+    ) -> Series {
+        let samples = samples.into_iter().map(|(items, max_us)| Sample { items, max_us }).collect();
+        Series { interval_ms, samples }
+    }
+}
+
+prop_compose! {
+    fn aside()(name in any::<String>(), count in any::<u64>(), total_us in count(), max_us in count()) -> Aside {
+        Aside { name, count, total_us, max_us }
+    }
+}
+
+prop_compose! {
+    fn role()(
+        client in any::<u32>(),
+        role in any::<String>(),
+        class in prop_oneof![
+            Just(OperationClass::Insert),
+            Just(OperationClass::Delete),
+            Just(OperationClass::Query),
+            Just(OperationClass::Build),
+        ],
+        counts in prop::array::uniform8(count()),
+        client_cpu_us in finite(),
+        server_cpu_us in prop::option::of(finite()),
+        service in histogram(),
+        response in prop::option::of(histogram()),
+        series in series(),
+        asides in vec(aside(), 0..3),
+    ) -> RoleRecord {
+        let [statements, items, affected, fetched, retries, mismatches, started_us, ended_us] = counts;
+        RoleRecord {
+            client, role, class, statements, items, affected, fetched, retries, mismatches, started_us, ended_us,
+            client_cpu_us, server_cpu_us, service, response, series, asides,
+        }
+    }
+}
+
+prop_compose! {
+    fn table()(
+        table in any::<String>(),
+        rows in prop::option::of(count()),
+        ids in prop::array::uniform3(any::<Option<i64>>()),
+    ) -> TableState {
+        let [min_id, max_id, last_value] = ids;
+        TableState { table, rows, min_id, max_id, last_value }
+    }
+}
+
+prop_compose! {
+    fn check()(texts in prop::array::uniform3(any::<String>()), passed in any::<bool>()) -> Check {
+        let [name, expected, actual] = texts;
+        Check { name, expected, actual, passed }
+    }
+}
+
+fn status() -> impl Strategy<Value = TrialStatus> {
+    let failed =
+        any::<(String, String)>().prop_map(|(reason, log_tail)| TrialStatus::Failed { reason, log_tail });
+    prop_oneof![Just(TrialStatus::Complete), failed]
+}
+
+prop_compose! {
+    fn trial()(
+        texts in prop::array::uniform4(any::<String>()),
+        place in any::<(u32, u32, u32)>(),
+        seconds in finite(),
+        status in status(),
+        roles in vec(role(), 0..4),
+        measures in (measures(), measures()),
+        tables in vec(table(), 0..3),
+        checks in vec(check(), 0..3),
+        warnings in vec(any::<String>(), 0..3),
+    ) -> Trial {
+        let [step, candidate, placement, started_at] = texts;
+        let (round, pass, position) = place;
+        let (counters, gauges) = measures;
+        Trial {
+            cell: sample::cell(&step).key(), step, candidate, place: Place { round, pass, position }, placement,
+            started_at, seconds, status, roles, counters, gauges, state: State { tables }, checks, warnings,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn a_trial_comes_back_equal(trial in trial()) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.db");
+        let mut store = Store::create_or_open(&path).unwrap();
+        store.save_experiment(&sample::experiment("e")).unwrap();
+        store.save_trial("e", &sample::cell(&trial.step), &trial).unwrap();
+        drop(store);
+        let store = Store::open_read_only(&path).unwrap();
+        prop_assert_eq!(store.trials("e").unwrap(), vec![trial]);
+        prop_assert_eq!(store.experiment("e").unwrap(), Some(sample::experiment("e")));
+    }
+}

@@ -1,0 +1,128 @@
+//! Experiments and trials to store.
+
+use std::collections::BTreeMap;
+
+use basecase_model::{
+    Aside, BuildFacts, CandidateFacts, CandidateName, Cell, Check, ConfigFacts, Dbms, Experiment, Headline,
+    Histogram, HostFacts, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, StepFacts,
+    TableState, Trial, TrialStatus,
+};
+
+pub(crate) fn experiment(id: &str) -> Experiment {
+    Experiment {
+        id: id.into(),
+        name: "a name".into(),
+        created_at: "2026-01-02T03:04:05Z".into(),
+        command: "basecase compare".into(),
+        basecase_version: "0.1.0".into(),
+        protocol_revision: 1,
+        workload: "insert-benchmark".into(),
+        parameters: vec![("rows".into(), "1000".into())],
+        clients: 1,
+        loaded_rows: 1000,
+        seed: 7,
+        host: HostFacts {
+            id: "host".into(),
+            cpu_model: "a processor".into(),
+            cores: 2,
+            memory_bytes: 1 << 33,
+            kernel: "6".into(),
+            os: "an os".into(),
+            filesystem: "ext4".into(),
+            device: None,
+            details: BTreeMap::new(),
+        },
+        candidates: vec![CandidateFacts {
+            name: CandidateName::new("pg176", "x10a"),
+            build: BuildFacts {
+                dbms: Dbms::Postgres,
+                short: "pg176".into(),
+                requested: "postgres:17.6".into(),
+                version: "17.6".into(),
+                provider: "pypi".into(),
+                artifact: "postgres==17.6".into(),
+                sha256: None,
+                compiler: None,
+                flags: None,
+                details: BTreeMap::new(),
+            },
+            config: ConfigFacts { name: "x10a".into(), settings: Vec::new(), sha256: "c".into() },
+        }],
+        steps: vec![StepFacts {
+            name: "l.i0".into(),
+            label: "l.i0".into(),
+            title: "load".into(),
+            headline: Headline::Inserts,
+            // No binary fraction, so that a careless reading would show.
+            sla_target: Some(99.1 / 3.0),
+            headline_items: None,
+        }],
+    }
+}
+
+pub(crate) fn cell(step: &str) -> Cell {
+    Cell {
+        build: "pypi:postgres==17.6".into(),
+        config: "c".into(),
+        workload: "insert-benchmark".into(),
+        step: step.into(),
+        parameters: serde_json::json!({"rows": 1000, "share": 0.1 + 0.2}),
+        host: "host".into(),
+        protocol_revision: 1,
+    }
+}
+
+/// A complete trial of `cell`; `number` tells it from others.
+pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
+    let mut service = Histogram::new();
+    for latency_ns in [100_000, 200_000, u64::from(number) * 1_000] {
+        service.record_ns(latency_ns);
+    }
+    let mut counters = Measures::new();
+    counters.set("host.context_switches", f64::from(number));
+    Trial {
+        cell: cell.key(),
+        step: cell.step.clone(),
+        candidate: "pg176.x10a".into(),
+        place: Place { round: number, pass: 0, position: 0 },
+        placement: "unpinned".into(),
+        started_at: format!("2026-01-02T03:04:05.{number:09}Z"),
+        seconds: 1.5,
+        status: TrialStatus::Complete,
+        roles: vec![RoleRecord {
+            client: 1,
+            role: "inserter".into(),
+            class: OperationClass::Insert,
+            statements: 3,
+            items: 300,
+            affected: 300,
+            fetched: 0,
+            retries: 0,
+            mismatches: 0,
+            started_us: 0,
+            ended_us: 1_500_000,
+            client_cpu_us: 10.25,
+            server_cpu_us: Some(20.5),
+            response: Some(service.clone()),
+            service,
+            series: Series {
+                interval_ms: 1000,
+                samples: vec![Sample { items: 200, max_us: 9 }, Sample { items: 100, max_us: 200 }],
+            },
+            asides: vec![Aside { name: "min_id".into(), count: 1, total_us: 5, max_us: 5 }],
+        }],
+        counters,
+        gauges: Measures::new(),
+        state: State {
+            tables: vec![TableState {
+                table: "pi1".into(),
+                rows: Some(300),
+                min_id: Some(1),
+                max_id: Some(300),
+                last_value: None,
+            }],
+        },
+        checks: vec![Check::equal("pi1 rows", &300, &300)],
+        warnings: vec!["client was the limit".into()],
+    }
+}

@@ -1,0 +1,225 @@
+//! Trials as rows.
+
+use basecase_model::{Cell, Check, Measures, Place, State, TableState, Trial, TrialStatus};
+use rusqlite::{Connection, Row, params};
+use sha2::{Digest, Sha256};
+
+use crate::{Problem, role};
+
+/// A trial's id: the first 32 hexadecimal digits of the SHA-256 of what tells it from every other, as a JSON array.
+pub(crate) fn id_of(
+    experiment: &str,
+    cell: &str,
+    candidate: &str,
+    place: Place,
+    started_at: &str,
+) -> Result<String, Problem> {
+    let parts = (experiment, cell, candidate, place.round, place.pass, place.position, started_at);
+    let digest = Sha256::digest(serde_json::to_vec(&parts)?);
+    Ok(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+}
+
+pub(crate) fn insert(
+    connection: &Connection,
+    experiment: &str,
+    cell: &Cell,
+    trial: &Trial,
+) -> Result<String, Problem> {
+    let key = cell.key();
+    if trial.cell != key {
+        return Err(Problem::WrongCell { trial: trial.cell.clone(), cell: key });
+    }
+    let place = trial.place;
+    let id = id_of(experiment, &key, &trial.candidate, place, &trial.started_at)?;
+    let (status, reason, log_tail) = match &trial.status {
+        TrialStatus::Complete => ("complete", None, None),
+        TrialStatus::Failed { reason, log_tail } => ("failed", Some(reason), Some(log_tail)),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO trial (id, experiment, cell, step, candidate, round, pass, position, placement,
+                 started_at, seconds, status, reason, log_tail, protocol_revision, warnings)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        )?
+        .execute(params![
+            id,
+            experiment,
+            key,
+            trial.step,
+            trial.candidate,
+            place.round,
+            place.pass,
+            place.position,
+            trial.placement,
+            trial.started_at,
+            finite(trial.seconds, "seconds")?,
+            status,
+            reason,
+            log_tail,
+            cell.protocol_revision,
+            serde_json::to_string(&trial.warnings)?,
+        ])?;
+    for (number, record) in trial.roles.iter().enumerate() {
+        role::insert(connection, &id, number, record)?;
+    }
+    insert_measures(connection, &id, "counter", &trial.counters)?;
+    insert_measures(connection, &id, "gauge", &trial.gauges)?;
+    insert_state(connection, &id, &trial.state)?;
+    insert_checks(connection, &id, &trial.checks)?;
+    Ok(id)
+}
+
+/// `value`, unless it is infinite or not a number.
+pub(crate) fn finite(value: f64, name: &'static str) -> Result<f64, Problem> {
+    if value.is_finite() { Ok(value) } else { Err(Problem::NotFinite(name)) }
+}
+
+fn insert_measures(
+    connection: &Connection,
+    id: &str,
+    kind: &str,
+    measures: &Measures,
+) -> Result<(), Problem> {
+    let mut statement = connection
+        .prepare_cached("INSERT INTO measure (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
+    for (name, value) in measures.iter().filter(|(_, value)| value.is_finite()) {
+        statement.execute(params![id, kind, name, value])?;
+    }
+    Ok(())
+}
+
+fn insert_state(connection: &Connection, id: &str, state: &State) -> Result<(), Problem> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO table_state (trial, number, name, rows, min_id, max_id, last_value)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for (number, table) in state.tables.iter().enumerate() {
+        let TableState { table, rows, min_id, max_id, last_value } = table;
+        statement.execute(params![id, number, table, rows, min_id, max_id, last_value])?;
+    }
+    Ok(())
+}
+
+fn insert_checks(connection: &Connection, id: &str, checks: &[Check]) -> Result<(), Problem> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO comparison (trial, number, name, expected, actual, passed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for (number, check) in checks.iter().enumerate() {
+        statement.execute(params![id, number, check.name, check.expected, check.actual, check.passed])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) -> Result<Vec<Trial>, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT trial.*, link.candidate AS shown
+         FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
+         WHERE link.experiment = ?1 ORDER BY started_at, id",
+    )?;
+    let rows = statement.query_map([experiment], head)?;
+    rows.map(|row| whole(connection, row?)).collect()
+}
+
+pub(crate) fn select_of_cells(connection: &Connection, cells: &[String]) -> Result<Vec<Trial>, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT *, candidate AS shown FROM trial
+         WHERE cell IN (SELECT value FROM json_each(?1)) ORDER BY started_at, id",
+    )?;
+    let rows = statement.query_map([serde_json::to_string(cells)?], head)?;
+    rows.map(|row| whole(connection, row?)).collect()
+}
+
+pub(crate) fn select_complete(
+    connection: &Connection,
+    cell: &str,
+    round: u32,
+) -> Result<Option<Trial>, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT *, candidate AS shown FROM trial
+         WHERE cell = ?1 AND round = ?2 AND status = 'complete' ORDER BY started_at DESC, id LIMIT 1",
+    )?;
+    let mut rows = statement.query_map(params![cell, round], head)?;
+    rows.next().map(|row| whole(connection, row?)).transpose()
+}
+
+/// A trial's id, its warnings as JSON, and the trial with what its own row says.
+type Head = (String, String, Trial);
+
+fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    let reason: Option<String> = row.get("reason")?;
+    let status = match reason {
+        None => TrialStatus::Complete,
+        Some(reason) => TrialStatus::Failed { reason, log_tail: row.get("log_tail")? },
+    };
+    let trial = Trial {
+        cell: row.get("cell")?,
+        step: row.get("step")?,
+        candidate: row.get("shown")?,
+        place: Place { round: row.get("round")?, pass: row.get("pass")?, position: row.get("position")? },
+        placement: row.get("placement")?,
+        started_at: row.get("started_at")?,
+        seconds: row.get("seconds")?,
+        status,
+        roles: Vec::new(),
+        counters: Measures::new(),
+        gauges: Measures::new(),
+        state: State::default(),
+        checks: Vec::new(),
+        warnings: Vec::new(),
+    };
+    Ok((row.get("id")?, row.get("warnings")?, trial))
+}
+
+/// Adds what the other tables say of a trial.
+fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, Problem> {
+    Ok(Trial {
+        roles: role::select(connection, &id)?,
+        counters: select_measures(connection, &id, "counter")?,
+        gauges: select_measures(connection, &id, "gauge")?,
+        state: select_state(connection, &id)?,
+        checks: select_checks(connection, &id)?,
+        warnings: serde_json::from_str(&warnings)?,
+        ..trial
+    })
+}
+
+fn select_measures(connection: &Connection, id: &str, kind: &str) -> Result<Measures, Problem> {
+    let mut statement =
+        connection.prepare_cached("SELECT name, value FROM measure WHERE trial = ?1 AND kind = ?2")?;
+    let mut rows = statement.query([id, kind])?;
+    let mut measures = Measures::new();
+    while let Some(row) = rows.next()? {
+        measures.set(row.get_ref("name")?.as_str().map_err(rusqlite::Error::from)?, row.get("value")?);
+    }
+    Ok(measures)
+}
+
+fn select_state(connection: &Connection, id: &str) -> Result<State, Problem> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM table_state WHERE trial = ?1 ORDER BY number")?;
+    let tables = statement.query_map([id], |row| {
+        Ok(TableState {
+            table: row.get("name")?,
+            rows: row.get("rows")?,
+            min_id: row.get("min_id")?,
+            max_id: row.get("max_id")?,
+            last_value: row.get("last_value")?,
+        })
+    })?;
+    Ok(State { tables: tables.collect::<Result<_, _>>()? })
+}
+
+fn select_checks(connection: &Connection, id: &str) -> Result<Vec<Check>, Problem> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM comparison WHERE trial = ?1 ORDER BY number")?;
+    let checks = statement.query_map([id], |row| {
+        Ok(Check {
+            name: row.get("name")?,
+            expected: row.get("expected")?,
+            actual: row.get("actual")?,
+            passed: row.get("passed")?,
+        })
+    })?;
+    Ok(checks.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,118 @@
+//! Whether a store's content is what basecase writes.
+
+use basecase_model::{Cell, Experiment, Place, RoleRecord};
+use rusqlite::{Connection, Row};
+
+use crate::{Problem, role, trial};
+
+/// Everything that is wrong with the content, one line each.
+pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> {
+    let mut problems = Vec::new();
+    let checks = [
+        ("PRAGMA integrity_check", of_sqlite as Check),
+        ("PRAGMA foreign_key_check", of_reference),
+        ("SELECT * FROM experiment", of_experiment),
+        ("SELECT * FROM cell", of_cell),
+        ("SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell", of_trial),
+        ("SELECT * FROM role", of_role),
+    ];
+    for (query, check) in checks {
+        // A damaged page must not hide what is wrong elsewhere.
+        if let Err(problem) = check_rows(connection, query, check, &mut problems) {
+            problems.push(format!("cannot run `{query}` to its end: {problem}"));
+        }
+    }
+    Ok(problems)
+}
+
+/// What is wrong with one row; empty when nothing is.
+type Check = fn(&Row<'_>) -> Result<Vec<String>, Problem>;
+
+fn check_rows(
+    connection: &Connection,
+    query: &str,
+    check: Check,
+    problems: &mut Vec<String>,
+) -> Result<(), Problem> {
+    let mut statement = connection.prepare(query)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        problems.extend(check(row)?);
+    }
+    Ok(())
+}
+
+fn of_sqlite(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let text: String = row.get(0)?;
+    Ok(if text == "ok" { Vec::new() } else { vec![format!("sqlite: {text}")] })
+}
+
+fn of_reference(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+    Ok(vec![format!("a row of table {table} belongs to a row of table {parent} that is not there")])
+}
+
+fn of_experiment(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (id, facts): (String, String) = (row.get("id")?, row.get("facts")?);
+    Ok(match serde_json::from_str::<Experiment>(&facts) {
+        Ok(experiment) if experiment.id == id => Vec::new(),
+        Ok(experiment) => vec![format!("experiment {id}: its facts are of experiment {}", experiment.id)],
+        Err(error) => vec![format!("experiment {id}: cannot read its facts: {error}")],
+    })
+}
+
+fn of_cell(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (key, facts): (String, String) = (row.get("key")?, row.get("facts")?);
+    Ok(match serde_json::from_str::<Cell>(&facts) {
+        Ok(cell) if cell.key() == key => Vec::new(),
+        Ok(cell) => vec![format!("cell {key}: its facts have the key {}", cell.key())],
+        Err(error) => vec![format!("cell {key}: cannot read its facts: {error}")],
+    })
+}
+
+fn of_trial(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let text = |name: &str| row.get::<_, String>(name);
+    let id = text("id")?;
+    let place = Place { round: row.get("round")?, pass: row.get("pass")?, position: row.get("position")? };
+    let mut problems = Vec::new();
+    let expected =
+        trial::id_of(&text("experiment")?, &text("cell")?, &text("candidate")?, place, &text("started_at")?)?;
+    if expected != id {
+        problems.push(format!("trial {id}: it should have the id {expected}"));
+    }
+    if let Err(error) = serde_json::from_str::<Vec<String>>(&text("warnings")?) {
+        problems.push(format!("trial {id}: cannot read its warnings: {error}"));
+    }
+    let revision: u32 = row.get("protocol_revision")?;
+    let step = text("step")?;
+    // Facts that cannot be read are the cell's own problem.
+    let cell = serde_json::from_str::<Cell>(&text("facts")?).ok();
+    if cell.is_some_and(|cell| cell.protocol_revision != revision || cell.step != step) {
+        problems.push(format!("trial {id}: its step or protocol revision is not that of its cell"));
+    }
+    Ok(problems)
+}
+
+fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (trial, client, name): (String, u32, String) =
+        (row.get("trial")?, row.get("client")?, row.get("role")?);
+    let problems = match role::read(row) {
+        Ok(record) => contradictions(&record),
+        Err(Problem::Damaged(what)) => vec![what],
+        Err(problem) => vec![problem.to_string()],
+    };
+    Ok(problems.iter().map(|problem| format!("trial {trial}, client {client}, {name}: {problem}")).collect())
+}
+
+fn contradictions(record: &RoleRecord) -> Vec<String> {
+    let mut problems = Vec::new();
+    let timed = record.service.count();
+    if timed != record.statements {
+        problems.push(format!("{} statements, but {timed} service times", record.statements));
+    }
+    let sampled: u64 = record.series.samples.iter().map(|sample| u64::from(sample.items)).sum();
+    if sampled != record.items && !record.series.samples.is_empty() {
+        problems.push(format!("{} items, but {sampled} in the time series", record.items));
+    }
+    problems
+}

@@ -1,13 +1,18 @@
 //! The command line as it is typed.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::str::FromStr as _;
 
 use basecase_lab::file::Sizes;
 use basecase_lab::{CandidateSpec, Verify};
 use basecase_report::Preset as Thresholds;
 use basecase_server::{Settle, Transport};
 use basecase_workload::insert_benchmark::Pace;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+
+use crate::output;
 
 /// Which version or configuration of a database got slower, on what work, by how much, and where did the time go?
 #[derive(Parser)]
@@ -46,7 +51,7 @@ pub(crate) struct Demo {
 pub(crate) struct Compare {
     /// BUILD[@CONFIG]: postgres:18.6, postgres:17.x@x10a, postgres:18.6@my.conf, path:/opt/pg, sqlite@wal_normal,
     /// url:postgres://user:password@host:port/database
-    #[arg(required = true, value_name = "CANDIDATE")]
+    #[arg(required = true, value_name = "CANDIDATE", value_parser = CandidateParser)]
     pub(crate) candidates: Vec<CandidateSpec>,
     /// Config of the candidates that name none: a name or a file
     #[arg(long, value_name = "NAME|FILE")]
@@ -91,19 +96,19 @@ pub(crate) struct SizeArguments {
     #[arg(long)]
     preset: Option<String>,
     /// Factor on the preset's rows, writes and seconds
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     scale: Option<f64>,
     /// Clients, each with a table of its own
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     clients: Option<u32>,
     /// Rows that l.i0 loads into each table
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     rows: Option<u64>,
     /// Rows that each client inserts in l.i1 (4/5) and l.i2 (1/5)
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     writes: Option<u64>,
     /// Nominal seconds of each read-write step
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     seconds: Option<u64>,
 }
 
@@ -280,6 +285,30 @@ pub(crate) enum FormatArgument {
     Md,
     Csv,
     Json,
+}
+
+/// Reads a candidate. Of one that looks like a URL nothing is repeated: clap would show the password in it.
+#[derive(Clone)]
+struct CandidateParser;
+
+impl TypedValueParser for CandidateParser {
+    type Value = CandidateSpec;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<CandidateSpec, clap::Error> {
+        match value.to_str().map(CandidateSpec::from_str) {
+            Some(Err(error)) if output::may_hold_password(&value.to_string_lossy()) => {
+                let name = argument.map(ToString::to_string).unwrap_or_default();
+                let message = format!("invalid value for '{name}': {error}\n");
+                Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command))
+            }
+            _ => CandidateSpec::from_str.parse_ref(command, argument, value),
+        }
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Ok(Outcome::CouldNotRun) => ExitCode::FAILURE,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(&format!("error: {error:#}"));
+            output::complain(&format!("error: {}", basecase_lab::explain(&error)));
             ExitCode::FAILURE
         }
     }

@@ -16,6 +16,11 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Whether a word of the command line may hold a password: it is a URL, or nearly one.
+pub(crate) fn may_hold_password(word: &str) -> bool {
+    word.starts_with("url:") || word.contains("://")
+}
+
 /// Whether the reader of standard output went away, which is its right.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error

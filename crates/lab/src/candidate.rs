@@ -37,6 +37,9 @@ pub enum CandidateError {
     /// The URL cannot be read.
     #[error(transparent)]
     Url(#[from] AddressError),
+    /// A URL without the word that says so. The text is not repeated, for it may hold a password.
+    #[error("a candidate that is a URL begins with url:\nhint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE")]
+    BareUrl,
     /// The config part is empty.
     #[error(
         "candidate {0:?} has nothing after '@'\nhint: name a config or a file, as in postgres:18.6@x10b, or leave '@' away"
@@ -62,6 +65,9 @@ impl FromStr for CandidateSpec {
         // A URL has an `@` of its own, and a server that is not started gets no config.
         if let Some(url) = text.strip_prefix("url:") {
             return Ok(CandidateSpec { origin: Origin::Url(Address::from_url(url)?), config: None });
+        }
+        if text.contains("://") {
+            return Err(CandidateError::BareUrl);
         }
         let (build, config) = match text.rsplit_once('@') {
             Some((_, "")) => return Err(CandidateError::EmptyConfig(text.to_owned())),
@@ -104,7 +110,7 @@ mod tests {
 
     #[test]
     fn refusals() {
-        for text in ["postgers:18.6", "postgres:18.6@", "url:mysql://x", "sqlite:3"] {
+        for text in ["postgers:18.6", "postgres:18.6@", "url:mysql://x", "postgres://x", "sqlite:3"] {
             let error = text.parse::<CandidateSpec>().unwrap_err().to_string();
             assert!(error.contains("hint:"), "{text}: {error}");
         }

@@ -4,12 +4,14 @@ mod candidate;
 mod checks;
 pub mod file;
 mod forecast;
+mod message;
 mod observer;
 mod plan;
 mod run;
 mod site;
 
 pub use candidate::{CandidateError, CandidateSpec, Origin};
+pub use message::explain;
 pub use observer::{Event, Observer};
 pub use plan::{Candidate, Places, Plan, Request, Verify};
 pub use run::{RunOptions, Summary, run};

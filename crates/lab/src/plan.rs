@@ -11,7 +11,7 @@ use basecase_model::{
     PROTOCOL_REVISION,
 };
 use basecase_server::{
-    Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle, Transport, check,
+    Account, Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle, Transport, check,
     free_bytes,
 };
 use basecase_workload::Dialect;
@@ -123,8 +123,7 @@ impl Plan {
         notify: &mut dyn FnMut(&str),
     ) -> Result<Plan> {
         let host = Host::detect();
-        std::fs::create_dir_all(&places.data)
-            .with_context(|| format!("cannot make the data folder {}", places.data.display()))?;
+        take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
         let steps = Step::all(&request.parameters);
         let mut sources = sources(request, places, host, notify)?;
@@ -155,6 +154,12 @@ impl Plan {
             })
             .collect();
         check_disk(&request.parameters, &steps, &candidates, &places.data)?;
+        take_folder(&places.data.join(&id))?;
+        if candidates.iter().any(|candidate| matches!(candidate.source, Source::Build(..)))
+            && let Some(account) = Account::for_servers()?
+        {
+            account.check_reaches(&places.data.join(&id))?;
+        }
         let mut parameters = request.parameters.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
         parameters.push(("transport".into(), transport_name(places.transport).into()));
@@ -211,6 +216,16 @@ fn transport_name(transport: Transport) -> &'static str {
         Transport::UnixSocket => "socket",
         Transport::Loopback => "loopback",
     }
+}
+
+/// Makes a folder for servers' data, where there is none.
+fn take_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| {
+        format!(
+            "cannot make the data folder {}\nhint: name a folder with --data in which this user may write",
+            folder.display()
+        )
+    })
 }
 
 /// The config of a candidate that names none: the seeds' cached small server, or SQLite as most applications set it.

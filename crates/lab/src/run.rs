@@ -13,6 +13,7 @@ use basecase_workload::insert_benchmark::{Model, Purpose, Step};
 
 use crate::checks;
 use crate::forecast::Forecast;
+use crate::message::explain;
 use crate::observer::{Event, Observer};
 use crate::plan::{Candidate, Plan};
 use crate::site::{Content, Site};
@@ -119,7 +120,7 @@ impl Run<'_> {
         {
             let log_tail =
                 site.as_ref().map(|site: &Site| site.served.log_tail(LOG_LINES)).unwrap_or_default();
-            let trial = self.failed_trial(candidate, plan, next, index, format!("{error:#}"), log_tail);
+            let trial = self.failed_trial(candidate, plan, next, index, explain(&error), log_tail);
             self.save(plan, candidate, next, &trial)?;
         }
         if let Some(site) = site {
@@ -129,7 +130,8 @@ impl Run<'_> {
                 site.served.stop()
             } else {
                 self.phase(candidate, "stopping the server and removing its data");
-                site.discard()?
+                // Whatever cannot be cleaned up must not keep the next candidate from running.
+                site.discard().unwrap_or_else(|error| Some(format!("cannot clean up: {}", explain(&error))))
             };
             if let Some(note) = note {
                 self.observer.notice(Event::Note(&note));
@@ -330,7 +332,7 @@ impl Run<'_> {
             None => self.examine(plan, site, model, &before, &mut trial),
         };
         let reason = match examined {
-            Err(error) => Some(format!("{error:#}")),
+            Err(error) => Some(explain(&error)),
             Ok(()) => {
                 let failures = checks::failures(&trial.checks);
                 (!failures.is_empty()).then(|| failures.join("\n"))

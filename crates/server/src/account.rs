@@ -22,7 +22,7 @@ pub enum AccountError {
         reason: String,
     },
     /// A folder keeps the user out.
-    #[error("user {user} cannot search {}, which is above {}\nhint: choose a home outside of it, e.g. /var/lib/basecase, or run `chmod o+x {}`", folder.display(), path.display(), folder.display())]
+    #[error("user {user} cannot search {}, which is above {}\nhint: run `chmod o+x {}`, or choose another folder: --data for servers' data, BASECASE_HOME for builds", folder.display(), path.display(), folder.display())]
     Unsearchable {
         /// The user.
         user: String,

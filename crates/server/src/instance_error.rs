@@ -32,7 +32,7 @@ pub enum InstanceError {
         source: io::Error,
     },
     /// The directory's path is too long for a socket in it.
-    #[error("the socket path {} has {length} bytes and the kernel allows {SOCKET_PATH_LIMIT}\nhint: choose a home with a shorter path", path.display())]
+    #[error("the socket path {} has {length} bytes and the kernel allows {SOCKET_PATH_LIMIT}\nhint: choose a folder with a shorter path (--data)", path.display())]
     SocketPath {
         /// The socket.
         path: PathBuf,

@@ -80,7 +80,7 @@ pub enum ObtainError {
         source: io::Error,
     },
     /// A file or folder of the home could not be used.
-    #[error("cannot use {}: {source}\nhint: choose a home that this user may write to", path.display())]
+    #[error("cannot use {}: {source}\nhint: set BASECASE_HOME to a folder that this user may write to", path.display())]
     Home {
         /// The file or folder.
         path: PathBuf,

@@ -130,7 +130,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
 fn command_line() -> String {
     let words = std::env::args().map(|word| match word.parse::<CandidateSpec>() {
         Ok(spec) if matches!(spec.origin, Origin::Url(_)) => spec.to_string(),
-        _ if word.starts_with("url:") => "url:…".to_owned(),
+        _ if output::may_hold_password(&word) => "url:…".to_owned(),
         _ => word,
     });
     // The path of the program is nobody's business, and its name is.

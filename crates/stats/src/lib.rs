@@ -1,1 +1,0 @@
-//! Estimators over plain numbers

@@ -1,0 +1,135 @@
+//! The plan of the house: who may import whom, how large a file may grow, and where `unsafe` may stand.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use basecase_tests::workspace;
+use toml::{Table, Value};
+
+/// The floor of each crate under `crates/`. A crate imports only crates of lower floors.
+const FLOORS: &[(&str, u32)] = &[
+    ("model", 0),
+    ("workload", 1),
+    ("client", 1),
+    ("probe", 1),
+    ("load", 2),
+    ("server", 2),
+    ("store", 2),
+    ("lab", 3),
+    ("report", 3),
+    ("cli", 4),
+];
+
+/// Files with `unsafe` code; each block there says why it is sound.
+const UNSAFE: &[&str] = &["crates/server/src/process.rs"];
+
+/// Lines that no source file may have more of.
+const LINES: usize = 600;
+
+fn floor(room: &str) -> Option<u32> {
+    FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floor)| *floor)
+}
+
+/// The names of the crates under `crates/`.
+fn rooms() -> BTreeSet<String> {
+    let folders = fs::read_dir(workspace().join("crates")).unwrap().map(Result::unwrap);
+    let crates = folders.filter(|folder| folder.path().join("Cargo.toml").is_file());
+    crates.map(|folder| folder.file_name().into_string().unwrap()).collect()
+}
+
+/// The keys of every table of dependencies, also of those for one platform, for build scripts and for tests.
+fn dependencies(manifest: &Table, found: &mut BTreeSet<String>) {
+    for (key, value) in manifest {
+        let Value::Table(table) = value else { continue };
+        if key.ends_with("dependencies") {
+            found.extend(table.keys().cloned());
+        } else if key == "target" {
+            table.values().filter_map(Value::as_table).for_each(|target| dependencies(target, found));
+        }
+    }
+}
+
+/// Every Rust file of the crates that is part of the program and not of its tests.
+fn sources() -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            let is_test = matches!(path.file_stem().and_then(|stem| stem.to_str()), Some("tests"));
+            if is_test {
+                continue;
+            } else if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for room in rooms() {
+        walk(&workspace().join("crates").join(room), &mut found);
+    }
+    found.sort();
+    assert!(!found.is_empty());
+    found
+}
+
+fn name(path: &Path) -> String {
+    path.strip_prefix(workspace()).unwrap().display().to_string()
+}
+
+#[test]
+fn every_crate_has_a_floor() {
+    let planned: BTreeSet<String> = FLOORS.iter().map(|(room, _)| (*room).to_owned()).collect();
+    assert_eq!(rooms(), planned, "left: the folders under crates/, right: the table of floors in this test");
+}
+
+#[test]
+fn a_crate_imports_only_crates_of_lower_floors() {
+    let mut broken = Vec::new();
+    for room in rooms() {
+        let manifest = workspace().join("crates").join(&room).join("Cargo.toml");
+        let manifest: Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
+        let mut imported = BTreeSet::new();
+        dependencies(&manifest, &mut imported);
+        for other in imported.iter().filter_map(|name| name.strip_prefix("basecase-")) {
+            let (here, there) = (floor(&room), floor(other));
+            if there.is_none() || there >= here {
+                broken.push(format!("{room} (floor {here:?}) imports {other} (floor {there:?})"));
+            }
+        }
+    }
+    assert!(
+        broken.is_empty(),
+        "{}\nmove what is shared to a lower floor; data moves one way",
+        broken.join("\n")
+    );
+}
+
+#[test]
+fn files_stay_small() {
+    let mut large = Vec::new();
+    for path in sources() {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        if lines > LINES {
+            large.push(format!("{}: {lines} lines", name(&path)));
+        }
+    }
+    assert!(large.is_empty(), "{}\nsplit each by the nouns that it holds", large.join("\n"));
+}
+
+#[test]
+fn unsafe_code_stands_only_where_it_must() {
+    let is_unsafe = |line: &str| {
+        let code = line.trim_start();
+        !code.starts_with("//")
+            && ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "allow(unsafe_code"]
+                .iter()
+                .any(|form| code.contains(form))
+    };
+    let holds_unsafe = |path: &PathBuf| fs::read_to_string(path).unwrap().lines().any(is_unsafe);
+    let found: Vec<String> =
+        sources().iter().filter(|path| holds_unsafe(path)).map(|path| name(path)).collect();
+    assert_eq!(found, UNSAFE, "left: files with unsafe code, right: those that may have it");
+}

@@ -1,0 +1,263 @@
+//! Runs that are cut short at any point, and go on: nothing finished is lost or run twice, and nothing is left over.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use basecase_model::{Trial, TrialStatus};
+use basecase_store::Store;
+use basecase_tests::Sandbox;
+
+/// A run whose messages go to a file.
+struct Running {
+    child: Child,
+    messages: std::path::PathBuf,
+}
+
+impl Running {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Running {
+        let messages = sandbox.path().join("messages.txt");
+        let child = sandbox
+            .command(arguments)
+            .stdout(Stdio::null())
+            .stderr(File::create(&messages).unwrap())
+            .spawn()
+            .unwrap();
+        Running { child, messages }
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(&self.messages).unwrap()
+    }
+
+    /// Waits until the messages hold `text`; `false` when the run ended before.
+    fn wait_for(&mut self, text: &str) -> bool {
+        let until = Instant::now() + Duration::from_secs(120);
+        while !self.said().contains(text) {
+            assert!(Instant::now() < until, "no {text:?} in {}", self.said());
+            if self.child.try_wait().unwrap().is_some() {
+                return self.said().contains(text);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn finish(mut self) -> (bool, String) {
+        let success = self.child.wait().unwrap().success();
+        let said = self.said();
+        (success, said)
+    }
+}
+
+fn trials(store: &Path) -> Vec<Trial> {
+    if !store.exists() {
+        return Vec::new();
+    }
+    let store = Store::open_read_only(store).unwrap();
+    assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+    let Some(experiment) = store.experiments().unwrap().pop() else { return Vec::new() };
+    store.trials(&experiment.id).unwrap()
+}
+
+/// Processes whose command line names this folder, besides those that were started to look.
+fn processes_of(folder: &Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains(folder) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// Waits until no process of this folder is left.
+fn assert_nothing_runs(folder: &Path) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !processes_of(folder).is_empty() {
+        assert!(Instant::now() < until, "left over: {:?}", processes_of(folder));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Kills a run after each of `points`, in order, and lets the last one finish.
+fn kill_at(candidates: &[&str], points: &[(&str, u64)]) {
+    let sandbox = Sandbox::new();
+    let store = sandbox.path().join("s.sqlite");
+    let mut arguments = vec!["compare"];
+    arguments.extend(candidates);
+    arguments.extend([
+        "--store",
+        "s.sqlite",
+        "--data",
+        "data",
+        "--rows",
+        "5000",
+        "--writes",
+        "2000",
+        "--seconds",
+        "1",
+    ]);
+    let mut finished: BTreeMap<(String, String), String> = BTreeMap::new();
+    let mut remember = |trials: Vec<Trial>| {
+        for trial in trials {
+            let key = (trial.candidate.clone(), trial.step.clone());
+            let first = finished.entry(key).or_insert(trial.started_at.clone());
+            assert_eq!(*first, trial.started_at, "{} {} was run twice", trial.candidate, trial.step);
+        }
+        finished.len()
+    };
+    for (text, delay_ms) in points {
+        let mut running = Running::start(&sandbox, &arguments);
+        assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
+        std::thread::sleep(Duration::from_millis(*delay_ms));
+        running.kill();
+        assert_nothing_runs(&sandbox.path().join("data"));
+        remember(trials(&store));
+    }
+    let (success, said) = Running::start(&sandbox, &arguments).finish();
+    assert!(success, "{said}");
+    let all = trials(&store);
+    assert_eq!(all.len(), candidates.len() * 10, "each step of each candidate exactly once");
+    assert!(all.iter().all(Trial::is_complete));
+    assert_eq!(remember(all), candidates.len() * 10);
+    assert_nothing_runs(&sandbox.path().join("data"));
+    let left = std::fs::read_dir(sandbox.path().join("data")).unwrap().count();
+    assert_eq!(left, 0, "data of finished candidates is removed");
+}
+
+#[test]
+fn killed_at_each_point_on_postgres() {
+    kill_at(
+        &["postgres:17.11"],
+        &[
+            ("initialising", 0),
+            ("initialising", 900),
+            (" l.i0 ", 0),
+            (" l.x ", 3),
+            (" l.i1 ", 20),
+            ("settling", 0),
+            ("settling", 1_500),
+            (" qr100 ", 400),
+            (" qp100 ", 700),
+            (" qr500 ", 30),
+            (" qp1000 ", 0),
+        ],
+    );
+}
+
+#[test]
+fn killed_at_each_point_on_two_sqlite_configs() {
+    kill_at(
+        &["sqlite@rollback_full", "sqlite@wal_normal"],
+        &[
+            ("initialising", 5),
+            (" l.i1 ", 1),
+            ("settling", 0),
+            (" qp500 ", 500),
+            ("[10/20]", 0),
+            ("[11/20]", 1),
+            ("[15/20]", 300),
+        ],
+    );
+}
+
+#[test]
+fn interrupted_by_the_user_and_continued() {
+    let sandbox = Sandbox::new();
+    let arguments = [
+        "compare",
+        "postgres:18.6",
+        "--store",
+        "s.sqlite",
+        "--data",
+        "data",
+        "--rows",
+        "5000",
+        "--writes",
+        "2000",
+        "--seconds",
+        "1",
+    ];
+    let mut running = Running::start(&sandbox, &arguments);
+    assert!(running.wait_for(" qr100 "));
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = running.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let (success, said) = running.finish();
+    assert!(!success && said.contains("hint: the same command goes on"), "{said}");
+    assert_nothing_runs(&sandbox.path().join("data"));
+    let before = trials(&sandbox.path().join("s.sqlite")).len();
+    assert!((5..10).contains(&before), "{before}");
+    let (success, said) = Running::start(&sandbox, &arguments).finish();
+    assert!(success, "{said}");
+    assert!(said.contains(&format!("{before} of 10 trials were in s.sqlite already")), "{said}");
+}
+
+#[test]
+fn a_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
+    let sandbox = Sandbox::new();
+    let arguments = [
+        "compare",
+        "postgres:17.11",
+        "postgres:18.6",
+        "--store",
+        "s.sqlite",
+        "--data",
+        "data",
+        "--rows",
+        "5000",
+        "--writes",
+        "2000",
+        "--seconds",
+        "2",
+    ];
+    let mut running = Running::start(&sandbox, &arguments);
+    assert!(running.wait_for(" qr100 "));
+    std::thread::sleep(Duration::from_millis(500));
+    let postmaster = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .find(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.contains("bin/postgres") && line.contains(sandbox.path().to_str().unwrap())
+        })
+        .unwrap();
+    // This server belongs to this test: it runs on this sandbox's data.
+    assert!(Command::new("kill").args(["-KILL", &postmaster.to_string()]).status().unwrap().success());
+    let (success, said) = running.finish();
+    assert!(!success, "{said}");
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    let failed: Vec<&Trial> = all.iter().filter(|trial| !trial.is_complete()).collect();
+    assert_eq!(failed.len(), 1, "{said}");
+    assert_eq!((failed[0].candidate.split('.').next(), failed[0].step.as_str()), (Some("pg1711"), "qp100"));
+    let TrialStatus::Failed { reason, log_tail } = &failed[0].status else { unreachable!() };
+    assert!(reason.contains("client 1 failed"), "{reason}");
+    assert!(log_tail.contains("ready to accept connections"), "{log_tail}");
+    assert_eq!(
+        all.iter().filter(|trial| trial.candidate.starts_with("pg186") && trial.is_complete()).count(),
+        10
+    );
+    assert_nothing_runs(&sandbox.path().join("data"));
+
+    // The same command measures what failed, and only that, on a rebuilt database.
+    let (success, said) = Running::start(&sandbox, &arguments).finish();
+    assert!(success, "{said}");
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    assert_eq!(all.iter().filter(|trial| trial.is_complete()).count(), 20);
+    let again = all.iter().find(|trial| trial.is_complete() && trial.step == "qp100").unwrap();
+    assert!(again.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", again.warnings);
+}

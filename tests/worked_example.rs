@@ -1,0 +1,188 @@
+//! The Insert Benchmark against arithmetic: the worked example of its specification on a real Postgres and on SQLite, and another
+//! size against a set of ids that is inserted into and deleted from one by one.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use basecase_model::{OperationClass, Trial, names};
+use basecase_store::Store;
+use basecase_tests::Sandbox;
+use serde_json::Value;
+
+const STEPS: [&str; 10] =
+    ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
+const LABELS: [&str; 10] =
+    ["l.i0", "l.x", "l.i1", "l.i2", "qr100.L1", "qp100.L2", "qr500.L3", "qp500.L4", "qr1000.L5", "qp1000.L6"];
+/// Insert statements of each step in the worked example.
+const ROUNDS: [u64; 10] = [200, 1, 160, 400, 20, 20, 100, 100, 200, 200];
+/// Connections that each step holds, by its number of roles.
+const ROLES: [usize; 10] = [2, 1, 3, 3, 4, 4, 4, 4, 4, 4];
+
+/// One candidate, run to its end: the JSON report and the trials of the store.
+fn run(sandbox: &Sandbox, candidate: &str, sizes: &[&str]) -> (Value, Vec<Trial>) {
+    let mut arguments = vec!["compare", candidate, "--json", "--store", "s.sqlite", "--data", "data"];
+    arguments.extend(sizes);
+    let output = sandbox.command(&arguments).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let store = Store::open_read_only(&sandbox.path().join("s.sqlite")).unwrap();
+    let experiment = store.experiments().unwrap().pop().unwrap();
+    let trials = store.trials(&experiment.id).unwrap();
+    assert!(store.verify().unwrap().is_empty());
+    (serde_json::from_slice(&output.stdout).unwrap(), trials)
+}
+
+/// Rows, smallest, largest id and the sequence's last value of one table after each step.
+fn states(report: &Value, table: usize) -> Vec<[i64; 4]> {
+    let steps = report["steps"].as_array().unwrap();
+    assert_eq!(steps.iter().map(|step| step["step"].as_str().unwrap()).collect::<Vec<_>>(), STEPS);
+    steps
+        .iter()
+        .map(|step| {
+            let cell = &step["cells"][0];
+            assert!(cell["failed"].is_null(), "{cell}");
+            let state = &cell["state"]["tables"][table];
+            ["rows", "min_id", "max_id", "last_value"].map(|key| state[key].as_i64().unwrap())
+        })
+        .collect()
+}
+
+/// What the roles of the worked example did, whatever the dbms.
+fn check_statements(trials: &[Trial]) {
+    assert_eq!(trials.len(), 10);
+    for (((trial, step), rounds), roles) in trials.iter().zip(STEPS).zip(ROUNDS).zip(ROLES) {
+        assert_eq!((trial.step.as_str(), trial.is_complete()), (step, true));
+        assert_eq!(trial.roles.len(), roles, "{step}");
+        let statements = |class| trial.roles_of(class).map(|role| role.statements).sum::<u64>();
+        let deletes = if matches!(step, "l.i0" | "l.x") { 0 } else { rounds };
+        assert_eq!(statements(OperationClass::Insert), rounds, "{step}");
+        assert_eq!(statements(OperationClass::Delete), deletes, "{step}");
+        let aside = |name: &str| -> u64 {
+            let asides = trial.roles.iter().flat_map(|role| &role.asides);
+            asides.filter(|aside| aside.name == name).map(|aside| aside.count).sum()
+        };
+        assert_eq!(aside("min_id"), u64::from(deletes > 0), "{step}");
+        assert_eq!(aside("create_index"), if step == "l.x" { 3 } else { 0 });
+        let queries = statements(OperationClass::Query);
+        assert_eq!(queries > 0, step.starts_with('q'), "{step}");
+        if step.starts_with("qp") {
+            assert_eq!(aside("max_id"), queries.div_ceil(100), "{step}");
+        }
+        for role in trial.roles_of(OperationClass::Query) {
+            let rows_per_query = role.fetched as f64 / role.statements as f64;
+            let expected = if step.starts_with("qr") { 9.9..=10.0 } else { 9.3..=10.0 };
+            assert!(expected.contains(&rows_per_query), "{step}: {rows_per_query}");
+        }
+    }
+}
+
+const WORKED_EXAMPLE: [&str; 6] = ["--rows", "20000", "--writes", "10000", "--seconds", "10"];
+
+#[test]
+fn worked_example_on_postgres() {
+    let sandbox = Sandbox::new();
+    let (report, trials) = run(&sandbox, "postgres:17.11", &WORKED_EXAMPLE);
+    let expected = [
+        [20000, 1, 20000, 20000],
+        [20100, 1, 20100, 21000],
+        [20100, 8001, 29000, 29000],
+        [20100, 10001, 31000, 31000],
+        [20100, 11001, 32000, 32000],
+        [20100, 12001, 33000, 33000],
+        [20100, 17001, 38000, 38000],
+        [20100, 22901, 43000, 43000],
+        [20100, 32901, 53000, 53000],
+        [20100, 42901, 63000, 63000],
+    ];
+    assert_eq!(states(&report, 0), expected);
+    check_statements(&trials);
+    for ((trial, roles), rounds) in trials.iter().zip(ROLES).zip(ROUNDS) {
+        // The server's own counters: a fixed set of connections, and every row.
+        let counted = |name| trial.counters.get(name).unwrap() as u64;
+        assert_eq!(counted(names::SERVER_CONNECTIONS), roles as u64, "{}", trial.step);
+        let rows_per_commit = match trial.step.as_str() {
+            "l.i0" | "l.x" => 100,
+            "l.i2" => 5,
+            _ => 50,
+        };
+        assert_eq!(counted(names::SERVER_ROWS_INSERTED), rounds * rows_per_commit, "{}", trial.step);
+    }
+    for (step, label) in report["steps"].as_array().unwrap().iter().zip(LABELS) {
+        let target = label.split_once('.').and_then(|(name, _)| name.get(2..)?.parse::<f64>().ok());
+        assert_eq!(step["cells"][0]["sla"]["target"].as_f64(), target, "{label}");
+    }
+}
+
+#[test]
+fn worked_example_without_gaps_on_sqlite() {
+    let sandbox = Sandbox::new();
+    let (report, trials) = run(&sandbox, "sqlite@wal_normal", &WORKED_EXAMPLE);
+    let low = [1, 1, 8001, 10001, 11001, 12001, 17001, 22001, 32001, 42001];
+    let high = [20000, 20100, 28100, 30100, 31100, 32100, 37100, 42100, 52100, 62100];
+    let expected: Vec<[i64; 4]> =
+        low.into_iter().zip(high).map(|(low, high)| [high - low + 1, low, high, high]).collect();
+    assert_eq!(states(&report, 0), expected);
+    check_statements(&trials);
+}
+
+/// Ids of one table when each step's one inserting session takes blocks of `cache` ids.
+fn naive_model(cache: i64, steps: &[(i64, i64, bool)]) -> Vec<[i64; 4]> {
+    let mut ids = BTreeSet::new();
+    let mut last_value = 0;
+    let mut states = Vec::new();
+    for &(max_rows, rows_per_commit, deletes) in steps {
+        let mut inserted = 0;
+        let first = last_value + 1;
+        while inserted < max_rows {
+            for _ in 0..rows_per_commit {
+                let id = first + inserted;
+                if id > last_value {
+                    last_value += cache;
+                }
+                ids.insert(id);
+                inserted += 1;
+            }
+        }
+        for _ in 0..if deletes { inserted } else { 0 } {
+            ids.pop_first();
+        }
+        states.push([ids.len() as i64, *ids.first().unwrap(), *ids.last().unwrap(), last_value]);
+    }
+    states
+}
+
+/// Two clients and sizes that are no multiples of anything.
+fn odd_size(candidate: &str, cache: i64) {
+    let sandbox = Sandbox::new();
+    let sizes = [
+        "--clients",
+        "2",
+        "--rows",
+        "3010",
+        "--writes",
+        "1003",
+        "--seconds",
+        "1",
+        "--seed",
+        "7",
+        "--pace",
+        "even",
+    ];
+    let (report, _) = run(&sandbox, candidate, &sizes);
+    // 4/5 of 1003 is 802.
+    let mut steps = vec![(3010, 100, false), (100, 100, false), (802, 50, true), (201, 5, true)];
+    steps.extend([100, 100, 500, 500, 1000, 1000].map(|rate| (rate, 50, true)));
+    let expected = naive_model(cache, &steps);
+    assert_eq!(states(&report, 0), expected);
+    assert_eq!(states(&report, 1), expected);
+}
+
+#[test]
+fn odd_size_on_postgres() {
+    odd_size("postgres:18.6", 1000);
+}
+
+#[test]
+fn odd_size_on_sqlite() {
+    odd_size("sqlite@rollback_full", 1);
+}

@@ -80,9 +80,9 @@ fn a_change_of_the_measuring_code_is_a_decision() {
         pinned == present,
         "The code that measures a step differs from what {PINNED} pins.\n\
          Did the way a step is measured change, so that a number may differ from one measured before?\n\
-           yes: raise PROTOCOL_REVISION in crates/model/src/cell.rs. Stored results keep their cells, and no \
+         - yes: raise PROTOCOL_REVISION in crates/model/src/cell.rs. Stored results keep their cells, and no \
          result of the new way shares one with them.\n\
-           no (moved, renamed, made clearer): leave PROTOCOL_REVISION as it is.\n\
+         - no (moved, renamed, made clearer): leave PROTOCOL_REVISION as it is.\n\
          Then write the new hash: {ACCEPT}=1 cargo test -p basecase-tests --test protocol_revision\n\
          \n\
          pinned:\n{pinned}\npresent:\n{present}"

@@ -2,8 +2,8 @@
 """Client CPU of a plain Python loop, in the manner of the Insert Benchmark's Python client.
 
 Builds 100-row inserts and runs range and point queries through psycopg2 (`pip install psycopg2-binary`), on a table of its own,
-and prints CPU per row and per query. It stands beside `basecase compare … --json` in docs/performance.md; it does less than the
-reference client, which also passes statements between processes and keeps histograms, so its figures are a lower bound.
+and prints µs of client CPU per row and per query. It does less than the reference client, which also passes statements between
+processes and keeps histograms, so its figures are a lower bound. side_by_side.py runs it beside basecase and pgbench.
 
 usage: python_client.py 'host=… port=… user=… password=… dbname=…' [rows] [seconds]
 """
@@ -51,7 +51,7 @@ def main():
         cursor.execute(
             "insert into python_client(dateandtime,cashregisterid,customerid,productid,price,data) values " + values
         )
-    print("insert %.2f us of client CPU per row" % ((cpu_us() - before) / rows))
+    print("insert %.3f" % ((cpu_us() - before) / rows))
 
     cursor.execute("create index python_client_marketsegment on python_client (productid, customerid, price)")
     cursor.execute(
@@ -63,8 +63,8 @@ def main():
         % (", ".join(["int"] * 10), ", ".join("$%d" % number for number in range(1, 11)))
     )
     statements = {
-        "range query": lambda: "execute market (%d)" % random.randrange(0, 10000),
-        "point query": lambda: "execute point (%s)" % ",".join(str(random.randrange(0, rows)) for _ in range(10)),
+        "range": lambda: "execute market (%d)" % random.randrange(0, 10000),
+        "point": lambda: "execute point (%s)" % ",".join(str(random.randrange(0, rows)) for _ in range(10)),
     }
     for name, statement in statements.items():
         before, queries, until = cpu_us(), 0, time.monotonic() + seconds
@@ -75,8 +75,7 @@ def main():
                 len(cursor.fetchall())
                 _ = time.time() - began
                 queries += 1
-        print("%s %.2f us of client CPU per query, %.0f queries/s" % (name, (cpu_us() - before) / queries, queries / seconds))
-    cursor.execute("drop table python_client")
+        print("%s %.3f" % (name, (cpu_us() - before) / queries))
 
 
 main()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use basecase_lab::{Event, Observer};
 use basecase_load::Progress;
-use basecase_model::{OperationClass, Trial, TrialStatus};
+use basecase_model::{OperationClass, StepFacts, Trial, TrialStatus};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::complain;
@@ -99,17 +99,18 @@ impl Observer for Screen {
     fn notice(&mut self, event: Event<'_>) {
         match event {
             Event::Phase { candidate, text } => {
-                self.set(format!("{candidate}  {text}"), None);
+                let line = format!("{candidate}  {text}").trim_start().to_owned();
                 if self.painter.is_none() {
-                    self.line(&format!("{candidate}  {text}"));
+                    self.line(&line);
                 }
+                self.set(line, None);
             }
             Event::StepBegins { candidate, step, progress, seconds_left } => {
                 self.set(format!("{candidate}  {step}"), Some((progress, Instant::now(), seconds_left)));
             }
-            Event::TrialStored { trial, done, all } => {
+            Event::TrialStored { trial, step, done, all } => {
                 self.set(String::new(), None);
-                self.line(&format!("[{done:>2}/{all}] {}", trial_line(trial)));
+                self.line(&format!("[{done:>2}/{all}] {}", trial_line(trial, step)));
             }
             Event::Note(text) => self.line(text),
         }
@@ -117,12 +118,16 @@ impl Observer for Screen {
 }
 
 /// One finished trial in one line.
-pub(crate) fn trial_line(trial: &Trial) -> String {
+pub(crate) fn trial_line(trial: &Trial, step: &StepFacts) -> String {
     let head = format!("{}  {:<7}", trial.candidate, trial.step);
     match &trial.status {
         TrialStatus::Failed { reason, .. } => format!("{head}  FAILED: {reason}"),
         TrialStatus::Complete => {
             let mut line = head;
+            if let Some(items) = step.headline_items {
+                let rate = items as f64 / trial.seconds;
+                return format!("{line}  {rate:>9.0} {}  in {:.1} s", step.headline.unit(), trial.seconds);
+            }
             for (class, unit) in [
                 (OperationClass::Insert, "inserts/s"),
                 (OperationClass::Delete, "deletes/s"),

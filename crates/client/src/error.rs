@@ -37,6 +37,12 @@ impl Error {
         self
     }
 
+    /// Says first what was tried.
+    pub(crate) fn while_trying(mut self, what: &str) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     /// Whether a repetition can mend it.
     pub fn kind(&self) -> Kind {
         self.kind

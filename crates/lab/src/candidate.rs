@@ -38,7 +38,9 @@ pub enum CandidateError {
     #[error(transparent)]
     Url(#[from] AddressError),
     /// A URL without the word that says so. The text is not repeated, for it may hold a password.
-    #[error("a candidate that is a URL begins with url:\nhint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE")]
+    #[error(
+        "a candidate that is a URL begins with url:\nhint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+    )]
     BareUrl,
     /// The config part is empty.
     #[error(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use basecase_server::Settle;
+use basecase_server::{Settle, without_credentials};
 use basecase_workload::insert_benchmark::{self, DEFAULT_SEED, PRESETS, Pace, Parameters, Preset};
 use serde::Deserialize;
 use thiserror::Error;
@@ -131,8 +131,10 @@ pub fn read(path: &Path) -> Result<Request, FileError> {
 }
 
 fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
-    let file: ExperimentFile = toml::from_str(text)
-        .map_err(|error| FileError::Syntax { path: path.to_owned(), reason: error.to_string() })?;
+    let file: ExperimentFile = toml::from_str(text).map_err(|error| FileError::Syntax {
+        path: path.to_owned(),
+        reason: without_credentials(error.to_string().trim_end()),
+    })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
     if let Some(workload) = file.workload.filter(|workload| workload != insert_benchmark::NAME) {
         return Err(refuse(format!(

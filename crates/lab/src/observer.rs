@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use basecase_load::Progress;
-use basecase_model::Trial;
+use basecase_model::{StepFacts, Trial};
 
 /// Something that happened in a run.
 pub enum Event<'a> {
@@ -29,6 +29,8 @@ pub enum Event<'a> {
     TrialStored {
         /// The trial.
         trial: &'a Trial,
+        /// Its step.
+        step: &'a StepFacts,
         /// Trials stored or found in the store so far.
         done: usize,
         /// Trials of the whole experiment.

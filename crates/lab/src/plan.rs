@@ -11,8 +11,8 @@ use basecase_model::{
     PROTOCOL_REVISION,
 };
 use basecase_server::{
-    Account, Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle, Transport, check,
-    free_bytes,
+    Account, Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle,
+    Transport, check, free_bytes,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
@@ -263,6 +263,11 @@ fn sources(
             _ => None,
         })
         .collect();
+    if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
+        bail!(
+            "--set {name}: no candidate is a Postgres that basecase starts\nhint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf"
+        );
+    }
     let mut builds = Vec::new();
     if !requests.is_empty() {
         let library = Library::open(&places.home)?;
@@ -278,7 +283,7 @@ fn sources(
             (Origin::Embedded, Some(config)) => Source::Embedded(config),
             (Origin::Build(_), Some(config)) => {
                 let build = builds.next().context("a build was not resolved")?;
-                let config = config.with_extra(&request.extra_settings);
+                let config = config.with_extra(&request.extra_settings)?;
                 check(&build, &config, host)?;
                 Source::Build(Box::new(build), config)
             }
@@ -326,7 +331,7 @@ fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
 
 /// Asks the user's server which one it is, and refuses to touch tables that are not basecase's.
 fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<BuildFacts> {
-    let mut session = endpoint.connect().with_context(|| format!("candidate {spec}"))?;
+    let mut session = endpoint.connect()?;
     let server = PostgresServer::new(endpoint.clone(), None, session.as_mut())?;
     for table in (1..=clients).map(table_name) {
         if server.is_foreign(session.as_mut(), &table)? {

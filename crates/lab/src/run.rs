@@ -16,7 +16,7 @@ use crate::forecast::Forecast;
 use crate::message::explain;
 use crate::observer::{Event, Observer};
 use crate::plan::{Candidate, Plan};
-use crate::site::{Content, Site};
+use crate::site::{self, Content, Site};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,9 +105,14 @@ impl Run<'_> {
             self.forecast.learn(first, trial.seconds);
             first += 1;
             self.summary.found += 1;
-            self.tell_stored(plan, &trial);
+            self.tell_stored(plan, first - 1, &trial);
         }
         if first == plan.steps.len() {
+            if !self.options.keep_data
+                && let Err(error) = site::sweep(plan, candidate)
+            {
+                self.observer.notice(Event::Note(&format!("cannot clean up: {error:#}")));
+            }
             return Ok(());
         }
         // A failure outside a step belongs to the step that could not be reached.
@@ -403,13 +408,18 @@ impl Run<'_> {
         } else {
             self.summary.failed.push(format!("{} {}", trial.candidate, trial.step));
         }
-        self.tell_stored(plan, trial);
+        self.tell_stored(plan, number, trial);
         Ok(())
     }
 
-    fn tell_stored(&mut self, plan: &Plan, trial: &Trial) {
+    fn tell_stored(&mut self, plan: &Plan, number: usize, trial: &Trial) {
         let done = self.summary.measured + self.summary.found;
-        self.observer.notice(Event::TrialStored { trial, done, all: plan.trials() });
+        self.observer.notice(Event::TrialStored {
+            trial,
+            step: &plan.experiment.steps[number],
+            done,
+            all: plan.trials(),
+        });
     }
 }
 

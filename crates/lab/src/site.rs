@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail};
 use basecase_client::{Endpoint, Session};
 use basecase_model::{State, TableState};
 use basecase_probe::{Target, Watch};
-use basecase_server::{Depth, Instance, InstanceSpec, Owner, PostgresServer, Served, SqliteServer};
+use basecase_server::{
+    Build, Config, Depth, Instance, InstanceSpec, Owner, PostgresServer, Served, SqliteServer,
+};
 use basecase_workload::insert_benchmark::{Model, table_name};
 
 use crate::plan::{Candidate, Plan, Source, complete};
@@ -34,17 +36,9 @@ pub(crate) enum Content {
 impl Site {
     /// Brings a candidate up. With [`Content::Left`], `None` when nothing was left that could be found again.
     pub(crate) fn open(plan: &Plan, candidate: &Candidate, content: Content) -> Result<Option<Site>> {
-        let owner =
-            Owner { experiment: plan.experiment.id.clone(), candidate: candidate.facts.name.to_string() };
         let served: Box<dyn Served> = match &candidate.source {
             Source::Build(build, config) => {
-                let mut instance = Instance::open(InstanceSpec {
-                    build: (**build).clone(),
-                    config: config.clone(),
-                    directory: candidate.directory.clone(),
-                    transport: plan.transport,
-                    owner,
-                })?;
+                let mut instance = instance(plan, candidate, build, config)?;
                 if content == Content::Fresh {
                     instance.initialise()?;
                 } else if !instance.is_initialised() {
@@ -57,7 +51,7 @@ impl Site {
                 Box::new(server)
             }
             Source::Embedded(config) => {
-                let mut server = SqliteServer::open(&candidate.directory, config, owner)?;
+                let mut server = SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?;
                 if content == Content::Fresh {
                     server.initialise()?;
                 } else if !server.is_initialised() {
@@ -108,6 +102,35 @@ impl Site {
         let Site { served, control, tables, .. } = self;
         Ok(served.discard(control, &tables)?)
     }
+}
+
+/// Removes what a finished candidate left when the run was cut short before it cleaned up. A server that it left is stopped.
+pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
+    if !candidate.directory.exists() {
+        return Ok(());
+    }
+    match &candidate.source {
+        Source::Build(build, config) => instance(plan, candidate, build, config)?.destroy()?,
+        Source::Embedded(config) => {
+            SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?.destroy()?;
+        }
+        Source::Url(_) => {}
+    }
+    Ok(())
+}
+
+fn instance(plan: &Plan, candidate: &Candidate, build: &Build, config: &Config) -> Result<Instance> {
+    Ok(Instance::open(InstanceSpec {
+        build: build.clone(),
+        config: config.clone(),
+        directory: candidate.directory.clone(),
+        transport: plan.transport,
+        owner: owner(plan, candidate),
+    })?)
+}
+
+fn owner(plan: &Plan, candidate: &Candidate) -> Owner {
+    Owner { experiment: plan.experiment.id.clone(), candidate: candidate.facts.name.to_string() }
 }
 
 fn connect(endpoint: &Endpoint) -> Result<Box<dyn Session>> {

@@ -140,7 +140,7 @@ fn describe(build: &Build, config: &Config, complaints: &[Complaint], known: &[S
         let line = config.settings.iter().find(|setting| setting.name == complaint.setting.to_lowercase());
         let place = match line.and_then(|setting| setting.line) {
             Some(line) => format!("{}:{line}", config.file),
-            None => "added by the caller".to_owned(),
+            None => "--set".to_owned(),
         };
         // Writing to a string cannot fail.
         let _ = write!(problems, "\n  {place}: {}", complaint.text);

@@ -51,6 +51,15 @@ pub(crate) fn download(recipe: &Recipe, folder: &Path) -> Result<PathBuf, Failur
     files.next().ok_or_else(|| Failure::Failed(format!("{program} ended well but left no file")))
 }
 
+/// What has to be installed where the program `client` is missing.
+pub(crate) fn to_install(client: &str) -> &str {
+    match client {
+        "pip" => "python3 with pip",
+        "mvn" => "Maven (mvn)",
+        other => other,
+    }
+}
+
 fn arguments(recipe: &Recipe, folder: &Path) -> Result<(&'static str, Vec<OsString>), Failure> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     match recipe.provider.client.as_str() {

@@ -96,6 +96,16 @@ pub enum ConfigError {
     /// A line cannot be read.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
+    /// A setting of the caller is not one that a config may have.
+    #[error("--set {name}: {reason}\nhint: {hint}")]
+    Extra {
+        /// The setting.
+        name: String,
+        /// What is wrong.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
     /// A setting is not one that a config may have, or its size cannot be worked out.
     #[error("{file}:{line}: {reason}\nhint: {hint}")]
     Setting {
@@ -212,13 +222,20 @@ impl Config {
     }
 
     /// The config with more settings. One that it has already gets the new value.
-    #[must_use]
-    pub fn with_extra(mut self, extra: &[(String, String)]) -> Self {
+    ///
+    /// # Errors
+    /// When a setting is not one that a config may have.
+    pub fn with_extra(mut self, extra: &[(String, String)]) -> Result<Self, ConfigError> {
         for (name, value) in extra {
+            refuse(self.dbms, name).map_err(|(reason, hint)| ConfigError::Extra {
+                name: name.clone(),
+                reason,
+                hint,
+            })?;
             self.settings.retain(|setting| setting.name != *name);
             self.settings.push(Setting { name: name.clone(), value: value.clone(), line: None });
         }
-        self
+        Ok(self)
     }
 
     /// The value of the setting `name`, where the config has it.
@@ -251,7 +268,7 @@ impl Config {
 fn refuse(dbms: Dbms, name: &str) -> Result<(), (String, String)> {
     match dbms {
         Dbms::Postgres if OWN_SETTINGS.contains(&name) => {
-            let hint = "remove the line; basecase sets it for every server that it starts";
+            let hint = "leave it away; basecase sets it for every server that it starts";
             Err((format!("{name} is not for configs to set"), hint.into()))
         }
         Dbms::Sqlite if !PRAGMAS.contains(&name) => {
@@ -325,7 +342,8 @@ mod tests {
     fn extra_settings_change_values_and_checksum() {
         let config = postgres("a.b = 1\nwork_mem = 4MB").unwrap();
         let before = config.facts().sha256;
-        let config = config.with_extra(&[("work_mem".into(), "8MB".into())]);
+        assert!(config.clone().with_extra(&[("port".into(), "5".into())]).is_err());
+        let config = config.with_extra(&[("work_mem".into(), "8MB".into())]).unwrap();
         assert_eq!(config.value("work_mem"), Some("8MB"));
         assert_eq!(config.settings.len(), 2);
         assert_ne!(config.facts().sha256, before);

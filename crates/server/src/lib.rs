@@ -44,7 +44,7 @@ pub use library::{Artifact, Library, Listing, ObtainError, default_home};
 pub use lock::{LockError, Owner};
 pub use postgres_server::PostgresServer;
 pub use recipe::{BuildRequest, Catalogue, Provider, Recipe, RecipeError, Source, Unpack};
-pub use secret::Secret;
+pub use secret::{Secret, without_credentials};
 pub use served::{Debt, Depth, SelfReport, Served};
 pub use settings::SyntaxError;
 pub use settle::{Settle, Settled, settle};

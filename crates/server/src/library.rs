@@ -24,7 +24,7 @@ pub struct Artifact {
     pub coordinates: String,
     /// Who offers it.
     pub provider: String,
-    /// The program that downloads.
+    /// The program that downloads, or what to install where it is missing.
     pub client: String,
     /// What else gives the same version, as a clause.
     pub other: String,
@@ -226,7 +226,10 @@ impl Library {
         let Provider { name, client, .. } = &recipe.provider;
         notify(&format!("downloading {} from {name} with {client}", recipe.artifact));
         let file = client_tool::download(recipe, &downloads).map_err(|failure| match failure {
-            Failure::Missing(reason) => ObtainError::Client { artifact: artifact(), reason },
+            Failure::Missing(reason) => {
+                let client = client_tool::to_install(client).to_owned();
+                ObtainError::Client { artifact: Box::new(Artifact { client, ..*artifact() }), reason }
+            }
             Failure::Failed(tail) => ObtainError::Download { artifact: artifact(), tail },
         })?;
         let sha256 = sha256_of(&file).map_err(home)?;

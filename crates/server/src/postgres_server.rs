@@ -5,15 +5,12 @@ use std::thread;
 use basecase_client::postgres::{Address, Host, Password};
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Measures, TableState, Value, names};
-use basecase_probe::host_dirty_bytes;
 
 use crate::instance::{self, Instance, InstanceError, SUPERUSER, Stopped};
-use crate::served::{Debt, Depth, SelfReport, Served, integer, set, text};
+use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
 
 /// The database that the tables are in.
 const DATABASE: &str = "ib";
-/// Dirty memory of the host up to which it counts as at rest.
-const DIRTY_BYTES_AT_REST: u64 = 64 << 20;
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
 const WAL_BYTES_AT_REST: i64 = 16 << 20;
 
@@ -221,17 +218,16 @@ impl Served for PostgresServer {
         } else {
             None
         };
-        let dirty = host_dirty_bytes();
         let mut measures = Measures::new();
         set(&mut measures, "debt.dead_rows", dead);
         set(&mut measures, "debt.autovacuum_workers", autovacuums);
         set(&mut measures, "debt.wal_bytes", wal);
-        set(&mut measures, "debt.host_dirty_bytes", dirty.and_then(|bytes| i64::try_from(bytes).ok()));
+        let host_is_at_rest = host_is_at_rest(&mut measures);
         let few_dead = dead.unwrap_or(0) <= (live.unwrap_or(0) / 1_000).max(1_000);
         let at_rest = few_dead
             && autovacuums.unwrap_or(0) == 0
             && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST)
-            && dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST);
+            && host_is_at_rest;
         Ok(Debt { at_rest, measures })
     }
 

@@ -36,7 +36,7 @@ impl fmt::Debug for Secret {
 }
 
 /// `text` with the user and password of every URL in it taken out.
-pub(crate) fn without_credentials(text: &str) -> String {
+pub fn without_credentials(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("://") {

@@ -2,6 +2,7 @@
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Measures, TableState, Value};
+use basecase_probe::host_dirty_bytes;
 
 use crate::instance::InstanceError;
 
@@ -96,6 +97,19 @@ pub trait Served {
         control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError>;
+}
+
+/// Dirty memory of the host up to which it counts as at rest: far below what makes Linux write back at once, and above what
+/// a machine that does little else has at any time.
+const DIRTY_BYTES_AT_REST: u64 = 256 << 20;
+
+/// Adds what the host has still to write to the debt, and says whether that is little.
+pub(crate) fn host_is_at_rest(measures: &mut Measures) -> bool {
+    let dirty = host_dirty_bytes();
+    if let Some(bytes) = dirty {
+        measures.set("debt.host_dirty_bytes", bytes as f64);
+    }
+    dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST)
 }
 
 /// The first column of the first row as an integer.

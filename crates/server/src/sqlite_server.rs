@@ -6,16 +6,12 @@ use std::{fs, io};
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Measures, TableState, names};
-use basecase_probe::host_dirty_bytes;
 
 use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
 use crate::lock::{DirectoryLock, Owner};
-use crate::served::{Debt, Depth, SelfReport, Served, integer, set, text};
-
-/// Dirty memory of the host up to which it counts as at rest.
-const DIRTY_BYTES_AT_REST: u64 = 64 << 20;
+use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
@@ -55,6 +51,18 @@ impl SqliteServer {
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// Removes the database and its folder.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn destroy(mut self) -> Result<(), InstanceError> {
+        self.initialise()?;
+        // Whatever else lies in the folder is not the database's.
+        let _ = self.lock.remove_file();
+        let _ = fs::remove_dir(&self.folder);
         Ok(())
     }
 
@@ -136,10 +144,8 @@ impl Served for SqliteServer {
     }
 
     fn debt(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
-        let dirty = host_dirty_bytes();
         let mut measures = Measures::new();
-        set(&mut measures, "debt.host_dirty_bytes", dirty.and_then(|bytes| i64::try_from(bytes).ok()));
-        Ok(Debt { at_rest: dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST), measures })
+        Ok(Debt { at_rest: host_is_at_rest(&mut measures), measures })
     }
 
     fn log_tail(&self, _lines: usize) -> String {
@@ -151,15 +157,11 @@ impl Served for SqliteServer {
     }
 
     fn discard(
-        mut self: Box<Self>,
+        self: Box<Self>,
         control: Box<dyn Session>,
         _tables: &[String],
     ) -> Result<Option<String>, InstanceError> {
         drop(control);
-        self.initialise()?;
-        // Whatever else lies in the folder is not the database's.
-        let _ = self.lock.remove_file();
-        let _ = fs::remove_dir(&self.folder);
-        Ok(None)
+        self.destroy().map(|()| None)
     }
 }

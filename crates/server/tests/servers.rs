@@ -166,7 +166,8 @@ fn an_early_death_shows_the_log() {
     let folder = directory();
     // Preloaded libraries are looked for at the start only.
     let config = config(&build, Config::DEFAULT)
-        .with_extra(&[("shared_preload_libraries".into(), "no_such_library".into())]);
+        .with_extra(&[("shared_preload_libraries".into(), "no_such_library".into())])
+        .unwrap();
     let mut instance = open(&build, config, folder.path(), Transport::UnixSocket).unwrap();
     instance.initialise().unwrap();
     let text = instance.start(PATIENCE).unwrap_err().to_string();

@@ -60,7 +60,7 @@ pub enum Problem {
     Full,
     /// The file or its directory may not be written, or not be opened at all.
     #[error(
-        "it cannot be opened or written: {0}\nhint: check the permissions of the file and of its directory"
+        "it cannot be opened or written: {0}\nhint: check that its directory is there, and the permissions of both"
     )]
     Denied(String),
     /// Another process kept it locked for long.
@@ -81,7 +81,7 @@ pub enum Problem {
     #[error("the trial's {0} is not a finite number")]
     NotFinite(&'static str),
     /// A file beside it, or the file itself, could not be read or written.
-    #[error("{0}")]
+    #[error("{0}\nhint: name a file that this user may read and write")]
     Io(#[from] io::Error),
     /// SQLite reports anything else.
     #[error("{0}")]
@@ -102,7 +102,9 @@ impl From<rusqlite::Error> for Problem {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Problem::Busy,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Problem::Damaged(error.to_string()),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-                Problem::Denied(error.to_string())
+                // SQLite may add the file's full path, and every message of a store names the file already.
+                let text = error.to_string();
+                Problem::Denied(text.split(": /").next().unwrap_or_default().to_owned())
             }
             _ => Problem::Sqlite(error),
         }

@@ -19,7 +19,10 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
     for (query, check) in checks {
         // A damaged page must not hide what is wrong elsewhere.
         if let Err(problem) = check_rows(connection, query, check, &mut problems) {
-            problems.push(format!("cannot run `{query}` to its end: {problem}"));
+            // Without its hint, which would send the reader here.
+            let text = problem.to_string();
+            let text = text.lines().next().unwrap_or_default();
+            problems.push(format!("cannot run `{query}` to its end: {text}"));
         }
     }
     Ok(problems)

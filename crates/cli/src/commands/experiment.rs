@@ -32,8 +32,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         step_limit_seconds: None,
         extra_settings: Vec::new(),
     };
-    std::fs::create_dir_all(&arguments.out)
-        .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
+    make_folder(&arguments.out)?;
     let places = PlaceArguments {
         store: arguments.out.join("results.sqlite"),
         out: arguments.out.join("report"),
@@ -85,6 +84,8 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
     let mut plan = Plan::prepare(request, &places, &command, &mut |text| {
         screen.notice(Event::Phase { candidate: "", text });
     })?;
+    // A report that cannot be written should not be found out after hours of work.
+    make_folder(&arguments.out)?;
     let summary = basecase_lab::run(
         &mut plan,
         &mut store,
@@ -124,6 +125,15 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
         return Ok(Outcome::CouldNotRun);
     }
     Ok(Outcome::Done)
+}
+
+fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).with_context(|| {
+        format!(
+            "cannot make the folder {}\nhint: name a folder with --out in which this user may write",
+            path.display()
+        )
+    })
 }
 
 /// The command line with the passwords of URLs left out.

@@ -6,46 +6,50 @@ use anyhow::{Result, bail};
 use basecase_model::Experiment;
 use basecase_store::Store;
 
-use crate::Outcome;
 use crate::arguments::{Store as Arguments, StoreCommand};
 use crate::output;
 use crate::screen::trial_line;
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
-        StoreCommand::Ls { store, json } => list(&Store::open_read_only(store)?, *json)?,
+        StoreCommand::Ls { store, json } => list(&Store::open_read_only(store)?, *json),
         StoreCommand::Show { store, experiment } => {
-            show(&Store::open_read_only(store)?, experiment.as_deref())?;
+            show(&Store::open_read_only(store)?, experiment.as_deref())
         }
         StoreCommand::Verify { store } => {
             let problems = Store::open_read_only(store)?.verify()?;
             if problems.is_empty() {
-                output::print(&format!("{} is whole\n", store.display()))?;
-            } else {
-                output::print(&format!("{}\n", problems.join("\n")))?;
-                return Ok(Outcome::CouldNotRun);
+                return output::print(&format!("{} is whole\n", store.display()));
             }
+            output::print(&format!("{}\n", problems.join("\n")))?;
+            bail!(
+                "the store {} is not whole\nhint: `basecase report` shows what can still be read; measure the rest again into another store",
+                store.display()
+            );
         }
     }
-    Ok(Outcome::Done)
 }
 
 /// The experiment of that id or name, or the newest.
 pub(crate) fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     let mut experiments = store.experiments()?;
-    let Some(wanted) = wanted else {
-        return experiments.pop().ok_or_else(|| {
-            anyhow::anyhow!(
-                "{} holds no experiment\nhint: basecase compare … --store {} fills it",
-                store.path().display(),
-                store.path().display()
-            )
-        });
+    if experiments.is_empty() {
+        let path = store.path().display();
+        bail!("{path} holds no experiment\nhint: basecase compare … --store {path} fills it");
+    }
+    let position = match wanted {
+        Some(wanted) => experiments.iter().rposition(|one| one.id == wanted || one.name == wanted),
+        None => Some(experiments.len() - 1),
     };
     let known: Vec<String> = experiments.iter().map(|one| format!("{} ({})", one.id, one.name)).collect();
-    match experiments.iter().rposition(|one| one.id == wanted || one.name == wanted) {
+    match position {
         Some(index) => Ok(experiments.swap_remove(index)),
-        None => bail!("there is no experiment {wanted:?}\nhint: the store holds {}", known.join(", ")),
+        None => bail!(
+            "{} holds no experiment {:?}\nhint: it holds {}",
+            store.path().display(),
+            wanted.unwrap_or_default(),
+            known.join(", ")
+        ),
     }
 }
 
@@ -124,7 +128,9 @@ fn show(store: &Store, wanted: Option<&str>) -> Result<()> {
         )?;
     }
     for trial in store.trials(&experiment.id)? {
-        writeln!(text, "{}  {}", trial.started_at, trial_line(&trial))?;
+        if let Some(step) = experiment.steps.iter().find(|step| step.name == trial.step) {
+            writeln!(text, "{}  {}", trial.started_at, trial_line(&trial, step))?;
+        }
     }
     output::print(&text)
 }

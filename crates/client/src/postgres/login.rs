@@ -41,10 +41,9 @@ pub(super) fn log_in(
             b'E' => {
                 let error = server_error(message.body);
                 return Err(match error.code() {
-                    Some("28P01" | "28000") => {
-                        error.with_hint(format!("check the user and password of {}", address.redacted()))
-                    }
-                    _ => error,
+                    Some("28P01" | "28000") => error.with_hint("check the user and the password"),
+                    Some("3D000") => error.with_hint("name a database that exists, or create this one"),
+                    _ => error.with_hint("the server's log may say more"),
                 });
             }
             b'Z' => return Ok(pid),

@@ -33,7 +33,8 @@ impl PostgresSession {
                 .with_hint("check that the server runs and that host and port are right")
         })?;
         let mut messages = Messages::new();
-        let pid = log_in(address, &mut transport, &mut messages)?;
+        let pid = log_in(address, &mut transport, &mut messages)
+            .map_err(|error| error.while_trying(&format!("cannot log in to {}", address.redacted())))?;
         Ok(PostgresSession {
             transport,
             messages,

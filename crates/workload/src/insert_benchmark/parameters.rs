@@ -150,7 +150,9 @@ impl Preset {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParametersError {
     /// A size is outside its range.
-    #[error("{name} is {value}, which is outside {least} to {most}\nhint: {hint}")]
+    #[error(
+        "{name} is {value}, which is outside {least} to {most}\nhint: give a number in this range; {hint}"
+    )]
     OutOfRange {
         /// The parameter.
         name: &'static str,
@@ -164,7 +166,9 @@ pub enum ParametersError {
         hint: &'static str,
     },
     /// `--scale` is not a positive number.
-    #[error("scale is {0}, which is not a positive number\nhint: 0.01 makes every size a hundredth")]
+    #[error(
+        "scale is {0}, which is not a positive number\nhint: give a number above 0; 0.01 makes every size a hundredth"
+    )]
     Scale(String),
 }
 
@@ -203,7 +207,7 @@ impl Parameters {
             u64::from(self.clients),
             1,
             1_000,
-            "one table and up to four connections belong to each client",
+            "each client has a table and up to four connections of its own",
         )?;
         range("rows", self.rows, 1_000, 1_000_000_000_000, "rows are counted per table")?;
         range("writes", self.writes, 10, 1_000_000_000_000, "4/5 of the writes go to l.i1 and 1/5 to l.i2")?;

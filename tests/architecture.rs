@@ -39,12 +39,16 @@ fn rooms() -> BTreeSet<String> {
     crates.map(|folder| folder.file_name().into_string().unwrap()).collect()
 }
 
-/// The keys of every table of dependencies, also of those for one platform, for build scripts and for tests.
+/// The packages in every table of dependencies, also of those for one platform, for build scripts and for tests.
 fn dependencies(manifest: &Table, found: &mut BTreeSet<String>) {
     for (key, value) in manifest {
         let Value::Table(table) = value else { continue };
         if key.ends_with("dependencies") {
-            found.extend(table.keys().cloned());
+            let package = |(key, value): (&String, &Value)| {
+                let renamed = value.get("package").and_then(Value::as_str);
+                renamed.map_or_else(|| key.clone(), str::to_owned)
+            };
+            found.extend(table.iter().map(package));
         } else if key == "target" {
             table.values().filter_map(Value::as_table).for_each(|target| dependencies(target, found));
         }
@@ -85,26 +89,42 @@ fn every_crate_has_a_floor() {
     assert_eq!(rooms(), planned, "left: the folders under crates/, right: the table of floors in this test");
 }
 
-#[test]
-fn a_crate_imports_only_crates_of_lower_floors() {
-    let mut broken = Vec::new();
-    for room in rooms() {
-        let manifest = workspace().join("crates").join(&room).join("Cargo.toml");
-        let manifest: Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
-        let mut imported = BTreeSet::new();
-        dependencies(&manifest, &mut imported);
-        for other in imported.iter().filter_map(|name| name.strip_prefix("basecase-")) {
-            let (here, there) = (floor(&room), floor(other));
-            if there.is_none() || there >= here {
-                broken.push(format!("{room} (floor {here:?}) imports {other} (floor {there:?})"));
-            }
+/// What the crate of that name imports and may not.
+fn wrong_imports(room: &str, manifest: &str) -> Vec<String> {
+    let mut imported = BTreeSet::new();
+    dependencies(&manifest.parse().unwrap(), &mut imported);
+    let mut wrong = Vec::new();
+    for other in imported.iter().filter_map(|name| name.strip_prefix("basecase-")) {
+        let (here, there) = (floor(room), floor(other));
+        if there.is_none() || there >= here {
+            wrong.push(format!("{room} (floor {here:?}) imports {other} (floor {there:?})"));
         }
     }
+    wrong
+}
+
+#[test]
+fn a_crate_imports_only_crates_of_lower_floors() {
+    let manifest = |room: &str| workspace().join("crates").join(room).join("Cargo.toml");
+    let wrong: Vec<String> = rooms()
+        .iter()
+        .flat_map(|room| wrong_imports(room, &fs::read_to_string(manifest(room)).unwrap()))
+        .collect();
     assert!(
-        broken.is_empty(),
-        "{}\nmove what is shared to a lower floor; data moves one way",
-        broken.join("\n")
+        wrong.is_empty(),
+        "{}\nmove what is shared to a lower floor: data moves one way",
+        wrong.join("\n")
     );
+}
+
+#[test]
+fn wrong_imports_are_found_wherever_they_stand() {
+    let wrong = |manifest: &str| wrong_imports("store", manifest).len();
+    assert_eq!(wrong("[dependencies]\nbasecase-model = { workspace = true }\nserde = \"1\""), 0);
+    assert_eq!(wrong("[dependencies]\nbasecase-load = { workspace = true }"), 1);
+    assert_eq!(wrong("[dependencies.basecase-report]\npath = \"../report\""), 1);
+    assert_eq!(wrong("[dev-dependencies]\nlab = { package = \"basecase-lab\", path = \"../lab\" }"), 1);
+    assert_eq!(wrong("[target.'cfg(unix)'.build-dependencies]\nbasecase-unplanned = \"1\""), 1);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What the program says to input that it cannot use: what failed, what to do, and that nothing was measured.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -8,12 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use basecase_client::postgres::{Address, Host, Password};
+use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Session};
 use basecase_model::Dbms;
 use basecase_server::{
-    Account, Config, Endpoint as Listening, Host as Machine, Instance, InstanceSpec, Library, Owner,
-    SUPERUSER, Transport, default_home,
+    Account, Config, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
 };
 use basecase_store::Store;
 use basecase_tests::Sandbox;
@@ -167,6 +166,14 @@ fn candidates_that_do_not_exist() {
     -- stderr
     error: candidate pg1711.default is named twice
     hint: give each build with each config once; a candidate is its build and its config
+    "#);
+    sandbox.write("one.conf", "journal_mode = wal\n");
+    sandbox.write("other.conf", "# the same\njournal_mode = wal\n");
+    assert_snapshot!(compare(&sandbox, &["sqlite@./one.conf", "sqlite@./other.conf"]), @r#"
+    exit code 1
+    -- stderr
+    error: candidates sqlite3541.one and sqlite3541.other are the same build with the same settings, under two names
+    hint: leave one away, or change a setting; what is measured is told apart by what was run
     "#);
     assert_snapshot!(compare(&sandbox, &[]), @r#"
     exit code 2
@@ -645,14 +652,7 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     .unwrap();
     instance.initialise().unwrap();
     instance.start(Duration::from_secs(60)).unwrap();
-    let Listening::Tcp { host, port, password } = instance.endpoint() else { panic!("no TCP") };
-    let address = Address {
-        host: Host::Tcp(host),
-        port,
-        user: SUPERUSER.into(),
-        password: Password::new(password.reveal()),
-        database: "postgres".into(),
-    };
+    let address = instance.address("postgres");
     (instance, address)
 }
 

@@ -1,5 +1,4 @@
 //! What a real Postgres saw: the statements of a tiny run in its log, by shape and count.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

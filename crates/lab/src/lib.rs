@@ -2,6 +2,7 @@
 
 mod candidate;
 mod checks;
+mod disk;
 pub mod file;
 mod forecast;
 mod message;

@@ -12,7 +12,7 @@ use basecase_model::{
 };
 use basecase_server::{
     Account, Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle,
-    Transport, check, free_bytes,
+    Transport, check,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::candidate::{CandidateSpec, Origin};
+use crate::disk;
 
 /// How thoroughly tables are compared with the model after each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -90,6 +91,26 @@ pub struct Candidate {
     pub(crate) benchmark: InsertBenchmark,
 }
 
+impl Candidate {
+    /// What bringing it up is called.
+    pub(crate) fn opening(&self) -> &'static str {
+        match self.source {
+            Source::Build(..) => "initialising and starting the server",
+            Source::Embedded(_) => "initialising the database",
+            Source::Url(_) => "connecting to the server",
+        }
+    }
+
+    /// What bringing it down is called.
+    pub(crate) fn closing(&self) -> &'static str {
+        match self.source {
+            Source::Build(..) => "stopping the server and removing its data",
+            Source::Embedded(_) => "removing the database",
+            Source::Url(_) => "dropping the tables",
+        }
+    }
+}
+
 /// An experiment that can be run.
 #[derive(Debug)]
 pub struct Plan {
@@ -104,11 +125,6 @@ pub struct Plan {
     pub(crate) transport: Transport,
     pub(crate) device: Option<String>,
 }
-
-/// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
-const BYTES_PER_ROW: u64 = 400;
-/// Bytes for logs, WAL and what else a small database needs.
-const BYTES_BESIDES: u64 = 1 << 30;
 
 impl Plan {
     /// Resolves and obtains builds, checks configs against them, looks at the machine, and computes cells. `command` is the
@@ -137,6 +153,13 @@ impl Plan {
         }
         let cells: Vec<Vec<Cell>> =
             facts.iter().map(|facts| cells(facts, request, places, &steps, &host_facts)).collect();
+        if let Some((one, other)) = same_cell(&cells) {
+            bail!(
+                "candidates {} and {} are the same build with the same settings, under two names\nhint: leave one away, or change a setting; what is measured is told apart by what was run",
+                facts[one].name,
+                facts[other].name
+            );
+        }
         let id = experiment_id(&cells);
         let candidates: Vec<Candidate> = facts
             .into_iter()
@@ -153,7 +176,6 @@ impl Plan {
                 cells,
             })
             .collect();
-        check_disk(&request.parameters, &steps, &candidates, &places.data)?;
         take_folder(&places.data.join(&id))?;
         if candidates.iter().any(|candidate| matches!(candidate.source, Source::Build(..)))
             && let Some(account) = Account::for_servers()?
@@ -255,6 +277,7 @@ fn sources(
             }
         })
         .collect::<Result<_, _>>()?;
+    disk::check(&request.parameters, configs.iter().flatten(), &places.data)?;
     let requests: Vec<BuildRequest> = request
         .candidates
         .iter()
@@ -341,14 +364,14 @@ fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<
         }
     }
     let report = server.report(session.as_mut())?;
-    let place = spec.to_string();
+    let requested = spec.to_string();
     let mut facts = BuildFacts {
         dbms: Dbms::Postgres,
         short: format!("pg{}_url", report.version.replace('.', "")),
-        requested: place.clone(),
+        artifact: requested.trim_start_matches("url:").to_owned(),
+        requested,
         version: String::new(),
         provider: "url".into(),
-        artifact: place,
         sha256: None,
         compiler: None,
         flags: None,
@@ -400,6 +423,15 @@ fn cells(
         .collect()
 }
 
+/// Two candidates whose results could not be told apart.
+fn same_cell(cells: &[Vec<Cell>]) -> Option<(usize, usize)> {
+    let first = |candidate: &Vec<Cell>| candidate.first().cloned();
+    (0..cells.len()).find_map(|other| {
+        let one = (0..other).find(|&one| first(&cells[one]) == first(&cells[other]))?;
+        Some((one, other))
+    })
+}
+
 /// The same cells in the same order are the same experiment.
 fn experiment_id(cells: &[Vec<Cell>]) -> String {
     let mut hasher = Sha256::new();
@@ -407,43 +439,4 @@ fn experiment_id(cells: &[Vec<Cell>]) -> String {
         hasher.update(cell.key());
     }
     hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Candidates run one after the other and each is removed when it is done, so the disk must hold the largest.
-fn check_disk(parameters: &Parameters, steps: &[Step], candidates: &[Candidate], data: &Path) -> Result<()> {
-    let inserted: u64 = steps.iter().map(Step::inserted_rows).sum();
-    // Deleted rows leave space behind that is used again; a quarter of what passes through is kept as slack.
-    let rows = parameters.loaded_rows()
-        + inserted.saturating_sub(parameters.rows) * u64::from(parameters.clients) / 4;
-    let wal = candidates.iter().filter_map(Candidate::wal_bytes).max().unwrap_or(0);
-    let filled_wal = wal.min(rows.saturating_mul(BYTES_PER_ROW) * 4);
-    let needed = rows.saturating_mul(BYTES_PER_ROW) + BYTES_BESIDES + filled_wal;
-    let free =
-        free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
-    if free < needed {
-        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-        bail!(
-            "the disk under {} has {:.1} GiB free, and this run needs about {:.1} GiB\nhint: choose another folder with --data, or smaller sizes with --rows or --scale",
-            data.display(),
-            gib(free),
-            gib(needed)
-        );
-    }
-    Ok(())
-}
-
-impl Candidate {
-    /// How much WAL its config lets the server keep.
-    fn wal_bytes(&self) -> Option<u64> {
-        let (_, value) = self.facts.config.settings.iter().find(|(name, _)| name == "max_wal_size")?;
-        let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let unit = match &value[digits.len()..] {
-            "kB" => 10,
-            "" | "MB" => 20,
-            "GB" => 30,
-            "TB" => 40,
-            _ => return None,
-        };
-        digits.trim().parse::<u64>().ok().map(|number| number << unit)
-    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use basecase_load::{Crew, Failure, Limits, Outcome};
 use basecase_model::{Measures, OperationClass, Place, RoleRecord, State, Trial, TrialStatus, names};
-use basecase_server::settle;
+use basecase_server::{Settle, settle};
 use basecase_store::{InFlight, Store};
 use basecase_workload::insert_benchmark::{Model, Purpose, Step};
 
@@ -89,8 +89,7 @@ struct Run<'a> {
 
 /// What a resumed candidate's first trial has to say about itself.
 const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
-const AFTER_RESTART: &str =
-    "the server was restarted before this step after an interruption: its caches were cold";
+const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
 impl Run<'_> {
     fn phase(&mut self, candidate: &Candidate, text: &str) {
@@ -111,7 +110,7 @@ impl Run<'_> {
             if !self.options.keep_data
                 && let Err(error) = site::sweep(plan, candidate)
             {
-                self.observer.notice(Event::Note(&format!("cannot clean up: {error:#}")));
+                self.observer.notice(Event::Note(&format!("cannot clean up: {}", explain(&error))));
             }
             return Ok(());
         }
@@ -134,7 +133,7 @@ impl Run<'_> {
                 drop(site.control);
                 site.served.stop()
             } else {
-                self.phase(candidate, "stopping the server and removing its data");
+                self.phase(candidate, candidate.closing());
                 // Whatever cannot be cleaned up must not keep the next candidate from running.
                 site.discard().unwrap_or_else(|error| Some(format!("cannot clean up: {}", explain(&error))))
             };
@@ -166,7 +165,7 @@ impl Run<'_> {
             }
         }
         if open.is_none() {
-            self.phase(candidate, "initialising and starting the server");
+            self.phase(candidate, candidate.opening());
             *open = Site::open(plan, candidate, Content::Fresh)?;
         }
         let site = open.as_mut().context("the candidate was not opened")?;
@@ -242,7 +241,12 @@ impl Run<'_> {
     }
 
     fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
-        self.phase(candidate, "settling: vacuum, checkpoint, and waiting until the debt is at rest");
+        let waiting = match plan.settle {
+            Settle::Condition => "settling: paying the debt and waiting until it is at rest",
+            Settle::Formula => "settling: paying the debt and waiting as long as the formula says",
+            Settle::Off => "not settling",
+        };
+        self.phase(candidate, waiting);
         let Site { served, control, tables, .. } = site;
         let settled = settle(
             served.as_ref(),

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::account::{Account, AccountError};
 use crate::binary;
+use crate::disk::sha256_of;
 use crate::loader;
 use crate::process;
 use crate::recipe::{BuildRequest, Recipe};
@@ -193,14 +194,18 @@ fn facts(
         version: number.to_owned(),
         provider,
         artifact,
-        sha256: recipe.map(|recipe| recipe.sha256.clone()),
+        // An install can be built anew under the same path: then it is another build.
+        sha256: match recipe {
+            Some(recipe) => Some(recipe.sha256.clone()),
+            None => sha256_of(&bin.join("postgres")).ok(),
+        },
         compiler: imprint.compiler.or_else(|| of_recipe(|recipe| &recipe.compiler)),
         flags: flags.or_else(|| of_recipe(|recipe| &recipe.flags)),
         details,
     }
 }
 
-/// `pg1711`; with the provider where the user named one, so that two builds of one version are told apart.
+/// `pg1711`; with the provider or the folder where the user named one, so that two builds of one version are told apart.
 fn short_name(number: &str, version: &Version, request: &BuildRequest) -> String {
     let prefix = Dbms::Postgres.short_prefix();
     // Of a version that is not released, the words are part of the name: pg19rc1.
@@ -209,7 +214,19 @@ fn short_name(number: &str, version: &Version, request: &BuildRequest) -> String
     match request {
         BuildRequest::Version { provider: Some(provider), .. } => format!("{prefix}{digits}_{provider}"),
         BuildRequest::Version { provider: None, .. } => format!("{prefix}{digits}"),
-        BuildRequest::Path(_) => format!("{prefix}{digits}_path"),
+        BuildRequest::Path(path) => format!("{prefix}{digits}_{}", folder_name(path)),
+    }
+}
+
+/// The last folder of a path that says which install it is, in letters that a file name may have.
+fn folder_name(path: &Path) -> String {
+    let names = path.iter().rev().filter_map(|name| name.to_str());
+    let name = names.into_iter().find(|name| !matches!(*name, "bin" | "." | "..")).unwrap_or("path");
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
+    match plain.trim_matches('-') {
+        "" => "path".to_owned(),
+        name => name.to_owned(),
     }
 }
 
@@ -225,7 +242,9 @@ mod tests {
         assert_eq!(name("17.11", "postgres:17.11"), "pg1711");
         assert_eq!(name("9.6.4", "postgres:9.6.4"), "pg9604");
         assert_eq!(name("17.11", "postgres:17.11:maven"), "pg1711_maven");
-        assert_eq!(name("19rc1", "path:/opt/pg"), "pg19rc1_path");
+        assert_eq!(name("19rc1", "path:/opt/pg"), "pg19rc1_pg");
+        assert_eq!(name("17.11", "path:/opt/pg_patched/bin"), "pg1711_pg-patched");
+        assert_eq!(name("17.11", "path:/"), "pg1711_path");
         assert_eq!(release_number("nonsense"), None);
     }
 

@@ -17,7 +17,8 @@ use crate::keeper;
 use crate::lock::{DirectoryLock, Owner};
 use crate::log::{end_of, indented, last_lines};
 use crate::process;
-use crate::secret::Secret;
+use crate::secret::random_password;
+use basecase_client::postgres::{Address, Host, Password};
 use rustix::process::Signal;
 
 /// The database user that owns every instance.
@@ -40,27 +41,6 @@ pub enum Transport {
     UnixSocket,
     /// TCP on 127.0.0.1 with a random password, as in published results. The socket is there as well.
     Loopback,
-}
-
-/// What a client needs to connect. The user is [`SUPERUSER`], the first database `postgres`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoint {
-    /// A socket.
-    Unix {
-        /// Its folder.
-        folder: PathBuf,
-        /// The number in its name.
-        port: u16,
-    },
-    /// TCP.
-    Tcp {
-        /// The address.
-        host: String,
-        /// The port.
-        port: u16,
-        /// The password.
-        password: Secret,
-    },
 }
 
 /// What an instance is made of.
@@ -99,7 +79,7 @@ pub struct Instance {
     pub(crate) account: Option<Account>,
     pub(crate) child: Option<Child>,
     pub(crate) port: u16,
-    pub(crate) password: Option<Secret>,
+    pub(crate) password: Option<Password>,
     pub(crate) lock: DirectoryLock,
 }
 
@@ -267,14 +247,13 @@ impl Instance {
         self.child.as_ref().map(Child::id)
     }
 
-    /// What a client needs to connect.
-    pub fn endpoint(&self) -> Endpoint {
-        match (&self.password, self.spec.transport) {
-            (Some(password), Transport::Loopback) => {
-                Endpoint::Tcp { host: "127.0.0.1".into(), port: self.port, password: password.clone() }
-            }
-            _ => Endpoint::Unix { folder: self.socket_dir(), port: self.port },
-        }
+    /// What a client needs to connect to `database` as [`SUPERUSER`]. Right after initialising there is `postgres`.
+    pub fn address(&self, database: &str) -> Address {
+        let (host, password) = match (&self.password, self.spec.transport) {
+            (Some(password), Transport::Loopback) => (Host::Tcp("127.0.0.1".into()), password.clone()),
+            _ => (Host::Socket(self.socket_dir()), Password::default()),
+        };
+        Address { host, port: self.port, user: SUPERUSER.to_owned(), password, database: database.to_owned() }
     }
 
     /// The folder of the server's socket.
@@ -368,14 +347,14 @@ impl Instance {
     fn write_password(&mut self) -> Result<PathBuf, InstanceError> {
         let path = self.password_file();
         let make = || {
-            let secret = Secret::random()?;
+            let password = random_password()?;
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            file.write_all(secret.reveal().as_bytes())?;
+            file.write_all(password.reveal().as_bytes())?;
             self.give(&path)?;
-            Ok(secret)
+            Ok(password)
         };
-        let secret = make().map_err(|source| InstanceError::File { path: path.clone(), source })?;
-        self.password = Some(secret);
+        let password = make().map_err(|source| InstanceError::File { path: path.clone(), source })?;
+        self.password = Some(password);
         Ok(path)
     }
 }

@@ -1,16 +1,16 @@
 //! The builds of one home folder: those that are here and those that can be obtained.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::account::{Account, AccountError};
 use crate::archive;
 use crate::build::{Build, BuildError};
 use crate::client_tool::{self, Failure};
+use crate::disk::sha256_of;
 use crate::recipe::{BuildRequest, Catalogue, Provider, Recipe, RecipeError, Source};
 use crate::suggestion::alternatives;
 
@@ -297,20 +297,6 @@ impl Library {
         ways.push("an installed build with path:DIR".into());
         alternatives(&ways)
     }
-}
-
-fn sha256_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0_u8; 1 << 16];
-    loop {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            break;
-        }
-        hash.update(&buffer[..length]);
-    }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

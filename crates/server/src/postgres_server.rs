@@ -2,11 +2,10 @@
 
 use std::thread;
 
-use basecase_client::postgres::{Address, Host, Password};
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Measures, TableState, Value, names};
 
-use crate::instance::{self, Instance, InstanceError, SUPERUSER, Stopped};
+use crate::instance::{Instance, InstanceError, Stopped};
 use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
 
 /// The database that the tables are in.
@@ -42,19 +41,7 @@ impl PostgresServer {
     /// # Errors
     /// When the server cannot be reached.
     pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
-        let address = |database: &str| {
-            let (host, port, password) = match instance.endpoint() {
-                instance::Endpoint::Unix { folder, port } => {
-                    (Host::Socket(folder), port, Password::default())
-                }
-                instance::Endpoint::Tcp { host, port, password } => {
-                    (Host::Tcp(host), port, Password::new(password.reveal()))
-                }
-            };
-            let database = database.to_owned();
-            Endpoint::Postgres(Address { host, port, user: SUPERUSER.to_owned(), password, database })
-        };
-        let mut session = address("postgres").connect()?;
+        let mut session = Endpoint::Postgres(instance.address("postgres")).connect()?;
         if is_new {
             session.query(&format!("create database {DATABASE}"))?;
         } else {
@@ -63,7 +50,7 @@ impl PostgresServer {
                 return Ok(None);
             }
         }
-        let endpoint = address(DATABASE);
+        let endpoint = Endpoint::Postgres(instance.address(DATABASE));
         PostgresServer::new(endpoint, Some(instance), session.as_mut()).map(Some)
     }
 

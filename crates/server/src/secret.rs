@@ -1,38 +1,18 @@
 //! Passwords.
 
-use std::fmt;
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 
-/// A password. Its printed forms never show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+use basecase_client::postgres::Password;
 
-impl Secret {
-    /// Wraps a password.
-    pub fn new(password: String) -> Self {
-        Secret(password)
-    }
-
-    /// A new random one of 128 bits.
-    ///
-    /// # Errors
-    /// When the kernel's source of randomness cannot be read.
-    pub(crate) fn random() -> std::io::Result<Self> {
-        let mut bytes = [0_u8; 16];
-        std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
-    }
-
-    /// The password itself, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret(…)")
-    }
+/// A new random password of 128 bits.
+///
+/// # Errors
+/// When the kernel's source of randomness cannot be read.
+pub(crate) fn random_password() -> io::Result<Password> {
+    let mut bytes = [0_u8; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(Password::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
 /// `text` with the user and password of every URL in it taken out.
@@ -62,11 +42,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_printed() {
-        let secret = Secret::random().unwrap();
-        assert_eq!(secret.reveal().len(), 32);
-        assert!(!format!("{secret:?}").contains(secret.reveal()));
-        assert_ne!(secret, Secret::random().unwrap());
+    fn a_password_is_long_and_not_printed() {
+        let password = random_password().unwrap();
+        assert_eq!(password.reveal().len(), 32);
+        assert!(!format!("{password:?}").contains(password.reveal()));
+        assert_ne!(password, random_password().unwrap());
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use basecase_client::postgres::Password;
 use rustix::process::Signal;
 
 use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
 use crate::keeper;
 use crate::process;
-use crate::secret::Secret;
 use crate::settings::quoted;
 
 /// How often a server whose port was taken meanwhile gets another one.
@@ -51,7 +51,7 @@ impl Instance {
         let file = |source| InstanceError::File { path: path.clone(), source };
         self.port = free.map_err(file)?.port();
         if self.password.is_none() {
-            self.password = Some(Secret::new(std::fs::read_to_string(&path).map_err(file)?));
+            self.password = Some(Password::new(std::fs::read_to_string(&path).map_err(file)?));
         }
         Ok(())
     }

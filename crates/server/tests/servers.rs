@@ -1,5 +1,5 @@
 //! Builds are really obtained, and servers really run.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may panic as tests do")]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use basecase_model::Dbms;
 use basecase_server::{
-    Build, Config, Endpoint, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner, Stopped,
+    Build, Config, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner, Stopped,
     Transport, check, default_home,
 };
 
@@ -64,10 +64,10 @@ fn live(request: &str, config_name: &str, transport: Transport) -> Build {
         assert!(instance.directory_bytes().unwrap() > 10 << 20);
         assert!(instance.log_tail(50).contains("ready to accept connections"), "{}", instance.log_tail(50));
         if transport == Transport::Loopback {
-            let Endpoint::Tcp { port, password, .. } = instance.endpoint() else { panic!("no TCP") };
-            assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
-            assert_eq!(password.reveal().len(), 32);
-            assert!(!format!("{instance:?}").contains(password.reveal()));
+            let address = instance.address("postgres");
+            assert!(std::net::TcpStream::connect(("127.0.0.1", address.port)).is_ok());
+            assert_eq!(address.password.reveal().len(), 32);
+            assert!(!format!("{instance:?}").contains(address.password.reveal()));
         }
         assert_eq!(instance.stop().unwrap(), Stopped::Clean);
         assert!(!is_running(pid));

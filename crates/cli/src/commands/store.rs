@@ -79,9 +79,9 @@ fn list(store: &Store, json: bool) -> Result<()> {
             "{:<12}  {:<30}  {:>8}  {:>6}  {:>2}  {}",
             word("id"),
             word("created_at"),
-            row["complete"],
-            row["failed"],
-            row["trials"],
+            row["complete"].to_string(),
+            row["failed"].to_string(),
+            row["trials"].to_string(),
             word("name")
         )?;
     }

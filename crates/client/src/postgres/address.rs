@@ -15,7 +15,8 @@ impl Password {
         Password(password.into())
     }
 
-    pub(crate) fn reveal(&self) -> &str {
+    /// The password itself, for the one place that sends or writes it.
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }

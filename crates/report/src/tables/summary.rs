@@ -62,7 +62,8 @@ fn absolute(results: &Results<'_>) -> Table {
 fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
     let cell = |step, candidate| match results.relative(step, candidate) {
         Some(ratio) => {
-            let mark = if missed_sla(results, step, candidate) {
+            // A ratio says nothing when either of its sides says nothing.
+            let mark = if missed_sla(results, step, candidate) || missed_sla(results, step, 0) {
                 Mark::Ignored
             } else {
                 relative(ratio, thresholds)

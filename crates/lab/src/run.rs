@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use basecase_load::{Crew, Failure, Limits, Outcome};
-use basecase_model::{Measures, OperationClass, Place, RoleRecord, State, Trial, TrialStatus, names};
+use basecase_model::{Measures, OperationClass, Place, RoleRecord, Trial, TrialStatus, names};
 use basecase_server::{Settle, settle};
 use basecase_store::{InFlight, Store};
 use basecase_workload::insert_benchmark::{Model, Purpose, Step};
@@ -124,7 +124,10 @@ impl Run<'_> {
         {
             let log_tail =
                 site.as_ref().map(|site: &Site| site.served.log_tail(LOG_LINES)).unwrap_or_default();
-            let trial = self.failed_trial(candidate, plan, next, index, explain(&error), log_tail);
+            let trial = Trial {
+                status: TrialStatus::Failed { reason: explain(&error), log_tail },
+                ..blank_trial(plan, candidate, next, place(index), SystemTime::now())
+            };
             self.save(plan, candidate, next, &trial)?;
         }
         if let Some(site) = site {
@@ -305,7 +308,7 @@ impl Run<'_> {
     ) -> Result<Option<Trial>> {
         let step = &plan.steps[number];
         let cell = candidate.cells[number].key();
-        let place = Place { round: 0, pass: 0, position: position as u32 };
+        let place = place(position);
         self.store.begin_step(&InFlight {
             experiment: plan.experiment.id.clone(),
             cell: cell.clone(),
@@ -321,20 +324,12 @@ impl Run<'_> {
         let before_model = model.clone();
         model.apply(step);
         let mut trial = Trial {
-            cell,
-            step: step.name.to_owned(),
-            candidate: candidate.facts.name.to_string(),
-            place,
-            placement: "unpinned".to_owned(),
-            started_at: timestamp(outcome.started_at),
             seconds: outcome.seconds,
-            status: TrialStatus::Complete,
             warnings: warnings(&outcome.roles, site.served.pid().is_some()),
             checks: checks::of_roles(step, &before_model, model, &outcome.roles),
             roles: outcome.roles,
             counters: outcome.counters,
-            gauges: Measures::new(),
-            state: State::default(),
+            ..blank_trial(plan, candidate, number, place, outcome.started_at)
         };
         let examined = match outcome.failure {
             Some(failure) => Err(failure.into()),
@@ -377,33 +372,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn failed_trial(
-        &self,
-        candidate: &Candidate,
-        plan: &Plan,
-        number: usize,
-        position: usize,
-        reason: String,
-        log_tail: String,
-    ) -> Trial {
-        Trial {
-            cell: candidate.cells[number].key(),
-            step: plan.steps[number].name.to_owned(),
-            candidate: candidate.facts.name.to_string(),
-            place: Place { round: 0, pass: 0, position: position as u32 },
-            placement: "unpinned".to_owned(),
-            started_at: timestamp(std::time::SystemTime::now()),
-            seconds: 0.0,
-            status: TrialStatus::Failed { reason, log_tail },
-            roles: Vec::new(),
-            counters: Measures::new(),
-            gauges: Measures::new(),
-            state: State::default(),
-            checks: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-
     fn save(&mut self, plan: &Plan, candidate: &Candidate, number: usize, trial: &Trial) -> Result<()> {
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], trial)?;
         self.summary.measured += 1;
@@ -441,7 +409,24 @@ fn counters_at_rest(site: &mut Site, before: &Measures, roles: &[RoleRecord]) ->
     }
 }
 
-fn timestamp(time: std::time::SystemTime) -> String {
+/// Where the classic protocol's one round of one slice puts a candidate.
+fn place(position: usize) -> Place {
+    Place { round: 0, pass: 0, position: position as u32 }
+}
+
+/// A trial of a step before anything of it is known.
+fn blank_trial(
+    plan: &Plan,
+    candidate: &Candidate,
+    number: usize,
+    place: Place,
+    started_at: SystemTime,
+) -> Trial {
+    let (cell, name) = (candidate.cells[number].key(), &candidate.facts.name.0);
+    Trial::empty(cell, plan.steps[number].name, name, place, timestamp(started_at))
+}
+
+fn timestamp(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).unwrap_or_default().to_string()
 }
 

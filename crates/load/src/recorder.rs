@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use basecase_model::{Aside, Histogram, Operation, Reply, RoleRecord, Sample, Series};
+use basecase_model::{Aside, Operation, Reply, RoleRecord, Sample};
 use basecase_workload::RolePlan;
 
 /// Length of a sample.
@@ -23,25 +23,7 @@ pub(crate) struct Span {
 
 impl Recorder {
     pub(crate) fn new(plan: &RolePlan, origin: Instant) -> Self {
-        let record = RoleRecord {
-            client: plan.client,
-            role: plan.name.to_owned(),
-            class: plan.class,
-            statements: 0,
-            items: 0,
-            affected: 0,
-            fetched: 0,
-            retries: 0,
-            mismatches: 0,
-            started_us: 0,
-            ended_us: 0,
-            client_cpu_us: 0.0,
-            server_cpu_us: None,
-            service: Histogram::new(),
-            response: None,
-            series: Series { interval_ms: INTERVAL_MS, samples: Vec::new() },
-            asides: Vec::new(),
-        };
+        let record = RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS);
         Recorder { record, origin }
     }
 

@@ -82,6 +82,31 @@ pub struct RoleRecord {
     pub asides: Vec<Aside>,
 }
 
+impl RoleRecord {
+    /// A role that has done nothing yet, with samples of this length.
+    pub fn idle(client: u32, role: &str, class: OperationClass, interval_ms: u32) -> Self {
+        RoleRecord {
+            client,
+            role: role.to_owned(),
+            class,
+            statements: 0,
+            items: 0,
+            affected: 0,
+            fetched: 0,
+            retries: 0,
+            mismatches: 0,
+            started_us: 0,
+            ended_us: 0,
+            client_cpu_us: 0.0,
+            server_cpu_us: None,
+            service: Histogram::new(),
+            response: None,
+            series: Series { interval_ms, samples: Vec::new() },
+            asides: Vec::new(),
+        }
+    }
+}
+
 /// Where in the schedule a trial stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -142,6 +167,26 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A complete trial in which nothing was done or counted.
+    pub fn empty(cell: String, step: &str, candidate: &str, place: Place, started_at: String) -> Self {
+        Trial {
+            cell,
+            step: step.to_owned(),
+            candidate: candidate.to_owned(),
+            place,
+            placement: "unpinned".to_owned(),
+            started_at,
+            seconds: 0.0,
+            status: TrialStatus::Complete,
+            roles: Vec::new(),
+            counters: Measures::new(),
+            gauges: Measures::new(),
+            state: State::default(),
+            checks: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether every check passed.
     pub fn is_complete(&self) -> bool {
         self.status == TrialStatus::Complete

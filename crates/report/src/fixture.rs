@@ -136,45 +136,14 @@ pub fn step(name: &str) -> StepFacts {
 
 /// A role that did nothing.
 pub fn idle_role(role: &str, class: OperationClass) -> RoleRecord {
-    RoleRecord {
-        client: 1,
-        role: role.into(),
-        class,
-        statements: 0,
-        items: 0,
-        affected: 0,
-        fetched: 0,
-        retries: 0,
-        mismatches: 0,
-        started_us: 0,
-        ended_us: 0,
-        client_cpu_us: 0.0,
-        server_cpu_us: None,
-        service: Histogram::new(),
-        response: None,
-        series: Series { interval_ms: 1000, samples: Vec::new() },
-        asides: Vec::new(),
-    }
+    RoleRecord::idle(1, role, class, 1000)
 }
 
 /// A complete trial in which nothing was done or counted.
 pub fn empty_trial() -> Trial {
-    Trial {
-        cell: "0".into(),
-        step: "l.i0".into(),
-        candidate: "pg1711.x10a".into(),
-        place: Place { round: 0, pass: 0, position: 0 },
-        placement: "unpinned".into(),
-        started_at: "2026-01-02T03:04:05Z".into(),
-        seconds: 1.0,
-        status: TrialStatus::Complete,
-        roles: Vec::new(),
-        counters: Measures::new(),
-        gauges: Measures::new(),
-        state: State::default(),
-        checks: Vec::new(),
-        warnings: Vec::new(),
-    }
+    let place = Place { round: 0, pass: 0, position: 0 };
+    let started_at = "2026-01-02T03:04:05Z".to_owned();
+    Trial { seconds: 1.0, ..Trial::empty("0".into(), "l.i0", "pg1711.x10a", place, started_at) }
 }
 
 /// Marsaglia's xorshift: the fixture must not change with a library's generator.

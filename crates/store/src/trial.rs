@@ -152,21 +152,13 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
         None => TrialStatus::Complete,
         Some(reason) => TrialStatus::Failed { reason, log_tail: row.get("log_tail")? },
     };
+    let place = Place { round: row.get("round")?, pass: row.get("pass")?, position: row.get("position")? };
+    let (step, candidate): (String, String) = (row.get("step")?, row.get("shown")?);
     let trial = Trial {
-        cell: row.get("cell")?,
-        step: row.get("step")?,
-        candidate: row.get("shown")?,
-        place: Place { round: row.get("round")?, pass: row.get("pass")?, position: row.get("position")? },
         placement: row.get("placement")?,
-        started_at: row.get("started_at")?,
         seconds: row.get("seconds")?,
         status,
-        roles: Vec::new(),
-        counters: Measures::new(),
-        gauges: Measures::new(),
-        state: State::default(),
-        checks: Vec::new(),
-        warnings: Vec::new(),
+        ..Trial::empty(row.get("cell")?, &step, &candidate, place, row.get("started_at")?)
     };
     Ok((row.get("id")?, row.get("warnings")?, trial))
 }

@@ -49,7 +49,7 @@ pub(crate) struct Demo {
 
 #[derive(Args)]
 pub(crate) struct Compare {
-    /// BUILD[@CONFIG]: postgres:18.6, postgres:17.x@x10a, postgres:18.6@my.conf, path:/opt/pg, sqlite@wal_normal,
+    /// BUILD or BUILD@CONFIG: postgres:18.6, postgres:17.x@x10a, postgres:18.6@my.conf, path:/opt/pg, sqlite@wal_normal,
     /// url:postgres://user:password@host:port/database
     #[arg(required = true, value_name = "CANDIDATE", value_parser = CandidateParser)]
     pub(crate) candidates: Vec<CandidateSpec>,

@@ -17,7 +17,27 @@ use crate::output::complain;
 #[derive(Default)]
 struct Live {
     head: String,
-    step: Option<(Arc<Progress>, Instant, f64)>,
+    step: Option<Step>,
+}
+
+/// The step that runs.
+struct Step {
+    progress: Arc<Progress>,
+    began: Instant,
+    seconds: f64,
+    seconds_after: f64,
+}
+
+/// Share of a step from which its own pace says more about its end than the forecast.
+const TELLING_SHARE: f64 = 0.02;
+
+impl Step {
+    /// Seconds until the whole experiment is probably done.
+    fn seconds_left(&self, elapsed: f64) -> f64 {
+        let share = self.progress.share();
+        let of_step = if share > TELLING_SHARE { elapsed / share - elapsed } else { self.seconds - elapsed };
+        of_step.max(0.0) + self.seconds_after
+    }
 }
 
 /// Shows a run while it goes on.
@@ -63,7 +83,7 @@ impl Screen {
         }
     }
 
-    fn set(&self, head: String, step: Option<(Arc<Progress>, Instant, f64)>) {
+    fn set(&self, head: String, step: Option<Step>) {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Live { head, step };
     }
 }
@@ -81,17 +101,17 @@ impl Drop for Screen {
 
 impl Live {
     fn line(&self) -> String {
-        let Some((progress, began, seconds_left)) = &self.step else {
+        let Some(step) = &self.step else {
             return self.head.clone();
         };
-        let elapsed = began.elapsed().as_secs_f64();
+        let (progress, elapsed) = (&step.progress, step.began.elapsed().as_secs_f64());
         let rate = |class| progress.items(class) as f64 / elapsed.max(0.001);
         let (inserts, queries) = (rate(OperationClass::Insert), rate(OperationClass::Query));
         let mut line = format!("{}  {:>3.0} %  {inserts:.0} inserts/s", self.head, progress.share() * 100.0);
         if queries > 0.0 {
             line.push_str(&format!("  {queries:.0} queries/s"));
         }
-        format!("{line}  {} left", duration(seconds_left - elapsed))
+        format!("{line}  {} left", duration(step.seconds_left(elapsed)))
     }
 }
 
@@ -105,8 +125,12 @@ impl Observer for Screen {
                 }
                 self.set(line, None);
             }
-            Event::StepBegins { candidate, step, progress, seconds_left } => {
-                self.set(format!("{candidate}  {step}"), Some((progress, Instant::now(), seconds_left)));
+            Event::StepBegins { candidate, step, progress, seconds, seconds_after } => {
+                let began = Instant::now();
+                self.set(
+                    format!("{candidate}  {step}"),
+                    Some(Step { progress, began, seconds, seconds_after }),
+                );
             }
             Event::TrialStored { trial, step, done, all } => {
                 self.set(String::new(), None);

@@ -32,11 +32,15 @@ impl Forecast {
         self.seconds[step] = seconds;
     }
 
-    /// Seconds of `trials` trials from step `step` on, which go on with whole candidates.
-    pub(crate) fn seconds_left(&self, step: usize, trials: usize) -> f64 {
-        let of_this = self.seconds.len() - step;
-        let candidates = trials.saturating_sub(of_this) / self.seconds.len();
+    /// Seconds of a step.
+    pub(crate) fn seconds(&self, step: usize) -> f64 {
+        self.seconds[step]
+    }
+
+    /// Seconds after step `step`, when `trials` trials are left with it, which go on with whole candidates.
+    pub(crate) fn seconds_after(&self, step: usize, trials: usize) -> f64 {
+        let candidates = trials.saturating_sub(self.seconds.len() - step) / self.seconds.len();
         let whole: f64 = self.seconds.iter().sum();
-        self.seconds[step..].iter().sum::<f64>() + whole * candidates as f64
+        self.seconds[step + 1..].iter().sum::<f64>() + whole * candidates as f64
     }
 }

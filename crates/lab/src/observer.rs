@@ -22,8 +22,10 @@ pub enum Event<'a> {
         step: &'a str,
         /// How far it is, while it runs.
         progress: Arc<Progress>,
-        /// Seconds that the rest of the experiment will probably take, this step included.
-        seconds_left: f64,
+        /// Seconds that the step will probably take.
+        seconds: f64,
+        /// Seconds that the rest of the experiment will probably take after it.
+        seconds_after: f64,
     },
     /// A trial is stored.
     TrialStored {

@@ -281,14 +281,13 @@ impl Run<'_> {
         let crew = Crew::assemble(step_plan, site.served.endpoint())?;
         if purpose == Purpose::Measure {
             let number = plan.steps.iter().position(|other| other.name == step.name).unwrap_or(0);
-            let seconds_left = self
-                .forecast
-                .seconds_left(number, plan.trials() - self.summary.measured - self.summary.found);
+            let trials = plan.trials() - self.summary.measured - self.summary.found;
             self.observer.notice(Event::StepBegins {
                 candidate: &candidate.facts.name.0,
                 step: step.label,
                 progress: crew.progress(),
-                seconds_left,
+                seconds: self.forecast.seconds(number),
+                seconds_after: self.forecast.seconds_after(number, trials),
             });
         }
         let rated = step.rate.map(|_| candidate.benchmark.parameters.seconds * 5 + 600);

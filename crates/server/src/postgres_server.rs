@@ -133,7 +133,8 @@ impl Served for PostgresServer {
         let mut measures = Measures::new();
         let here = "from pg_stat_database where datname = current_database()";
         set(&mut measures, names::SERVER_COMMITS, integer(session, &format!("select xact_commit {here}"))?);
-        if self.is_at_least(14) {
+        // Anyone may connect to the user's own server.
+        if self.is_at_least(14) && self.instance.is_some() {
             set(
                 &mut measures,
                 names::SERVER_CONNECTIONS,

@@ -22,7 +22,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         .into_iter()
         .map(str::parse)
         .collect::<Result<Vec<CandidateSpec>, _>>()?;
-    let sizes = Sizes { rows: Some(100_000), writes: Some(5_000), seconds: Some(3), ..Sizes::default() };
+    let sizes = Sizes { rows: Some(50_000), writes: Some(5_000), seconds: Some(3), ..Sizes::default() };
     let request = Request {
         name: "demo".to_owned(),
         candidates,

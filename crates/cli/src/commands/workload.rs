@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Workload) -> Result<()> {
                 let sizes = preset.parameters();
                 writeln!(
                     text,
-                    "  {:<12} {:>2} clients, {:>11} rows, {:>9} writes, {:>4} s  {}",
+                    "  {:<12} {:>2} client(s), {:>11} rows, {:>9} writes, {:>4} s  {}",
                     preset.name, sizes.clients, sizes.rows, sizes.writes, sizes.seconds, preset.about
                 )?;
             }

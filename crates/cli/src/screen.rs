@@ -132,9 +132,10 @@ impl Observer for Screen {
                     Some(Step { progress, began, seconds, seconds_after }),
                 );
             }
-            Event::TrialStored { trial, step, done, all } => {
+            Event::TrialStored { trial, step, was_found, done, all } => {
                 self.set(String::new(), None);
-                self.line(&format!("[{done:>2}/{all}] {}", trial_line(trial, step)));
+                let found = if was_found { "  (found in the store)" } else { "" };
+                self.line(&format!("[{done:>2}/{all}] {}{found}", trial_line(trial, step)));
             }
             Event::Note(text) => self.line(text),
         }

@@ -27,12 +27,14 @@ pub enum Event<'a> {
         /// Seconds that the rest of the experiment will probably take after it.
         seconds_after: f64,
     },
-    /// A trial is stored.
+    /// A trial is stored, now or since an earlier run.
     TrialStored {
         /// The trial.
         trial: &'a Trial,
         /// Its step.
         step: &'a StepFacts,
+        /// Whether an earlier run measured it.
+        was_found: bool,
         /// Trials stored or found in the store so far.
         done: usize,
         /// Trials of the whole experiment.

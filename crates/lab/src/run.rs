@@ -104,7 +104,7 @@ impl Run<'_> {
             self.forecast.learn(first, trial.seconds);
             first += 1;
             self.summary.found += 1;
-            self.tell_stored(plan, first - 1, &trial);
+            self.tell_stored(plan, first - 1, &trial, true);
         }
         if first == plan.steps.len() {
             if !self.options.keep_data
@@ -379,15 +379,16 @@ impl Run<'_> {
         } else {
             self.summary.failed.push(format!("{} {}", trial.candidate, trial.step));
         }
-        self.tell_stored(plan, number, trial);
+        self.tell_stored(plan, number, trial, false);
         Ok(())
     }
 
-    fn tell_stored(&mut self, plan: &Plan, number: usize, trial: &Trial) {
+    fn tell_stored(&mut self, plan: &Plan, number: usize, trial: &Trial, was_found: bool) {
         let done = self.summary.measured + self.summary.found;
         self.observer.notice(Event::TrialStored {
             trial,
             step: &plan.experiment.steps[number],
+            was_found,
             done,
             all: plan.trials(),
         });

@@ -130,7 +130,7 @@ fn every_recipe_lives_and_says_of_itself_what_its_recipe_says() {
 fn an_installed_build_is_used_by_path() {
     let build = obtain("postgres:17.11");
     let installed = obtain(&format!("path:{}", build.bin().display()));
-    assert_eq!(installed.facts.short, "pg1711_path");
+    assert_eq!(installed.facts.short, "pg1711_postgres-17-11-pypi");
     assert_eq!(installed.facts.toolchain(), build.facts.toolchain());
     assert_eq!(installed.bin(), build.bin());
 }

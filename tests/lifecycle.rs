@@ -255,6 +255,10 @@ fn a_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
     assert!(Command::new("kill").args(["-KILL", &postmaster.to_string()]).status().unwrap().success());
     let (success, said) = running.finish();
     assert!(!success, "{said}");
+    assert!(
+        said.contains("FAILED") && said.contains("database system is ready"),
+        "the log's tail is shown: {said}"
+    );
     let all = trials(&sandbox.path().join("s.sqlite"));
     let failed: Vec<&Trial> = all.iter().filter(|trial| !trial.is_complete()).collect();
     assert_eq!(failed.len(), 1, "{said}");

@@ -136,6 +136,11 @@ impl Observer for Screen {
                 self.set(String::new(), None);
                 let found = if was_found { "  (found in the store)" } else { "" };
                 self.line(&format!("[{done:>2}/{all}] {}{found}", trial_line(trial, step)));
+                if let TrialStatus::Failed { log_tail, .. } = &trial.status {
+                    for line in last_lines(log_tail) {
+                        self.line(&format!("    {line}"));
+                    }
+                }
             }
             Event::Note(text) => self.line(text),
         }
@@ -168,6 +173,13 @@ pub(crate) fn trial_line(trial: &Trial, step: &StepFacts) -> String {
     }
 }
 
+/// The end of a server's log that a message shows; the store has more.
+fn last_lines(log_tail: &str) -> impl Iterator<Item = &str> {
+    const SHOWN: usize = 8;
+    let lines = log_tail.lines().count();
+    log_tail.lines().skip(lines.saturating_sub(SHOWN))
+}
+
 /// Seconds as people read them; what is below zero is soon.
 fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
@@ -181,6 +193,16 @@ fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_log() {
+        let log: String = (0..20).map(|line| format!("line {line}\n")).collect();
+        assert_eq!(
+            last_lines(&log).collect::<Vec<_>>(),
+            (12..20).map(|line| format!("line {line}")).collect::<Vec<_>>()
+        );
+        assert_eq!(last_lines("").count(), 0);
+    }
 
     #[test]
     fn durations() {

@@ -38,6 +38,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks.extend(notes::toolchains(experiment).map(Block::Note));
     blocks.extend(summary::tables(results, options.thresholds).into_iter().map(Block::Table));
     blocks.push(Block::Paragraph(notes::NOISE.into()));
+    blocks.push(Block::Paragraph(notes::PUBLISHED.into()));
     blocks.extend(failed(results));
     let warnings = notes::warnings(results);
     if !warnings.is_empty() {

@@ -29,6 +29,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             }
             @for summary in summary::tables(results, options.thresholds) { (table::render(results, &summary)) }
             p { (notes::NOISE) }
+            p { (notes::PUBLISHED) }
         }
         (facts::failed(results))
         (facts::warnings(results))

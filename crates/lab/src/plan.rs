@@ -407,6 +407,8 @@ fn cells(
     let parameters = serde_json::json!({
         "sizes": request.parameters,
         "settle": request.settle,
+        // Counting rows warms caches for the step after.
+        "verify": request.verify,
         "transport": transport_name(places.transport),
     });
     steps

@@ -530,6 +530,16 @@ fn a_store_that_another_run_holds_and_a_run_that_is_interrupted() {
     error: the store held.sqlite: it is held by pid [PID] (basecase compare sqlite --store held.sqlite --data held --rows 1000 --seconds 60)
     hint: wait until that run has ended, or give this one another store
     "#);
+    let mut same_data = long;
+    same_data[3] = "other.sqlite";
+    let refused_data = sandbox.filter(&sandbox.transcript(&sandbox.output(&same_data)));
+    assert!(refused_data.starts_with("exit code 1\n"), "{refused_data}");
+    assert!(
+        refused_data.contains("is in use by basecase process") && refused_data.contains("hint:"),
+        "{refused_data}"
+    );
+    let other = Store::open_read_only(&sandbox.path().join("other.sqlite")).unwrap();
+    assert!(other.experiments().unwrap().is_empty());
 
     running.wait_for("settling");
     let (code, said) = running.interrupt();

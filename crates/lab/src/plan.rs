@@ -11,8 +11,8 @@ use basecase_model::{
     PROTOCOL_REVISION,
 };
 use basecase_server::{
-    Account, Build, BuildRequest, Config, Host, Library, PostgresServer, SelfReport, Served, Settle,
-    Transport, check,
+    Account, Build, BuildRequest, Config, FolderHold, Host, Instance, Library, Owner, PostgresServer,
+    SelfReport, Served, Settle, Transport, check,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
@@ -124,6 +124,8 @@ pub struct Plan {
     pub(crate) step_limit_seconds: Option<u64>,
     pub(crate) transport: Transport,
     pub(crate) device: Option<String>,
+    /// Nobody else may use the folder while there is a plan for it.
+    _hold: FolderHold,
 }
 
 impl Plan {
@@ -176,12 +178,16 @@ impl Plan {
                 cells,
             })
             .collect();
-        take_folder(&places.data.join(&id))?;
-        if candidates.iter().any(|candidate| matches!(candidate.source, Source::Build(..)))
-            && let Some(account) = Account::for_servers()?
-        {
-            account.check_reaches(&places.data.join(&id))?;
+        let folder = places.data.join(&id);
+        take_folder(&folder)?;
+        for candidate in candidates.iter().filter(|one| matches!(one.source, Source::Build(..))) {
+            Instance::check_path(&absolute(&candidate.directory))?;
+            if let Some(account) = Account::for_servers()? {
+                account.check_reaches(&folder)?;
+            }
         }
+        let owner = Owner { experiment: id.clone(), candidate: "every candidate".into() };
+        let hold = FolderHold::take(&folder, owner)?;
         let mut parameters = request.parameters.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
         parameters.push(("transport".into(), transport_name(places.transport).into()));
@@ -203,6 +209,7 @@ impl Plan {
         };
         Ok(Plan {
             device: experiment.host.device.clone(),
+            _hold: hold,
             experiment,
             candidates,
             counts_rows: match request.verify {
@@ -238,6 +245,11 @@ fn transport_name(transport: Transport) -> &'static str {
         Transport::UnixSocket => "socket",
         Transport::Loopback => "loopback",
     }
+}
+
+/// The path as servers will see it: from the root.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// Makes a folder for servers' data, where there is none.

@@ -99,15 +99,24 @@ impl Instance {
         if let Some(account) = &account {
             account.check_reaches(&spec.directory)?;
         }
-        let socket = spec.directory.join("socket").join(format!(".s.PGSQL.{}", u16::MAX));
-        let length = socket.as_os_str().len();
-        if length > SOCKET_PATH_LIMIT {
-            return Err(InstanceError::SocketPath { path: socket, length });
-        }
+        Self::check_path(&spec.directory)?;
         let lock = DirectoryLock::acquire(&spec.directory, &spec.directory.join("data"), spec.owner.clone())?;
         let instance = Instance { spec, account, child: None, port: SOCKET_PORT, password: None, lock };
         instance.make_private_folder(&instance.socket_dir())?;
         Ok(instance)
+    }
+
+    /// Refuses a directory whose socket could not have a name.
+    ///
+    /// # Errors
+    /// When its path is too long.
+    pub fn check_path(directory: &Path) -> Result<(), InstanceError> {
+        let socket = directory.join("socket").join(format!(".s.PGSQL.{}", u16::MAX));
+        let length = socket.as_os_str().len();
+        if length > SOCKET_PATH_LIMIT {
+            return Err(InstanceError::SocketPath { path: socket, length });
+        }
+        Ok(())
     }
 
     /// Makes a new, empty data directory with checksums, in place of what there was.

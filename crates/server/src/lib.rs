@@ -41,7 +41,7 @@ pub use disk::{directory_bytes, free_bytes};
 pub use host::Host;
 pub use instance::{Instance, InstanceError, InstanceSpec, SUPERUSER, Stopped, Transport};
 pub use library::{Artifact, Library, Listing, ObtainError, default_home};
-pub use lock::{LockError, Owner};
+pub use lock::{FolderHold, LockError, Owner};
 pub use postgres_server::PostgresServer;
 pub use recipe::{BuildRequest, Catalogue, Provider, Recipe, RecipeError, Source, Unpack};
 pub use secret::without_credentials;

@@ -127,6 +127,31 @@ impl DirectoryLock {
     }
 }
 
+/// A folder of directories that one run has to itself until this is dropped, which removes the folder if nothing is left in it.
+#[derive(Debug)]
+pub struct FolderHold {
+    folder: PathBuf,
+    lock: DirectoryLock,
+}
+
+impl FolderHold {
+    /// Takes the folder, which must be there.
+    ///
+    /// # Errors
+    /// When another basecase has it, or it cannot be used.
+    pub fn take(folder: &Path, owner: Owner) -> Result<Self, LockError> {
+        Ok(FolderHold { folder: folder.to_path_buf(), lock: DirectoryLock::acquire(folder, folder, owner)? })
+    }
+}
+
+impl Drop for FolderHold {
+    fn drop(&mut self) {
+        // What was kept in the folder stays, and so does the folder.
+        let _ = self.lock.remove_file();
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
         // An empty file names no owner, so the next one has nothing to ask about.

@@ -95,19 +95,19 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
     )?;
     drop(screen);
     drop(lock);
-    // Only an empty folder goes, so data that was kept stays.
-    let _ = std::fs::remove_dir(places.data.join(&plan.experiment.id));
+    let (experiment, all) = (plan.experiment.clone(), plan.trials());
+    drop(plan);
 
-    let trials = store.trials(&plan.experiment.id)?;
+    let trials = store.trials(&experiment.id)?;
     let options = Options { ansi: output::may_colour() && !arguments.json, ..Options::default() };
-    let page = basecase_report::write_pages(&plan.experiment, &trials, &options, &arguments.out)?;
+    let page = basecase_report::write_pages(&experiment, &trials, &options, &arguments.out)?;
     let format = if arguments.json { Format::Json } else { Format::Text };
-    output::print(&basecase_report::render(&plan.experiment, &trials, format, &options))?;
+    output::print(&basecase_report::render(&experiment, &trials, format, &options))?;
     if summary.found > 0 {
         output::complain(&format!(
             "{} of {} trials were in {} already and were not run again",
             summary.found,
-            plan.trials(),
+            all,
             arguments.store.display()
         ));
     }

@@ -103,24 +103,18 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The arguments of a run of these candidates that takes seconds.
+fn small_run<'a>(candidates: &[&'a str], seconds: &'a str) -> Vec<&'a str> {
+    let places = ["--store", "s.sqlite", "--data", "data"];
+    let sizes = ["--rows", "5000", "--writes", "2000", "--seconds", seconds];
+    [&["compare"], candidates, &places, &sizes].concat()
+}
+
 /// Kills a run after each of `points`, in order, and lets the last one finish.
 fn kill_at(candidates: &[&str], points: &[(&str, u64)]) {
     let sandbox = Sandbox::new();
     let store = sandbox.path().join("s.sqlite");
-    let mut arguments = vec!["compare"];
-    arguments.extend(candidates);
-    arguments.extend([
-        "--store",
-        "s.sqlite",
-        "--data",
-        "data",
-        "--rows",
-        "5000",
-        "--writes",
-        "2000",
-        "--seconds",
-        "1",
-    ]);
+    let arguments = small_run(candidates, "1");
     let mut finished: BTreeMap<(String, String), String> = BTreeMap::new();
     let mut remember = |trials: Vec<Trial>| {
         for trial in trials {
@@ -191,20 +185,7 @@ fn killed_at_each_point_on_two_sqlite_configs() {
 #[test]
 fn interrupted_by_the_user_and_continued() {
     let sandbox = Sandbox::new();
-    let arguments = [
-        "compare",
-        "postgres:18.6",
-        "--store",
-        "s.sqlite",
-        "--data",
-        "data",
-        "--rows",
-        "5000",
-        "--writes",
-        "2000",
-        "--seconds",
-        "1",
-    ];
+    let arguments = small_run(&["postgres:18.6"], "1");
     let mut running = Running::start(&sandbox, &arguments);
     assert!(running.wait_for(" qr100 "));
     std::thread::sleep(Duration::from_millis(300));
@@ -223,21 +204,7 @@ fn interrupted_by_the_user_and_continued() {
 #[test]
 fn a_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
     let sandbox = Sandbox::new();
-    let arguments = [
-        "compare",
-        "postgres:17.11",
-        "postgres:18.6",
-        "--store",
-        "s.sqlite",
-        "--data",
-        "data",
-        "--rows",
-        "5000",
-        "--writes",
-        "2000",
-        "--seconds",
-        "2",
-    ];
+    let arguments = small_run(&["postgres:17.11", "postgres:18.6"], "2");
     let mut running = Running::start(&sandbox, &arguments);
     assert!(running.wait_for(" qr100 "));
     std::thread::sleep(Duration::from_millis(500));

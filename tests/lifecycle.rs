@@ -248,3 +248,22 @@ fn a_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
     let again = all.iter().filter(of_failed).find(|trial| trial.is_complete()).unwrap();
     assert!(again.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", again.warnings);
 }
+
+#[test]
+fn a_left_database_that_lacks_an_index_is_built_again() {
+    let sandbox = Sandbox::new();
+    let arguments = small_run(&["sqlite"], "1");
+    let mut running = Running::start(&sandbox, &arguments);
+    assert!(running.wait_for("settling"));
+    running.kill();
+    let data = files_below(&sandbox.path().join("data"));
+    let path = data.into_iter().find(|path| path.ends_with("ib.sqlite")).unwrap();
+    // Rows and ids are all in their place, as after a rebuild that was cut short while it made indexes.
+    let file = basecase_client::sqlite::File { path, pragmas: Vec::new() };
+    basecase_client::Endpoint::Sqlite(file).connect().unwrap().query("drop index pi1_pdc").unwrap();
+    let (success, said) = Running::start(&sandbox, &arguments).finish();
+    assert!(success && said.contains("building the database again"), "{said}");
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    let first = all.iter().find(|trial| trial.step == "qr100").unwrap();
+    assert!(first.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", first.warnings);
+}

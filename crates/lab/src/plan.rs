@@ -144,7 +144,7 @@ impl Plan {
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
         let steps = Step::all(&request.parameters);
-        let mut sources = sources(request, places, host, notify)?;
+        let sources = sources(request, places, host, notify)?;
         let facts = candidate_facts(request, &sources)?;
         let names: Vec<&CandidateName> = facts.iter().map(|facts| &facts.name).collect();
         if let Some(twice) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
@@ -165,7 +165,7 @@ impl Plan {
         let id = experiment_id(&cells);
         let candidates: Vec<Candidate> = facts
             .into_iter()
-            .zip(sources.drain(..))
+            .zip(sources)
             .zip(cells)
             .map(|((facts, source), cells)| Candidate {
                 directory: places.data.join(&id).join(&facts.name.0),

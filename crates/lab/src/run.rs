@@ -210,9 +210,8 @@ impl Run<'_> {
         let Ok(Some(mut site)) = Site::open(plan, candidate, Content::Left) else {
             return Ok(None);
         };
-        let matches = site
-            .state(model, true)
-            .is_ok_and(|state| checks::failures(&checks::of_state(model, &state)).is_empty());
+        let compared = site.state(model, true).and_then(|state| site.compare(model, &state));
+        let matches = compared.is_ok_and(|checks| checks::failures(&checks).is_empty());
         if matches {
             return Ok(Some(site));
         }
@@ -234,7 +233,7 @@ impl Run<'_> {
             model.apply(step);
         }
         let state = site.state(&model, plan.counts_rows)?;
-        let failures = checks::failures(&checks::of_state(&model, &state));
+        let failures = checks::failures(&site.compare(&model, &state)?);
         anyhow::ensure!(
             failures.is_empty(),
             "the rebuilt database is not as it was: {}",
@@ -360,7 +359,7 @@ impl Run<'_> {
         trial.checks.extend(checks::of_server(&server, &trial.roles));
         trial.counters.extend(server);
         trial.state = site.state(model, plan.counts_rows)?;
-        trial.checks.extend(checks::of_state(model, &trial.state));
+        trial.checks.extend(site.compare(model, &trial.state)?);
         trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
         if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
             trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_client::{Endpoint, Session};
-use basecase_model::{State, TableState};
+use basecase_model::{Check, State, TableState};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
     Build, Config, Depth, Instance, InstanceSpec, Owner, PostgresServer, Served, SqliteServer,
 };
 use basecase_workload::insert_benchmark::{Model, table_name};
 
+use crate::checks;
 use crate::plan::{Candidate, Plan, Source, complete};
 
 /// How long a server may take to get ready; after a crash it recovers first.
@@ -95,6 +96,21 @@ impl Site {
             tables.push(self.served.table(self.control.as_mut(), &name, depth)?);
         }
         Ok(State { tables })
+    }
+
+    /// Compares what the tables hold, and their indexes, with the model: a build of indexes that was cut short leaves every
+    /// row in its place.
+    pub(crate) fn compare(&mut self, model: &Model, state: &State) -> Result<Vec<Check>> {
+        let mut checks = checks::of_state(model, state);
+        for (name, expected) in model.tables() {
+            let present = self.served.secondary_indexes(self.control.as_mut(), &name)?;
+            checks.push(Check::equal(
+                format!("{name} secondary indexes"),
+                &expected.secondary_indexes(),
+                &present,
+            ));
+        }
+        Ok(checks)
     }
 
     /// Brings the candidate down and removes its data. Returns a note when the server did not stop smoothly.

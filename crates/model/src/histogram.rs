@@ -69,11 +69,6 @@ impl Histogram {
         self.max_ns
     }
 
-    /// Arithmetic mean in nanoseconds; 0 when empty.
-    pub fn mean_ns(&self) -> f64 {
-        self.counts.mean()
-    }
-
     /// The latency that `quantile` (0 to 1) of all counted latencies do not exceed, in nanoseconds; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         if self.count() == 0 { 0 } else { self.counts.value_at_quantile(quantile).min(self.max_ns) }

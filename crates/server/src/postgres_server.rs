@@ -129,6 +129,13 @@ impl Served for PostgresServer {
         })
     }
 
+    fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
+        let sql = format!(
+            "select count(*) from pg_index where indrelid = '{table}'::regclass and indisvalid and not indisprimary"
+        );
+        Ok(integer(session, &sql)?.unwrap_or(0) as u64)
+    }
+
     fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         let here = "from pg_stat_database where datname = current_database()";

@@ -58,6 +58,12 @@ pub trait Served {
     /// When there is no such table or the dbms does not answer.
     fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error>;
 
+    /// How many secondary indexes a table has that are complete.
+    ///
+    /// # Errors
+    /// When there is no such table or the dbms does not answer.
+    fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error>;
+
     /// The server's own counters, ever growing, under the names of [`basecase_model::names`] that begin with `server.`.
     ///
     /// # Errors

@@ -118,6 +118,11 @@ impl Served for SqliteServer {
         })
     }
 
+    fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
+        let sql = format!("select count(*) from sqlite_master where type = 'index' and tbl_name = '{table}'");
+        Ok(integer(session, &sql)?.unwrap_or(0) as u64)
+    }
+
     fn statistics(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Measures, Error> {
         // SQLite counts per connection only, and those of the roles are closed when this is asked.
         Ok(Measures::new())

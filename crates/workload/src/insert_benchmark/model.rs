@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::statements::INDEXES;
 use super::{Parameters, SEQUENCE_CACHE, Step, StepKind, table_name};
 use crate::Dialect;
 
@@ -10,6 +11,7 @@ use crate::Dialect;
 pub struct TableModel {
     ranges: VecDeque<(i64, i64)>,
     last_value: i64,
+    secondary_indexes: u64,
 }
 
 impl TableModel {
@@ -31,6 +33,11 @@ impl TableModel {
     /// Last value that the sequence gave out.
     pub fn last_value(&self) -> i64 {
         self.last_value
+    }
+
+    /// Secondary indexes present.
+    pub fn secondary_indexes(&self) -> u64 {
+        self.secondary_indexes
     }
 
     /// Share of the ids from the smallest to the largest that are present; 1 of an empty table.
@@ -91,6 +98,9 @@ impl Model {
                 *table = TableModel::default();
             }
             table.insert(step.inserted_rows(), self.cache);
+            if step.kind == StepKind::Index {
+                table.secondary_indexes = INDEXES.len() as u64;
+            }
             if step.deletes() {
                 table.delete(step.inserted_rows());
             }
@@ -136,6 +146,20 @@ mod tests {
             (20100, 42901, 63000, 63000),
         ];
         assert_eq!(worked_example(Dialect::Postgres), expected);
+    }
+
+    #[test]
+    fn indexes_are_there_from_l_x_on() {
+        let parameters = PRESETS[0].parameters();
+        let mut model = Model::new(&parameters, Dialect::Postgres);
+        let indexes: Vec<u64> = Step::all(&parameters)
+            .iter()
+            .map(|step| {
+                model.apply(step);
+                model.tables[0].secondary_indexes()
+            })
+            .collect();
+        assert_eq!(indexes, [0, 3, 3, 3, 3, 3, 3, 3, 3, 3]);
     }
 
     #[test]

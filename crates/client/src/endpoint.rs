@@ -1,12 +1,14 @@
 //! Where a dbms is reached.
 
-use crate::{Error, Session, postgres, sqlite};
+use crate::{Error, Session, mysql, postgres, sqlite};
 
 /// Where a dbms is reached, and as whom.
 #[derive(Debug, Clone)]
 pub enum Endpoint {
     /// A Postgres server.
     Postgres(postgres::Address),
+    /// A MySQL or MariaDB server.
+    Mysql(mysql::Address),
     /// A SQLite file.
     Sqlite(sqlite::File),
 }
@@ -19,6 +21,7 @@ impl Endpoint {
     pub fn connect(&self) -> Result<Box<dyn Session>, Error> {
         Ok(match self {
             Endpoint::Postgres(address) => Box::new(postgres::PostgresSession::connect(address)?),
+            Endpoint::Mysql(address) => Box::new(mysql::MysqlSession::connect(address)?),
             Endpoint::Sqlite(file) => Box::new(sqlite::SqliteSession::open(file)?),
         })
     }

@@ -4,6 +4,7 @@
 
 mod endpoint;
 mod error;
+pub mod mysql;
 pub mod postgres;
 pub mod sqlite;
 

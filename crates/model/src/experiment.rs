@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BuildFacts, CandidateName, ConfigFacts, HostFacts, StepFacts};
+use crate::{BuildFacts, CandidateName, ConfigFacts, Engine, HostFacts, StepFacts};
 
 /// One row of every table: a build with a config.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,6 +11,9 @@ pub struct CandidateFacts {
     pub name: CandidateName,
     /// The binary.
     pub build: BuildFacts,
+    /// The storage engine, of a dbms that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
     /// The settings.
     pub config: ConfigFacts,
 }

@@ -14,7 +14,7 @@ mod state;
 mod step;
 mod trial;
 
-pub use candidate::{CandidateName, Dbms};
+pub use candidate::{CandidateName, Dbms, Engine};
 pub use cell::{Cell, PROTOCOL_REVISION};
 pub use experiment::{CandidateFacts, Experiment};
 pub use facts::{BuildFacts, ConfigFacts, HostFacts};

@@ -174,7 +174,8 @@ fn candidate(number: usize) -> CandidateFacts {
         _ => &[("journal_mode", "wal"), ("synchronous", "full")],
     };
     CandidateFacts {
-        name: CandidateName::new(&short, config),
+        name: CandidateName::new(&short, None, config),
+        engine: None,
         build: BuildFacts {
             dbms,
             requested: format!("{dbms}:{version}"),

@@ -276,7 +276,7 @@ fn refuse(dbms: Dbms, name: &str) -> Result<(), (String, String)> {
             let near = if near.is_empty() { PRAGMAS.join(", ") } else { alternatives(&near) };
             Err((format!("{name} is no pragma that a config may set"), format!("did you mean {near}?")))
         }
-        Dbms::Postgres | Dbms::Sqlite => Ok(()),
+        Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb | Dbms::Sqlite => Ok(()),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Workload) -> Result<()> {
             }
             let parameters =
                 Sizes::from(sizes).parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?;
-            let mut text = insert_benchmark::describe(&parameters, Dialect::from(*dbms));
+            let mut text = insert_benchmark::describe(&parameters, Dialect::of(*dbms, None));
             text.push_str("\npresets\n");
             for preset in PRESETS {
                 let sizes = preset.parameters();

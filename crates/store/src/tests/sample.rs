@@ -33,7 +33,8 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             details: BTreeMap::new(),
         },
         candidates: vec![CandidateFacts {
-            name: CandidateName::new("pg176", "x10a"),
+            name: CandidateName::new("pg176", None, "x10a"),
+            engine: None,
             build: BuildFacts {
                 dbms: Dbms::Postgres,
                 short: "pg176".into(),
@@ -63,6 +64,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
 pub(crate) fn cell(step: &str) -> Cell {
     Cell {
         build: "pypi:postgres==17.6".into(),
+        engine: None,
         config: "c".into(),
         workload: "insert-benchmark".into(),
         step: step.into(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::statements::{PreparedQuery, create_indexes, create_table, push_delete, push_max_id, push_min_id};
+use super::statements::{Query, create_indexes, create_table, push_delete, push_max_id, push_min_id};
 use super::{Parameters, Step, StepKind};
 use crate::{Dialect, SetUp};
 
@@ -34,7 +34,7 @@ pub fn describe(parameters: &Parameters, dialect: Dialect) -> String {
         text
     };
     let mut delete = String::new();
-    push_delete(&mut delete, table, 1, 50);
+    push_delete(&mut delete, dialect, table, 1, 50);
     let mut sections = vec![
         ("before l.i0", create_table(dialect, table)),
         (
@@ -43,21 +43,22 @@ pub fn describe(parameters: &Parameters, dialect: Dialect) -> String {
                 "insert into {table} (dateandtime, cashregisterid, customerid, productid, price, data) values (row 1), … (row K)"
             )],
         ),
-        ("l.x", create_indexes(table)),
+        ("l.x", create_indexes(dialect, table)),
         ("builder", vec![made(push_min_id)]),
         ("deleter", vec![delete]),
     ];
-    let queries = |queries: &[PreparedQuery]| {
+    let queries = |queries: &[Query]| {
         queries
             .iter()
             .map(|query| match query.set_up(dialect) {
-                SetUp::Text(sql) => format!("{sql}\n  then: execute {} (…)", query.name),
-                SetUp::Prepare(sql) => format!("prepared: {sql}"),
+                Some(SetUp::Text(sql)) => format!("{sql}\n  then: execute {} (…)", query.name()),
+                Some(SetUp::Prepare(sql)) => format!("prepared: {sql}"),
+                None => format!("as text, with values for $1 …: {}", query.text(dialect)),
             })
             .collect::<Vec<_>>()
     };
-    sections.push(("querier of qr steps", queries(&PreparedQuery::ranges(table))));
-    sections.push(("querier of qp steps", queries(&[PreparedQuery::point(table)])));
+    sections.push(("querier of qr steps", queries(&Query::ranges(table))));
+    sections.push(("querier of qp steps", queries(&[Query::point(table)])));
     sections.push(("querier of qp steps, every 100 queries", vec![made(push_max_id)]));
     for (title, statements) in sections {
         let _ = write!(text, "\n{title}\n");

@@ -86,7 +86,8 @@ impl Model {
     pub fn new(parameters: &Parameters, dialect: Dialect) -> Self {
         let cache = match dialect {
             Dialect::Postgres => SEQUENCE_CACHE,
-            Dialect::Sqlite => 1,
+            // InnoDB gives a statement of known rows exactly that many ids, whatever `innodb_autoinc_lock_mode` says.
+            Dialect::Mysql(_) | Dialect::Sqlite => 1,
         };
         Model { tables: vec![TableModel::default(); parameters.clients as usize], cache }
     }

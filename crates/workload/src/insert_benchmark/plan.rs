@@ -7,7 +7,7 @@ use basecase_model::OperationClass;
 
 use super::queries::{PointQueries, RangeQueries, set_up};
 use super::rows::InsertBuilder;
-use super::statements::{PreparedQuery, create_table};
+use super::statements::{Query, create_table};
 use super::writers::{Builder, DELETE_LANE, Deletes, INSERT_LANE, Indexer};
 use super::{Pace, Parameters, Step, StepKind, table_name};
 use crate::random::stream;
@@ -62,7 +62,7 @@ impl InsertBenchmark {
             stream(self.parameters.seed, step.name, client, "builder"),
         );
         if step.kind == StepKind::Index {
-            let indexer = Indexer::new(&table, inserts, step.rows_per_commit);
+            let indexer = Indexer::new(self.dialect, &table, inserts, step.rows_per_commit);
             return vec![RolePlan {
                 planned_items: Some(step.inserted_rows()),
                 ..role(client, "indexer", OperationClass::Insert, Work::Script(Box::new(indexer)))
@@ -72,7 +72,7 @@ impl InsertBenchmark {
         let first_lane = index * LANES_PER_CLIENT;
         let writers_done = Flag(index);
         let guess = Arc::new(AtomicI64::new(0));
-        let deletes = step.deletes().then(|| Deletes::new(Arc::clone(&guess)));
+        let deletes = step.deletes().then(|| Deletes::new(self.dialect, Arc::clone(&guess)));
         let builder =
             Builder::new(table.clone(), inserts, step.rows_per_commit, step.rounds(), first_lane, deletes);
         let mut roles = vec![
@@ -112,13 +112,14 @@ impl InsertBenchmark {
         };
         match step.kind {
             StepKind::RangeQueries => {
-                let queries = PreparedQuery::ranges(table);
-                let names = [queries[0].name, queries[1].name, queries[2].name];
-                Some(querier(Box::new(RangeQueries { dialect, stream, names }), set_up(dialect, &queries)))
+                let queries = Query::ranges(table);
+                let forms = [0, 1, 2].map(|number| queries[number].form(dialect, number));
+                Some(querier(Box::new(RangeQueries { stream, forms }), set_up(dialect, &queries)))
             }
             StepKind::PointQueries => {
+                let query = Query::point(table);
                 let script = PointQueries {
-                    dialect,
+                    form: query.form(dialect, 0),
                     stream,
                     table: table.to_owned(),
                     low: guess,
@@ -126,7 +127,7 @@ impl InsertBenchmark {
                     queries: 0,
                     asked: false,
                 };
-                Some(querier(Box::new(script), set_up(dialect, &[PreparedQuery::point(table)])))
+                Some(querier(Box::new(script), set_up(dialect, &[query])))
             }
             _ => None,
         }

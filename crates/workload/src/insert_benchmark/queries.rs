@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use basecase_model::{Expectation, Operation, Reply};
 
 use super::ROWS_PER_QUERY;
-use super::statements::{PreparedQuery, push_max_id};
+use super::statements::{Form, Query, push_max_id};
 use crate::random::Stream;
 use crate::{Dialect, Next, Script, SetUp};
 
@@ -16,33 +16,44 @@ const SEARCH_VALUES: [u64; 3] = [10_000, 1_000, 500];
 const QUERIES_PER_MAX_ID: u64 = 100;
 
 /// What every session that runs these queries prepares.
-pub(super) fn set_up(dialect: Dialect, queries: &[PreparedQuery]) -> Vec<SetUp> {
-    queries.iter().map(|query| query.set_up(dialect)).collect()
+pub(super) fn set_up(dialect: Dialect, queries: &[Query]) -> Vec<SetUp> {
+    queries.iter().filter_map(|query| query.set_up(dialect)).collect()
 }
 
-/// Makes `operation` the execution of a prepared query, `number` in the order of preparation.
-fn fill_execution(operation: &mut Operation, dialect: Dialect, number: usize, name: &str) {
+/// Makes `operation` the execution of a query with the parameters that it holds.
+#[inline]
+fn fill_execution(operation: &mut Operation, form: &Form) {
     operation.items = 1;
     operation.expectation = Expectation::FetchedAtMost(ROWS_PER_QUERY);
-    if dialect == Dialect::Sqlite {
-        operation.prepared = Some(number);
-        return;
-    }
+    let Operation { text, parameters, .. } = operation;
     let mut digits = itoa::Buffer::new();
-    operation.text.push_str("execute ");
-    operation.text.push_str(name);
-    for (index, value) in operation.parameters.iter().enumerate() {
-        operation.text.push_str(if index == 0 { " (" } else { ", " });
-        operation.text.push_str(digits.format(*value));
+    match form {
+        Form::Name(name) => {
+            text.push_str("execute ");
+            text.push_str(name);
+            for (index, value) in parameters.iter().enumerate() {
+                text.push_str(if index == 0 { " (" } else { ", " });
+                text.push_str(digits.format(*value));
+            }
+            text.push(')');
+        }
+        Form::Number(number) => operation.prepared = Some(*number),
+        Form::Pieces(pieces) => {
+            let mut values = parameters.iter();
+            for piece in pieces {
+                text.push_str(piece);
+                if let Some(value) = values.next() {
+                    text.push_str(digits.format(*value));
+                }
+            }
+        }
     }
-    operation.text.push(')');
 }
 
 /// Range queries: one of the three types, each with a uniform search value.
 pub(super) struct RangeQueries {
-    pub(super) dialect: Dialect,
     pub(super) stream: Stream,
-    pub(super) names: [&'static str; 3],
+    pub(super) forms: [Form; 3],
 }
 
 impl Script for RangeQueries {
@@ -50,7 +61,7 @@ impl Script for RangeQueries {
     fn next(&mut self, operation: &mut Operation) -> Next {
         let number = self.stream.below(3) as usize;
         operation.parameters.push(self.stream.below(SEARCH_VALUES[number]) as i64);
-        fill_execution(operation, self.dialect, number, self.names[number]);
+        fill_execution(operation, &self.forms[number]);
         Next::Execute
     }
 
@@ -59,7 +70,7 @@ impl Script for RangeQueries {
 
 /// Point queries: ten ids, each uniform between the deleter's guess and the largest id.
 pub(super) struct PointQueries {
-    pub(super) dialect: Dialect,
+    pub(super) form: Form,
     pub(super) stream: Stream,
     pub(super) table: String,
     /// The deleter's guess; 0 until it has deleted something.
@@ -87,7 +98,7 @@ impl Script for PointQueries {
         for _ in 0..ROWS_PER_QUERY {
             operation.parameters.push(low + self.stream.below(width) as i64);
         }
-        fill_execution(operation, self.dialect, 0, "point");
+        fill_execution(operation, &self.form);
         Next::Execute
     }
 
@@ -143,7 +154,7 @@ mod tests {
     #[test]
     fn point_queries_read_the_largest_id_every_hundred_queries() {
         let mut script = PointQueries {
-            dialect: Dialect::Postgres,
+            form: Form::Name("point"),
             stream: stream(1, "qp100", 1, "querier"),
             table: "pi1".into(),
             low: Arc::new(AtomicI64::new(90)),
@@ -172,11 +183,8 @@ mod tests {
 
     #[test]
     fn range_queries_draw_each_type_alike() {
-        let mut script = RangeQueries {
-            dialect: Dialect::Sqlite,
-            stream: stream(1, "qr100", 1, "querier"),
-            names: ["market", "register", "pdc"],
-        };
+        let mut script =
+            RangeQueries { stream: stream(1, "qr100", 1, "querier"), forms: [0, 1, 2].map(Form::Number) };
         let mut counts = [0u32; 3];
         for _ in 0..30_000 {
             let mut operation = Operation::default();

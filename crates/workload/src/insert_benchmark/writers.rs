@@ -7,7 +7,7 @@ use basecase_model::{Expectation, Operation, Reply};
 
 use super::rows::InsertBuilder;
 use super::statements::{create_indexes, push_delete, push_min_id};
-use crate::{Next, Script};
+use crate::{Dialect, Next, Script};
 
 /// Rounds from one reading of the smallest id to the next: the reference's `resync_get_min` = 1000 further rounds.
 const ROUNDS_PER_RESYNC: u64 = 1_001;
@@ -31,6 +31,7 @@ pub(super) struct Builder {
 
 /// Where the deletes stand.
 pub(super) struct Deletes {
+    dialect: Dialect,
     /// An id that is never above the real minimum: `g`.
     guess: i64,
     /// The guess as the point query worker sees it.
@@ -38,8 +39,8 @@ pub(super) struct Deletes {
 }
 
 impl Deletes {
-    pub(super) fn new(published: Arc<AtomicI64>) -> Self {
-        Deletes { guess: 0, published }
+    pub(super) fn new(dialect: Dialect, published: Arc<AtomicI64>) -> Self {
+        Deletes { dialect, guess: 0, published }
     }
 }
 
@@ -95,7 +96,8 @@ impl Script for Builder {
             && let Some(deletes) = &mut self.deletes
         {
             self.phase = Phase::End;
-            push_delete(&mut operation.text, &self.table, deletes.guess, self.rows_per_commit);
+            let (guess, rows) = (deletes.guess, self.rows_per_commit);
+            push_delete(&mut operation.text, deletes.dialect, &self.table, guess, rows);
             operation.items = self.rows_per_commit as u32;
             operation.expectation = Expectation::Affected(self.rows_per_commit);
             deletes.guess += self.rows_per_commit as i64;
@@ -130,8 +132,8 @@ pub(super) struct Indexer {
 }
 
 impl Indexer {
-    pub(super) fn new(table: &str, inserts: InsertBuilder, rows: u64) -> Self {
-        Indexer { inserts, rows, statements: create_indexes(table).into_iter(), inserted: false }
+    pub(super) fn new(dialect: Dialect, table: &str, inserts: InsertBuilder, rows: u64) -> Self {
+        Indexer { inserts, rows, statements: create_indexes(dialect, table).into_iter(), inserted: false }
     }
 }
 
@@ -161,7 +163,7 @@ mod tests {
 
     fn builder(rounds: u64, deletes: bool) -> Builder {
         let inserts = InsertBuilder::new("pi1", 2, stream(1, "l.i1", 1, "builder"));
-        let deletes = deletes.then(|| Deletes::new(Arc::default()));
+        let deletes = deletes.then(|| Deletes::new(Dialect::Postgres, Arc::default()));
         Builder::new("pi1".into(), inserts, 2, rounds, 0, deletes)
     }
 

@@ -158,8 +158,8 @@ fn candidates_that_do_not_exist() {
     assert_snapshot!(compare(&sandbox, &["path:no/such/folder"]), @r#"
     exit code 1
     -- stderr
-    error: no postgres program in no/such/folder or its bin folder
-    hint: give the prefix of an installation (it has bin/postgres), e.g. path:/usr/lib/postgresql/17
+    error: no server program (postgres, mariadbd, mysqld) in no/such/folder or its folders bin and sbin
+    hint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@default", "postgres:17.11@default"]), @r#"
     exit code 1
@@ -654,6 +654,7 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     let build = library.obtain(&sources[0], &mut |_| {}).unwrap();
     let mut instance = Instance::open(InstanceSpec {
         build,
+        engine: None,
         config: Config::find(Dbms::Postgres, "default", Machine::detect()).unwrap(),
         directory: sandbox.path().join("own"),
         transport: Transport::Loopback,
@@ -662,7 +663,11 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     .unwrap();
     instance.initialise().unwrap();
     instance.start(Duration::from_secs(60)).unwrap();
-    let address = instance.address("postgres");
+    let address = match instance.endpoint("") {
+        Endpoint::Postgres(address) => Some(address),
+        _ => None,
+    };
+    let address = address.unwrap();
     (instance, address)
 }
 

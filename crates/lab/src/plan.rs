@@ -320,7 +320,7 @@ fn sources(
             (Origin::Build(_), Some(config)) => {
                 let build = builds.next().context("a build was not resolved")?;
                 let config = config.with_extra(&request.extra_settings)?;
-                check(&build, &config, host)?;
+                check(&build, build.facts.dbms.default_engine(), &config, host)?;
                 Source::Build(Box::new(build), config)
             }
             (_, None) => bail!("candidate {spec} has no config"),

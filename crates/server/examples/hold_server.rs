@@ -6,7 +6,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use basecase_model::Dbms;
 use basecase_server::{BuildRequest, Config, Host, Instance, InstanceSpec, Library, Owner, Transport};
 
 fn main() -> std::process::ExitCode {
@@ -23,9 +22,12 @@ fn hold() -> Result<(), Box<dyn std::error::Error>> {
     let library = Library::open(Path::new(home))?;
     let sources = library.resolve(&[request.parse::<BuildRequest>()?])?;
     let build = library.obtain(&sources[0], &mut |_| {})?;
+    // Without settings, since not every dbms comes with a config.
+    let config = Config::parse(build.facts.dbms, "empty", "empty.conf", "", Host::detect())?;
     let mut instance = Instance::open(InstanceSpec {
         build,
-        config: Config::find(Dbms::Postgres, Config::DEFAULT, Host::detect())?,
+        engine: None,
+        config,
         directory: PathBuf::from(directory),
         transport: Transport::UnixSocket,
         owner: Owner { experiment: "held".into(), candidate: "pg.default".into() },

@@ -17,6 +17,7 @@ mod instance;
 mod instance_error;
 mod keeper;
 mod library;
+mod life;
 mod loader;
 mod lock;
 mod log;
@@ -31,6 +32,7 @@ mod sizing;
 mod sqlite_server;
 mod start;
 mod suggestion;
+mod tree;
 mod version;
 
 pub use account::{Account, AccountError};

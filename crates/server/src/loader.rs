@@ -1,7 +1,7 @@
 //! Shared libraries that a build needs and the system lacks.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::account::Account;
 use crate::process;
@@ -73,18 +73,6 @@ fn from_loader(error: &str) -> Option<String> {
 pub(crate) fn wanted_glibc(error: &str) -> Option<String> {
     let (_, text) = error.split_once("version `GLIBC_")?;
     text.split_once('\'').map(|(version, _)| format!("GLIBC_{version}"))
-}
-
-/// Runs `program` with `--version`: its output, or what it says on failing.
-pub(crate) fn version_of(program: &Path, account: Option<&Account>) -> Result<String, String> {
-    let mut command: Command = process::command(program, account);
-    match command.arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        }
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,11 @@ impl Version {
         self.0.first().copied().unwrap_or(0)
     }
 
+    /// Whether `self` is the version of these numbers or a later one: `8.0.16` is at least `[8, 0]`.
+    pub fn is_at_least(&self, numbers: &[u32]) -> bool {
+        self.0.as_slice() >= numbers
+    }
+
     /// Whether `self` belongs to the branch `major`.
     pub fn is_of(&self, major: &Version) -> bool {
         self.0.starts_with(&major.0)
@@ -64,6 +69,8 @@ mod tests {
     fn versions_are_ordered_by_number() {
         assert!(version("17.9") < version("17.11"));
         assert!(version("9.6.24") < version("10.0"));
+        assert!(version("8.0.16").is_at_least(&[8, 0]) && version("8.0.16").is_at_least(&[8, 0, 16]));
+        assert!(!version("8.0.15").is_at_least(&[8, 0, 16]));
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn obtain(request: &str) -> Build {
 
 fn config(build: &Build, name: &str) -> Config {
     let config = Config::find(Dbms::Postgres, name, Host::detect()).unwrap();
-    check(build, &config, Host::detect()).unwrap();
+    check(build, None, &config, Host::detect()).unwrap();
     config
 }
 
@@ -42,6 +42,7 @@ fn open(
 ) -> Result<Instance, InstanceError> {
     Instance::open(InstanceSpec {
         build: build.clone(),
+        engine: None,
         config,
         directory: directory.join("instance"),
         transport,
@@ -64,10 +65,10 @@ fn live(request: &str, config_name: &str, transport: Transport) -> Build {
         assert!(instance.directory_bytes().unwrap() > 10 << 20);
         assert!(instance.log_tail(50).contains("ready to accept connections"), "{}", instance.log_tail(50));
         if transport == Transport::Loopback {
-            let address = instance.address("postgres");
-            assert!(std::net::TcpStream::connect(("127.0.0.1", address.port)).is_ok());
-            assert_eq!(address.password.reveal().len(), 32);
-            assert!(!format!("{instance:?}").contains(address.password.reveal()));
+            assert!(std::net::TcpStream::connect(("127.0.0.1", instance.port())).is_ok());
+            let password = std::fs::read_to_string(folder.path().join("instance/password")).unwrap();
+            assert_eq!(password.len(), 32);
+            assert!(!format!("{instance:?}").contains(&password));
         }
         assert_eq!(instance.stop().unwrap(), Stopped::Clean);
         assert!(!is_running(pid));
@@ -141,7 +142,7 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
     let build = obtain("postgres:17.11");
     let message = |name: &str| {
         let config = Config::find(Dbms::Postgres, name, host).unwrap();
-        check(&build, &config, host).unwrap_err().to_string()
+        check(&build, None, &config, host).unwrap_err().to_string()
     };
     let text = message("x10c");
     assert!(text.contains("does not fit postgres 17.11"), "{text}");
@@ -149,15 +150,15 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
 
     let build = obtain("postgres:18.6");
     let config = Config::find(Dbms::Postgres, "x10d", host).unwrap();
-    let text = check(&build, &config, host).unwrap_err().to_string();
+    let text = check(&build, None, &config, host).unwrap_err().to_string();
     assert!(text.contains("liburing") && text.contains("sync, worker"), "{text}");
 
     let typo = Config::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host).unwrap();
-    let text = check(&build, &typo, host).unwrap_err().to_string();
+    let text = check(&build, None, &typo, host).unwrap_err().to_string();
     assert!(text.contains("t.conf:2: ") && text.contains("shared_buffers"), "{text}");
 
     let huge = Config::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host).unwrap();
-    assert!(check(&build, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
+    assert!(check(&build, None, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::disk::sha256_of;
 use crate::life;
 use crate::loader;
 use crate::recipe::{BuildRequest, Recipe};
+use crate::server_version::server_version;
 use crate::tree::Tree;
 use crate::version::Version;
 
@@ -122,23 +123,24 @@ impl Build {
         }
         let broken = |reason: String| why_broken(program.clone(), account, reason);
         let said = said_of_version(&tree, account).map_err(broken)?;
-        let Announcement { dbms, number, version } = Announcement::read(&said).ok_or_else(|| {
-            BuildError::Broken { program: program.clone(), reason: format!("it says {said:?}") }
+        let announced = Announcement::read(&said).ok_or_else(|| BuildError::Broken {
+            program: program.clone(),
+            reason: format!("it says {said:?}"),
         })?;
-        if let Some((what, hint)) = life::of(dbms).missing(&tree, dbms, &version) {
+        let Announcement { dbms, version } = &announced;
+        if let Some((what, hint)) = life::of(*dbms).missing(&tree, *dbms, version) {
             let folder = tree.prefix().to_path_buf();
             return Err(BuildError::Incomplete { what, folder, hint });
         }
         if let Some(recipe) = recipe
-            && (recipe.version != version || recipe.dbms != dbms)
+            && (recipe.version != *version || recipe.dbms != *dbms)
         {
             return Err(BuildError::Version {
                 program,
                 expected: format!("{} {}", recipe.dbms, recipe.version),
-                actual: format!("{dbms} {number}"),
+                actual: format!("{dbms} {version}"),
             });
         }
-        let announced = Announcement { dbms, number, version };
         let facts = facts(&tree, &announced, &said, request, recipe, account);
         Ok(Build { facts, version: announced.version, tree })
     }
@@ -148,24 +150,14 @@ impl Build {
 #[derive(Debug, PartialEq, Eq)]
 struct Announcement {
     dbms: Dbms,
-    /// The version as a running server reports it: of Postgres with the words of one that is not released, as in `19rc1`.
-    number: String,
     version: Version,
 }
 
 impl Announcement {
-    /// Reads `postgres (PostgreSQL) 17.11` or `mysqld  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64`.
+    /// Reads the answer to `--version`.
     fn read(said: &str) -> Option<Self> {
-        let mut words = said.split_whitespace();
-        if let Some(number) = words.clone().skip_while(|word| *word != "(PostgreSQL)").nth(1) {
-            let version = release_number(number)?;
-            return Some(Announcement { dbms: Dbms::Postgres, number: number.to_owned(), version });
-        }
-        // A path before it may hold the word `MariaDB`; so may the comment behind it.
-        let number = words.by_ref().skip_while(|word| *word != "Ver").nth(1)?;
-        let dbms = if number.contains("MariaDB") { Dbms::Mariadb } else { Dbms::Mysql };
-        let version = release_number(number)?;
-        Some(Announcement { dbms, number: version.to_string(), version })
+        let versions = Dbms::ALL.into_iter().filter_map(|dbms| Some((dbms, server_version(dbms, said)?)));
+        versions.map(|(dbms, version)| Announcement { dbms, version }).next()
     }
 }
 
@@ -208,12 +200,6 @@ fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> Bu
     BuildError::Libraries { program, libraries: missing.join(", "), hint }
 }
 
-/// The version in `17.11`, and the branch of `19rc1` or `20devel`.
-fn release_number(text: &str) -> Option<Version> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').map_or(text, |end| &text[..end]);
-    digits.parse().ok()
-}
-
 fn facts(
     tree: &Tree,
     announced: &Announcement,
@@ -236,7 +222,7 @@ fn facts(
     } else if let Some((_, text)) = said.split_once("Ver ") {
         imprint.version_text = Some(text.to_owned());
     }
-    let of_recipe = |part: fn(&Recipe) -> &String| recipe.map(|recipe| part(recipe).clone());
+    let of_recipe = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);
     if let Some(configure) = imprint.configure {
         details.entry("configure".into()).or_insert(configure);
@@ -252,12 +238,12 @@ fn facts(
         dbms: announced.dbms,
         short: short_name(announced, request),
         requested: request.to_string(),
-        version: announced.number.clone(),
+        version: announced.version.to_string(),
         provider,
         artifact,
         // An install can be built anew under the same path: then it is another build.
         sha256: match recipe {
-            Some(recipe) => Some(recipe.sha256.clone()),
+            Some(recipe) => recipe.sha256.clone(),
             None => sha256_of(&program).ok(),
         },
         compiler: imprint.compiler.or_else(|| of_recipe(|recipe| &recipe.compiler)),
@@ -268,11 +254,8 @@ fn facts(
 
 /// `pg1711`; with the provider or the folder where the user named one, so that two builds of one version are told apart.
 fn short_name(announced: &Announcement, request: &BuildRequest) -> String {
-    let Announcement { dbms, number, version } = announced;
-    let prefix = dbms.short_prefix();
-    // Of a version that is not released, the words are part of the name: pg19rc1.
-    let is_release = version.to_string() == *number;
-    let digits = if is_release { version.digits() } else { number.clone() };
+    let prefix = announced.dbms.short_prefix();
+    let digits = announced.version.digits(announced.dbms);
     match request {
         BuildRequest::Version { provider: Some(provider), .. } => format!("{prefix}{digits}_{provider}"),
         BuildRequest::Version { provider: None, .. } => format!("{prefix}{digits}"),
@@ -313,7 +296,6 @@ mod tests {
         assert_eq!(name(&postgres("17.11"), "path:/"), "pg1711_path");
         assert_eq!(name("mysqld  Ver 8.0.33 for Linux on x86_64", "path:/opt/my/usr/sbin"), "my8033_my");
         assert_eq!(name("mariadbd  Ver 10.11.18-MariaDB for x", "path:/opt/ma"), "ma101118_ma");
-        assert_eq!(release_number("nonsense"), None);
     }
 
     #[test]
@@ -334,7 +316,7 @@ mod tests {
             ),
         ] {
             let announced = Announcement::read(said).unwrap();
-            assert_eq!((announced.dbms, announced.number.as_str()), (dbms, number));
+            assert_eq!((announced.dbms, announced.version.to_string().as_str()), (dbms, number));
         }
         for said in ["", "mysqld", "mysqld Ver", "mysqld Ver x", "postgres (PostgreSQL)"] {
             assert_eq!(Announcement::read(said), None, "{said}");

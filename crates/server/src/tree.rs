@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::account::Account;
 use crate::process;
+use crate::supply;
 
 /// Folders of an installation in which its server program may lie, below what the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[
@@ -24,7 +25,7 @@ const PROGRAM_FOLDERS: &[&str] = &[
 const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
 /// Folders of shared libraries in a tree that the loader would not look into by itself: those that basecase put there, and
 /// those that a package brings.
-const LIBRARY_FOLDERS: &[&str] = &[".basecase-lib", "libs"];
+const LIBRARY_FOLDERS: &[&str] = &[supply::FOLDER, "libs"];
 /// Where MySQL and MariaDB keep messages and bootstrap scripts, below an installation.
 const SHARE_FOLDERS: &[&str] = &["share", "share/mysql", "share/mariadb"];
 /// Where they keep plugins.

@@ -12,6 +12,7 @@ use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
 use crate::lock::{DirectoryLock, Owner};
 use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::settle::Patience;
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
@@ -103,6 +104,10 @@ impl Served for SqliteServer {
         })
     }
 
+    fn is_foreign(&self, _session: &mut dyn Session, _table: &str) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
         let rows = match depth {
             Depth::Full => integer(session, &format!("select count(*) from {table}"))?,
@@ -143,7 +148,7 @@ impl Served for SqliteServer {
         Ok(measures)
     }
 
-    fn pay_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<(), Error> {
+    fn pay_debt(&self, session: &mut dyn Session, _: &[String], _: &Patience<'_>) -> Result<(), Error> {
         session.query("analyze")?;
         session.query("pragma wal_checkpoint(truncate)").map(drop)
     }

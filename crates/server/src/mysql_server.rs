@@ -258,7 +258,10 @@ impl Served for MysqlServer {
     fn debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         let mut measures = Measures::new();
         let engine_is_at_rest = match self.engine {
-            Engine::Innodb => innodb::is_at_rest(session, &mut measures)?,
+            Engine::Innodb => {
+                let radix = if self.is_at_least(&[5, 6]) { 10 } else { 16 };
+                innodb::is_at_rest(session, &mut measures, radix)?
+            }
             Engine::Rocksdb => rocksdb::is_at_rest(session, &mut measures)?,
         };
         let host_is_at_rest = host_is_at_rest(&mut measures);

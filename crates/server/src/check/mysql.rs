@@ -32,7 +32,7 @@ pub(super) fn check_engine(question: &Question<'_>) -> Result<(), CheckError> {
         build: build.title(),
         engine: Engine::Rocksdb,
         reason,
-        hint: "MariaDB brings RocksDB as a plugin; `basecase builds` lists the builds",
+        hint: "MariaDB brings RocksDB as a plugin in some builds, e.g. mariadb:10.11.18",
     };
     if build.facts.dbms != Dbms::Mariadb {
         return Err(refuse("it is an engine of MariaDB".to_owned()));
@@ -112,7 +112,7 @@ fn refused(setting: &Setting, text: String) -> Complaint {
 fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
     let Setting { name, value, .. } = setting;
     if MYSQL_OWN_SETTINGS.contains(&name.as_str()) {
-        let advice = "leave it away; basecase sets it for every server that it starts";
+        let advice = "leave it away; basecase decides it for every server that it starts";
         let text = format!("{name} is not for configs to set");
         return Some(Complaint { setting: name.clone(), text, advice: Some(advice.to_owned()) });
     }

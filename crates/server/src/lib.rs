@@ -41,6 +41,7 @@ mod sqlite_server;
 mod start;
 mod suggestion;
 mod supply;
+mod turn;
 mod version;
 
 pub use account::{Account, AccountError};

@@ -44,6 +44,7 @@ mod start;
 mod suggestion;
 mod supply;
 mod tree;
+mod turn;
 mod version;
 
 pub use account::{Account, AccountError};

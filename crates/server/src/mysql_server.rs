@@ -5,6 +5,7 @@ mod rocksdb;
 mod status;
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Kind, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, names};
@@ -16,6 +17,9 @@ use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::version::Version;
 use status::Figures;
+
+/// How long sessions that were closed may take to end. Those that stay open longer do not matter.
+const SESSIONS_END: Duration = Duration::from_secs(2);
 
 /// A MySQL or MariaDB server: an [`Instance`] of basecase's, or the user's own.
 #[derive(Debug)]
@@ -214,6 +218,7 @@ impl Served for MysqlServer {
         if let Some([inserted, deleted]) = self.row_counters() {
             counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
         }
+        wait_until_alone(session)?;
         let theirs: Vec<&str> = counters.iter().map(|(_, name)| *name).collect();
         let status = Figures::status(session, &theirs)?;
         for (name, counter) in counters {
@@ -315,4 +320,16 @@ impl Served for MysqlServer {
             None => Ok(note),
         }
     }
+}
+
+/// Waits until no session but this one is left. While a session ends, MySQL 5.7 counts what it did twice at times.
+fn wait_until_alone(session: &mut dyn Session) -> Result<(), Error> {
+    let until = Instant::now() + SESSIONS_END;
+    let others = "threads_connected";
+    while Figures::status(session, &[others])?.number(others).is_some_and(|sessions| sessions > 1.0)
+        && Instant::now() < until
+    {
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }

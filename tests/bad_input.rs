@@ -12,7 +12,7 @@ use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Session};
 use basecase_model::Dbms;
 use basecase_server::{
-    Account, Config, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
+    Account, ConfigFile, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
 };
 use basecase_store::Store;
 use basecase_tests::Sandbox;
@@ -652,9 +652,10 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     let library = Library::open(&default_home()).unwrap();
     let sources = library.resolve(&["postgres:17.11".parse().unwrap()]).unwrap();
     let build = library.obtain(&sources[0], &mut |_| {}).unwrap();
+    let config = ConfigFile::find(Dbms::Postgres, ConfigFile::DEFAULT, Machine::detect()).unwrap();
     let mut instance = Instance::open(InstanceSpec {
+        config: config.for_version(&build.version),
         build,
-        config: Config::find(Dbms::Postgres, "default", Machine::detect()).unwrap(),
         directory: sandbox.path().join("own"),
         transport: Transport::Loopback,
         owner: Owner { experiment: "test".into(), candidate: "own".into() },

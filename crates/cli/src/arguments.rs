@@ -49,8 +49,8 @@ pub(crate) struct Demo {
 
 #[derive(Args)]
 pub(crate) struct Compare {
-    /// BUILD or BUILD@CONFIG: postgres:18.6, postgres:17.x@x10a, postgres:18.6@my.conf, path:/opt/pg, sqlite@wal_normal,
-    /// url:postgres://user:password@host:port/database
+    /// BUILD, BUILD#ENGINE, BUILD@CONFIG: postgres:18.6, mysql:8.0.x@z12a, mariadb:10.11.18#rocksdb, postgres:18.6@my.conf,
+    /// path:/opt/pg, sqlite@wal_normal, url:postgres://user:password@host:port/database, url:mysql://…
     #[arg(required = true, value_name = "CANDIDATE", value_parser = CandidateParser)]
     pub(crate) candidates: Vec<CandidateSpec>,
     /// Config of the candidates that name none: a name or a file
@@ -73,7 +73,7 @@ pub(crate) struct Compare {
     /// Hard limit of each step in seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) step_limit: Option<u64>,
-    /// A setting for every Postgres candidate on top of its config
+    /// A setting for every server that basecase starts, on top of its config
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
@@ -137,9 +137,9 @@ pub(crate) struct PlaceArguments {
     /// Folder for the servers' data; by default in basecase's home (BASECASE_HOME)
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// How clients reach servers: published results used loopback for Postgres
-    #[arg(long, value_enum, default_value_t = TransportArgument::Loopback)]
-    pub(crate) transport: TransportArgument,
+    /// How clients reach servers; by default as in published results, loopback for Postgres and the socket for MySQL and MariaDB
+    #[arg(long, value_enum)]
+    pub(crate) transport: Option<TransportArgument>,
     /// Leave the data of finished candidates where it is
     #[arg(long)]
     pub(crate) keep_data: bool,

@@ -7,7 +7,7 @@ use basecase_client::{Endpoint, Session};
 use basecase_model::{Check, State, TableState};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
-    Build, Config, Depth, Instance, InstanceSpec, Owner, PostgresServer, Served, SqliteServer,
+    Build, Config, Depth, Instance, InstanceSpec, Owner, Served, SqliteServer, Transport, serve, serve_url,
 };
 use basecase_workload::insert_benchmark::{Model, table_name};
 
@@ -46,10 +46,10 @@ impl Site {
                     return Ok(None);
                 }
                 instance.start(START_PATIENCE)?;
-                let Some(server) = PostgresServer::of_instance(instance, content == Content::Fresh)? else {
+                let Some(server) = serve(instance, content == Content::Fresh)? else {
                     return Ok(None);
                 };
-                Box::new(server)
+                server
             }
             Source::Embedded(config) => {
                 let mut server = SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?;
@@ -62,7 +62,7 @@ impl Site {
             }
             Source::Url(endpoint) => {
                 let mut session = endpoint.connect()?;
-                Box::new(PostgresServer::new(endpoint.clone(), None, session.as_mut())?)
+                serve_url(endpoint, candidate.facts.engine, session.as_mut())?
             }
         };
         let control = connect(served.endpoint())?;
@@ -140,7 +140,8 @@ fn instance(plan: &Plan, candidate: &Candidate, build: &Build, config: &Config) 
         build: build.clone(),
         config: config.clone(),
         directory: candidate.directory.clone(),
-        transport: plan.transport,
+        engine: candidate.facts.engine,
+        transport: plan.transport.unwrap_or(Transport::published(build.facts.dbms)),
         owner: owner(plan, candidate),
     })?)
 }

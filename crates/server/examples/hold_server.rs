@@ -6,8 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use basecase_model::Dbms;
-use basecase_server::{BuildRequest, Config, Host, Instance, InstanceSpec, Library, Owner, Transport};
+use basecase_server::{BuildRequest, ConfigFile, Host, Instance, InstanceSpec, Library, Owner, Transport};
 
 fn main() -> std::process::ExitCode {
     let Err(error) = hold() else { return std::process::ExitCode::SUCCESS };
@@ -23,9 +22,10 @@ fn hold() -> Result<(), Box<dyn std::error::Error>> {
     let library = Library::open(Path::new(home))?;
     let sources = library.resolve(&[request.parse::<BuildRequest>()?])?;
     let build = library.obtain(&sources[0], &mut |_| {})?;
+    let config = ConfigFile::find(build.facts.dbms, ConfigFile::DEFAULT, Host::detect())?;
     let mut instance = Instance::open(InstanceSpec {
+        config: config.for_version(&build.version),
         build,
-        config: Config::find(Dbms::Postgres, Config::DEFAULT, Host::detect())?,
         directory: PathBuf::from(directory),
         transport: Transport::UnixSocket,
         owner: Owner { experiment: "held".into(), candidate: "pg.default".into() },

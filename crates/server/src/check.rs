@@ -138,10 +138,7 @@ fn describe(build: &Build, config: &Config, complaints: &[Complaint], known: &[S
     let mut hints: Vec<String> = Vec::new();
     for complaint in complaints {
         let line = config.settings.iter().find(|setting| setting.name == complaint.setting.to_lowercase());
-        let place = match line.and_then(|setting| setting.line) {
-            Some(line) => format!("{}:{line}", config.file),
-            None => "--set".to_owned(),
-        };
+        let place = line.map_or("--set", |setting| setting.place.as_str());
         // Writing to a string cannot fail.
         let _ = write!(problems, "\n  {place}: {}", complaint.text);
         hints.push(hint(complaint, known, line.map(|setting| setting.value.as_str())));
@@ -206,6 +203,7 @@ fn bytes(text: &str, unit: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config_file::ConfigFile;
     use basecase_model::Dbms;
 
     const HOST: Host = Host { cores: 2, memory_bytes: 4 << 30 };
@@ -236,7 +234,9 @@ mod tests {
     #[test]
     fn memory_adds_what_is_reserved() {
         let text = "shared_buffers = 3GB\nwal_buffers = -1\nmaintenance_work_mem = 1024";
-        let config = Config::parse(Dbms::Postgres, "c", "c.conf", text, HOST).unwrap();
+        let config = ConfigFile::parse(Dbms::Postgres, "c", "c.conf", text, HOST)
+            .unwrap()
+            .for_version(&"17.11".parse().unwrap());
         assert_eq!(memory_bytes(&config), (3 << 30) + (1 << 20));
     }
 }

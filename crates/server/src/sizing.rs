@@ -1,7 +1,9 @@
 //! Values that a config sizes from the machine.
 //!
-//! One form: `{memory:25%}` is a quarter of the memory on the machine's label, in whole MB as Postgres writes them;
+//! One form: `{memory:25%}` is a quarter of the memory on the machine's label, in whole MB as the dbms writes them;
 //! `{cores:50%}` is half of the cores, at least 1. Bounds may follow: `{memory:25%, 128MB..96GB}`, `{cores:50%, 2..8}`.
+
+use basecase_model::Dbms;
 
 use crate::host::Host;
 
@@ -12,7 +14,7 @@ type ReadBound = fn(&str) -> Option<u64>;
 ///
 /// # Errors
 /// When it is in braces and not of the one form.
-pub(crate) fn evaluate(value: &str, host: Host) -> Result<Option<String>, String> {
+pub(crate) fn evaluate(value: &str, dbms: Dbms, host: Host) -> Result<Option<String>, String> {
     let Some(inner) = value.strip_prefix('{') else { return Ok(None) };
     let bad = || {
         format!(
@@ -30,7 +32,7 @@ pub(crate) fn evaluate(value: &str, host: Host) -> Result<Option<String>, String
         return Err(format!("{value:?} asks for {percent} %, which is not between 1 and 100"));
     }
     let (total, unit, read): (u64, &str, ReadBound) = match what.trim() {
-        "memory" => (host.label_gib() * 1024, "MB", megabytes),
+        "memory" => (host.label_gib() * 1024, megabyte(dbms), megabytes),
         "cores" => (u64::from(host.cores), "", |text| text.parse().ok()),
         _ => return Err(bad()),
     };
@@ -46,6 +48,14 @@ pub(crate) fn evaluate(value: &str, host: Host) -> Result<Option<String>, String
     Ok(Some(format!("{amount}{unit}")))
 }
 
+/// How `dbms` writes MiB after a number.
+fn megabyte(dbms: Dbms) -> &'static str {
+    match dbms {
+        Dbms::Mysql | Dbms::Mariadb => "M",
+        Dbms::Postgres | Dbms::Sqlite => "MB",
+    }
+}
+
 fn megabytes(text: &str) -> Option<u64> {
     if let Some(number) = text.strip_suffix("MB") {
         return number.trim().parse().ok();
@@ -58,7 +68,7 @@ mod tests {
     use super::*;
 
     fn on(cores: u32, gib: u64, value: &str) -> Result<Option<String>, String> {
-        evaluate(value, Host { cores, memory_bytes: gib << 30 })
+        evaluate(value, Dbms::Postgres, Host { cores, memory_bytes: gib << 30 })
     }
 
     #[test]
@@ -69,6 +79,8 @@ mod tests {
         assert_eq!(on(2, 1024, "{memory:25%, 128MB..96GB}").unwrap().as_deref(), Some("98304MB"));
         assert_eq!(on(1, 1, "{cores:50%}").unwrap().as_deref(), Some("1"));
         assert_eq!(on(1, 1, "6GB").unwrap(), None);
+        let host = Host { cores: 2, memory_bytes: 24 << 30 };
+        assert_eq!(evaluate("{memory:25%}", Dbms::Mysql, host).unwrap().as_deref(), Some("6144M"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What can go wrong in a session, sorted by whether a repetition can mend it.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// Whether an error can be mended by repeating the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,28 @@ impl Error {
         self
     }
 
+    /// Adds a hint where there is none yet.
+    pub(crate) fn or_hint(mut self, hint: &str) -> Self {
+        self.hint.get_or_insert_with(|| hint.to_owned());
+        self
+    }
+
+    /// Turns whatever befell a login into a refusal.
+    pub(crate) fn into_refusal(mut self) -> Self {
+        self.kind = Kind::Refused;
+        self
+    }
+
+    /// The connection to the server of `dbms` broke.
+    pub(crate) fn broken_connection(dbms: &str, error: &io::Error) -> Self {
+        Error::new(Kind::Disconnected, format!("the connection to {dbms} failed: {error}"))
+    }
+
+    /// The server sent something that its protocol does not allow, or that this client never asks for.
+    pub(crate) fn unexpected(what: &str) -> Self {
+        Error::new(Kind::Disconnected, format!("the server sent {what}"))
+    }
+
     /// Says first what was tried.
     pub(crate) fn while_trying(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
@@ -48,7 +70,7 @@ impl Error {
         self.kind
     }
 
-    /// The dbms's own code: an SQLSTATE of Postgres, an extended result code of SQLite.
+    /// The dbms's own code: an SQLSTATE of Postgres, an error number of MySQL, an extended result code of SQLite.
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
     }

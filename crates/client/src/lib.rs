@@ -2,14 +2,19 @@
 //!
 //! A session is blocking and belongs to one thread. What is said comes from above as [`Operation`]s.
 
+mod address;
+mod buffer;
 mod endpoint;
 mod error;
 pub mod mysql;
 pub mod postgres;
 pub mod sqlite;
+mod transport;
+mod value;
 
 use basecase_model::{Operation, Reply, Value};
 
+pub use address::{AddressError, Host, Password};
 pub use endpoint::Endpoint;
 pub use error::{Error, Kind};
 

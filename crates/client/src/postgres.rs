@@ -8,7 +8,7 @@ mod address;
 mod login;
 mod reply;
 mod session;
-mod transport;
 
-pub use address::{Address, AddressError, Host, Password};
+pub use crate::address::{AddressError, Host, Password};
+pub use address::Address;
 pub use session::PostgresSession;

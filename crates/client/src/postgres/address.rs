@@ -1,40 +1,9 @@
 //! Where a Postgres server listens, and who logs in.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::io;
 
-use thiserror::Error;
-
-/// A password, which no message, log or debug output shows.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Password(String);
-
-impl Password {
-    /// Wraps a password.
-    pub fn new(password: impl Into<String>) -> Self {
-        Password(password.into())
-    }
-
-    /// The password itself, for the one place that sends or writes it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("***")
-    }
-}
-
-/// How the server is reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Host {
-    /// The folder of its Unix socket.
-    Socket(PathBuf),
-    /// A host name or address.
-    Tcp(String),
-}
+use crate::address::{AddressError, Host, Password, UrlForm};
+use crate::transport::Transport;
 
 /// Where a Postgres server listens, and who logs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,14 +20,8 @@ pub struct Address {
     pub database: String,
 }
 
-/// Why a connection URL was refused. Never repeats the URL, which may hold a password.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error(
-    "the Postgres URL {problem}\nhint: write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX"
-)]
-pub struct AddressError {
-    problem: &'static str,
-}
+const URL: UrlForm =
+    UrlForm { dbms: "Postgres", schemes: ["postgres://", "postgresql://"], port: 5432, user: "postgres" };
 
 impl Address {
     /// Reads `postgres://user:password@host:port/database`. A host that begins with `/` (as `%2F…`) is a socket folder.
@@ -66,65 +29,28 @@ impl Address {
     /// # Errors
     /// When the text is not such a URL; options after `?` are refused, for nothing here would obey them.
     pub fn from_url(url: &str) -> Result<Address, AddressError> {
-        let refuse = |problem| AddressError { problem };
-        let rest = url
-            .strip_prefix("postgres://")
-            .or_else(|| url.strip_prefix("postgresql://"))
-            .ok_or(refuse("does not begin with postgres://"))?;
-        if rest.contains('?') {
-            return Err(refuse("has options after '?', which are not supported (TLS is not either)"));
-        }
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, port) = match place.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => {
-                (host, port.parse().map_err(|_| refuse("has a port that is not a number from 1 to 65535"))?)
-            }
-            _ => (place, 5432),
-        };
-        let host = decode(host).ok_or(refuse("has a broken %XX in its host"))?;
-        let user = decode(user).ok_or(refuse("has a broken %XX in its user"))?;
-        let database = decode(database).ok_or(refuse("has a broken %XX in its database"))?;
-        let user = if user.is_empty() { "postgres".to_owned() } else { user };
+        let parts = URL.read(url)?;
         Ok(Address {
-            host: match host.as_str() {
-                "" => Host::Tcp("localhost".into()),
-                path if path.starts_with('/') => Host::Socket(path.into()),
-                name => Host::Tcp(name.trim_start_matches('[').trim_end_matches(']').to_owned()),
-            },
-            port,
-            password: Password(decode(password).ok_or(refuse("has a broken %XX in its password"))?),
-            database: if database.is_empty() { user.clone() } else { database },
-            user,
+            host: parts.host,
+            port: parts.port,
+            password: parts.password,
+            database: if parts.database.is_empty() { parts.user.clone() } else { parts.database },
+            user: parts.user,
         })
+    }
+
+    /// Connects, without logging in.
+    pub(super) fn connect(&self) -> io::Result<Transport> {
+        match &self.host {
+            Host::Socket(folder) => Transport::unix(&folder.join(format!(".s.PGSQL.{}", self.port))),
+            Host::Tcp(name) => Transport::tcp(name, self.port),
+        }
     }
 
     /// The URL without its password, for people.
     pub fn redacted(&self) -> String {
-        let host = match &self.host {
-            Host::Socket(folder) => folder.display().to_string(),
-            Host::Tcp(name) => name.clone(),
-        };
-        format!("postgres://{}@{host}:{}/{}", self.user, self.port, self.database)
+        format!("postgres://{}@{}:{}/{}", self.user, self.host, self.port, self.database)
     }
-}
-
-/// Replaces `%XX` by its byte; `None` when a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        if first == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use postgres_protocol::message::frontend;
 
 use super::address::Address;
 use super::reply::{Messages, server_error};
-use super::session::{io_error, protocol_error};
-use super::transport::Transport;
+use super::session::io_error;
+use crate::transport::Transport;
 use crate::{Error, Kind};
 
 /// Logs in and returns the process id of the server's process for this session.
@@ -60,14 +60,14 @@ fn answer(
     output: &mut BytesMut,
 ) -> Result<(), Error> {
     let (request, rest) =
-        body.split_first_chunk::<4>().ok_or_else(|| protocol_error("a short login request"))?;
+        body.split_first_chunk::<4>().ok_or_else(|| Error::unexpected("a short login request"))?;
     let password = address.password.reveal().as_bytes();
     match u32::from_be_bytes(*request) {
         0 => {}
         3 => frontend::password_message(password, output).map_err(io_error)?,
         5 => {
             let salt =
-                rest.first_chunk::<4>().ok_or_else(|| protocol_error("a login request without salt"))?;
+                rest.first_chunk::<4>().ok_or_else(|| Error::unexpected("a login request without salt"))?;
             let hash = md5_hash(address.user.as_bytes(), password, *salt);
             frontend::password_message(hash.as_bytes(), output).map_err(io_error)?;
         }
@@ -84,12 +84,12 @@ fn answer(
             frontend::sasl_initial_response(SCRAM_SHA_256, started.message(), output).map_err(io_error)?;
         }
         11 => {
-            let state = scram.as_mut().ok_or_else(|| protocol_error("a login step out of order"))?;
+            let state = scram.as_mut().ok_or_else(|| Error::unexpected("a login step out of order"))?;
             state.update(rest).map_err(io_error)?;
             frontend::sasl_response(state.message(), output).map_err(io_error)?;
         }
         12 => {
-            let state = scram.as_mut().ok_or_else(|| protocol_error("a login step out of order"))?;
+            let state = scram.as_mut().ok_or_else(|| Error::unexpected("a login step out of order"))?;
             state.finish(rest).map_err(io_error)?;
         }
         other => {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use crate::buffer::ReadBuffer;
+use crate::value::integer_of;
 use crate::{Error, Kind};
 
 /// One message of the server, where it lies in the buffer.
@@ -10,11 +12,9 @@ pub(super) struct Message<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// Reads whole messages out of a stream. The buffer grows to the longest message and is then reused.
+/// Reads whole messages out of a stream.
 pub(super) struct Messages {
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
+    buffer: ReadBuffer,
 }
 
 /// Tag and length of every message.
@@ -22,7 +22,7 @@ const HEADER_BYTES: usize = 5;
 
 impl Messages {
     pub(super) fn new() -> Self {
-        Messages { buffer: vec![0; 64 * 1024], start: 0, end: 0 }
+        Messages { buffer: ReadBuffer::new() }
     }
 
     /// The next message, read from `stream` when the buffer does not hold all of it yet.
@@ -31,19 +31,18 @@ impl Messages {
         let body_bytes = loop {
             match self.complete_body()? {
                 Some(body_bytes) => break body_bytes,
-                None => self.fill(stream)?,
+                None => self.buffer.fill(stream)?,
             }
         };
-        let body = self.start + HEADER_BYTES;
-        let tag = self.buffer[self.start];
-        self.start = body + body_bytes;
-        Ok(Message { tag, body: &self.buffer[body..body + body_bytes] })
+        let message = self.buffer.take(HEADER_BYTES + body_bytes);
+        Ok(Message { tag: message[0], body: &message[HEADER_BYTES..] })
     }
 
     /// Length of the first message's body when all of it is here.
     #[inline]
     fn complete_body(&self) -> io::Result<Option<usize>> {
-        let Some(header) = self.buffer[self.start..self.end].first_chunk::<HEADER_BYTES>() else {
+        let unread = self.buffer.unread();
+        let Some(header) = unread.first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
@@ -53,36 +52,7 @@ impl Messages {
                 "the server sent a message of impossible length",
             ));
         };
-        Ok((self.end - self.start >= HEADER_BYTES + body_bytes).then_some(body_bytes))
-    }
-
-    fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.end == self.buffer.len() {
-            if self.start > 0 {
-                self.buffer.copy_within(self.start..self.end, 0);
-                (self.start, self.end) = (0, self.end - self.start);
-            } else {
-                self.buffer.resize(self.buffer.len() * 2, 0);
-            }
-        }
-        loop {
-            match stream.read(&mut self.buffer[self.end..]) {
-                Ok(0) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::UnexpectedEof,
-                        "the server closed the connection",
-                    ));
-                }
-                Ok(bytes) => {
-                    self.end += bytes;
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        Ok((unread.len() >= HEADER_BYTES + body_bytes).then_some(body_bytes))
     }
 }
 
@@ -99,7 +69,7 @@ pub(super) fn affected_rows(body: &[u8]) -> u64 {
 
 /// First column of a `DataRow` in text form, when it is an integer.
 pub(super) fn first_integer(body: &[u8]) -> Option<i64> {
-    columns(body).next()?.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
+    columns(body).next()?.and_then(integer_of)
 }
 
 /// The columns of a `DataRow`; `None` stands for SQL null.
@@ -151,6 +121,7 @@ pub(super) fn server_error(body: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::tests::Trickle;
 
     #[test]
     fn tags() {
@@ -169,18 +140,7 @@ mod tests {
             stream.extend((size as u32 + 4).to_be_bytes());
             stream.extend(std::iter::repeat_n(7, size));
         }
-        /// Hands out bytes in small uneven pieces.
-        struct Trickle<'a>(&'a [u8], usize);
-        impl Read for Trickle<'_> {
-            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                self.1 = self.1 % 9_000 + 1_001;
-                let bytes = self.1.min(self.0.len()).min(buffer.len());
-                buffer[..bytes].copy_from_slice(&self.0[..bytes]);
-                self.0 = &self.0[bytes..];
-                Ok(bytes)
-            }
-        }
-        let mut trickle = Trickle(&stream, 0);
+        let mut trickle = Trickle::new(&stream);
         let mut messages = Messages::new();
         for size in [0usize, 3, 70_000, 200_000, 5] {
             assert_eq!(messages.next(&mut trickle).unwrap().body.len(), size);

@@ -10,7 +10,8 @@ use postgres_protocol::message::frontend;
 use super::address::Address;
 use super::login::log_in;
 use super::reply::{Messages, affected_rows, columns, first_integer, server_error};
-use super::transport::Transport;
+use crate::transport::Transport;
+use crate::value::value_of;
 use crate::{Error, Interrupter, Kind, Session};
 
 /// A session with one Postgres server.
@@ -28,7 +29,7 @@ impl PostgresSession {
     /// # Errors
     /// When the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
-        let mut transport = Transport::connect(address).map_err(|error| {
+        let mut transport = address.connect().map_err(|error| {
             Error::new(Kind::Disconnected, format!("cannot connect to {}: {error}", address.redacted()))
                 .with_hint("check that the server runs and that host and port are right")
         })?;
@@ -174,18 +175,6 @@ impl Drop for PostgresSession {
     }
 }
 
-fn value_of(text: &[u8]) -> Value {
-    let text = String::from_utf8_lossy(text);
-    match text.parse() {
-        Ok(integer) => Value::Integer(integer),
-        Err(_) => Value::Text(text.into_owned()),
-    }
-}
-
 pub(super) fn io_error(error: io::Error) -> Error {
-    Error::new(Kind::Disconnected, format!("the connection to Postgres failed: {error}"))
-}
-
-pub(super) fn protocol_error(what: &str) -> Error {
-    Error::new(Kind::Disconnected, format!("the server sent {what}"))
+    Error::broken_connection("Postgres", &error)
 }

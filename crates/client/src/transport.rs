@@ -3,38 +3,36 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
-
-use super::address::{Address, Host};
+use std::path::Path;
 
 /// A Unix socket or a TCP connection.
-pub(super) enum Transport {
+pub(crate) enum Transport {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
 impl Transport {
-    pub(super) fn connect(address: &Address) -> io::Result<Transport> {
-        match &address.host {
-            Host::Socket(folder) => {
-                UnixStream::connect(folder.join(format!(".s.PGSQL.{}", address.port))).map(Transport::Unix)
-            }
-            Host::Tcp(name) => {
-                let stream = TcpStream::connect((name.as_str(), address.port))?;
-                // A request is one write; waiting to join it with a later one would only add delay.
-                stream.set_nodelay(true)?;
-                Ok(Transport::Tcp(stream))
-            }
-        }
+    /// Connects to the socket file at `path`.
+    pub(crate) fn unix(path: &Path) -> io::Result<Transport> {
+        UnixStream::connect(path).map(Transport::Unix)
     }
 
-    pub(super) fn try_clone(&self) -> io::Result<Transport> {
+    /// Connects over TCP.
+    pub(crate) fn tcp(host: &str, port: u16) -> io::Result<Transport> {
+        let stream = TcpStream::connect((host, port))?;
+        // A request is one write; waiting to join it with a later one would only add delay.
+        stream.set_nodelay(true)?;
+        Ok(Transport::Tcp(stream))
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Transport> {
         match self {
             Transport::Unix(stream) => stream.try_clone().map(Transport::Unix),
             Transport::Tcp(stream) => stream.try_clone().map(Transport::Tcp),
         }
     }
 
-    pub(super) fn shutdown(&self) -> io::Result<()> {
+    pub(crate) fn shutdown(&self) -> io::Result<()> {
         match self {
             Transport::Unix(stream) => stream.shutdown(Shutdown::Both),
             Transport::Tcp(stream) => stream.shutdown(Shutdown::Both),
@@ -42,7 +40,7 @@ impl Transport {
     }
 
     /// Whether the server runs on this host, so that its process ids mean something here.
-    pub(super) fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         match self {
             Transport::Unix(_) => true,
             Transport::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),

@@ -1,0 +1,157 @@
+//! What addresses of servers have in common: how a server is reached, passwords, connection URLs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A password, which no message, log or debug output shows.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// Wraps a password.
+    pub fn new(password: impl Into<String>) -> Self {
+        Password(password.into())
+    }
+
+    /// The password itself, for the one place that sends or writes it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
+    }
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Host {
+    /// Its Unix socket: the folder for Postgres, the file itself for MySQL and MariaDB.
+    Socket(PathBuf),
+    /// A host name or address.
+    Tcp(String),
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Socket(path) => write!(formatter, "{}", path.display()),
+            Host::Tcp(name) => formatter.write_str(name),
+        }
+    }
+}
+
+/// Why a connection URL was refused. Never repeats the URL, which may hold a password.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error(
+    "the {dbms} URL {problem}\nhint: write {scheme}USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX"
+)]
+pub struct AddressError {
+    dbms: &'static str,
+    scheme: &'static str,
+    problem: String,
+}
+
+/// The connection URLs of one dbms.
+pub(crate) struct UrlForm {
+    /// The name of the dbms, for people.
+    pub(crate) dbms: &'static str,
+    /// How such a URL begins; the first is the one that people are told.
+    pub(crate) schemes: [&'static str; 2],
+    /// The port when none is given.
+    pub(crate) port: u16,
+    /// The user when none is given.
+    pub(crate) user: &'static str,
+}
+
+/// What a connection URL says, with defaults for all but the database.
+pub(crate) struct UrlParts {
+    pub(crate) host: Host,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: Password,
+    /// Empty when none is given.
+    pub(crate) database: String,
+}
+
+impl UrlForm {
+    /// Reads `scheme://user:password@host:port/database`. A host that begins with `/` (as `%2F…`) is a socket.
+    pub(crate) fn read(&self, url: &str) -> Result<UrlParts, AddressError> {
+        let refuse = |problem: &str| AddressError {
+            dbms: self.dbms,
+            scheme: self.schemes[0],
+            problem: problem.to_owned(),
+        };
+        let rest = self
+            .schemes
+            .iter()
+            .find_map(|scheme| url.strip_prefix(scheme))
+            .ok_or_else(|| refuse(&format!("does not begin with {}", self.schemes[0])))?;
+        if rest.contains('?') {
+            return Err(refuse("has options after '?', which are not supported (TLS is not either)"));
+        }
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                (host, port.parse().map_err(|_| refuse("has a port that is not a number from 1 to 65535"))?)
+            }
+            _ => (place, self.port),
+        };
+        let part =
+            |text, name| decode(text).ok_or_else(|| refuse(&format!("has a broken %XX in its {name}")));
+        let host = part(host, "host")?;
+        let user = part(user, "user")?;
+        Ok(UrlParts {
+            host: match host.as_str() {
+                "" => Host::Tcp("localhost".into()),
+                path if path.starts_with('/') => Host::Socket(path.into()),
+                name => Host::Tcp(name.trim_start_matches('[').trim_end_matches(']').to_owned()),
+            },
+            port,
+            user: if user.is_empty() { self.user.to_owned() } else { user },
+            password: Password(part(password, "password")?),
+            database: part(database, "database")?,
+        })
+    }
+}
+
+/// Replaces `%XX` by its byte; `None` when a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        if first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes() {
+        assert_eq!(decode("p%40ss%2f").as_deref(), Some("p@ss/"));
+        for broken in ["%", "%4", "%zz", "%ff"] {
+            assert_eq!(decode(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(format!("{:?}", Password::new("secret")), "***");
+    }
+}

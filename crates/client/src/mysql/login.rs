@@ -1,0 +1,230 @@
+//! Start-up of a session: capabilities and authentication.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context, Response};
+use mysql_common::constants::CapabilityFlags;
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
+use mysql_common::proto::MySerialize;
+
+use super::address::Address;
+use super::error::{Product, server_error};
+use super::packet::{Packets, begin, end};
+use super::reply::{EOF, ERR, OK};
+use crate::address::Host;
+use crate::transport::Transport;
+use crate::{Error, Kind};
+
+/// First byte of a packet with one more step of the login method.
+const MORE: u8 = 0x01;
+
+/// The longest packet that the client claims to take; only a bound on what the server may send.
+const LONGEST_PACKET_BYTES: u32 = 1 << 30;
+
+/// What the client asks for where the server offers it.
+///
+/// Left out on purpose: `FOUND_ROWS`, so that affected rows are those that changed; `LOCAL_FILES`; `MULTI_STATEMENTS`;
+/// `SESSION_TRACK` and MariaDB's extensions, which would make versions answer differently.
+const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
+    .union(CapabilityFlags::CLIENT_LONG_FLAG)
+    .union(CapabilityFlags::CLIENT_PROTOCOL_41)
+    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+
+/// What was agreed on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Agreement {
+    pub(super) product: Product,
+    /// Whether column definitions are followed by rows at once, and rows by an OK packet (MySQL from 5.7.5, MariaDB from
+    /// 10.2); else an EOF packet follows both.
+    pub(super) is_eof_deprecated: bool,
+}
+
+/// Logs in.
+pub(super) fn log_in(
+    address: &Address,
+    transport: &mut Transport,
+    packets: &mut Packets,
+) -> Result<Agreement, Error> {
+    let mut login = Login { address, transport, packets, product: Product::Mysql, output: Vec::new() };
+    let greeting = login.greeting()?;
+    let capabilities = greeting.capabilities();
+    if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
+        return Err(Error::new(Kind::Refused, "the server speaks only the protocol from before MySQL 4.1")
+            .with_hint("basecase knows MySQL from 5.5 and MariaDB from 10.1"));
+    }
+    let wanted = capabilities & WANTED;
+    login.product = Product::of_version(&greeting.server_version_str());
+    login.authenticate(&greeting, wanted)?;
+    Ok(Agreement {
+        product: login.product,
+        is_eof_deprecated: wanted.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+    })
+}
+
+/// A login on its way.
+struct Login<'a> {
+    address: &'a Address,
+    transport: &'a mut Transport,
+    packets: &'a mut Packets,
+    product: Product,
+    output: Vec<u8>,
+}
+
+impl Login<'_> {
+    fn receive(&mut self) -> Result<Vec<u8>, Error> {
+        let packet =
+            self.packets.next(self.transport).map_err(|error| Error::broken_connection("MySQL", &error))?;
+        Ok(packet.to_vec())
+    }
+
+    /// Sends one packet, numbered after the one that came last.
+    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
+        begin(&mut self.output);
+        write(&mut self.output);
+        end(&mut self.output, self.packets.sequence().wrapping_add(1));
+        self.transport
+            .write_all(&self.output)
+            .map_err(|error| Error::broken_connection(self.product.name(), &error))
+    }
+
+    /// What the server says first: its version, what it offers, and the challenge of its usual login method.
+    fn greeting(&mut self) -> Result<HandshakePacket<'static>, Error> {
+        let packet = self.receive()?;
+        match packet.first() {
+            Some(&ERR) => Err(self.server_refusal(&packet)),
+            Some(10) => ParseBuf(&packet)
+                .parse::<HandshakePacket<'_>>(())
+                .map(HandshakePacket::into_owned)
+                .map_err(|_| Error::unexpected("a greeting that is cut off")),
+            _ => Err(Error::unexpected("no greeting of MySQL's protocol 10")
+                .with_hint("check that a MySQL or MariaDB server listens there")),
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        greeting: &HandshakePacket<'_>,
+        capabilities: CapabilityFlags,
+    ) -> Result<(), Error> {
+        // A server whose usual method is none of ours may still know the user by one of ours, and then asks for it.
+        let usual = greeting.auth_plugin().filter(is_known).unwrap_or(AuthPlugin::MysqlNativePassword);
+        let mut method = Method::begin(&usual, greeting.nonce())?;
+        let response = method.answer(self.address, &greeting.nonce())?;
+        let database = (!self.address.database.is_empty()).then_some(self.address.database.as_bytes());
+        // The character set of the session is utf8mb4 where the version has it.
+        let version = greeting.server_version_parsed().unwrap_or((5, 5, 3));
+        let answer = HandshakeResponse::new(
+            response,
+            version,
+            Some(self.address.user.as_bytes()),
+            database,
+            capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH).then_some(usual),
+            capabilities,
+            None,
+            LONGEST_PACKET_BYTES,
+        );
+        self.send(|output| answer.serialize(output))?;
+        loop {
+            let packet = self.receive()?;
+            let response = match packet.split_first() {
+                Some((&OK, _)) => return Ok(()),
+                Some((&ERR, _)) => return Err(self.server_refusal(&packet)),
+                Some((&MORE, challenge)) => method.answer(self.address, challenge)?,
+                Some((&EOF, [])) => return Err(unknown_method("mysql_old_password")),
+                Some((&EOF, _)) => {
+                    let request = ParseBuf(&packet)
+                        .parse::<AuthSwitchRequest<'_>>(())
+                        .map_err(|_| Error::unexpected("a login request that is cut off"))?;
+                    method = Method::begin(&request.auth_plugin(), request.plugin_data().to_vec())?;
+                    method.answer(self.address, request.plugin_data())?
+                }
+                _ => return Err(Error::unexpected("an unknown step of a login")),
+            };
+            if let Some(response) = response {
+                self.send(|output| output.extend_from_slice(&response))?;
+            }
+        }
+    }
+
+    /// The server's own words, with a hint in every case.
+    fn server_refusal(&self, packet: &[u8]) -> Error {
+        server_error(self.product, packet).into_refusal().or_hint("the server's log may say more")
+    }
+}
+
+/// One login method and how far it has come.
+struct Method {
+    procedure: AuthProc,
+    scramble: Vec<u8>,
+}
+
+impl Method {
+    fn begin(plugin: &AuthPlugin<'_>, scramble: Vec<u8>) -> Result<Method, Error> {
+        let unknown = || unknown_method(&String::from_utf8_lossy(plugin.as_bytes()));
+        if !is_known(plugin) {
+            return Err(unknown());
+        }
+        Ok(Method { procedure: AuthProc::init(plugin).map_err(|_| unknown())?, scramble })
+    }
+
+    /// What to send for a challenge, if anything.
+    fn answer(&mut self, address: &Address, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let context = Secrets { address, scramble: &self.scramble };
+        // `mysql_common` indexes into the server's public key without looking at its length.
+        let response = catch_unwind(AssertUnwindSafe(|| self.procedure.run(context, challenge)));
+        match response {
+            Ok(Ok(Response::Next { packet } | Response::Last { packet })) => Ok(packet),
+            Ok(Err(error)) => Err(refusal(&error.to_string())),
+            Err(_) => Err(Error::unexpected("a public key that cannot be read")),
+        }
+    }
+}
+
+/// What a login method asks of the client.
+struct Secrets<'a> {
+    address: &'a Address,
+    scramble: &'a [u8],
+}
+
+impl Context for Secrets<'_> {
+    fn pass(&self) -> &[u8] {
+        self.address.password.reveal().as_bytes()
+    }
+
+    /// Over a Unix socket, a password may be sent as it is; over TCP it is encrypted with the server's public key.
+    fn is_ipc_transport(&self) -> bool {
+        matches!(self.address.host, Host::Socket(_))
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+
+    fn scramble(&self) -> &[u8] {
+        self.scramble
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+fn is_known(plugin: &AuthPlugin<'_>) -> bool {
+    matches!(plugin, AuthPlugin::MysqlNativePassword | AuthPlugin::CachingSha2Password)
+}
+
+fn unknown_method(name: &str) -> Error {
+    refusal(&format!("the server asks for login method {name}"))
+}
+
+fn refusal(problem: &str) -> Error {
+    Error::new(Kind::Refused, problem)
+        .with_hint("basecase knows mysql_native_password and caching_sha2_password, without TLS; give the user such a password")
+}

@@ -277,7 +277,12 @@ fn a_postgres_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() 
 
 #[test]
 fn an_innodb_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
-    kill_server(["mysql:8.0.31", "mariadb:10.11.18"], ["my8031", "ma101118"], "mysqld", "ready for connections");
+    kill_server(
+        ["mysql:8.0.31", "mariadb:10.11.18"],
+        ["my8031", "ma101118"],
+        "mysqld",
+        "ready for connections",
+    );
 }
 
 #[test]

@@ -47,7 +47,9 @@ pub enum CandidateError {
     )]
     BareUrl,
     /// The engine part names no engine.
-    #[error("candidate {candidate:?} names the engine {engine:?}\nhint: after '#' stands innodb or rocksdb, as in mariadb:10.11.18#rocksdb")]
+    #[error(
+        "candidate {candidate:?} names the engine {engine:?}\nhint: after '#' stands innodb or rocksdb, as in mariadb:10.11.18#rocksdb"
+    )]
     UnknownEngine {
         /// The candidate.
         candidate: String,
@@ -55,7 +57,9 @@ pub enum CandidateError {
         engine: String,
     },
     /// The dbms has no engines to choose from.
-    #[error("candidate {candidate:?} names the engine {engine}, and {dbms} has no engines to choose from\nhint: leave #{engine} away")]
+    #[error(
+        "candidate {candidate:?} names the engine {engine}, and {dbms} has no engines to choose from\nhint: leave #{engine} away"
+    )]
     NoEngines {
         /// The candidate.
         candidate: String,
@@ -143,7 +147,8 @@ fn split_engine<'a>(build: &'a str, candidate: &str) -> Result<(&'a str, Option<
     if word.contains(['/', '@', '.']) {
         return Ok((build, None));
     }
-    let unknown = || CandidateError::UnknownEngine { candidate: without_url(candidate), engine: word.to_owned() };
+    let unknown =
+        || CandidateError::UnknownEngine { candidate: without_url(candidate), engine: word.to_owned() };
     Ok((head, Some(word.parse().map_err(|()| unknown())?)))
 }
 

@@ -11,8 +11,8 @@ use basecase_model::{
     PROTOCOL_REVISION,
 };
 use basecase_server::{
-    Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner,
-    SelfReport, Served, Settle, Transport, check, serve_url,
+    Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, SelfReport,
+    Served, Settle, Transport, check, serve_url,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};

@@ -207,8 +207,11 @@ pub(crate) struct Server {
 
 #[derive(Subcommand)]
 pub(crate) enum ServerCommand {
-    /// List every version that the recipes can get
+    /// List every version that the recipes can get, where from, and what it lacks here
     List {
+        /// Only builds of this dbms, e.g. mysql
+        #[arg(value_parser = dbms)]
+        dbms: Option<basecase_model::Dbms>,
         /// Print JSON
         #[arg(long)]
         json: bool,

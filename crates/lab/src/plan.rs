@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::SqliteSession;
 use basecase_model::{
@@ -320,7 +320,9 @@ fn sources(
             (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
             (Origin::MysqlUrl(address), _) => Source::Url(Endpoint::Mysql(address.clone())),
             (Origin::Embedded, Some(file)) => {
-                let version = SqliteSession::version().parse().unwrap_or_default();
+                let version = SqliteSession::version();
+                let version =
+                    version.parse().map_err(|()| anyhow!("SQLite says that its version is {version:?}"))?;
                 Source::Embedded(file.for_version(&version))
             }
             (Origin::Build(_), Some(file)) => {

@@ -20,6 +20,14 @@ pub(crate) struct Imprint {
     pub configure: Option<String>,
 }
 
+impl Imprint {
+    /// The last flag that says how far the compiler optimised, which is the one that counts.
+    pub(crate) fn optimisation(&self) -> Option<String> {
+        let flags = self.flags.as_deref()?.split_whitespace();
+        flags.rev().find(|flag| flag.starts_with("-O")).map(str::to_owned)
+    }
+}
+
 /// Reads the facts from the server's binary.
 pub(crate) fn read(postgres: &Path) -> io::Result<Imprint> {
     Ok(of_bytes(&std::fs::read(postgres)?))

@@ -12,6 +12,7 @@ use crate::disk::sha256_of;
 use crate::loader;
 use crate::process;
 use crate::recipe::{BuildRequest, Recipe};
+use crate::server_version::server_version;
 use crate::version::Version;
 
 /// Why a tree of programs is no usable build.
@@ -112,7 +113,7 @@ impl Build {
             Err(reason) => return Err(why_broken(program, account, reason)),
         };
         let number = said.split_whitespace().nth(2).unwrap_or_default();
-        let version = release_number(number).ok_or_else(|| BuildError::Broken {
+        let version = server_version(Dbms::Postgres, &said).ok_or_else(|| BuildError::Broken {
             program: program.clone(),
             reason: format!("it says {said:?}"),
         })?;
@@ -153,12 +154,6 @@ fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> Bu
     BuildError::Libraries { program, libraries: missing.join(", "), hint }
 }
 
-/// The version in `17.11`, and the branch of `19rc1` or `20devel`.
-fn release_number(text: &str) -> Option<Version> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').map_or(text, |end| &text[..end]);
-    digits.parse().ok()
-}
-
 fn facts(
     bin: &Path,
     number: &str,
@@ -175,7 +170,7 @@ fn facts(
         details = binary::parse_pg_config(&String::from_utf8_lossy(&output.stdout));
     }
     let imprint = binary::read(&bin.join("postgres")).unwrap_or_default();
-    let of_recipe = |part: fn(&Recipe) -> &String| recipe.map(|recipe| part(recipe).clone());
+    let of_recipe = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);
     if let Some(configure) = imprint.configure {
         details.entry("configure".into()).or_insert(configure);
@@ -189,14 +184,14 @@ fn facts(
     };
     BuildFacts {
         dbms: Dbms::Postgres,
-        short: short_name(number, version, request),
+        short: short_name(version, request),
         requested: request.to_string(),
         version: number.to_owned(),
         provider,
         artifact,
         // An install can be built anew under the same path: then it is another build.
         sha256: match recipe {
-            Some(recipe) => Some(recipe.sha256.clone()),
+            Some(recipe) => recipe.sha256.clone(),
             None => sha256_of(&bin.join("postgres")).ok(),
         },
         compiler: imprint.compiler.or_else(|| of_recipe(|recipe| &recipe.compiler)),
@@ -206,11 +201,9 @@ fn facts(
 }
 
 /// `pg1711`; with the provider or the folder where the user named one, so that two builds of one version are told apart.
-fn short_name(number: &str, version: &Version, request: &BuildRequest) -> String {
+fn short_name(version: &Version, request: &BuildRequest) -> String {
     let prefix = Dbms::Postgres.short_prefix();
-    // Of a version that is not released, the words are part of the name: pg19rc1.
-    let is_release = version.to_string() == number;
-    let digits = if is_release { version.digits() } else { number.to_owned() };
+    let digits = version.digits(Dbms::Postgres);
     match request {
         BuildRequest::Version { provider: Some(provider), .. } => format!("{prefix}{digits}_{provider}"),
         BuildRequest::Version { provider: None, .. } => format!("{prefix}{digits}"),
@@ -236,16 +229,14 @@ mod tests {
 
     #[test]
     fn short_names_follow_published_results() {
-        let name = |number: &str, request: &str| {
-            short_name(number, &release_number(number).unwrap(), &request.parse().unwrap())
-        };
+        let name =
+            |number: &str, request: &str| short_name(&number.parse().unwrap(), &request.parse().unwrap());
         assert_eq!(name("17.11", "postgres:17.11"), "pg1711");
         assert_eq!(name("9.6.4", "postgres:9.6.4"), "pg9604");
         assert_eq!(name("17.11", "postgres:17.11:maven"), "pg1711_maven");
         assert_eq!(name("19rc1", "path:/opt/pg"), "pg19rc1_pg");
         assert_eq!(name("17.11", "path:/opt/pg_patched/bin"), "pg1711_pg-patched");
         assert_eq!(name("17.11", "path:/"), "pg1711_path");
-        assert_eq!(release_number("nonsense"), None);
     }
 
     #[test]

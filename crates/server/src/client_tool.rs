@@ -1,5 +1,5 @@
-//! The programs that download: `pip` and `mvn`. basecase has no HTTP of its own, so it works wherever they do, with their
-//! mirrors, proxies and credentials.
+//! The programs that download one file: `pip`, `mvn` and `npm`. basecase has no HTTP of its own, so it works wherever they do,
+//! with their mirrors, proxies and credentials.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,31 +21,32 @@ pub(crate) enum Failure {
     Failed(String),
 }
 
-/// Downloads the artifact of `recipe` into the empty folder `folder`: the one file found there afterwards.
-pub(crate) fn download(recipe: &Recipe, folder: &Path) -> Result<PathBuf, Failure> {
-    let (program, arguments) = arguments(recipe, folder)?;
-    let output = Command::new(program)
-        .args(arguments)
-        // A pom.xml or pip.conf of the caller's folder must not matter.
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output();
-    let output = match output {
+/// Runs `command`, which is the program `name`: what it prints.
+pub(crate) fn run(name: &str, command: &mut Command) -> Result<String, Failure> {
+    let output = match command.stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Failure::Missing(format!("{program} is not installed")));
+            return Err(Failure::Missing(format!("{name} is not installed")));
         }
         Err(error) => return Err(Failure::Failed(error.to_string())),
     };
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    if !output.status.success() {
-        return Err(if text.contains("No module named pip") {
-            Failure::Missing("python3 has no module pip".into())
-        } else {
-            Failure::Failed(tail(&without_credentials(&text)))
-        });
-    }
+    Err(if text.contains("No module named pip") {
+        Failure::Missing("python3 has no module pip".into())
+    } else {
+        Failure::Failed(tail(&without_credentials(&text)))
+    })
+}
+
+/// Downloads the one file that is the artifact of `recipe` into the empty folder `folder`: its path.
+pub(crate) fn download(recipe: &Recipe, folder: &Path) -> Result<PathBuf, Failure> {
+    let (program, arguments) = arguments(recipe, folder)?;
+    // A pom.xml or pip.conf of the caller's folder must not matter.
+    run(program, Command::new(program).args(arguments).current_dir(folder))?;
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::Failed(error.to_string()))?;
     let mut files = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
     files.next().ok_or_else(|| Failure::Failed(format!("{program} ended well but left no file")))
@@ -56,6 +57,7 @@ pub(crate) fn to_install(client: &str) -> &str {
     match client {
         "pip" => "python3 with pip",
         "mvn" => "Maven (mvn)",
+        "apt-get" => "apt-get with an archive of Debian",
         other => other,
     }
 }
@@ -84,13 +86,19 @@ fn arguments(recipe: &Recipe, folder: &Path) -> Result<(&'static str, Vec<OsStri
             Ok(("python3", list))
         }
         "mvn" => {
-            let mut list =
-                words(&["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"]);
+            // Later versions of the plugin want the artifact's whole ancestry, of which some was never published.
+            let mut list = words(&["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:2.10:copy"]);
             list.push(format!("-Dartifact={}", recipe.artifact).into());
             let mut output = OsString::from("-DoutputDirectory=");
             output.push(folder);
             list.push(output);
             Ok(("mvn", list))
+        }
+        "npm" => {
+            let mut list = words(&["pack", "--silent", "--ignore-scripts", "--pack-destination"]);
+            list.push(folder.into());
+            list.push(recipe.artifact.clone().into());
+            Ok(("npm", list))
         }
         other => Err(Failure::Missing(format!("basecase does not know the client {other}"))),
     }

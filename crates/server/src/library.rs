@@ -1,102 +1,18 @@
 //! The builds of one home folder: those that are here and those that can be obtained.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
-
-use crate::account::{Account, AccountError};
-use crate::archive;
-use crate::build::{Build, BuildError};
-use crate::client_tool::{self, Failure};
-use crate::disk::sha256_of;
-use crate::recipe::{BuildRequest, Catalogue, Provider, Recipe, RecipeError, Source};
-use crate::suggestion::alternatives;
-
-/// The file in a build's folder that says what it was made from. It is written last.
-const MARK: &str = ".basecase-artifact";
-
-/// What was to be downloaded, from where, with what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Artifact {
-    /// Its coordinates at the provider.
-    pub coordinates: String,
-    /// Who offers it.
-    pub provider: String,
-    /// The program that downloads, or what to install where it is missing.
-    pub client: String,
-    /// What else gives the same version, as a clause.
-    pub other: String,
-}
-
-/// Why a build could not be obtained.
-#[derive(Debug, Error)]
-pub enum ObtainError {
-    /// The program that downloads is missing.
-    #[error("cannot download {} from {}: {reason}\nhint: install {}, or use {}", artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
-    Client {
-        /// What was to be downloaded.
-        artifact: Box<Artifact>,
-        /// What is missing.
-        reason: String,
-    },
-    /// The download failed.
-    #[error("{} could not download {} from {}:\n{tail}\nhint: check that {} reaches its registry or mirror, or use {}", artifact.client, artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
-    Download {
-        /// What was to be downloaded.
-        artifact: Box<Artifact>,
-        /// The program's last lines.
-        tail: String,
-    },
-    /// The artifact is not the one of the recipe.
-    #[error("{} from {} has SHA-256 {actual}, but its recipe says {expected}\nhint: the registry or a mirror gave another file; clear the cache of {} and try again, or use {}", artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
-    Checksum {
-        /// What was downloaded.
-        artifact: Box<Artifact>,
-        /// What was found.
-        actual: String,
-        /// What the recipe says.
-        expected: String,
-    },
-    /// The artifact is for another kind of machine.
-    #[error("{} from {} runs on {wanted}, and this machine is {actual}\nhint: use an installed build with path:DIR", artifact.coordinates, artifact.provider)]
-    Platform {
-        /// What was to be downloaded.
-        artifact: Box<Artifact>,
-        /// Where it runs.
-        wanted: String,
-        /// What this machine is.
-        actual: String,
-    },
-    /// The artifact could not be unpacked.
-    #[error("cannot unpack {artifact}: {source}\nhint: check the free space of {}", folder.display())]
-    Unpack {
-        /// The artifact.
-        artifact: String,
-        /// Where to.
-        folder: PathBuf,
-        /// What failed.
-        source: io::Error,
-    },
-    /// A file or folder of the home could not be used.
-    #[error("cannot use {}: {source}\nhint: set BASECASE_HOME to a folder that this user may write to", path.display())]
-    Home {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The tree is no usable build.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The user that servers run as is missing or kept out.
-    #[error(transparent)]
-    Account(#[from] AccountError),
-    /// The request names no recipe.
-    #[error(transparent)]
-    Recipe(#[from] RecipeError),
-}
+use crate::account::Account;
+use crate::build::Build;
+use crate::catalogue::Catalogue;
+use crate::client_tool::Failure;
+use crate::fetch::Fetch;
+use crate::loader::{self, KnownLibraries};
+use crate::mark::Mark;
+use crate::obtain_error::ObtainError;
+use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
+use crate::supply;
 
 /// One line of the list of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +21,9 @@ pub struct Listing {
     pub recipe: Recipe,
     /// Whether the build is here already.
     pub is_here: bool,
+    /// Shared libraries that the build lacks on this system: what its loader says of a build that is here, else what the recipe
+    /// is known to need.
+    pub missing: Vec<String>,
 }
 
 /// The home of basecase's own files when the user names none: `BASECASE_HOME`; else `/var/lib/basecase` for root, since servers
@@ -151,10 +70,27 @@ impl Library {
         self.account.as_ref()
     }
 
-    /// Every recipe, and whether its build is here.
+    /// Every recipe, and whether its build is here, by dbms and version, those of a preferred provider first.
     pub fn list(&self) -> Vec<Listing> {
-        let recipes = self.catalogue.recipes().iter();
-        recipes.map(|recipe| Listing { recipe: recipe.clone(), is_here: self.is_here(recipe) }).collect()
+        let known = KnownLibraries::of_system();
+        let catalogue = self.catalogue();
+        let mut listings: Vec<Listing> = catalogue
+            .recipes()
+            .iter()
+            .map(|recipe| {
+                let is_here = self.found(recipe).is_some();
+                let missing = if is_here {
+                    loader::missing_in(&self.builds.join(recipe.folder()), self.account())
+                } else {
+                    loader::lacking(&recipe.needs, &known)
+                };
+                Listing { recipe: recipe.clone(), is_here, missing: missing.into_iter().collect() }
+            })
+            .collect();
+        listings.sort_by(|left, right| {
+            (left.recipe.dbms, &left.recipe.version).cmp(&(right.recipe.dbms, &right.recipe.version))
+        });
+        listings
     }
 
     /// Finds where each request comes from; see [`Catalogue::resolve`].
@@ -162,146 +98,106 @@ impl Library {
     /// # Errors
     /// When a request names no recipe.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
-        Ok(self.catalogue.resolve(requests)?)
+        Ok(self.catalogue().resolve(requests)?)
     }
 
-    /// The build of `source`: downloaded, checked and unpacked when it is not here yet. `notify` is called with a line for
-    /// people before anything that takes long.
+    /// The build of `source`: downloaded, checked and unpacked when it is not here yet, and given the shared libraries that the
+    /// system lacks. `notify` is called with a line for people before anything that takes long.
     ///
     /// # Errors
     /// When the download, its checksum, unpacking or the first run of the program fails.
     pub fn obtain(&self, source: &Source, notify: &mut dyn FnMut(&str)) -> Result<Build, ObtainError> {
-        let tree = match (&source.recipe, &source.request) {
-            (Some(recipe), _) => {
-                if !self.is_here(recipe) {
-                    self.fetch(recipe, notify)?;
+        match (&source.recipe, &source.request) {
+            (Some(recipe), request) => {
+                let recipe = match self.found(recipe) {
+                    Some(recipe) => recipe,
+                    None => self.fetch(recipe, request, notify)?,
+                };
+                let tree = self.builds.join(recipe.folder());
+                self.supply(&tree, notify);
+                let mut build = Build::at(&tree, request, Some(&recipe), self.account())?;
+                if let Some(got) = Mark::read(&tree).and_then(|mark| mark.got) {
+                    build.facts.details.insert("packages".into(), got.packages.join(", "));
                 }
-                self.builds.join(recipe.folder())
+                Ok(build)
             }
-            (None, BuildRequest::Path(path)) => path.clone(),
-            (None, BuildRequest::Version { dbms, version, .. }) => {
-                return Err(RecipeError::Version {
-                    dbms: *dbms,
-                    version: version.clone(),
-                    near: "resolve the request first".into(),
+            (None, BuildRequest::Path(path)) => Ok(Build::at(path, &source.request, None, self.account())?),
+            (None, BuildRequest::Version { dbms, version, .. }) => Err(RecipeError::Version {
+                dbms: *dbms,
+                version: version.clone(),
+                near: "resolve the request first".into(),
+            }
+            .into()),
+        }
+    }
+
+    /// The recipes, and what of the builds here they do not know: of packages, the versions that were got.
+    fn catalogue(&self) -> Catalogue {
+        let mut catalogue = self.catalogue.clone();
+        let of_packages = self.catalogue.recipes().iter().filter(|recipe| recipe.packages.is_some());
+        for recipe in of_packages {
+            for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if let Some(version) = recipe.version_in(&name)
+                    && let Some(got) = self.found(&Recipe { version, ..recipe.clone() })
+                {
+                    catalogue.add(got);
                 }
-                .into());
             }
+        }
+        catalogue
+    }
+
+    /// The recipe of the build that is here; `None` when there is none. What packages gave stays as it is, whatever their suite
+    /// has by now.
+    fn found(&self, recipe: &Recipe) -> Option<Recipe> {
+        recipe.found(Mark::read(&self.builds.join(recipe.folder()))?)
+    }
+
+    fn fetch(
+        &self,
+        recipe: &Recipe,
+        request: &BuildRequest,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Recipe, ObtainError> {
+        let fetch = Fetch { builds: &self.builds, recipe, request, catalogue: &self.catalogue };
+        let _turn = fetch.take_turn()?;
+        match self.found(recipe) {
+            // Another basecase was faster.
+            Some(recipe) => Ok(recipe),
+            None => fetch.run(notify),
+        }
+    }
+
+    /// Puts the shared libraries that the system lacks beside a build, where packages have them. What stays missing is for the
+    /// first run of the program to complain about, which names it.
+    fn supply(&self, tree: &Path, notify: &mut dyn FnMut(&str)) {
+        let missing = loader::missing_in(tree, self.account());
+        if missing.is_empty() {
+            return;
+        }
+        let names = missing.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        notify(&format!("getting {names}, which this system lacks, with apt-get"));
+        let prefix = ".partial-libraries-";
+        let scratch = match tempfile::Builder::new().prefix(prefix).tempdir_in(&self.builds) {
+            Ok(scratch) => scratch,
+            Err(error) => return notify(&format!("cannot use {}: {error}", self.builds.display())),
         };
-        Ok(Build::at(&tree, &source.request, source.recipe.as_ref(), self.account.as_ref())?)
-    }
-
-    fn is_here(&self, recipe: &Recipe) -> bool {
-        let mark = fs::read_to_string(self.builds.join(recipe.folder()).join(MARK));
-        mark.is_ok_and(|text| text.trim() == recipe.sha256)
-    }
-
-    fn fetch(&self, recipe: &Recipe, notify: &mut dyn FnMut(&str)) -> Result<(), ObtainError> {
-        let artifact = || {
-            Box::new(Artifact {
-                coordinates: recipe.artifact.clone(),
-                provider: recipe.provider.name.clone(),
-                client: recipe.provider.client.clone(),
-                other: self.other_ways(recipe),
-            })
-        };
-        let actual = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
-        if recipe.provider.platform != actual {
-            let wanted = recipe.provider.platform.clone();
-            return Err(ObtainError::Platform { artifact: artifact(), wanted, actual });
-        }
-        let home = |source| ObtainError::Home { path: self.builds.clone(), source };
-        let _turn = self.take_turn(recipe).map_err(home)?;
-        if self.is_here(recipe) {
-            return Ok(());
-        }
-        let prefix = format!(".partial-{}-", recipe.folder());
-        self.sweep(&prefix);
-        // In the same folder as the result, so that the last step is a rename and a kill leaves no half tree.
-        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.builds).map_err(home)?;
-        let (downloads, unpacked) = (work.path().join("download"), work.path().join("unpacked"));
-        fs::create_dir(&downloads).map_err(home)?;
-        fs::create_dir(&unpacked).map_err(home)?;
-
-        let Provider { name, client, .. } = &recipe.provider;
-        notify(&format!("downloading {} from {name} with {client}", recipe.artifact));
-        let file = client_tool::download(recipe, &downloads).map_err(|failure| match failure {
-            Failure::Missing(reason) => {
-                let client = client_tool::to_install(client).to_owned();
-                ObtainError::Client { artifact: Box::new(Artifact { client, ..*artifact() }), reason }
+        match supply::supply(tree, missing, self.account(), scratch.path()) {
+            Ok(got) => {
+                notify(&format!("put {} into {}", got.join(", "), tree.join(supply::FOLDER).display()));
             }
-            Failure::Failed(tail) => ObtainError::Download { artifact: artifact(), tail },
-        })?;
-        let sha256 = sha256_of(&file).map_err(home)?;
-        if sha256 != recipe.sha256 {
-            let expected = recipe.sha256.clone();
-            return Err(ObtainError::Checksum { artifact: artifact(), actual: sha256, expected });
-        }
-        notify(&format!("unpacking {}", recipe.artifact));
-        let tree = archive::unpack(&file, &recipe.provider.unpack, &unpacked)
-            .and_then(|tree| fs::write(tree.join(MARK), format!("{sha256}\n")).map(|()| tree))
-            .map_err(|source| ObtainError::Unpack {
-                artifact: recipe.artifact.clone(),
-                folder: self.builds.clone(),
-                source,
-            })?;
-        self.place(recipe, &tree, work.path())
-    }
-
-    /// Waits until no other basecase fetches this build. The turn ends when the file is dropped.
-    fn take_turn(&self, recipe: &Recipe) -> io::Result<File> {
-        let path = self.builds.join(format!(".{}.lock", recipe.folder()));
-        let file = File::options().create(true).truncate(false).write(true).open(path)?;
-        file.lock()?;
-        Ok(file)
-    }
-
-    /// Removes what a killed basecase left half done. Whoever has the turn is the only one at work on it.
-    fn sweep(&self, prefix: &str) {
-        for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(prefix) {
-                let _ = fs::remove_dir_all(entry.path());
+            Err(Failure::Missing(reason) | Failure::Failed(reason)) => {
+                notify(&format!("cannot get {names}: {}", reason.trim_start()));
             }
         }
-    }
-
-    /// Moves the finished tree to its place.
-    fn place(&self, recipe: &Recipe, tree: &Path, work: &Path) -> Result<(), ObtainError> {
-        let place = self.builds.join(recipe.folder());
-        let mut last = None;
-        for _ in 0..3 {
-            match fs::rename(tree, &place) {
-                Ok(()) => return Ok(()),
-                // Another basecase was faster.
-                Err(_) if self.is_here(recipe) => return Ok(()),
-                // A build of an older recipe is in the way.
-                Err(error) => {
-                    last = Some(error);
-                    let _ = fs::rename(&place, work.join("old"));
-                }
-            }
-        }
-        let source = last.unwrap_or_else(|| io::Error::other("cannot rename"));
-        Err(ObtainError::Home { path: place, source })
-    }
-
-    /// What else gives this version, as a clause.
-    fn other_ways(&self, recipe: &Recipe) -> String {
-        let same = self.catalogue.recipes().iter().filter(|other| {
-            other.dbms == recipe.dbms
-                && other.version == recipe.version
-                && other.provider.name != recipe.provider.name
-        });
-        let mut ways: Vec<String> =
-            same.map(|other| format!("{}:{}:{}", other.dbms, other.version, other.provider.name)).collect();
-        ways.push("an installed build with path:DIR".into());
-        alternatives(&ways)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mark::GotPackages;
 
     fn library() -> (tempfile::TempDir, Library) {
         use std::os::unix::fs::PermissionsExt;
@@ -311,37 +207,50 @@ mod tests {
         (home, library)
     }
 
+    fn recipe(library: &Library, request: &str) -> Recipe {
+        library.resolve(&[request.parse().unwrap()]).unwrap().remove(0).recipe.unwrap()
+    }
+
     #[test]
-    fn an_empty_library_has_nothing_here() {
+    fn an_empty_library_has_nothing_here_and_is_in_order() {
         let (_home, library) = library();
-        assert!(library.list().iter().all(|line| !line.is_here));
+        let listings = library.list();
+        assert!(listings.iter().all(|line| !line.is_here));
+        assert!(listings.is_sorted_by_key(|line| (line.recipe.dbms, line.recipe.version.clone())));
     }
 
     #[test]
     fn a_mark_of_another_artifact_does_not_count() {
         let (_home, library) = library();
-        let recipe = library.list()[0].recipe.clone();
+        let recipe = recipe(&library, "postgres:17.11");
         let folder = library.builds.join(recipe.folder());
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join(MARK), "0000\n").unwrap();
-        assert!(!library.is_here(&recipe));
-        fs::write(folder.join(MARK), format!("{}\n", recipe.sha256)).unwrap();
-        assert!(library.is_here(&recipe));
+        Mark { sha256: "0000".into(), got: None }.write(&folder).unwrap();
+        assert_eq!(library.found(&recipe), None);
+        Mark { sha256: recipe.sha256.clone().unwrap(), got: None }.write(&folder).unwrap();
+        assert_eq!(library.found(&recipe), Some(recipe));
     }
 
     #[test]
-    fn other_ways_name_the_other_provider() {
+    fn what_packages_gave_is_known_by_its_mark() {
         let (_home, library) = library();
-        let sources = library.resolve(&["postgres:17.11".parse().unwrap()]).unwrap();
-        let ways = library.other_ways(sources[0].recipe.as_ref().unwrap());
-        assert_eq!(ways, "postgres:17.11:maven or an installed build with path:DIR");
-    }
-
-    #[test]
-    fn sha256_of_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
-        fs::write(&path, "abc").unwrap();
-        assert!(sha256_of(&path).unwrap().starts_with("ba7816bf8f01cfea"));
+        let place = |folder: &str, artifact: &str| {
+            let place = library.builds.join(folder);
+            fs::create_dir(&place).unwrap();
+            let got =
+                GotPackages { artifact: artifact.into(), place: place.clone(), ..GotPackages::default() };
+            Mark { sha256: "ab".into(), got: Some(got) }.write(&place).unwrap();
+        };
+        assert_eq!(recipe(&library, "mariadb:10.11.x").sha256, None);
+        place("mariadb-10.11.99-debian", "mariadb-server-core 1:10.11.99-0+deb12u1 (bookworm)");
+        // Of another suite: no recipe gets it, so it is nothing that can be asked for.
+        place("mariadb-10.11.100-debian", "mariadb-server-core 1:10.11.100-1 (potato)");
+        let newest = recipe(&library, "mariadb:10.11.x");
+        assert_eq!(newest.version.to_string(), "10.11.99");
+        assert_eq!(newest.sha256.as_deref(), Some("ab"));
+        assert_eq!(newest.artifact, "mariadb-server-core 1:10.11.99-0+deb12u1 (bookworm)");
+        let here: Vec<Listing> = library.list().into_iter().filter(|line| line.is_here).collect();
+        assert_eq!(here.len(), 1);
+        assert_eq!(recipe(&library, "mariadb:10.11.99:debian"), here[0].recipe);
     }
 }

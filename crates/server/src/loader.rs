@@ -1,14 +1,20 @@
 //! Shared libraries that a build needs and the system lacks.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::account::Account;
 use crate::process;
+use crate::supply;
+
+/// The programs that basecase runs of any build, as far as it has them.
+const PROGRAMS: &[&str] = &["postgres", "initdb", "mysqld", "mariadbd"];
 
 /// The Debian package of a library by the start of its file name, where that is not derived from the name.
 const PACKAGES: &[(&str, &str)] = &[
     ("libaio.so.1", "libaio1"),
+    ("libcrypt.so.1", "libcrypt1"),
     ("libcrypto.so.1.1", "libssl1.1"),
     ("libcrypto.so.3", "libssl3"),
     ("libcurl.so.4", "libcurl4"),
@@ -16,13 +22,16 @@ const PACKAGES: &[(&str, &str)] = &[
     ("libldap-2.5.so.0", "libldap-2.5-0"),
     ("liblz4.so.1", "liblz4-1"),
     ("libnuma.so.1", "libnuma1"),
+    ("libncurses.so.5", "libncurses5"),
     ("libossp-uuid.so.16", "libossp-uuid16"),
     ("libpam.so.0", "libpam0g"),
     ("libreadline.so.8", "libreadline8"),
     ("libselinux.so.1", "libselinux1"),
     ("libssl.so.1.1", "libssl1.1"),
     ("libssl.so.3", "libssl3"),
+    ("libstdc++.so.6", "libstdc++6"),
     ("libsystemd.so.0", "libsystemd0"),
+    ("libtinfo.so.5", "libtinfo5"),
     ("liburing.so.2", "liburing2"),
     ("libuuid.so.1", "libuuid1"),
     ("libxml2.so.2", "libxml2"),
@@ -45,23 +54,80 @@ pub(crate) fn debian_package(file: &str) -> Option<String> {
         .map(|in_name| format!("libllvm{}", if in_name.is_empty() { version } else { &in_name[1..] }))
 }
 
-/// The libraries that `program` needs and the loader does not find. The loader's own message, `error`, names only the
-/// first; `ldd`, where there is one, names all.
+/// The libraries that `program` needs and the loader does not find. The loader's own message, `error`, names only the first.
 pub(crate) fn missing(program: &Path, account: Option<&Account>, error: &str) -> Vec<String> {
-    let mut libraries = Vec::new();
-    let ldd = process::command(Path::new("ldd"), account).arg(program).stderr(Stdio::null()).output();
-    if let Ok(output) = ldd {
-        libraries.extend(from_ldd(&String::from_utf8_lossy(&output.stdout)));
-    }
+    let mut libraries = traced(process::command(program, account));
     libraries.extend(from_loader(error));
-    libraries.sort();
-    libraries.dedup();
-    libraries
+    libraries.into_iter().collect()
 }
 
-fn from_ldd(text: &str) -> Vec<String> {
+/// The libraries that the programs of the build `tree` need and the loader finds neither in the tree nor in the system.
+pub(crate) fn missing_in(tree: &Path, account: Option<&Account>) -> BTreeSet<String> {
+    let programs = PROGRAMS.iter().map(|name| tree.join("bin").join(name)).filter(|path| path.exists());
+    let folders: Vec<String> = [supply::FOLDER, "libs"]
+        .iter()
+        .map(|folder| tree.join(folder))
+        .filter(|folder| folder.is_dir())
+        .map(|folder| folder.display().to_string())
+        .collect();
+    programs
+        .flat_map(|program| {
+            let mut command = process::command(&program, account);
+            if !folders.is_empty() {
+                command.env("LD_LIBRARY_PATH", folders.join(":"));
+            }
+            traced(command)
+        })
+        .collect()
+}
+
+/// What the loader does not find for the program of `command`, which it lists instead of running it (`ldd` asks the same way,
+/// but of the system's loader, which need not be the program's).
+fn traced(mut command: Command) -> BTreeSet<String> {
+    let output = command.env("LD_TRACE_LOADED_OBJECTS", "1").stderr(Stdio::null()).output();
+    output.map(|output| from_trace(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
+}
+
+fn from_trace(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| line.ends_with("=> not found"));
     lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// Those of `libraries` that the system does not have, as far as its loader's list tells.
+pub(crate) fn lacking<'l>(
+    libraries: impl IntoIterator<Item = &'l String>,
+    known: &KnownLibraries,
+) -> BTreeSet<String> {
+    libraries.into_iter().filter(|library| !known.has(library)).cloned().collect()
+}
+
+/// The libraries that the system's loader lists.
+#[derive(Debug)]
+pub(crate) struct KnownLibraries(Option<BTreeSet<String>>);
+
+impl KnownLibraries {
+    /// Asks `ldconfig`. Where it does not answer, everything counts as there: what is not known is not complained about.
+    pub(crate) fn of_system() -> Self {
+        let mut command = Command::new("ldconfig");
+        command
+            .arg("-p")
+            .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+            .env("LC_ALL", "C")
+            .stderr(Stdio::null());
+        let output = command.output().ok().filter(|output| output.status.success());
+        KnownLibraries(output.map(|output| {
+            let text = String::from_utf8_lossy(&output.stdout);
+            text.lines()
+                .filter(|line| line.contains(" => "))
+                .filter_map(|line| line.split_whitespace().next())
+                .map(str::to_owned)
+                .collect()
+        }))
+    }
+
+    fn has(&self, library: &str) -> bool {
+        self.0.as_ref().is_none_or(|names| names.contains(library))
+    }
 }
 
 fn from_loader(error: &str) -> Option<String> {
@@ -104,7 +170,7 @@ mod tests {
     fn missing_libraries_are_read_from_ldd_and_loader() {
         let ldd =
             "\tlinux-vdso.so.1 (0x0)\n\tlibxml2.so.2 => not found\n\tlibz.so.1 => /lib/libz.so.1 (0x0)\n";
-        assert_eq!(from_ldd(ldd), ["libxml2.so.2"]);
+        assert_eq!(from_trace(ldd), BTreeSet::from(["libxml2.so.2".to_owned()]));
         let loader = "postgres: error while loading shared libraries: liblz4.so.1: cannot open shared object file: \
             No such file or directory";
         assert_eq!(from_loader(loader).as_deref(), Some("liblz4.so.1"));

@@ -3,40 +3,99 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version such as `17.11` or `9.6.24`, ordered by its numbers.
+use basecase_model::Dbms;
+
+/// How far a version has come, in the words of Postgres: what is not released yet is older than its release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Stage {
+    Devel,
+    Alpha(u32),
+    Beta(u32),
+    Candidate(u32),
+    Released,
+}
+
+/// A version such as `17.11`, `9.6.24` or `19rc1`, ordered by its numbers, then by how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version(Vec<u32>);
+pub struct Version {
+    numbers: Vec<u32>,
+    stage: Stage,
+}
 
 impl Version {
-    /// The part that names a branch of development: `17` of `17.11`, `9.6` of `9.6.24`.
+    /// The branch of development that a whole version belongs to, which is all its numbers but the last: `17` of `17.11`, `9.6`
+    /// of `9.6.24`, `10.11` of `10.11.18`, `19` of `19rc1`.
     pub fn major(&self) -> Version {
-        let parts = if self.first() < 10 { 2 } else { 1 };
-        Version(self.0.iter().copied().take(parts).collect())
+        let length = match (self.stage, self.numbers.len()) {
+            (Stage::Released, length @ 2..) => length - 1,
+            (_, length) => length,
+        };
+        Version { numbers: self.numbers.iter().copied().take(length).collect(), stage: Stage::Released }
     }
 
     /// The first number.
     pub fn first(&self) -> u32 {
-        self.0.first().copied().unwrap_or(0)
+        self.numbers.first().copied().unwrap_or(0)
+    }
+
+    /// Whether `self` is the version of these numbers or a later one: `8.0.16` is at least `[8, 0]`.
+    pub fn is_at_least(&self, numbers: &[u32]) -> bool {
+        self.numbers.as_slice() >= numbers
     }
 
     /// Whether `self` belongs to the branch `major`.
     pub fn is_of(&self, major: &Version) -> bool {
-        self.0.starts_with(&major.0)
+        self.numbers.starts_with(&major.numbers)
     }
 
-    /// The digits of published row names of Postgres: `176` of `17.6`, `9624` of `9.6.24`.
-    pub fn digits(&self) -> String {
-        match self.0.as_slice() {
-            [major, minor, patch] => format!("{major}{minor}{patch:02}"),
-            parts => parts.iter().map(u32::to_string).collect(),
+    /// The digits of published row names, whose rule differs by dbms: `176` of Postgres 17.6, `9624` of 9.6.24; `5651` of MySQL
+    /// 5.6.51, and from 8.4 on two digits for the patch, `8406` of 8.4.6; two digits for each number of MariaDB, `100434` of
+    /// 10.4.34. What is not released keeps its words: `19rc1`.
+    pub fn digits(&self, dbms: Dbms) -> String {
+        let digits = match (dbms, self.numbers.as_slice()) {
+            (Dbms::Postgres, [major, minor, patch]) => format!("{major}{minor}{patch:02}"),
+            (Dbms::Mysql, [major, minor, patch]) if (*major, *minor) >= (8, 4) => {
+                format!("{major}{minor}{patch:02}")
+            }
+            (Dbms::Mariadb, numbers) => numbers.iter().map(|number| format!("{number:02}")).collect(),
+            (_, numbers) => numbers.iter().map(u32::to_string).collect(),
+        };
+        digits + &self.stage.to_string()
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stage::Devel => formatter.write_str("devel"),
+            Stage::Alpha(number) => write!(formatter, "alpha{number}"),
+            Stage::Beta(number) => write!(formatter, "beta{number}"),
+            Stage::Candidate(number) => write!(formatter, "rc{number}"),
+            Stage::Released => Ok(()),
         }
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self.0.iter().map(u32::to_string).collect();
-        formatter.write_str(&parts.join("."))
+        let numbers: Vec<String> = self.numbers.iter().map(u32::to_string).collect();
+        write!(formatter, "{}{}", numbers.join("."), self.stage)
+    }
+}
+
+impl FromStr for Stage {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbered = |word: &str| text.strip_prefix(word).and_then(number);
+        match text {
+            "" => Ok(Stage::Released),
+            "devel" => Ok(Stage::Devel),
+            _ => (numbered("alpha").map(Stage::Alpha))
+                .or_else(|| numbered("beta").map(Stage::Beta))
+                .or_else(|| numbered("rc").map(Stage::Candidate))
+                .ok_or(()),
+        }
     }
 }
 
@@ -44,12 +103,16 @@ impl FromStr for Version {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.split('.').map(|part| {
-            // `u32` would take a sign.
-            if part.bytes().all(|byte| byte.is_ascii_digit()) { part.parse::<u32>().ok() } else { None }
-        });
-        parts.collect::<Option<Vec<u32>>>().map(Version).ok_or(())
+        let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let (numbers, stage) = text.split_at(end);
+        let numbers = numbers.split('.').map(number).collect::<Option<Vec<u32>>>().ok_or(())?;
+        Ok(Version { numbers, stage: stage.parse()? })
     }
+}
+
+/// `u32`'s own reading would take a sign.
+fn number(text: &str) -> Option<u32> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -64,28 +127,66 @@ mod tests {
     fn versions_are_ordered_by_number() {
         assert!(version("17.9") < version("17.11"));
         assert!(version("9.6.24") < version("10.0"));
+        assert!(version("5.7.22") < version("8.0.4"));
+        assert!(version("8.0.16").is_at_least(&[8, 0]) && version("8.0.16").is_at_least(&[8, 0, 16]));
+        assert!(!version("8.0.15").is_at_least(&[8, 0, 16]));
+    }
+
+    #[test]
+    fn what_is_not_released_comes_before_its_release() {
+        let texts = ["18.6", "19devel", "19alpha1", "19beta1", "19beta2", "19rc1", "19.0", "20devel"];
+        let versions: Vec<Version> = texts.iter().map(|text| version(text)).collect();
+        assert!(versions.is_sorted_by(|left, right| left < right), "{versions:?}");
+        assert_eq!(version("19rc1").major(), version("19"));
+        assert_eq!(version("19rc1").to_string(), "19rc1");
     }
 
     #[test]
     fn digits_are_those_of_published_row_names() {
-        assert_eq!(version("17.5").digits(), "175");
-        assert_eq!(version("14.10").digits(), "1410");
-        assert_eq!(version("9.0.23").digits(), "9023");
-        assert_eq!(version("9.6.4").digits(), "9604");
+        use Dbms::{Mariadb, Mysql, Postgres};
+        let cases = [
+            (Postgres, "17.5", "175"),
+            (Postgres, "14.10", "1410"),
+            (Postgres, "9.0.23", "9023"),
+            (Postgres, "9.6.4", "9604"),
+            (Postgres, "17rc1", "17rc1"),
+            (Mysql, "5.6.51", "5651"),
+            (Mysql, "5.5.9", "559"),
+            (Mysql, "8.0.37", "8037"),
+            (Mysql, "8.4.6", "8406"),
+            (Mysql, "9.4.0", "9400"),
+            (Mysql, "9.7.4", "9704"),
+            (Mariadb, "10.4.34", "100434"),
+            (Mariadb, "12.2.2", "120202"),
+        ];
+        for (dbms, text, expected) in cases {
+            assert_eq!(version(text).digits(dbms), expected, "{dbms} {text}");
+        }
     }
 
     #[test]
-    fn major_of_old_and_new_numbering() {
-        assert_eq!(version("9.6.24").major().to_string(), "9.6");
-        assert_eq!(version("17.11").major().to_string(), "17");
-        assert!(version("17.11").is_of(&version("17")));
+    fn branches_of_all_numberings() {
+        for (text, branch) in [("9.6.24", "9.6"), ("17.11", "17"), ("10.11.18", "10.11"), ("8.0.31", "8.0")] {
+            assert_eq!(version(text).major().to_string(), branch);
+            assert!(version(text).is_of(&version(branch)));
+        }
+        assert_eq!(version("17").major(), version("17"));
         assert!(!version("17.11").is_of(&version("1")));
     }
 
     #[test]
     fn other_text_is_no_version() {
-        for text in ["", "17.", "+17", "17beta1", "latest", "1..2"] {
+        for text in ["", "17.", "+17", "17gamma1", "17rc", "17rc+1", "rc1", "latest", "1..2", "17.11-1"] {
             assert!(text.parse::<Version>().is_err(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_reading_panic_and_versions_print_as_they_were_read(text in "[0-9a-z.~+-]{0,12}") {
+            if let Ok(version) = text.parse::<Version>() {
+                proptest::prop_assert_eq!(version.to_string().parse::<Version>(), Ok(version));
+            }
         }
     }
 }

@@ -19,8 +19,9 @@ impl Versions {
 
     /// Whether `version` lies in the range.
     pub(crate) fn contains(&self, version: &Version) -> bool {
-        self.from.as_ref().is_none_or(|from| version >= from)
-            && self.before.as_ref().is_none_or(|before| version < before)
+        // `19rc1` is older than 19, and knows the settings of 19.
+        self.from.as_ref().is_none_or(|from| version >= from || version.is_of(from))
+            && self.before.as_ref().is_none_or(|before| version < before && !version.is_of(before))
     }
 
     /// Whether some version lies in both ranges.
@@ -67,6 +68,7 @@ mod tests {
     fn ranges_include_their_beginning_and_not_their_end() {
         let contains = |range: &str, version: &str| versions(range).contains(&version.parse().unwrap());
         assert!(contains("5.7..8.0", "5.7.22") && contains("8.0.30..", "8.0.30") && contains("all", "1"));
+        assert!(contains("19..", "19rc1") && !contains("..19", "19rc1"));
         assert!(!contains("5.7..8.0", "8.0.12") && !contains("..8.0.30", "8.0.30"));
         for text in ["", "..", "8.0", "8.0..8.0", "9..8", "a..b"] {
             assert!(text.parse::<Versions>().is_err(), "{text}");

@@ -1,9 +1,8 @@
 //! `server`: lists and gets builds.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
-use basecase_server::{Library, default_home};
+use basecase_model::Dbms;
+use basecase_server::{Library, Listing, default_home};
 
 use crate::arguments::{Server, ServerCommand};
 use crate::output;
@@ -11,7 +10,10 @@ use crate::output;
 pub(crate) fn run(arguments: &Server) -> Result<()> {
     let library = Library::open(&default_home())?;
     match &arguments.command {
-        ServerCommand::List { json } => list(&library, *json),
+        ServerCommand::List { dbms, json } => {
+            let rows = rows(&library, *dbms);
+            output::print(&if *json { to_json(&rows) } else { to_text(&rows) })
+        }
         ServerCommand::Get { builds } => {
             for source in library.resolve(builds)? {
                 let build = library.obtain(&source, &mut |text| output::complain(text))?;
@@ -28,39 +30,120 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
     }
 }
 
-fn list(library: &Library, json: bool) -> Result<()> {
-    let listings = library.list();
-    if json {
-        let rows: Vec<serde_json::Value> = listings
-            .iter()
-            .map(|listing| {
-                let recipe = &listing.recipe;
-                serde_json::json!({
-                    "dbms": recipe.dbms.as_str(),
-                    "version": recipe.version.to_string(),
-                    "provider": recipe.provider.name,
-                    "artifact": recipe.artifact,
-                    "toolchain": recipe.toolchain(),
-                    "here": listing.is_here,
-                })
+/// One line of the list. What is not known is absent.
+struct Row {
+    dbms: Dbms,
+    version: String,
+    provider: String,
+    toolchain: Option<String>,
+    is_here: bool,
+    missing: Vec<String>,
+    artifact: Option<String>,
+}
+
+impl From<Listing> for Row {
+    fn from(Listing { recipe, is_here, missing }: Listing) -> Self {
+        Row {
+            dbms: recipe.dbms,
+            version: recipe.version.to_string(),
+            toolchain: recipe.toolchain(),
+            provider: recipe.provider.name,
+            is_here,
+            missing,
+            artifact: Some(recipe.artifact),
+        }
+    }
+}
+
+/// Every build of `dbms`, or of all, by dbms and version.
+fn rows(library: &Library, dbms: Option<Dbms>) -> Vec<Row> {
+    let sqlite = Row {
+        dbms: Dbms::Sqlite,
+        version: basecase_lab::sqlite_version().to_owned(),
+        provider: "bundled".to_owned(),
+        toolchain: None,
+        is_here: true,
+        missing: Vec::new(),
+        artifact: None,
+    };
+    let rows = library.list().into_iter().map(Row::from).chain([sqlite]);
+    rows.filter(|row| dbms.is_none_or(|dbms| row.dbms == dbms)).collect()
+}
+
+fn to_json(rows: &[Row]) -> String {
+    let rows: Vec<serde_json::Value> = rows
+        .iter()
+        .map(|row| {
+            serde_json::json!({
+                "dbms": row.dbms.as_str(),
+                "version": row.version,
+                "provider": row.provider,
+                "toolchain": row.toolchain,
+                "here": row.is_here,
+                "missing": row.missing,
+                "artifact": row.artifact,
             })
-            .collect();
-        return output::print(&format!("{:#}\n", serde_json::Value::Array(rows)));
+        })
+        .collect();
+    format!("{:#}\n", serde_json::Value::Array(rows))
+}
+
+fn to_text(rows: &[Row]) -> String {
+    let heads = ["dbms", "version", "provider", "toolchain", "here", "missing libraries", "artifact"];
+    let mut lines = vec![heads.map(str::to_owned)];
+    lines.extend(rows.iter().map(|row| {
+        [
+            row.dbms.to_string(),
+            row.version.clone(),
+            row.provider.clone(),
+            row.toolchain.clone().unwrap_or_default(),
+            if row.is_here { "yes" } else { "" }.to_owned(),
+            row.missing.join(" "),
+            row.artifact.clone().unwrap_or_default(),
+        ]
+    }));
+    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(String::len).max();
+    let widths: Vec<usize> = (0..heads.len()).filter_map(width).collect();
+    lines
+        .iter()
+        .map(|line| {
+            let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(version: &str, missing: &[&str]) -> Row {
+        Row {
+            dbms: Dbms::Mysql,
+            version: version.into(),
+            provider: "maven".into(),
+            toolchain: None,
+            is_here: false,
+            missing: missing.iter().map(ToString::to_string).collect(),
+            artifact: Some("a:b".into()),
+        }
     }
-    let mut text = String::from("dbms      version   provider  toolchain        here  artifact\n");
-    for listing in listings {
-        let recipe = &listing.recipe;
-        writeln!(
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let text = to_text(&[row("8.0.31", &["libaio.so.1", "libnuma.so.1"]), row("5.5.9", &[])]);
+        assert_eq!(
             text,
-            "{:<8}  {:<8}  {:<8}  {:<15}  {:<4}  {}",
-            recipe.dbms.as_str(),
-            recipe.version.to_string(),
-            recipe.provider.name,
-            recipe.toolchain(),
-            if listing.is_here { "yes" } else { "" },
-            recipe.artifact
-        )?;
+            "dbms   version  provider  toolchain  here  missing libraries         artifact\n\
+             mysql  8.0.31   maven                      libaio.so.1 libnuma.so.1  a:b\n\
+             mysql  5.5.9    maven                                                a:b\n"
+        );
     }
-    writeln!(text, "sqlite    {:<8}  bundled", basecase_lab::sqlite_version())?;
-    output::print(&text)
+
+    #[test]
+    fn json_says_null_where_nothing_is_known() {
+        let rows: serde_json::Value = serde_json::from_str(&to_json(&[row("5.5.9", &[])])).unwrap();
+        assert!(rows[0]["toolchain"].is_null() && rows[0]["missing"].as_array().unwrap().is_empty());
+        assert_eq!(rows[0]["here"], false);
+    }
 }

@@ -1,0 +1,266 @@
+//! Getting one build that is not here.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::archive;
+use crate::binary;
+use crate::catalogue::Catalogue;
+use crate::client_tool::{self, Failure};
+use crate::disk::sha256_of;
+use crate::mark::{GotPackages, Mark};
+use crate::obtain_error::{Artifact, ObtainError};
+use crate::private_tree::Offer;
+use crate::recipe::{BuildRequest, Packages, Recipe};
+use crate::suggestion::alternatives;
+use crate::version::Version;
+
+/// One build that is to be got.
+#[derive(Debug)]
+pub(crate) struct Fetch<'f> {
+    /// The folder of all builds.
+    pub builds: &'f Path,
+    /// How it is got.
+    pub recipe: &'f Recipe,
+    /// What the user asked for.
+    pub request: &'f BuildRequest,
+    /// What else there is.
+    pub catalogue: &'f Catalogue,
+}
+
+impl Fetch<'_> {
+    /// Waits until no other basecase fetches this build. The turn ends when the file is dropped.
+    pub(crate) fn take_turn(&self) -> Result<File, ObtainError> {
+        let path = self.builds.join(format!(".{}.lock", self.recipe.folder()));
+        let file = File::options().create(true).truncate(false).write(true).open(path);
+        file.and_then(|file| file.lock().map(|()| file)).map_err(|source| self.home(source))
+    }
+
+    /// Downloads, checks and unpacks. The recipe of what was got, which of packages can be of another version.
+    pub(crate) fn run(&self, notify: &mut dyn FnMut(&str)) -> Result<Recipe, ObtainError> {
+        self.check_platform()?;
+        let prefix = format!(".partial-{}-", self.recipe.folder());
+        self.sweep(&prefix);
+        // In the same folder as the result, so that the last step is a rename and a kill leaves no half tree.
+        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(self.builds);
+        let work = work.map_err(|source| self.home(source))?;
+        let (download, tree) = (work.path().join("download"), work.path().join("tree"));
+        for folder in [&download, &tree] {
+            fs::create_dir(folder).map_err(|source| self.home(source))?;
+        }
+        let (got, mark) = match &self.recipe.packages {
+            None => self.fetch_file(&download, &tree, notify)?,
+            Some(packages) => self.fetch_packages(packages, &download, &tree, notify)?,
+        };
+        mark.write(&tree).map_err(|source| self.unpacking(source))?;
+        self.place(&tree, &got, &work)?;
+        Ok(got)
+    }
+
+    fn fetch_file(
+        &self,
+        download: &Path,
+        tree: &Path,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<(Recipe, Mark), ObtainError> {
+        let Recipe { artifact, provider, .. } = self.recipe;
+        notify(&format!("downloading {artifact} from {} with {}", provider.name, provider.client));
+        let file = client_tool::download(self.recipe, download).map_err(|failure| self.failure(failure))?;
+        let actual = sha256_of(&file).map_err(|source| self.home(source))?;
+        let expected = self.recipe.sha256.clone().unwrap_or_default();
+        if actual != expected {
+            return Err(ObtainError::Checksum { artifact: self.artifact(), actual, expected });
+        }
+        notify(&format!("unpacking {artifact}"));
+        archive::unpack(&file, &self.recipe.form, tree).map_err(|source| self.unpacking(source))?;
+        Ok((self.recipe.clone(), Mark { sha256: actual, got: None }))
+    }
+
+    fn fetch_packages(
+        &self,
+        packages: &Packages,
+        download: &Path,
+        tree: &Path,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<(Recipe, Mark), ObtainError> {
+        let failure = |failure| self.failure(failure);
+        let Packages { server, suite, .. } = packages;
+        notify(&format!("asking {suite} for {server} with apt-get"));
+        let offer = Offer::ask(packages, download).map_err(failure)?;
+        let package = offer.server().map_err(failure)?;
+        let artifact = format!("{server} {} ({suite})", package.version);
+        let version = self.accept(&package.upstream(), suite)?;
+        let place = self.builds.join(Recipe { version: version.clone(), ..self.recipe.clone() }.folder());
+        notify(&format!("downloading and unpacking {artifact} and its libraries"));
+        let got = offer.unpack(&self.recipe.form, tree, &place).map_err(failure)?;
+        let imprint = binary::read(&tree.join("bin").join(&got.server)).unwrap_or_default();
+        let mark = Mark {
+            sha256: got.sha256,
+            got: Some(GotPackages {
+                artifact,
+                place,
+                flags: imprint.optimisation(),
+                compiler: imprint.compiler,
+                packages: got
+                    .packages
+                    .iter()
+                    .map(|package| format!("{} {}", package.name, package.version))
+                    .collect(),
+            }),
+        };
+        let of_version = Recipe { version, ..self.recipe.clone() };
+        let got = of_version.found(mark.clone()).unwrap_or(of_version);
+        Ok((got, mark))
+    }
+
+    /// The version that the suite has, when it is the one asked for: exactly, or a branch to which it belongs.
+    fn accept(&self, actual: &str, suite: &str) -> Result<Version, ObtainError> {
+        let version = actual.parse::<Version>().ok();
+        let branch = match self.request {
+            BuildRequest::Version { version, .. } => version.strip_suffix(".x"),
+            BuildRequest::Path(_) => None,
+        };
+        let is_wanted = |version: &Version| match branch.and_then(|branch| branch.parse::<Version>().ok()) {
+            Some(branch) => version.is_of(&branch),
+            None => *version == self.recipe.version,
+        };
+        if let Some(version) = version.clone().filter(is_wanted) {
+            return Ok(version);
+        }
+        let wanted = self.recipe.version.major();
+        let is_near = version.is_some_and(|version| version.is_of(&wanted)) && branch.is_none();
+        let hint = if is_near {
+            let Recipe { dbms, provider, .. } = self.recipe;
+            format!("{dbms}:{wanted}.x:{} takes whichever {wanted} it has", provider.name)
+        } else {
+            format!("use {}", self.other_ways())
+        };
+        Err(ObtainError::Moved {
+            dbms: self.recipe.dbms,
+            suite: suite.to_owned(),
+            actual: actual.to_owned(),
+            wanted: branch.map_or_else(|| self.recipe.version.to_string(), |branch| format!("{branch}.x")),
+            hint,
+        })
+    }
+
+    fn check_platform(&self) -> Result<(), ObtainError> {
+        let actual = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
+        if self.recipe.provider.platform == actual {
+            return Ok(());
+        }
+        let wanted = self.recipe.provider.platform.clone();
+        Err(ObtainError::Platform { artifact: self.artifact(), wanted, actual })
+    }
+
+    /// Removes what a killed basecase left half done. Whoever has the turn is the only one at work on it.
+    fn sweep(&self, prefix: &str) {
+        for entry in fs::read_dir(self.builds).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(prefix) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    /// Moves the finished tree to its place.
+    fn place(&self, tree: &Path, got: &Recipe, work: &TempDir) -> Result<(), ObtainError> {
+        let place = self.builds.join(got.folder());
+        let is_here = || Mark::read(&place).and_then(|mark| got.found(mark)).is_some();
+        let mut last = None;
+        for _ in 0..3 {
+            match fs::rename(tree, &place) {
+                Ok(()) => return Ok(()),
+                // Another basecase was faster.
+                Err(_) if is_here() => return Ok(()),
+                // A build of an older recipe is in the way.
+                Err(error) => {
+                    last = Some(error);
+                    let _ = fs::rename(&place, work.path().join("old"));
+                }
+            }
+        }
+        let source = last.unwrap_or_else(|| io::Error::other("cannot rename"));
+        Err(ObtainError::Home { path: place, source })
+    }
+
+    fn failure(&self, failure: Failure) -> ObtainError {
+        match failure {
+            Failure::Missing(reason) => {
+                let client = client_tool::to_install(&self.recipe.provider.client).to_owned();
+                ObtainError::Client { artifact: Box::new(Artifact { client, ..*self.artifact() }), reason }
+            }
+            Failure::Failed(tail) => ObtainError::Download { artifact: self.artifact(), tail },
+        }
+    }
+
+    fn home(&self, source: io::Error) -> ObtainError {
+        ObtainError::Home { path: self.builds.to_path_buf(), source }
+    }
+
+    fn unpacking(&self, source: io::Error) -> ObtainError {
+        let artifact = self.recipe.artifact.clone();
+        ObtainError::Unpack { artifact, folder: self.builds.to_path_buf(), source }
+    }
+
+    fn artifact(&self) -> Box<Artifact> {
+        Box::new(Artifact {
+            coordinates: self.recipe.artifact.clone(),
+            provider: self.recipe.provider.name.clone(),
+            client: self.recipe.provider.client.clone(),
+            other: self.other_ways(),
+        })
+    }
+
+    /// What else gives this version, as a clause.
+    fn other_ways(&self) -> String {
+        let Recipe { dbms, version, provider, .. } = self.recipe;
+        let same = self.catalogue.recipes().iter().filter(|other| {
+            other.dbms == *dbms && other.version == *version && other.provider.name != provider.name
+        });
+        let mut ways: Vec<String> =
+            same.map(|other| format!("{dbms}:{version}:{}", other.provider.name)).collect();
+        ways.push("an installed build with path:DIR".into());
+        alternatives(&ways)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(request: &str, check: impl FnOnce(&Fetch<'_>)) {
+        let catalogue = Catalogue::embedded().unwrap();
+        let request: BuildRequest = request.parse().unwrap();
+        let recipe = catalogue.resolve(std::slice::from_ref(&request)).unwrap().remove(0).recipe.unwrap();
+        check(&Fetch { builds: Path::new("/b"), recipe: &recipe, request: &request, catalogue: &catalogue });
+    }
+
+    #[test]
+    fn other_ways_name_the_other_provider() {
+        with("postgres:17.11", |fetch| {
+            let ways = fetch.other_ways();
+            assert!(ways.starts_with("postgres:17.11:maven"), "{ways}");
+            assert!(ways.ends_with(" or an installed build with path:DIR"), "{ways}");
+        });
+    }
+
+    #[test]
+    fn a_suite_that_moved_on_gives_its_version_to_those_who_ask_for_the_branch() {
+        with("mariadb:10.11.18", |fetch| {
+            assert_eq!(fetch.accept("10.11.18", "bookworm").unwrap().to_string(), "10.11.18");
+            let message = fetch.accept("10.11.98", "bookworm").unwrap_err().to_string();
+            assert_eq!(
+                message,
+                "bookworm has mariadb 10.11.98 now, not 10.11.18\nhint: mariadb:10.11.x:debian takes whichever 10.11 it has"
+            );
+        });
+        with("mariadb:10.11.x:debian", |fetch| {
+            assert_eq!(fetch.accept("10.11.98", "bookworm").unwrap().to_string(), "10.11.98");
+            let message = fetch.accept("11.8.1", "bookworm").unwrap_err().to_string();
+            assert!(message.contains("not 10.11.x\nhint: use an installed build"), "{message}");
+        });
+    }
+}

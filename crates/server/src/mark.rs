@@ -1,0 +1,117 @@
+//! The file in a build's folder that says what it was made from. It is written last: a folder without it is no build.
+//!
+//! Its first line is what tells the build from others, a SHA-256. Of packages, whose versions change without basecase's doing,
+//! lines of a word and a value follow.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const FILE: &str = ".basecase-artifact";
+
+/// What a build was made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// SHA-256 of the artifact, or of the server's program where that came in packages.
+    pub sha256: String,
+    /// The packages.
+    pub got: Option<GotPackages>,
+}
+
+/// Packages that were got, and what the server's program said of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GotPackages {
+    /// The server's package, its version and suite.
+    pub artifact: String,
+    /// The folder in which the programs run: they name their loader by its whole path.
+    pub place: PathBuf,
+    /// E.g. `gcc 14.2.0`.
+    pub compiler: Option<String>,
+    /// E.g. `-O2`.
+    pub flags: Option<String>,
+    /// Each with its version.
+    pub packages: Vec<String>,
+}
+
+impl Mark {
+    /// The mark of the tree `folder`; `None` when it is not whole, or was moved away from where it runs.
+    pub(crate) fn read(folder: &Path) -> Option<Self> {
+        let mark = Mark::parse(&fs::read_to_string(folder.join(FILE)).ok()?)?;
+        let is_in_place = mark.got.as_ref().is_none_or(|got| got.place == folder);
+        is_in_place.then_some(mark)
+    }
+
+    /// Writes the mark into the finished tree `folder`.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::write(folder.join(FILE), self.to_text())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let sha256 = lines.next()?.to_owned();
+        let mut got: Option<GotPackages> = None;
+        for line in lines {
+            let (word, value) = line.split_once(' ')?;
+            let got = got.get_or_insert_default();
+            let value = value.to_owned();
+            match word {
+                "artifact" => got.artifact = value,
+                "place" => got.place = value.into(),
+                "compiler" => got.compiler = Some(value),
+                "flags" => got.flags = Some(value),
+                "package" => got.packages.push(value),
+                _ => return None,
+            }
+        }
+        Some(Mark { sha256, got })
+    }
+
+    fn to_text(&self) -> String {
+        let mut lines = vec![self.sha256.clone()];
+        if let Some(got) = &self.got {
+            lines.push(format!("artifact {}", got.artifact));
+            lines.push(format!("place {}", got.place.display()));
+            lines.extend(got.compiler.iter().map(|text| format!("compiler {text}")));
+            lines.extend(got.flags.iter().map(|text| format!("flags {text}")));
+            lines.extend(got.packages.iter().map(|text| format!("package {text}")));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Mark::read(folder.path()), None);
+        let mut mark = Mark { sha256: "ab".into(), got: None };
+        assert_eq!(mark.to_text(), "ab\n");
+        mark.write(folder.path()).unwrap();
+        assert_eq!(Mark::read(folder.path()), Some(mark.clone()));
+        mark.got = Some(GotPackages {
+            artifact: "mysql-server-core 9.7.4-2 (sid)".into(),
+            place: folder.path().into(),
+            compiler: Some("gcc 16.2.0".into()),
+            flags: None,
+            packages: vec!["libc6 2.43-1".into(), "libaio1t64 0.3.113-10".into()],
+        });
+        mark.write(folder.path()).unwrap();
+        assert_eq!(Mark::read(folder.path()), Some(mark.clone()));
+        // Its programs name the loader at the old place.
+        if let Some(got) = &mut mark.got {
+            got.place = "/elsewhere".into();
+        }
+        mark.write(folder.path()).unwrap();
+        assert_eq!(Mark::read(folder.path()), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_reading_panic(text in "(\\PC|\n){0,60}") {
+            let _ = Mark::parse(&text);
+        }
+    }
+}

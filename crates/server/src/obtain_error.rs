@@ -1,0 +1,106 @@
+//! Why a build could not be obtained.
+
+use std::io;
+use std::path::PathBuf;
+
+use basecase_model::Dbms;
+use thiserror::Error;
+
+use crate::account::AccountError;
+use crate::build::BuildError;
+use crate::recipe::RecipeError;
+
+/// What was to be downloaded, from where, with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// Its coordinates at the provider.
+    pub coordinates: String,
+    /// Who offers it.
+    pub provider: String,
+    /// The program that downloads, or what to install where it is missing.
+    pub client: String,
+    /// What else gives the same version, as a clause.
+    pub other: String,
+}
+
+/// Why a build could not be obtained.
+#[derive(Debug, Error)]
+pub enum ObtainError {
+    /// The program that downloads is missing.
+    #[error("cannot download {} from {}: {reason}\nhint: install {}, or use {}", artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
+    Client {
+        /// What was to be downloaded.
+        artifact: Box<Artifact>,
+        /// What is missing.
+        reason: String,
+    },
+    /// The download failed.
+    #[error("{} could not download {} from {}:\n{tail}\nhint: check that {} reaches its registry or mirror, or use {}", artifact.client, artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
+    Download {
+        /// What was to be downloaded.
+        artifact: Box<Artifact>,
+        /// The program's last lines.
+        tail: String,
+    },
+    /// The artifact is not the one of the recipe.
+    #[error("{} from {} has SHA-256 {actual}, but its recipe says {expected}\nhint: the registry or a mirror gave another file; clear the cache of {} and try again, or use {}", artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
+    Checksum {
+        /// What was downloaded.
+        artifact: Box<Artifact>,
+        /// What was found.
+        actual: String,
+        /// What the recipe says.
+        expected: String,
+    },
+    /// The suite has another version by now.
+    #[error("{suite} has {dbms} {actual} now, not {wanted}\nhint: {hint}")]
+    Moved {
+        /// The dbms.
+        dbms: Dbms,
+        /// The suite of Debian.
+        suite: String,
+        /// What the suite has.
+        actual: String,
+        /// What was asked for.
+        wanted: String,
+        /// What to ask for instead.
+        hint: String,
+    },
+    /// The artifact is for another kind of machine.
+    #[error("{} from {} runs on {wanted}, and this machine is {actual}\nhint: use an installed build with path:DIR", artifact.coordinates, artifact.provider)]
+    Platform {
+        /// What was to be downloaded.
+        artifact: Box<Artifact>,
+        /// Where it runs.
+        wanted: String,
+        /// What this machine is.
+        actual: String,
+    },
+    /// The artifact could not be unpacked.
+    #[error("cannot unpack {artifact}: {source}\nhint: check the free space of {}", folder.display())]
+    Unpack {
+        /// The artifact.
+        artifact: String,
+        /// Where to.
+        folder: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// A file or folder of the home could not be used.
+    #[error("cannot use {}: {source}\nhint: set BASECASE_HOME to a folder that this user may write to", path.display())]
+    Home {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The tree is no usable build.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The user that servers run as is missing or kept out.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The request names no recipe.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+}

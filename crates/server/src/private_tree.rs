@@ -1,0 +1,140 @@
+//! A tree of Debian packages, with every library down to the C library, whose programs run from where it lies.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::apt::{self, Apt, Archives, Package};
+use crate::archive;
+use crate::client_tool::{Failure, run};
+use crate::disk::sha256_of;
+use crate::form::Form;
+use crate::recipe::Packages;
+
+/// What was got.
+#[derive(Debug)]
+pub(crate) struct Got {
+    /// The name of the server's program.
+    pub server: String,
+    /// Its SHA-256, as its package has it.
+    pub sha256: String,
+    /// Every package.
+    pub packages: Vec<Package>,
+}
+
+/// Packages of one suite that are ready to be downloaded.
+#[derive(Debug)]
+pub(crate) struct Offer<'p> {
+    apt: Apt,
+    packages: &'p Packages,
+    plan: Vec<Package>,
+}
+
+impl<'p> Offer<'p> {
+    /// Asks the archives for `packages`. `state` is a new folder for what apt remembers.
+    pub(crate) fn ask(packages: &'p Packages, state: &Path) -> Result<Self, Failure> {
+        let archives = Archives::of_system()?;
+        let apt = Apt::open(state, &archives.of_suite(&packages.suite)?)?;
+        let mut offer = Offer { apt, packages, plan: Vec::new() };
+        offer.plan = offer.apt.plan_with_dependencies(&offer.with_dependencies())?;
+        let over = offer.apt.plan(&offer.over(), &packages.suite)?;
+        // What lies over another takes its place.
+        offer.plan.retain(|package| over.iter().all(|other| other.name != package.name));
+        offer.plan.extend(over);
+        Ok(offer)
+    }
+
+    /// The package of the server.
+    pub(crate) fn server(&self) -> Result<&Package, Failure> {
+        let server = self.plan.iter().find(|package| package.name == self.packages.server);
+        server.ok_or_else(|| {
+            let Packages { server, suite, .. } = self.packages;
+            Failure::Failed(format!("  {suite} has no package {server}"))
+        })
+    }
+
+    fn with_dependencies(&self) -> Vec<&str> {
+        let Packages { server, with, over, .. } = self.packages;
+        let mut names: Vec<&str> = with.iter().map(String::as_str).collect();
+        if !over.contains(server) {
+            names.push(server);
+        }
+        // The system need not have it.
+        names.push("patchelf");
+        names
+    }
+
+    fn over(&self) -> Vec<&str> {
+        self.packages.over.iter().map(String::as_str).collect()
+    }
+
+    /// Downloads everything and makes a tree of it in the empty folder `tree`, which will run once it lies at `place`.
+    pub(crate) fn unpack(self, form: &Form, tree: &Path, place: &Path) -> Result<Got, Failure> {
+        let mut files = self.apt.download_with_dependencies(&self.with_dependencies())?;
+        files.extend(self.apt.download(&self.over(), Some(&self.packages.suite))?);
+        for file in &files {
+            apt::unpack(file, tree)?;
+            // Downloads are half as large as the tree, and nobody needs both.
+            let _ = fs::remove_file(file);
+        }
+        let failed = |error: io::Error| Failure::Failed(format!("  {}: {error}", tree.display()));
+        for folder in &form.leave_out {
+            match fs::remove_dir_all(tree.join(folder)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+        let bin = tree.join(form.bin.as_deref().unwrap_or("bin"));
+        let server = form.relink.first().cloned().unwrap_or_default();
+        let sha256 = sha256_of(&bin.join(&server)).map_err(|error| {
+            Failure::Failed(format!("  no {server} came with {}: {error}", self.packages.server))
+        })?;
+        let programs: Vec<PathBuf> =
+            form.relink.iter().map(|name| bin.join(name)).filter(|path| path.exists()).collect();
+        relink(&programs, tree, place)?;
+        archive::finish(form, tree).map_err(failed)?;
+        Ok(Got { server, sha256, packages: self.plan })
+    }
+}
+
+/// Makes `programs` run with the loader and the libraries of the tree, once it lies at `place`. Then it does not matter how old
+/// the system's own C library is, and the names of processes are as usual.
+fn relink(programs: &[PathBuf], tree: &Path, place: &Path) -> Result<(), Failure> {
+    let folders = library_folders(tree);
+    let loader = folders.iter().find_map(|folder| loader_in(tree, folder));
+    let loader = loader.ok_or_else(|| Failure::Failed("  its packages hold no loader".into()))?;
+    let path_of = |top: &Path| {
+        folders.iter().map(|folder| top.join(folder).display().to_string()).collect::<Vec<_>>().join(":")
+    };
+    for program in programs {
+        let mut command = Command::new(tree.join(&loader));
+        command
+            .args(["--library-path", &path_of(tree)])
+            .arg(tree.join("usr/bin/patchelf"))
+            .arg("--set-interpreter")
+            .arg(place.join(&loader))
+            // The newer kind of path does not reach what libraries and plugins need themselves.
+            .args(["--force-rpath", "--set-rpath", &path_of(place)])
+            .arg(program);
+        run("patchelf", &mut command)?;
+    }
+    Ok(())
+}
+
+/// The folders of libraries: from bookworm on most are below `usr`, but not all.
+fn library_folders(tree: &Path) -> Vec<String> {
+    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+    let folders = ["usr/lib", "lib"].map(|folder| format!("{folder}/{triplet}"));
+    folders.into_iter().filter(|folder| tree.join(folder).is_dir()).collect()
+}
+
+/// The loader in `folder`, as a path from the top of the tree.
+fn loader_in(tree: &Path, folder: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(tree.join(folder)).ok()?.flatten();
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let name = names.find(|name| name.starts_with("ld-linux-") && name.contains(".so."))?;
+    // It may be a link to the file beside it.
+    let path = tree.join(folder).join(name).canonicalize().ok()?;
+    path.strip_prefix(tree.canonicalize().ok()?).ok().map(Path::to_path_buf)
+}

@@ -158,8 +158,8 @@ fn candidates_that_do_not_exist() {
     assert_snapshot!(compare(&sandbox, &["path:no/such/folder"]), @r#"
     exit code 1
     -- stderr
-    error: no postgres program in no/such/folder or its bin folder
-    hint: give the prefix of an installation (it has bin/postgres), e.g. path:/usr/lib/postgresql/17
+    error: no server program (postgres, mariadbd, mysqld) in no/such/folder or its folders bin and sbin
+    hint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@default", "postgres:17.11@default"]), @r#"
     exit code 1
@@ -656,6 +656,7 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     let mut instance = Instance::open(InstanceSpec {
         config: config.for_version(&build.version),
         build,
+        engine: None,
         directory: sandbox.path().join("own"),
         transport: Transport::Loopback,
         owner: Owner { experiment: "test".into(), candidate: "own".into() },
@@ -663,7 +664,11 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     .unwrap();
     instance.initialise().unwrap();
     instance.start(Duration::from_secs(60)).unwrap();
-    let address = instance.address("postgres");
+    let address = match instance.endpoint("") {
+        Endpoint::Postgres(address) => Some(address),
+        _ => None,
+    };
+    let address = address.unwrap();
     (instance, address)
 }
 

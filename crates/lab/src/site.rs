@@ -138,6 +138,7 @@ pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
 fn instance(plan: &Plan, candidate: &Candidate, build: &Build, config: &Config) -> Result<Instance> {
     Ok(Instance::open(InstanceSpec {
         build: build.clone(),
+        engine: candidate.facts.engine,
         config: config.clone(),
         directory: candidate.directory.clone(),
         engine: candidate.facts.engine,

@@ -26,6 +26,7 @@ fn hold() -> Result<(), Box<dyn std::error::Error>> {
     let mut instance = Instance::open(InstanceSpec {
         config: config.for_version(&build.version),
         build,
+        engine: None,
         directory: PathBuf::from(directory),
         transport: Transport::UnixSocket,
         owner: Owner { experiment: "held".into(), candidate: "pg.default".into() },

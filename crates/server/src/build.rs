@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use basecase_model::{BuildFacts, Dbms};
 use thiserror::Error;
@@ -9,28 +10,31 @@ use thiserror::Error;
 use crate::account::{Account, AccountError};
 use crate::binary;
 use crate::disk::sha256_of;
+use crate::life;
 use crate::loader;
-use crate::process;
 use crate::recipe::{BuildRequest, Recipe};
 use crate::server_version::server_version;
+use crate::tree::Tree;
 use crate::version::Version;
 
 /// Why a tree of programs is no usable build.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// There is no server program.
-    #[error("no postgres program in {} or its bin folder\nhint: give the prefix of an installation (it has bin/postgres), e.g. path:/usr/lib/postgresql/17", path.display())]
+    #[error("no server program (postgres, mariadbd, mysqld) in {} or its folders bin and sbin\nhint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql", path.display())]
     NotFound {
         /// Where it was looked for.
         path: PathBuf,
     },
     /// A program that basecase needs beside the server is missing.
-    #[error("no {program} in {}\nhint: an installation that basecase can start has postgres and initdb in one folder", folder.display())]
+    #[error("no {what} in {}\nhint: {hint}", folder.display())]
     Incomplete {
-        /// The program.
-        program: String,
+        /// What is missing.
+        what: &'static str,
         /// Where it was looked for.
         folder: PathBuf,
+        /// What a whole installation has.
+        hint: &'static str,
     },
     /// The system lacks shared libraries.
     #[error("{} needs shared libraries that this system lacks: {libraries}\nhint: {hint}", program.display())]
@@ -72,62 +76,93 @@ pub struct Build {
     pub facts: BuildFacts,
     /// Its version.
     pub version: Version,
-    bin: PathBuf,
+    tree: Tree,
 }
 
 impl Build {
     /// The folder of its programs.
     pub fn bin(&self) -> &Path {
-        &self.bin
+        self.tree.bin()
     }
 
     /// The program `name`, e.g. `psql`. Whether the build has it is another matter.
     pub fn program(&self, name: &str) -> PathBuf {
-        self.bin.join(name)
+        self.bin().join(name)
+    }
+
+    /// A command for the program `name` as `account`, with nothing of the caller's environment, which finds the libraries that
+    /// the build brings.
+    pub fn command(&self, name: &str, account: Option<&Account>) -> Command {
+        self.tree.command(name, account)
+    }
+
+    /// Where its files lie.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Dbms and version, as messages name them, e.g. `mysql 8.0.33`.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.facts.dbms, self.facts.version)
     }
 
     /// Takes the tree under `path`, a prefix or a folder of programs, as a build.
     ///
     /// # Errors
-    /// When programs or libraries are missing, or the version is not the recipe's.
+    /// When programs or libraries are missing, or dbms or version are not the recipe's.
     pub(crate) fn at(
         path: &Path,
         request: &BuildRequest,
         recipe: Option<&Recipe>,
         account: Option<&Account>,
     ) -> Result<Self, BuildError> {
-        let bin = [path.join("bin"), path.to_path_buf()]
-            .into_iter()
-            .find(|folder| folder.join("postgres").is_file())
-            .and_then(|folder| folder.canonicalize().ok())
-            .ok_or_else(|| BuildError::NotFound { path: path.to_path_buf() })?;
-        let program = bin.join("postgres");
-        if !bin.join("initdb").is_file() {
-            return Err(BuildError::Incomplete { program: "initdb".into(), folder: bin });
-        }
+        let tree = Tree::find(path).ok_or_else(|| BuildError::NotFound { path: path.to_path_buf() })?;
+        let program = tree.bin().join(tree.server());
         if let Some(account) = account {
             account.check_reaches(&program)?;
         }
-        let said = match loader::version_of(&program, account) {
-            Ok(text) => text,
-            Err(reason) => return Err(why_broken(program, account, reason)),
-        };
-        let number = said.split_whitespace().nth(2).unwrap_or_default();
-        let version = server_version(Dbms::Postgres, &said).ok_or_else(|| BuildError::Broken {
+        let broken = |reason: String| why_broken(program.clone(), account, reason);
+        let said = said_of_version(&tree, account).map_err(broken)?;
+        let (dbms, version) = announced(&said).ok_or_else(|| BuildError::Broken {
             program: program.clone(),
             reason: format!("it says {said:?}"),
         })?;
+        if let Some((what, hint)) = life::of(dbms).missing(&tree, dbms, &version) {
+            let folder = tree.prefix().to_path_buf();
+            return Err(BuildError::Incomplete { what, folder, hint });
+        }
         if let Some(recipe) = recipe
-            && recipe.version != version
+            && (recipe.version != version || recipe.dbms != dbms)
         {
             return Err(BuildError::Version {
                 program,
-                expected: recipe.version.to_string(),
-                actual: number.to_owned(),
+                expected: format!("{} {}", recipe.dbms, recipe.version),
+                actual: format!("{dbms} {version}"),
             });
         }
-        let facts = facts(&bin, number, &version, request, recipe, account);
-        Ok(Build { facts, version, bin })
+        let facts = facts(&tree, dbms, &version, &said, request, recipe, account);
+        Ok(Build { facts, version, tree })
+    }
+}
+
+/// Dbms and version of the server that said this to `--version`.
+fn announced(said: &str) -> Option<(Dbms, Version)> {
+    Dbms::ALL.into_iter().find_map(|dbms| Some((dbms, server_version(dbms, said)?)))
+}
+
+/// What the server program says to `--version`.
+fn said_of_version(tree: &Tree, account: Option<&Account>) -> Result<String, String> {
+    let mut command = tree.command(tree.server(), account);
+    if tree.server() != "postgres" {
+        // Else it reads the host's option files first, and fails on what it does not understand there.
+        command.arg("--no-defaults");
+    }
+    match command.arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -155,21 +190,28 @@ fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> Bu
 }
 
 fn facts(
-    bin: &Path,
-    number: &str,
+    tree: &Tree,
+    dbms: Dbms,
     version: &Version,
+    said: &str,
     request: &BuildRequest,
     recipe: Option<&Recipe>,
     account: Option<&Account>,
 ) -> BuildFacts {
+    let program = tree.bin().join(tree.server());
     let mut details = BTreeMap::new();
-    let pg_config = process::command(&bin.join("pg_config"), account).output();
-    if let Ok(output) = pg_config
-        && output.status.success()
-    {
-        details = binary::parse_pg_config(&String::from_utf8_lossy(&output.stdout));
+    let mut imprint = binary::Imprint::default();
+    if dbms == Dbms::Postgres {
+        let pg_config = tree.command("pg_config", account).output();
+        if let Ok(output) = pg_config
+            && output.status.success()
+        {
+            details = binary::parse_pg_config(&String::from_utf8_lossy(&output.stdout));
+        }
+        imprint = binary::read(&program).unwrap_or_default();
+    } else if let Some((_, text)) = said.split_once("Ver ") {
+        imprint.version_text = Some(text.to_owned());
     }
-    let imprint = binary::read(&bin.join("postgres")).unwrap_or_default();
     let of_recipe = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);
     if let Some(configure) = imprint.configure {
@@ -180,19 +222,19 @@ fn facts(
     }
     let (provider, artifact) = match (recipe, request) {
         (Some(recipe), _) => (recipe.provider.name.clone(), recipe.artifact.clone()),
-        (None, _) => ("path".to_owned(), bin.display().to_string()),
+        (None, _) => ("path".to_owned(), tree.bin().display().to_string()),
     };
     BuildFacts {
-        dbms: Dbms::Postgres,
-        short: short_name(version, request),
+        dbms,
+        short: short_name(dbms, version, request),
         requested: request.to_string(),
-        version: number.to_owned(),
+        version: version.to_string(),
         provider,
         artifact,
         // An install can be built anew under the same path: then it is another build.
         sha256: match recipe {
             Some(recipe) => recipe.sha256.clone(),
-            None => sha256_of(&bin.join("postgres")).ok(),
+            None => sha256_of(&program).ok(),
         },
         compiler: imprint.compiler.or_else(|| of_recipe(|recipe| &recipe.compiler)),
         flags: flags.or_else(|| of_recipe(|recipe| &recipe.flags)),
@@ -201,9 +243,9 @@ fn facts(
 }
 
 /// `pg1711`; with the provider or the folder where the user named one, so that two builds of one version are told apart.
-fn short_name(version: &Version, request: &BuildRequest) -> String {
-    let prefix = Dbms::Postgres.short_prefix();
-    let digits = version.digits(Dbms::Postgres);
+fn short_name(dbms: Dbms, version: &Version, request: &BuildRequest) -> String {
+    let prefix = dbms.short_prefix();
+    let digits = version.digits(dbms);
     match request {
         BuildRequest::Version { provider: Some(provider), .. } => format!("{prefix}{digits}_{provider}"),
         BuildRequest::Version { provider: None, .. } => format!("{prefix}{digits}"),
@@ -214,7 +256,10 @@ fn short_name(version: &Version, request: &BuildRequest) -> String {
 /// The last folder of a path that says which install it is, in letters that a file name may have.
 fn folder_name(path: &Path) -> String {
     let names = path.iter().rev().filter_map(|name| name.to_str());
-    let name = names.into_iter().find(|name| !matches!(*name, "bin" | "." | "..")).unwrap_or("path");
+    let name = names
+        .into_iter()
+        .find(|name| !matches!(*name, "bin" | "sbin" | "usr" | "." | ".."))
+        .unwrap_or("path");
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
     match plain.trim_matches('-') {
@@ -229,14 +274,44 @@ mod tests {
 
     #[test]
     fn short_names_follow_published_results() {
-        let name =
-            |number: &str, request: &str| short_name(&number.parse().unwrap(), &request.parse().unwrap());
-        assert_eq!(name("17.11", "postgres:17.11"), "pg1711");
-        assert_eq!(name("9.6.4", "postgres:9.6.4"), "pg9604");
-        assert_eq!(name("17.11", "postgres:17.11:maven"), "pg1711_maven");
-        assert_eq!(name("19rc1", "path:/opt/pg"), "pg19rc1_pg");
-        assert_eq!(name("17.11", "path:/opt/pg_patched/bin"), "pg1711_pg-patched");
-        assert_eq!(name("17.11", "path:/"), "pg1711_path");
+        let name = |said: &str, request: &str| {
+            let (dbms, version) = announced(said).unwrap();
+            short_name(dbms, &version, &request.parse().unwrap())
+        };
+        let postgres = |number: &str| format!("postgres (PostgreSQL) {number}");
+        assert_eq!(name(&postgres("17.11"), "postgres:17.11"), "pg1711");
+        assert_eq!(name(&postgres("9.6.4"), "postgres:9.6.4"), "pg9604");
+        assert_eq!(name(&postgres("17.11"), "postgres:17.11:maven"), "pg1711_maven");
+        assert_eq!(name(&postgres("19rc1"), "path:/opt/pg"), "pg19rc1_pg");
+        assert_eq!(name(&postgres("17.11"), "path:/opt/pg_patched/bin"), "pg1711_pg-patched");
+        assert_eq!(name(&postgres("17.11"), "path:/"), "pg1711_path");
+        assert_eq!(name("mysqld  Ver 8.0.33 for Linux on x86_64", "path:/opt/my/usr/sbin"), "my8033_my");
+        assert_eq!(name("mariadbd  Ver 10.11.18-MariaDB for x", "path:/opt/ma"), "ma101118_ma");
+    }
+
+    #[test]
+    fn servers_announce_dbms_and_version() {
+        for (said, dbms, number) in [
+            ("postgres (PostgreSQL) 17.11 (Debian 17.11-1)", Dbms::Postgres, "17.11"),
+            ("postgres (PostgreSQL) 19rc1", Dbms::Postgres, "19rc1"),
+            (
+                "./mysqld  Ver 5.5.34 for linux2.6 on x86_64 (MySQL Community Server (GPL))",
+                Dbms::Mysql,
+                "5.5.34",
+            ),
+            ("/MariaDB/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", Dbms::Mysql, "9.7.4"),
+            (
+                "/t/mariadbd  Ver 11.8.6-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on x86_64",
+                Dbms::Mariadb,
+                "11.8.6",
+            ),
+        ] {
+            let (found, version) = announced(said).unwrap();
+            assert_eq!((found, version.to_string().as_str()), (dbms, number));
+        }
+        for said in ["", "mysqld", "mysqld Ver", "mysqld Ver x", "postgres (PostgreSQL)"] {
+            assert_eq!(announced(said), None, "{said}");
+        }
     }
 
     #[test]
@@ -244,6 +319,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let request = BuildRequest::Path(folder.path().to_path_buf());
         let message = Build::at(folder.path(), &request, None, None).unwrap_err().to_string();
-        assert!(message.starts_with("no postgres program in /"), "{message}");
+        assert!(message.starts_with("no server program (postgres, mariadbd, mysqld) in /"), "{message}");
     }
 }

@@ -14,17 +14,19 @@ use crate::disk::directory_bytes;
 pub use crate::instance_error::InstanceError;
 use crate::instance_error::SOCKET_PATH_LIMIT;
 use crate::keeper;
+use crate::life::{self, Life};
 use crate::lock::{DirectoryLock, Owner};
 use crate::log::{end_of, indented, last_lines};
 use crate::process;
 use crate::secret::random_password;
-use basecase_client::postgres::{Address, Host, Password};
-use rustix::process::Signal;
+use basecase_client::{Endpoint, Password};
+use basecase_model::{Dbms, Engine};
 
 /// The database user that owns every instance.
 pub const SUPERUSER: &str = "basecase";
 
-/// Port number in the socket's file name. It need not be free: the socket's folder belongs to the instance alone.
+/// Port number of a server without TCP, which some put into the name of their socket. It need not be free: the socket's folder
+/// belongs to the instance alone.
 const SOCKET_PORT: u16 = 5432;
 /// How long a server gets to stop before it is made to.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
@@ -43,11 +45,23 @@ pub enum Transport {
     Loopback,
 }
 
+impl Transport {
+    /// How the clients of published results reach `dbms`.
+    pub fn published(dbms: Dbms) -> Self {
+        match dbms {
+            Dbms::Postgres => Transport::Loopback,
+            Dbms::Mysql | Dbms::Mariadb | Dbms::Sqlite => Transport::UnixSocket,
+        }
+    }
+}
+
 /// What an instance is made of.
 #[derive(Debug, Clone)]
 pub struct InstanceSpec {
     /// The binary.
     pub build: Build,
+    /// The engine of its tables, where the dbms has a choice; `None` is the usual one.
+    pub engine: Option<Engine>,
     /// The settings, with those of the caller ([`Config::with_extra`]).
     pub config: Config,
     /// The instance's own directory, made when it is missing. Nothing else may live in it.
@@ -71,7 +85,7 @@ pub enum Stopped {
 
 /// One private server.
 ///
-/// Its directory holds `basecase.lock`, `data/`, `socket/`, `postgresql.conf`, `server.log` and, for TCP, `password`. Dropping the
+/// Its directory holds `basecase.lock`, `data/`, `socket/`, `tmp/`, the config file, `server.log` and, for TCP, `password`. Dropping the
 /// instance stops the server; so does the death of this process, even by `kill -9`.
 #[derive(Debug)]
 pub struct Instance {
@@ -103,15 +117,18 @@ impl Instance {
         let lock = DirectoryLock::acquire(&spec.directory, &spec.directory.join("data"), spec.owner.clone())?;
         let instance = Instance { spec, account, child: None, port: SOCKET_PORT, password: None, lock };
         instance.make_private_folder(&instance.socket_dir())?;
+        instance.make_private_folder(&instance.temporary_dir())?;
         Ok(instance)
     }
 
-    /// Refuses a directory whose socket could not have a name.
+    /// Refuses a directory whose socket could not have a name, whatever the dbms.
     ///
     /// # Errors
     /// When its path is too long.
     pub fn check_path(directory: &Path) -> Result<(), InstanceError> {
-        let socket = directory.join("socket").join(format!(".s.PGSQL.{}", u16::MAX));
+        // The longest of all.
+        let name = life::of(Dbms::Postgres).socket_file(u16::MAX);
+        let socket = directory.join("socket").join(name);
         let length = socket.as_os_str().len();
         if length > SOCKET_PATH_LIMIT {
             return Err(InstanceError::SocketPath { path: socket, length });
@@ -119,63 +136,45 @@ impl Instance {
         Ok(())
     }
 
-    /// Makes a new, empty data directory with checksums, in place of what there was.
+    /// Makes a new, empty data directory with the config, in place of what there was.
     ///
     /// # Errors
-    /// When `initdb` fails.
+    /// When the dbms's own program for it fails.
     pub fn initialise(&mut self) -> Result<(), InstanceError> {
         self.stop()?;
         self.forget_data()?;
         self.make_private_folder(&self.data())?;
-        let program = self.spec.build.program("initdb");
-        let mut command = process::command(&program, self.account.as_ref());
-        command
-            .args([
-                "-U",
-                SUPERUSER,
-                "-E",
-                "UTF8",
-                "--locale=C",
-                "--data-checksums",
-                "-N",
-                "--auth-local=trust",
-            ])
-            .arg("-D")
-            .arg(self.data())
-            .current_dir(self.data())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        match self.spec.transport {
-            Transport::UnixSocket => {
-                command.arg("--auth-host=reject");
-            }
-            Transport::Loopback => {
-                let path = self.write_password()?;
-                let method = if self.spec.build.version.first() < 10 { "md5" } else { "scram-sha-256" };
-                command.arg(format!("--auth-host={method}")).arg("--pwfile").arg(path);
-            }
+        if self.spec.transport == Transport::Loopback {
+            self.make_password()?;
         }
-        process::die_with_parent(&mut command, Signal::TERM);
+        self.write(&self.config_file(), self.life().configuration(self).as_bytes())?;
+        let mut command = self.life().initialise(self)?;
+        command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = PathBuf::from(command.get_program());
+        let [stop, _] = self.life().stop_signals();
+        process::die_with_parent(&mut command, stop);
         let output = keeper::spawn(command)
             .and_then(Child::wait_with_output)
-            .map_err(|source| InstanceError::Spawn { program, source })?;
+            .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
+        // What was written there may hold the password.
+        empty(&self.temporary_dir())?;
         if !output.status.success() {
             let text = [output.stdout, output.stderr].concat();
             return Err(InstanceError::Initialise {
-                version: self.spec.build.facts.version.clone(),
+                build: self.spec.build.title(),
+                program: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                status: output.status.to_string(),
                 output: indented(&last_lines(&String::from_utf8_lossy(&text), LOG_LINES)),
             });
         }
         self.write(&self.mark(), format!("{}\n", self.spec.build.version).as_bytes())
     }
 
-    /// Whether there is a whole data directory of this build's major version, and a password where one is needed.
+    /// Whether there is a whole data directory of this build's version, and a password where one is needed.
     pub fn is_initialised(&self) -> bool {
-        let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
-        let is_finished = self.mark().is_file();
-        let major = text(&self.data().join("PG_VERSION"));
+        let mark = fs::read_to_string(self.mark()).unwrap_or_default();
         let has_password = self.spec.transport == Transport::UnixSocket || self.password_file().is_file();
-        is_finished && has_password && major.trim() == self.spec.build.version.major().to_string()
+        has_password && mark.trim() == self.spec.build.version.to_string()
     }
 
     /// Starts the server and waits until it accepts sessions, at most `patience`. Nothing happens when it runs already.
@@ -190,13 +189,13 @@ impl Instance {
         if !self.is_initialised() {
             return Err(InstanceError::NotInitialised {
                 directory: self.spec.directory.clone(),
-                version: self.spec.build.facts.version.clone(),
+                build: self.spec.build.title(),
             });
         }
         self.launch(patience)
     }
 
-    /// Stops the server: fast, with a checkpoint; after 60 s at once, without one.
+    /// Stops the server: with a checkpoint; after 60 s by force, without one.
     ///
     /// # Errors
     /// When it does not stop at all.
@@ -206,21 +205,22 @@ impl Instance {
             self.lock.set_server(None)?;
             return Ok(Stopped::Unclean(format!("the server had ended by itself ({status})")));
         }
-        process::send(child.id(), Signal::INT);
+        let [stop, force] = self.life().stop_signals();
+        process::send(child.id(), stop);
         let mut warning = None;
         let mut status = wait(&mut child, STOP_PATIENCE);
         if status.is_none() {
             let seconds = STOP_PATIENCE.as_secs();
             warning = Some(format!(
-                "the server did not stop within {seconds} s and was stopped without a checkpoint"
+                "the server did not stop within {seconds} s and was stopped by force, without a checkpoint"
             ));
-            process::send(child.id(), Signal::QUIT);
+            process::send(child.id(), force);
             status = wait(&mut child, QUIT_PATIENCE);
         }
         let Some(status) = status else {
             let (pid, log) = (child.id(), self.log());
             self.child = Some(child);
-            return Err(InstanceError::Unstoppable { pid, log });
+            return Err(InstanceError::Unstoppable { build: self.spec.build.title(), pid, log });
         };
         self.lock.set_server(None)?;
         if warning.is_none() && !status.success() {
@@ -237,7 +237,7 @@ impl Instance {
         self.stop()?;
         self.forget_data()?;
         let directory = self.spec.directory.clone();
-        for path in [self.socket_dir(), self.log(), self.config_file()] {
+        for path in [self.socket_dir(), self.temporary_dir(), self.log(), self.config_file()] {
             remove(&path)?;
         }
         let _ = self.lock.remove_file();
@@ -256,13 +256,9 @@ impl Instance {
         self.child.as_ref().map(Child::id)
     }
 
-    /// What a client needs to connect to `database` as [`SUPERUSER`]. Right after initialising there is `postgres`.
-    pub fn address(&self, database: &str) -> Address {
-        let (host, password) = match (&self.password, self.spec.transport) {
-            (Some(password), Transport::Loopback) => (Host::Tcp("127.0.0.1".into()), password.clone()),
-            _ => (Host::Socket(self.socket_dir()), Password::default()),
-        };
-        Address { host, port: self.port, user: SUPERUSER.to_owned(), password, database: database.to_owned() }
+    /// Where `database` is reached as [`SUPERUSER`]; with an empty name, the one that is always there, or none.
+    pub fn endpoint(&self, database: &str) -> Endpoint {
+        self.life().endpoint(self, database)
     }
 
     /// The folder of the server's socket.
@@ -270,7 +266,12 @@ impl Instance {
         self.spec.directory.join("socket")
     }
 
-    /// The port of the server, and the number in its socket's name.
+    /// The server's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.socket_dir().join(self.life().socket_file(self.port))
+    }
+
+    /// The port of the server, and the number in the name of a Postgres socket.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -310,7 +311,21 @@ impl Instance {
     }
 
     pub(crate) fn config_file(&self) -> PathBuf {
-        self.spec.directory.join("postgresql.conf")
+        self.spec.directory.join(self.life().config_file())
+    }
+
+    /// A folder for the server's temporary files, which only its user can search.
+    pub(crate) fn temporary_dir(&self) -> PathBuf {
+        self.spec.directory.join("tmp")
+    }
+
+    pub(crate) fn life(&self) -> &'static dyn Life {
+        life::of(self.spec.build.facts.dbms)
+    }
+
+    /// The password that TCP needs; `None` where there is only the socket.
+    pub(crate) fn tcp_password(&self) -> Option<Password> {
+        self.password.clone().filter(|_| self.spec.transport == Transport::Loopback)
     }
 
     pub(crate) fn password_file(&self) -> PathBuf {
@@ -325,6 +340,20 @@ impl Instance {
         fs::write(path, bytes).map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
     }
 
+    /// Writes a new file that only the server's user can read.
+    pub(crate) fn write_private(&self, path: &Path, text: &str) -> Result<(), InstanceError> {
+        let write = || {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            file.write_all(text.as_bytes())?;
+            self.give(path)
+        };
+        write().map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+    }
+
+    pub(crate) fn empty_socket_dir(&self) -> Result<(), InstanceError> {
+        empty(&self.socket_dir())
+    }
+
     fn mark(&self) -> PathBuf {
         self.spec.directory.join("initialised")
     }
@@ -335,7 +364,7 @@ impl Instance {
         for path in [self.mark(), self.data(), self.password_file()] {
             remove(&path)?;
         }
-        Ok(())
+        empty(&self.temporary_dir())
     }
 
     fn make_private_folder(&self, path: &Path) -> Result<(), InstanceError> {
@@ -353,18 +382,13 @@ impl Instance {
     }
 
     /// Makes up a password and writes it where only the server's user can read it.
-    fn write_password(&mut self) -> Result<PathBuf, InstanceError> {
+    fn make_password(&mut self) -> Result<(), InstanceError> {
         let path = self.password_file();
-        let make = || {
-            let password = random_password()?;
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            file.write_all(password.reveal().as_bytes())?;
-            self.give(&path)?;
-            Ok(password)
-        };
-        let password = make().map_err(|source| InstanceError::File { path: path.clone(), source })?;
+        let password =
+            random_password().map_err(|source| InstanceError::File { path: path.clone(), source })?;
+        self.write_private(&path, password.reveal())?;
         self.password = Some(password);
-        Ok(path)
+        Ok(())
     }
 }
 
@@ -396,6 +420,13 @@ fn remove(path: &Path) -> Result<(), InstanceError> {
         Err(error) => Err(error),
     };
     removed.map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+}
+
+/// Removes what is in a folder.
+fn empty(folder: &Path) -> Result<(), InstanceError> {
+    let entries =
+        fs::read_dir(folder).map_err(|source| InstanceError::File { path: folder.to_path_buf(), source })?;
+    entries.flatten().try_for_each(|entry| remove(&entry.path()))
 }
 
 #[cfg(test)]

@@ -40,20 +40,24 @@ pub enum InstanceError {
         length: usize,
     },
     /// There is no data directory of this build's version to start on.
-    #[error("{} holds no data of postgres {version}\nhint: initialise the instance first", directory.display())]
+    #[error("{} holds no data of {build}\nhint: initialise the instance first", directory.display())]
     NotInitialised {
         /// The instance's directory.
         directory: PathBuf,
-        /// The build's version.
-        version: String,
+        /// Dbms and version of the build.
+        build: String,
     },
-    /// `initdb` failed.
+    /// The program that makes a data directory failed.
     #[error(
-        "initdb of postgres {version} failed:\n{output}\nhint: run it by hand with the same arguments as an unprivileged user"
+        "{program} of {build} could not make a data directory ({status}):\n{output}\nhint: where it names a setting, correct that in the config; else run it by hand as an unprivileged user"
     )]
     Initialise {
-        /// The build's version.
-        version: String,
+        /// Dbms and version of the build.
+        build: String,
+        /// The program's name.
+        program: String,
+        /// How it ended.
+        status: String,
         /// What it says.
         output: String,
     },
@@ -66,10 +70,10 @@ pub enum InstanceError {
         source: io::Error,
     },
     /// The server ended before it was ready.
-    #[error("postgres {version} ended before it was ready ({status}); its log ends:\n{log_tail}\nhint: the whole log is {}", log.display())]
+    #[error("{build} ended before it was ready ({status}); its log ends:\n{log_tail}\nhint: the whole log is {}", log.display())]
     Died {
-        /// The build's version.
-        version: String,
+        /// Dbms and version of the build.
+        build: String,
         /// How it ended.
         status: String,
         /// The last lines of its log.
@@ -79,19 +83,21 @@ pub enum InstanceError {
     },
     /// The server was not ready in time.
     #[error(
-        "postgres {version} is not ready after {seconds} s; its log ends:\n{log_tail}\nhint: recovery after a crash can take longer; allow more time"
+        "{build} is not ready after {seconds} s; its log ends:\n{log_tail}\nhint: recovery after a crash can take longer; allow more time"
     )]
     NotReady {
-        /// The build's version.
-        version: String,
+        /// Dbms and version of the build.
+        build: String,
         /// How long it had.
         seconds: u64,
         /// The last lines of its log.
         log_tail: String,
     },
     /// The server does not end, whatever it is told.
-    #[error("postgres does not stop (process {pid})\nhint: see the log {}; it may wait for a disk", log.display())]
+    #[error("{build} does not stop (process {pid})\nhint: see the log {}; it may wait for a disk", log.display())]
     Unstoppable {
+        /// Dbms and version of the build.
+        build: String,
         /// Its process number.
         pid: u32,
         /// Its log.

@@ -23,6 +23,7 @@ mod instance;
 mod instance_error;
 mod keeper;
 mod library;
+mod life;
 mod loader;
 mod lock;
 mod log;
@@ -44,6 +45,7 @@ mod sqlite_server;
 mod start;
 mod suggestion;
 mod supply;
+mod tree;
 mod version;
 mod versions;
 

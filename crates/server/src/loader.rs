@@ -141,18 +141,6 @@ pub(crate) fn wanted_glibc(error: &str) -> Option<String> {
     text.split_once('\'').map(|(version, _)| format!("GLIBC_{version}"))
 }
 
-/// Runs `program` with `--version`: its output, or what it says on failing.
-pub(crate) fn version_of(program: &Path, account: Option<&Account>) -> Result<String, String> {
-    let mut command: Command = process::command(program, account);
-    match command.arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        }
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::life;
 use crate::process;
 
 /// The lock's file in the instance directory.
@@ -34,7 +34,7 @@ pub enum LockError {
         candidate: String,
     },
     /// The server of an earlier owner does not stop.
-    #[error("a server that an earlier basecase left in {} does not stop (process {pid})\nhint: stop it with `kill -QUIT {pid}`", directory.display())]
+    #[error("a server that an earlier basecase left in {} does not stop (process {pid})\nhint: stop it with `kill -KILL {pid}`", directory.display())]
     Leftover {
         /// The directory.
         directory: PathBuf,
@@ -99,8 +99,8 @@ impl DirectoryLock {
         {
             return Err(held(directory, Some(old.clone())));
         }
-        let known = [old.and_then(|old| old.server_pid), pid_in(&data.join("postmaster.pid"))];
-        for pid in known.into_iter().flatten() {
+        let written = ["postmaster.pid", "mysqld.pid"].map(|name| pid_in(&data.join(name)));
+        for pid in written.into_iter().chain([old.and_then(|old| old.server_pid)]).flatten() {
             stop_leftover(pid, directory, data)?;
         }
         let mut lock = DirectoryLock { path: path.clone(), file, record };
@@ -217,19 +217,18 @@ fn pid_in(path: &Path) -> Option<u32> {
 
 fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockError> {
     // Never a process that merely has the number of a dead server.
-    for (signal, patience) in [(Signal::INT, PATIENCE), (Signal::QUIT, PATIENCE / 6)] {
+    let Some(server) = life::serving(pid, data) else { return Ok(()) };
+    let serves = || life::serving(pid, data).is_some();
+    for (signal, patience) in server.stop_signals().into_iter().zip([PATIENCE, PATIENCE / 6]) {
         let until = Instant::now() + patience;
-        if process::serves(pid, data) {
+        if serves() {
             process::send(pid, signal);
         }
-        while process::serves(pid, data) {
-            if Instant::now() > until {
-                break;
-            }
+        while serves() && Instant::now() <= until {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    if process::serves(pid, data) {
+    if serves() {
         return Err(LockError::Leftover { directory: directory.to_path_buf(), pid });
     }
     Ok(())

@@ -41,7 +41,7 @@ impl PostgresServer {
     /// # Errors
     /// When the server cannot be reached.
     pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
-        let mut session = Endpoint::Postgres(instance.address("postgres")).connect()?;
+        let mut session = instance.endpoint("").connect()?;
         if is_new {
             session.query(&format!("create database {DATABASE}"))?;
         } else {
@@ -50,7 +50,7 @@ impl PostgresServer {
                 return Ok(None);
             }
         }
-        let endpoint = Endpoint::Postgres(instance.address(DATABASE));
+        let endpoint = instance.endpoint(DATABASE);
         PostgresServer::new(endpoint, Some(instance), session.as_mut()).map(Some)
     }
 

@@ -1,5 +1,7 @@
 //! Child processes, and what the system says of any process.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -66,15 +68,11 @@ pub(crate) fn start_time(pid: u32) -> Option<u64> {
     if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }
 }
 
-/// Whether the process `pid` is a server on the data directory `data`.
-pub(crate) fn serves(pid: u32, data: &Path) -> bool {
-    let Ok(text) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return false };
-    let mut arguments = text.split(|byte| *byte == 0);
-    let program = arguments.next().unwrap_or_default();
-    let is_postgres = program.rsplit(|byte| *byte == b'/').next() == Some(b"postgres");
-    is_postgres
-        && start_time(pid).is_some()
-        && arguments.any(|argument| argument == data.as_os_str().as_encoded_bytes())
+/// The command line of the living process `pid`: its program, then its arguments.
+pub(crate) fn arguments(pid: u32) -> Option<Vec<OsString>> {
+    let text = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    start_time(pid)?;
+    Some(text.split(|byte| *byte == 0).map(|part| OsString::from_vec(part.to_vec())).collect())
 }
 
 #[cfg(test)]
@@ -91,7 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_no_server_is_told_apart() {
-        assert!(!serves(std::process::id(), Path::new("/")));
+    fn the_command_line_of_a_process_begins_with_its_program() {
+        let here = arguments(std::process::id()).unwrap();
+        assert_eq!(Some(&here[0]), std::env::args_os().next().as_ref());
+        assert_eq!(arguments(u32::MAX), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use basecase_client::postgres::Password;
+use basecase_client::Password;
 
 /// A new random password of 128 bits.
 ///

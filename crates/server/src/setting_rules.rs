@@ -2,6 +2,7 @@
 
 use basecase_model::Dbms;
 
+use crate::life::MYSQL_OWN_SETTINGS;
 use crate::suggestion::{alternatives, nearest};
 
 /// Settings of Postgres that basecase gives itself, because its own work depends on them.
@@ -26,37 +27,6 @@ const OF_POSTGRES: &[&str] = &[
     "unix_socket_directories",
     "unix_socket_group",
     "unix_socket_permissions",
-];
-
-/// Settings of MySQL and MariaDB that basecase gives itself.
-const OF_MYSQL: &[&str] = &[
-    "basedir",
-    "bind_address",
-    "bootstrap",
-    "console",
-    "datadir",
-    "defaults_extra_file",
-    "defaults_file",
-    "default_storage_engine",
-    "help",
-    "init_file",
-    "initialize",
-    "initialize_insecure",
-    "lc_messages_dir",
-    "log_error",
-    "mysqlx",
-    "pid_file",
-    "plugin_dir",
-    "port",
-    "secure_file_priv",
-    "skip_grant_tables",
-    "skip_name_resolve",
-    "skip_networking",
-    "socket",
-    "tmpdir",
-    "user",
-    "validate_config",
-    "verbose",
 ];
 
 /// The pragmas that a config of SQLite may set. SQLite ignores one that it does not know, so a typo must be found here.
@@ -107,7 +77,7 @@ pub(crate) fn refuse(dbms: Dbms, name: &str) -> Result<(), (String, String)> {
 fn is_own(dbms: Dbms, name: &str) -> bool {
     match dbms {
         Dbms::Postgres => OF_POSTGRES.contains(&name),
-        Dbms::Mysql | Dbms::Mariadb => OF_MYSQL.contains(&name),
+        Dbms::Mysql | Dbms::Mariadb => MYSQL_OWN_SETTINGS.contains(&name),
         Dbms::Sqlite => false,
     }
 }

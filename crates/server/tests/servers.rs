@@ -23,7 +23,7 @@ fn obtain(request: &str) -> Build {
 
 fn config(build: &Build, name: &str) -> Config {
     let config = ConfigFile::find(Dbms::Postgres, name, Host::detect()).unwrap().for_version(&build.version);
-    check(build, &config, Host::detect()).unwrap();
+    check(build, None, &config, Host::detect()).unwrap();
     config
 }
 
@@ -42,6 +42,7 @@ fn open(
 ) -> Result<Instance, InstanceError> {
     Instance::open(InstanceSpec {
         build: build.clone(),
+        engine: None,
         config,
         directory: directory.join("instance"),
         transport,
@@ -64,10 +65,10 @@ fn live(request: &str, config_name: &str, transport: Transport) -> Build {
         assert!(instance.directory_bytes().unwrap() > 10 << 20);
         assert!(instance.log_tail(50).contains("ready to accept connections"), "{}", instance.log_tail(50));
         if transport == Transport::Loopback {
-            let address = instance.address("postgres");
-            assert!(std::net::TcpStream::connect(("127.0.0.1", address.port)).is_ok());
-            assert_eq!(address.password.reveal().len(), 32);
-            assert!(!format!("{instance:?}").contains(address.password.reveal()));
+            assert!(std::net::TcpStream::connect(("127.0.0.1", instance.port())).is_ok());
+            let password = std::fs::read_to_string(folder.path().join("instance/password")).unwrap();
+            assert_eq!(password.len(), 32);
+            assert!(!format!("{instance:?}").contains(&password));
         }
         assert_eq!(instance.stop().unwrap(), Stopped::Clean);
         assert!(!is_running(pid));
@@ -117,7 +118,6 @@ fn every_recipe_lives_and_says_of_itself_what_its_recipe_says() {
     let library = Library::open(&default_home()).unwrap();
     for listing in library.list() {
         let recipe = listing.recipe;
-        let is_old = recipe.version < "13".parse().unwrap();
         let request = format!("postgres:{}:{}", recipe.version, recipe.provider.name);
         let started = Instant::now();
         let build = live(&request, "x10a", Transport::Loopback);
@@ -141,7 +141,7 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
     let build = obtain("postgres:17.11");
     let message = |name: &str| {
         let config = ConfigFile::find(Dbms::Postgres, name, host).unwrap().for_version(&build.version);
-        check(&build, &config, host).unwrap_err().to_string()
+        check(&build, None, &config, host).unwrap_err().to_string()
     };
     let text = message("x10c");
     assert!(text.contains("does not fit postgres 17.11"), "{text}");
@@ -149,19 +149,19 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
 
     let build = obtain("postgres:18.6");
     let config = ConfigFile::find(Dbms::Postgres, "x10d", host).unwrap().for_version(&build.version);
-    let text = check(&build, &config, host).unwrap_err().to_string();
+    let text = check(&build, None, &config, host).unwrap_err().to_string();
     assert!(text.contains("liburing") && text.contains("sync, worker"), "{text}");
 
     let typo = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host)
         .unwrap()
         .for_version(&build.version);
-    let text = check(&build, &typo, host).unwrap_err().to_string();
+    let text = check(&build, None, &typo, host).unwrap_err().to_string();
     assert!(text.contains("t.conf:2: ") && text.contains("shared_buffers"), "{text}");
 
     let huge = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host)
         .unwrap()
         .for_version(&build.version);
-    assert!(check(&build, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
+    assert!(check(&build, None, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
 }
 
 #[test]

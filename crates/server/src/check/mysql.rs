@@ -1,0 +1,342 @@
+//! Asking MySQL and MariaDB about a config.
+//!
+//! Every version prints, on `--verbose --help` with an option file, the value of each setting that it would start with. So
+//! what it does not know is not there, and what it would silently adjust differs from what the config says. What it says in
+//! words comes on top; MySQL 8.0.16 and later says more of that with `--validate-config`.
+
+use std::collections::BTreeMap;
+use std::process::Output;
+
+use basecase_model::{Dbms, Engine};
+
+use super::{Answer, CheckError, Complaint, Question};
+use crate::config::Setting;
+use crate::life::{MYSQL_OWN_SETTINGS, mysql_own_settings, mysql_setting};
+
+/// The file of the plugin with RocksDB.
+const ROCKSDB_PLUGIN: &str = "ha_rocksdb.so";
+/// What is reserved at the start and grows to its size.
+const MEMORY: &[&str] =
+    &["innodb_buffer_pool_size", "innodb_log_buffer_size", "key_buffer_size", "rocksdb_block_cache_size"];
+/// What the server lowers when it may not open as many files as they need.
+const NEEDS_FILES: &[&str] = &["max_connections", "open_files_limit", "table_cache", "table_open_cache"];
+
+/// Refuses an engine that the build lacks.
+pub(super) fn check_engine(question: &Question<'_>) -> Result<(), CheckError> {
+    if question.engine != Some(Engine::Rocksdb) {
+        return Ok(());
+    }
+    let build = question.build;
+    let refuse = |reason: String| CheckError::Engine {
+        build: build.title(),
+        engine: Engine::Rocksdb,
+        reason,
+        hint: "MariaDB brings RocksDB as a plugin; `basecase builds` lists the builds",
+    };
+    if build.facts.dbms != Dbms::Mariadb {
+        return Err(refuse("it is an engine of MariaDB".to_owned()));
+    }
+    match build.tree().plugins() {
+        Some(folder) if folder.join(ROCKSDB_PLUGIN).is_file() => Ok(()),
+        Some(folder) => Err(refuse(format!("there is no {ROCKSDB_PLUGIN} in {}", folder.display()))),
+        None => Err(refuse("it has no folder of plugins".to_owned())),
+    }
+}
+
+/// Lets the server read the config and say what it makes of it.
+pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
+    let settings = &question.config.settings;
+    let help: &[&str] = match question.build.facts.dbms {
+        // Else it misses its table of plugins, over which some versions crash.
+        Dbms::Mariadb => &["--bootstrap", "--verbose", "--help"],
+        _ => &["--verbose", "--help"],
+    };
+    let helped = run(question, settings, help)?;
+    let text = String::from_utf8_lossy(&helped.stdout);
+    let known = Known::read(&text);
+    let mut log = String::from_utf8_lossy(&helped.stderr).into_owned();
+    let build = question.build;
+    if build.facts.dbms == Dbms::Mysql && build.version.is_at_least(&[8, 0, 16]) {
+        let validated = run(question, settings, &["--validate-config", "--log-error-verbosity=2"])?;
+        log.push_str(&String::from_utf8_lossy(&validated.stderr));
+    }
+    let mut complaints: Vec<Complaint> =
+        settings.iter().filter_map(|setting| complaint(setting, &known, &log)).collect();
+    if complaints.is_empty() && !helped.status.success() {
+        // Some versions end without a word. Then each setting is tried alone.
+        for setting in settings {
+            if !run(question, std::slice::from_ref(setting), help)?.status.success() {
+                complaints.push(refused(setting, format!("{} = {} is refused", setting.name, setting.value)));
+            }
+        }
+        if complaints.is_empty() {
+            return Err(log.trim().to_owned());
+        }
+    }
+    let memory = MEMORY.iter().filter_map(|name| Some((*name, known.number(name)? as u64))).collect();
+    Ok(Answer { complaints, known: known.names, memory })
+}
+
+fn run(question: &Question<'_>, settings: &[Setting], arguments: &[&str]) -> Result<Output, String> {
+    let ask = || {
+        let (data, temporary) = (question.folder.join("data"), question.folder.join("tmp"));
+        for folder in [&data, &temporary] {
+            std::fs::create_dir_all(folder)?;
+            question.give(folder)?;
+        }
+        let lines: String =
+            settings.iter().map(|setting| mysql_setting(&setting.name, &setting.value)).collect();
+        let own = mysql_own_settings(question.build, question.engine, &data, &temporary);
+        let file = question.write("my.cnf", &format!("[mysqld]\n{lines}{own}"))?;
+        question
+            .build
+            .command(question.build.tree().server(), question.account)
+            .arg(format!("--defaults-file={}", file.display()))
+            .args(arguments)
+            .output()
+    };
+    ask().map_err(|error: std::io::Error| error.to_string())
+}
+
+fn refused(setting: &Setting, text: String) -> Complaint {
+    Complaint { setting: setting.name.clone(), text, advice: Some(format!("correct {}", setting.name)) }
+}
+
+/// What is wrong with one setting.
+fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
+    let Setting { name, value, .. } = setting;
+    if MYSQL_OWN_SETTINGS.contains(&name.as_str()) {
+        let advice = "leave it away; basecase sets it for every server that it starts";
+        let text = format!("{name} is not for configs to set");
+        return Some(Complaint { setting: name.clone(), text, advice: Some(advice.to_owned()) });
+    }
+    if !known.has(name) {
+        let text = format!("unknown setting {name}");
+        return Some(Complaint { setting: name.clone(), text, advice: None });
+    }
+    if let Some(text) = said_of(name, log) {
+        return Some(refused(setting, text));
+    }
+    // 0 and -1 often mean that the server chooses.
+    let (wanted, taken) = (number(value).filter(|number| *number > 0.0)?, known.number(name)?);
+    if wanted == taken || (name == "open_files_limit" && taken > wanted) {
+        return None;
+    }
+    let mut complaint = refused(setting, format!("{name} = {value} becomes {taken}"));
+    if NEEDS_FILES.contains(&name.as_str()) && log.contains("Changed limits") {
+        complaint.advice = Some(format!(
+            "let servers open more files (`ulimit -n`, LimitNOFILE of a service), or lower {name}"
+        ));
+    }
+    Some(complaint)
+}
+
+/// What the log says against the setting `name`.
+fn said_of(name: &str, log: &str) -> Option<String> {
+    log.lines().find_map(|line| {
+        let (level, text) =
+            line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).unwrap_or(("", line));
+        let is_against = match level.to_lowercase().as_str() {
+            "warning" => ["adjusted to", "invalid value", "recognized", "Unknown suffix"]
+                .iter()
+                .any(|words| text.contains(words)),
+            "error" | "" => true,
+            _ => false,
+        };
+        // Names stand in quotes, as `'innodb-flush-method'`, `'--log-bin'` or `'x=y'`.
+        let mut quoted = text.split('\'').skip(1).step_by(2);
+        let names_it = quoted.any(|part| {
+            let part = part.trim_start_matches('-').split('=').next().unwrap_or_default();
+            part.replace('-', "_").to_lowercase() == name
+        });
+        (is_against && names_it).then(|| plain(text))
+    })
+}
+
+/// A line of the log without codes and the program's path before what it says.
+fn plain(text: &str) -> String {
+    let mut text = text.trim();
+    while let Some((_, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        text = rest.trim_start();
+    }
+    for prefix in ["Buffered warning: ", "Buffered error: "] {
+        text = text.strip_prefix(prefix).unwrap_or(text);
+    }
+    let after_path = text.split_once(": ").filter(|(path, _)| path.starts_with('/') && !path.contains(' '));
+    after_path.map_or(text, |(_, rest)| rest).trim_end_matches('.').to_owned()
+}
+
+/// The settings that a build knows.
+#[derive(Debug, Default)]
+struct Known {
+    /// All names, with `_`.
+    names: Vec<String>,
+    /// What the server would start with, of those that have a value.
+    values: BTreeMap<String, String>,
+}
+
+impl Known {
+    /// Reads what `--verbose --help` prints: descriptions of options, then a table of names and values.
+    fn read(text: &str) -> Self {
+        let mut known = Known::default();
+        let mut is_table = false;
+        for line in text.lines() {
+            if line.starts_with("-----") {
+                is_table = true;
+            } else if is_table && line.is_empty() {
+                break;
+            } else if is_table {
+                let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+                known.values.insert(name.replace('-', "_"), value.trim().to_owned());
+            } else if line.starts_with("  -")
+                && let Some((_, rest)) = line.split_once("--")
+            {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+                known.names.push(rest[..end.unwrap_or(rest.len())].replace('-', "_"));
+            }
+        }
+        known.names.extend(known.values.keys().cloned());
+        known.names.sort();
+        known.names.dedup();
+        known
+    }
+
+    /// Whether a config may have the setting `name`, which may switch another on or off. `loose_` is no such thing: it would
+    /// hide what the server does not know.
+    fn has(&self, name: &str) -> bool {
+        let is_known = |name: &str| self.names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
+        let switched = ["skip_", "disable_", "enable_"].iter().find_map(|prefix| name.strip_prefix(prefix));
+        is_known(name) || switched.is_some_and(is_known)
+    }
+
+    /// The number that the server would start with.
+    fn number(&self, name: &str) -> Option<f64> {
+        number(self.values.get(name)?)
+    }
+}
+
+/// A number as MySQL and MariaDB read it: with a suffix for powers of 1024 or without.
+fn number(text: &str) -> Option<f64> {
+    let factor = match text.chars().last()?.to_ascii_uppercase() {
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        'T' => 40,
+        'P' => 50,
+        'E' => 60,
+        _ => 0,
+    };
+    let digits = if factor == 0 { text } else { &text[..text.len() - 1] };
+    // `f64` would read words such as `inf` and `nan`.
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'-');
+    let number = digits.parse::<f64>().ok().filter(|_| is_number)?;
+    Some(number * f64::from(factor).exp2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HELP: &str = "mysqld  Ver 5.7.22 for linux\n\nUsage: mysqld [OPTIONS]\n\n\
+        The following options may be given as the first argument:\n\
+        --print-defaults        Print the program argument list and exit.\n\
+        \x20 -a, --ansi          Use ANSI SQL syntax instead of MySQL syntax.\n\
+        \x20 --innodb-buffer-pool-size=# \n                      The size.\n\
+        \x20 --log-bin[=name]    Log\n\n\
+        Variables (--variable-name=value)\nand boolean options {FALSE|TRUE}  Value (after reading options)\n\
+        ---------------------------------- ------------------------------\n\
+        innodb-buffer-pool-size            5242880\n\
+        innodb-doublewrite                 TRUE\n\
+        innodb-max-dirty-pages-pct         90.000000\n\
+        log-bin                            (No default value)\n\
+        max-connections                    19190\n\
+        sql-mode                           \n\
+        table-open-cache                   400\n\n\
+        To see what values a running MySQL server is using\n";
+
+    fn judge(name: &str, value: &str, log: &str) -> Option<String> {
+        let setting = Setting { name: name.into(), value: value.into(), place: "c.conf:1".into() };
+        complaint(&setting, &Known::read(HELP), log).map(|complaint| complaint.text)
+    }
+
+    #[test]
+    fn what_is_not_in_the_help_is_unknown() {
+        assert_eq!(
+            judge("innodb_buffer_pol_size", "1G", "").as_deref(),
+            Some("unknown setting innodb_buffer_pol_size")
+        );
+        assert_eq!(judge("loose_log_bin", "x", "").as_deref(), Some("unknown setting loose_log_bin"));
+        assert_eq!(judge("datadir", "/x", "").as_deref(), Some("datadir is not for configs to set"));
+        for (name, value) in [("log_bin", "x"), ("skip_log_bin", "1"), ("ansi", "1"), ("sql_mode", "ANSI")] {
+            assert_eq!(judge(name, value, ""), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_that_the_server_would_change_are_named() {
+        assert_eq!(
+            judge("innodb_buffer_pool_size", "1024", "").as_deref(),
+            Some("innodb_buffer_pool_size = 1024 becomes 5242880")
+        );
+        for (name, value) in [
+            ("innodb_buffer_pool_size", "5M"),
+            ("innodb_max_dirty_pages_pct", "90"),
+            ("innodb_doublewrite", "1"),
+            ("table_open_cache", "-1"),
+        ] {
+            assert_eq!(judge(name, value, ""), None, "{name}");
+        }
+        let setting =
+            Setting { name: "table_open_cache".into(), value: "8000".into(), place: "--set".into() };
+        let log = "2026 0 [Warning] Changed limits: table_open_cache: 400 (requested 8000)";
+        let advice = complaint(&setting, &Known::read(HELP), log).unwrap().advice.unwrap();
+        assert!(advice.contains("ulimit -n"), "{advice}");
+    }
+
+    #[test]
+    fn what_the_log_says_against_a_setting_is_passed_on() {
+        for (log, expected) in [
+            (
+                "2026-11-21T17:49:07.74Z 0 [ERROR] [MY-011071] [Server] /t/bin/mysqld: Error while setting value 'x' to 'log-bin'.",
+                Some("Error while setting value 'x' to 'log-bin'"),
+            ),
+            (
+                "2026-11-21 17:50:18 0 [Warning] /t/sbin/mariadbd: ignoring option '--log-bin' due to invalid value 'x'",
+                Some("ignoring option '--log-bin' due to invalid value 'x'"),
+            ),
+            (
+                "261121 17:49:06 [Warning] option 'log-bin': unsigned value 7 adjusted to 2",
+                Some("option 'log-bin': unsigned value 7 adjusted to 2"),
+            ),
+            (
+                "Unknown suffix 'a' used for variable 'log_bin' (value 'x')",
+                Some("Unknown suffix 'a' used for variable 'log_bin' (value 'x')"),
+            ),
+            ("2026 0 [Warning] 'log_bin' is deprecated and will be removed in a future release.", None),
+            ("2026 0 [ERROR] unknown variable 'log_bin2=x'", None),
+            ("2026 0 [Note] Plugin 'log_bin' is disabled.", None),
+        ] {
+            assert_eq!(judge("log_bin", "x", log).as_deref(), expected, "{log}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_suffixes() {
+        assert_eq!(number("16k"), Some(16384.0));
+        assert_eq!(number("1G"), Some(f64::from(1 << 30)));
+        assert_eq!(number("-1"), Some(-1.0));
+        for text in ["", "ON", "inf", "1MB", "K", "O_DIRECT"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_help_and_any_log_are_read(help in "(?s).{0,200}", log in "(?s).{0,200}", value in ".{0,12}") {
+            let known = Known::read(&help);
+            let setting = Setting { name: "a".into(), value, place: "--set".into() };
+            let _ = complaint(&setting, &known, &log);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What differs between dbms in the life of a server.
+
+mod mysql;
+mod postgres;
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use basecase_client::Endpoint;
+use basecase_model::Dbms;
+use rustix::process::Signal;
+
+use crate::instance::{Instance, InstanceError};
+use crate::process;
+use crate::tree::Tree;
+use crate::version::Version;
+
+pub(crate) use mysql::{
+    OWN_SETTINGS as MYSQL_OWN_SETTINGS, own_settings as mysql_own_settings, setting as mysql_setting,
+};
+
+/// What differs between dbms in the life of a server: one of Postgres, one of the family of MySQL.
+pub(crate) trait Life: Sync {
+    /// The names of its server programs.
+    fn programs(&self) -> &'static [&'static str];
+
+    /// What a tree lacks to be initialised and started, and a sentence on what a whole one has.
+    fn missing(&self, tree: &Tree, dbms: Dbms, version: &Version) -> Option<(&'static str, &'static str)>;
+
+    /// Name of the config file in the instance's directory.
+    fn config_file(&self) -> &'static str;
+
+    /// Name of the socket in its folder.
+    fn socket_file(&self, port: u16) -> String;
+
+    /// The whole text of the config file: the config, then what basecase's own work depends on.
+    fn configuration(&self, instance: &Instance) -> String;
+
+    /// The command that makes a new data directory with the config in the empty folder `data`.
+    ///
+    /// # Errors
+    /// When a file that the command needs cannot be read or written.
+    fn initialise(&self, instance: &Instance) -> Result<Command, InstanceError>;
+
+    /// The command that serves the data directory with the config.
+    fn serve(&self, instance: &Instance) -> Command;
+
+    /// Whether the server behind `socket` takes sessions: one that still recovers does not.
+    ///
+    /// # Errors
+    /// When nobody listens, or the answer is cut short.
+    fn accepts_sessions(&self, socket: &Path) -> io::Result<bool>;
+
+    /// Whether a server that has ended says in its log that its port was taken.
+    fn is_port_taken(&self, log: &str) -> bool;
+
+    /// The signals that stop a server: in order, with a checkpoint; and by force, where that takes too long.
+    fn stop_signals(&self) -> [Signal; 2];
+
+    /// Where the instance's `database` is reached as [`crate::SUPERUSER`]; with an empty name, none or the one that is always there.
+    fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint;
+}
+
+/// The life of servers of `dbms`. SQLite has none, and nothing asks for it.
+pub(crate) fn of(dbms: Dbms) -> &'static dyn Life {
+    match dbms {
+        Dbms::Postgres | Dbms::Sqlite => &postgres::Postgres,
+        Dbms::Mysql | Dbms::Mariadb => &mysql::Mysql,
+    }
+}
+
+/// The life of the server that the process `pid` is, if it is one on the data directory `data`.
+pub(crate) fn serving(pid: u32, data: &Path) -> Option<&'static dyn Life> {
+    let arguments = process::arguments(pid)?;
+    let (program, arguments) = arguments.split_first()?;
+    let name = Path::new(program).file_name()?;
+    let lives: [&'static dyn Life; 2] = [&postgres::Postgres, &mysql::Mysql];
+    let life = lives.into_iter().find(|life| life.programs().iter().any(|known| name == *known))?;
+    let names_data = arguments.iter().any(|argument| {
+        let value = argument.to_str().and_then(|text| text.strip_prefix("--datadir="));
+        value.map_or(argument == data, |value| Path::new(value) == data)
+    });
+    names_data.then_some(life)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_no_server_is_told_apart() {
+        assert!(serving(std::process::id(), Path::new("/")).is_none());
+    }
+}

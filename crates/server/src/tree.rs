@@ -1,0 +1,211 @@
+//! Where the programs and files of a build lie.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::account::Account;
+use crate::process;
+
+/// Folders of an installation in which its server program may lie, below what the user or a recipe names.
+const PROGRAM_FOLDERS: &[&str] = &[
+    "bin",
+    "sbin",
+    "libexec",
+    "usr/sbin",
+    "usr/libexec",
+    "",
+    // Packages of other ecosystems that carry a MySQL server.
+    "server",
+    "package/server",
+    "Linux-x86_64",
+];
+/// The names of server programs. Where MariaDB has both of its names, the older is a link.
+const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
+/// Folders of shared libraries in a tree that the loader would not look into by itself: those that basecase put there, and
+/// those that a package brings.
+const LIBRARY_FOLDERS: &[&str] = &[".basecase-lib", "libs"];
+/// Where MySQL and MariaDB keep messages and bootstrap scripts, below an installation.
+const SHARE_FOLDERS: &[&str] = &["share", "share/mysql", "share/mariadb"];
+/// Where they keep plugins.
+const PLUGIN_FOLDERS: &[&str] = &["lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin", "lib64/plugin"];
+/// What `mysql_install_db` feeds to a server without `--initialize`, in this order. Later versions of MariaDB say `mariadb_`
+/// for `mysql_`. Left out is `mysql_system_tables_data.sql`, which makes nothing but accounts.
+const BOOTSTRAP_SCRIPTS: &[&str] = &[
+    "{}_system_tables.sql",
+    "{}_performance_tables.sql",
+    "fill_help_tables.sql",
+    "maria_add_gis_sp_bootstrap.sql",
+    "{}_sys_schema.sql",
+];
+
+/// Where the programs and files of a build lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tree {
+    bin: PathBuf,
+    server: &'static str,
+    libraries: Vec<PathBuf>,
+}
+
+impl Tree {
+    /// The installation at `path`, which is its prefix or its folder of programs; `None` when no server program is there.
+    pub(crate) fn find(path: &Path) -> Option<Self> {
+        let folders = PROGRAM_FOLDERS.iter().map(|folder| path.join(folder));
+        let (folder, server) = folders
+            .flat_map(|folder| SERVERS.iter().map(move |server| (folder.clone(), *server)))
+            .find(|(folder, server)| folder.join(server).is_file())?;
+        let bin = folder.canonicalize().ok()?;
+        let tops = [path.canonicalize().ok()?, prefix(&bin).to_path_buf()];
+        let mut libraries: Vec<PathBuf> = tops
+            .iter()
+            .flat_map(|top| LIBRARY_FOLDERS.iter().map(|folder| top.join(folder)))
+            .filter(|folder| folder.is_dir())
+            .collect();
+        libraries.dedup();
+        Some(Tree { bin, server, libraries })
+    }
+
+    /// The folder of the programs.
+    pub(crate) fn bin(&self) -> &Path {
+        &self.bin
+    }
+
+    /// The name of the server program.
+    pub(crate) fn server(&self) -> &'static str {
+        self.server
+    }
+
+    /// What MySQL calls `basedir`.
+    pub(crate) fn prefix(&self) -> &Path {
+        prefix(&self.bin)
+    }
+
+    /// A command for the program `name`, which finds the libraries that the tree brings.
+    pub(crate) fn command(&self, name: &str, account: Option<&Account>) -> Command {
+        let mut command = process::command(&self.bin.join(name), account);
+        let folders: Vec<&str> = self.libraries.iter().filter_map(|folder| folder.to_str()).collect();
+        if !folders.is_empty() {
+            command.env("LD_LIBRARY_PATH", folders.join(":"));
+        }
+        command
+    }
+
+    /// The folder in which MySQL and MariaDB find their messages, one folder for each language in it.
+    pub(crate) fn messages(&self) -> Option<PathBuf> {
+        self.shares().find(|folder| folder.join("english/errmsg.sys").is_file())
+    }
+
+    /// The folder of MySQL's and MariaDB's plugins.
+    pub(crate) fn plugins(&self) -> Option<PathBuf> {
+        let of_prefix = PLUGIN_FOLDERS.iter().map(|folder| self.prefix().join(folder));
+        of_prefix.into_iter().find(|folder| folder.is_dir())
+    }
+
+    /// The scripts that fill a new data directory of a server without `--initialize`, in their order; none when the tree
+    /// lacks the first.
+    pub(crate) fn bootstrap_scripts(&self) -> Vec<PathBuf> {
+        let scripts_in = |folder: PathBuf| -> Vec<PathBuf> {
+            let names = BOOTSTRAP_SCRIPTS.iter().flat_map(|name| {
+                let spellings = [name.replace("{}", "mariadb"), name.replace("{}", "mysql")];
+                spellings.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
+            });
+            names.collect()
+        };
+        let has_first = |scripts: &Vec<PathBuf>| {
+            scripts.first().is_some_and(|path| path.to_string_lossy().ends_with("_system_tables.sql"))
+        };
+        self.shares().map(scripts_in).find(has_first).unwrap_or_default()
+    }
+
+    /// Folders of this installation that may hold messages and scripts.
+    fn shares(&self) -> impl Iterator<Item = PathBuf> {
+        // One package has its `share` beside the folder of its program.
+        let tops = [Some(self.prefix()), self.prefix().parent()];
+        let folders = tops
+            .into_iter()
+            .flatten()
+            .flat_map(|top| SHARE_FOLDERS.iter().map(move |folder| top.join(folder)));
+        folders.filter(|folder| fs::metadata(folder).is_ok_and(|metadata| metadata.is_dir()))
+    }
+}
+
+/// The folder above the folder of programs, if that is called as such, else the folder itself.
+fn prefix(bin: &Path) -> &Path {
+    let is_usual = bin.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == "libexec");
+    if is_usual { bin.parent().unwrap_or(bin) } else { bin }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with empty files.
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let top = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = top.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        top
+    }
+
+    fn names(paths: &[PathBuf]) -> Vec<&str> {
+        paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn installations_of_all_shapes_are_recognised() {
+        for (file, server, prefix) in [
+            ("bin/postgres", "postgres", ""),
+            ("bin/mysqld", "mysqld", ""),
+            ("usr/sbin/mariadbd", "mariadbd", "usr"),
+            ("package/server/mysqld", "mysqld", "package/server"),
+            ("Linux-x86_64/mysqld", "mysqld", "Linux-x86_64"),
+            ("mysqld", "mysqld", ""),
+        ] {
+            let top = tree(&[file]);
+            let found = Tree::find(top.path()).unwrap();
+            assert_eq!(found.server(), server, "{file}");
+            assert_eq!(found.prefix(), top.path().join(prefix).canonicalize().unwrap(), "{file}");
+        }
+        assert!(Tree::find(tree(&["bin/psql"]).path()).is_none());
+    }
+
+    #[test]
+    fn a_folder_of_programs_leads_to_its_prefix() {
+        let top = tree(&["bin/mysqld", "share/english/errmsg.sys", "lib/plugin/a.so"]);
+        let found = Tree::find(&top.path().join("bin")).unwrap();
+        let top = top.path().canonicalize().unwrap();
+        assert_eq!(found.messages(), Some(top.join("share")));
+        assert_eq!(found.plugins(), Some(top.join("lib/plugin")));
+    }
+
+    #[test]
+    fn libraries_of_the_tree_are_given_to_its_programs() {
+        let top = tree(&["bin/mysqld", "libs/libaio.so.1"]);
+        let found = Tree::find(top.path()).unwrap();
+        let command = found.command("mysqld", None);
+        let value = command.get_envs().find(|(name, _)| *name == "LD_LIBRARY_PATH").unwrap().1.unwrap();
+        assert_eq!(value, top.path().canonicalize().unwrap().join("libs"));
+        assert!(Tree::find(tree(&["bin/mysqld"]).path()).unwrap().libraries.is_empty());
+    }
+
+    #[test]
+    fn scripts_stand_in_the_order_in_which_they_run() {
+        let top = tree(&[
+            "usr/sbin/mariadbd",
+            "usr/share/mariadb/mariadb_system_tables.sql",
+            "usr/share/mariadb/mariadb_system_tables_data.sql",
+            "usr/share/mariadb/mariadb_sys_schema.sql",
+            "usr/share/mariadb/fill_help_tables.sql",
+        ]);
+        let scripts = Tree::find(top.path()).unwrap().bootstrap_scripts();
+        assert_eq!(
+            names(&scripts),
+            ["mariadb_system_tables.sql", "fill_help_tables.sql", "mariadb_sys_schema.sql"]
+        );
+        let top = tree(&["mysqld", "share/fill_help_tables.sql"]);
+        assert!(Tree::find(top.path()).unwrap().bootstrap_scripts().is_empty());
+    }
+}

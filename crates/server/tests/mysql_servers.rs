@@ -1,0 +1,134 @@
+//! Servers of MySQL and MariaDB really run.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use basecase_model::{Dbms, Engine, Value};
+use basecase_server::{
+    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Owner, Stopped,
+    Transport, check, default_home,
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn obtain(request: &str) -> Build {
+    let library = Library::open(&default_home()).unwrap();
+    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
+    library.obtain(&sources[0], &mut |_| {}).unwrap()
+}
+
+/// A directory that the user of servers can reach: temporary ones are closed to others.
+fn directory() -> tempfile::TempDir {
+    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn open(
+    build: &Build,
+    engine: Engine,
+    config: &Config,
+    directory: &Path,
+    transport: Transport,
+) -> Result<Instance, InstanceError> {
+    Instance::open(InstanceSpec {
+        build: build.clone(),
+        engine: Some(engine),
+        config: config.clone(),
+        directory: directory.join("instance"),
+        transport,
+        owner: Owner { experiment: "test".into(), candidate: "my.default".into() },
+    })
+}
+
+fn config(dbms: Dbms, text: &str) -> Config {
+    ConfigFile::parse(dbms, "c", "c.conf", text, Host::detect()).unwrap().for_version(&"8.0".parse().unwrap())
+}
+
+fn ask(instance: &Instance, sql: &str) -> Vec<Vec<Value>> {
+    instance.endpoint("").connect().unwrap().query(sql).unwrap()
+}
+
+/// Initialises, starts, looks, stops, starts again, is killed, recovers, is removed.
+///
+/// Tells how long the first two took.
+fn live(build: &Build, engine: Engine, config: &Config, transport: Transport) -> [Duration; 2] {
+    check(build, Some(engine), config, Host::detect()).unwrap();
+    let folder = directory();
+    let mut instance = open(build, engine, config, folder.path(), transport).unwrap();
+    assert!(matches!(instance.start(PATIENCE), Err(InstanceError::NotInitialised { .. })));
+    let began = Instant::now();
+    instance.initialise().unwrap();
+    let initialised = began.elapsed();
+    instance.start(PATIENCE).unwrap();
+    ask(&instance, "select 1");
+    let ready = began.elapsed() - initialised;
+
+    // Two accounts of basecase's at most, and none that needs no password by TCP.
+    let accounts = "select count(*) from mysql.user where user in ('', 'root')";
+    assert_eq!(ask(&instance, accounts), [[Value::Integer(0)]]);
+    assert_eq!(
+        ask(&instance, "select @@datadir"),
+        [[Value::Text(format!("{}/", instance.data().display()))]]
+    );
+    let default = format!(
+        "select count(*) from information_schema.engines where engine = '{engine}' and support = 'DEFAULT'"
+    );
+    assert_eq!(ask(&instance, &default), [[Value::Integer(1)]]);
+    let port = ask(&instance, "select @@skip_networking");
+    assert_eq!(port, [[Value::Integer(i64::from(transport == Transport::UnixSocket))]]);
+
+    ask(&instance, "create database ib");
+    ask(&instance, "create table ib.t (id int primary key)");
+    ask(&instance, "insert into ib.t values (1), (2)");
+    let pid = instance.pid().unwrap();
+    assert_eq!(instance.stop().unwrap(), Stopped::Clean, "{}", instance.log_tail(20));
+    assert!(!is_running(pid));
+    instance.start(PATIENCE).unwrap();
+    assert_eq!(ask(&instance, "select count(*) from ib.t"), [[Value::Integer(2)]]);
+
+    kill(instance.pid().unwrap());
+    assert!(matches!(instance.stop().unwrap(), Stopped::Unclean(_)));
+    instance.start(PATIENCE).unwrap();
+    assert_eq!(ask(&instance, "select count(*) from ib.t"), [[Value::Integer(2)]]);
+    assert!(instance.directory_bytes().unwrap() > 1 << 20);
+    assert_eq!(instance.stop().unwrap(), Stopped::Clean);
+    instance.destroy().unwrap();
+    assert!(!folder.path().join("instance").exists());
+    [initialised, ready]
+}
+
+fn kill(pid: u32) {
+    assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    let until = Instant::now() + PATIENCE;
+    while is_running(pid) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// Installations in the folders of `BASECASE_TREES`, as `path:` takes them.
+#[test]
+#[ignore = "needs installations"]
+fn every_installation_lives() {
+    let folder = std::env::var_os("BASECASE_TREES").unwrap();
+    let mut trees: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()).collect();
+    trees.sort();
+    for tree in trees {
+        let build = obtain(&format!("path:{}", tree.display()));
+        let empty = config(build.facts.dbms, "");
+        let times = live(&build, Engine::Innodb, &empty, Transport::Loopback);
+        eprintln!("{} {:?} {times:.1?}", build.facts.short, build.facts.details);
+        if check(&build, Some(Engine::Rocksdb), &empty, Host::detect()).is_ok() {
+            let isolated = config(build.facts.dbms, "transaction_isolation = READ-COMMITTED");
+            let times = live(&build, Engine::Rocksdb, &isolated, Transport::UnixSocket);
+            eprintln!("{} with RocksDB {times:.1?}", build.facts.short);
+        }
+    }
+}

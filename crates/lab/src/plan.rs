@@ -12,7 +12,7 @@ use basecase_model::{
 };
 use basecase_server::{
     Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, SelfReport,
-    Served, Settle, Transport, check, serve_url,
+    Settle, Transport, check, of_url,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
@@ -382,7 +382,7 @@ fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
 /// Asks the user's server which one it is, and refuses to touch tables that are not basecase's.
 fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<BuildFacts> {
     let mut session = endpoint.connect()?;
-    let server = serve_url(endpoint, spec.table_engine(), session.as_mut())?;
+    let server = of_url(endpoint.clone(), spec.table_engine())?.context("a URL names a server")?;
     for table in (1..=clients).map(table_name) {
         if server.is_foreign(session.as_mut(), &table)? {
             bail!(

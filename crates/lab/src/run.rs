@@ -314,7 +314,7 @@ impl Run<'_> {
             candidate: candidate.facts.name.to_string(),
             place,
         })?;
-        site.served.before_step(site.control.as_mut())?;
+        site.served.drop_logs(site.control.as_mut())?;
         let before = site.served.statistics(site.control.as_mut(), &site.tables)?;
         let outcome = self.execute(plan, candidate, site, step, Purpose::Measure)?;
         if matches!(outcome.failure, Some(Failure::Interrupted)) {

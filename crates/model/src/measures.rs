@@ -87,6 +87,10 @@ pub mod names {
     pub const SERVER_CONNECTIONS: &str = "server.connections";
     /// Statements of the step that the server committed, by its own count.
     pub const SERVER_COMMITS: &str = "server.commits";
+    /// Insert statements that the server executed, by its own count.
+    pub const SERVER_INSERT_STATEMENTS: &str = "server.insert_statements";
+    /// Delete statements that the server executed, by its own count.
+    pub const SERVER_DELETE_STATEMENTS: &str = "server.delete_statements";
     /// Rows that the server says it inserted.
     pub const SERVER_ROWS_INSERTED: &str = "server.rows_inserted";
     /// Rows that the server says it deleted.

@@ -80,6 +80,11 @@ pub struct Build {
 }
 
 impl Build {
+    /// The dbms of the installation at `path`, by its files; Postgres where there is no server program.
+    pub fn dbms_at(path: &Path) -> Dbms {
+        Tree::find(path).map_or(Dbms::Postgres, |tree| tree.dbms())
+    }
+
     /// The folder of its programs.
     pub fn bin(&self) -> &Path {
         self.tree.bin()
@@ -123,16 +128,17 @@ impl Build {
         }
         let broken = |reason: String| why_broken(program.clone(), account, reason);
         let said = said_of_version(&tree, account).map_err(broken)?;
-        let (dbms, version) = announced(&said).ok_or_else(|| BuildError::Broken {
+        let announced = Announcement::read(&said).ok_or_else(|| BuildError::Broken {
             program: program.clone(),
             reason: format!("it says {said:?}"),
         })?;
-        if let Some((what, hint)) = life::of(dbms).missing(&tree, dbms, &version) {
+        let Announcement { dbms, version } = &announced;
+        if let Some((what, hint)) = life::of(*dbms).missing(&tree, *dbms, version) {
             let folder = tree.prefix().to_path_buf();
             return Err(BuildError::Incomplete { what, folder, hint });
         }
         if let Some(recipe) = recipe
-            && (recipe.version != version || recipe.dbms != dbms)
+            && (recipe.version != *version || recipe.dbms != *dbms)
         {
             return Err(BuildError::Version {
                 program,
@@ -140,14 +146,24 @@ impl Build {
                 actual: format!("{dbms} {version}"),
             });
         }
-        let facts = facts(&tree, dbms, &version, &said, request, recipe, account);
-        Ok(Build { facts, version, tree })
+        let facts = facts(&tree, &announced, &said, request, recipe, account);
+        Ok(Build { facts, version: announced.version, tree })
     }
 }
 
-/// Dbms and version of the server that said this to `--version`.
-fn announced(said: &str) -> Option<(Dbms, Version)> {
-    Dbms::ALL.into_iter().find_map(|dbms| Some((dbms, server_version(dbms, said)?)))
+/// What a server program announces itself as.
+#[derive(Debug, PartialEq, Eq)]
+struct Announcement {
+    dbms: Dbms,
+    version: Version,
+}
+
+impl Announcement {
+    /// Reads the answer to `--version`.
+    fn read(said: &str) -> Option<Self> {
+        let versions = Dbms::ALL.into_iter().filter_map(|dbms| Some((dbms, server_version(dbms, said)?)));
+        versions.map(|(dbms, version)| Announcement { dbms, version }).next()
+    }
 }
 
 /// What the server program says to `--version`.
@@ -191,8 +207,7 @@ fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> Bu
 
 fn facts(
     tree: &Tree,
-    dbms: Dbms,
-    version: &Version,
+    announced: &Announcement,
     said: &str,
     request: &BuildRequest,
     recipe: Option<&Recipe>,
@@ -201,7 +216,7 @@ fn facts(
     let program = tree.bin().join(tree.server());
     let mut details = BTreeMap::new();
     let mut imprint = binary::Imprint::default();
-    if dbms == Dbms::Postgres {
+    if announced.dbms == Dbms::Postgres {
         let pg_config = tree.command("pg_config", account).output();
         if let Ok(output) = pg_config
             && output.status.success()
@@ -225,10 +240,10 @@ fn facts(
         (None, _) => ("path".to_owned(), tree.bin().display().to_string()),
     };
     BuildFacts {
-        dbms,
-        short: short_name(dbms, version, request),
+        dbms: announced.dbms,
+        short: short_name(announced, request),
         requested: request.to_string(),
-        version: version.to_string(),
+        version: announced.version.to_string(),
         provider,
         artifact,
         // An install can be built anew under the same path: then it is another build.
@@ -243,9 +258,9 @@ fn facts(
 }
 
 /// `pg1711`; with the provider or the folder where the user named one, so that two builds of one version are told apart.
-fn short_name(dbms: Dbms, version: &Version, request: &BuildRequest) -> String {
-    let prefix = dbms.short_prefix();
-    let digits = version.digits(dbms);
+fn short_name(announced: &Announcement, request: &BuildRequest) -> String {
+    let prefix = announced.dbms.short_prefix();
+    let digits = announced.version.digits(announced.dbms);
     match request {
         BuildRequest::Version { provider: Some(provider), .. } => format!("{prefix}{digits}_{provider}"),
         BuildRequest::Version { provider: None, .. } => format!("{prefix}{digits}"),
@@ -275,8 +290,7 @@ mod tests {
     #[test]
     fn short_names_follow_published_results() {
         let name = |said: &str, request: &str| {
-            let (dbms, version) = announced(said).unwrap();
-            short_name(dbms, &version, &request.parse().unwrap())
+            short_name(&Announcement::read(said).unwrap(), &request.parse().unwrap())
         };
         let postgres = |number: &str| format!("postgres (PostgreSQL) {number}");
         assert_eq!(name(&postgres("17.11"), "postgres:17.11"), "pg1711");
@@ -306,11 +320,11 @@ mod tests {
                 "11.8.6",
             ),
         ] {
-            let (found, version) = announced(said).unwrap();
-            assert_eq!((found, version.to_string().as_str()), (dbms, number));
+            let announced = Announcement::read(said).unwrap();
+            assert_eq!((announced.dbms, announced.version.to_string().as_str()), (dbms, number));
         }
         for said in ["", "mysqld", "mysqld Ver", "mysqld Ver x", "postgres (PostgreSQL)"] {
-            assert_eq!(announced(said), None, "{said}");
+            assert_eq!(Announcement::read(said), None, "{said}");
         }
     }
 

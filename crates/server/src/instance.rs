@@ -296,6 +296,11 @@ impl Instance {
         &self.spec.build
     }
 
+    /// The engine of its tables, where the dbms has a choice.
+    pub fn engine(&self) -> Option<Engine> {
+        self.spec.engine
+    }
+
     /// The config.
     pub fn config(&self) -> &Config {
         &self.spec.config

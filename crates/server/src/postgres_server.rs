@@ -3,13 +3,12 @@
 use std::thread;
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Measures, TableState, Value, names};
+use basecase_model::{Dbms, Measures, TableState, Value, names};
 
 use crate::instance::{Instance, InstanceError, Stopped};
-use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::served::{DATABASE, Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::settle::Patience;
 
-/// The database that the tables are in.
-const DATABASE: &str = "ib";
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
 const WAL_BYTES_AT_REST: i64 = 16 << 20;
 
@@ -54,18 +53,6 @@ impl PostgresServer {
         PostgresServer::new(endpoint, Some(instance), session.as_mut()).map(Some)
     }
 
-    /// Whether there is a table of this name that basecase did not make.
-    ///
-    /// # Errors
-    /// When the server does not answer.
-    pub fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
-        let sql = format!(
-            "select count(*) from pg_class where oid = to_regclass('{table}') \
-             and coalesce(obj_description(oid, 'pg_class'), '') not like 'basecase%'"
-        );
-        Ok(integer(session, &sql)? != Some(0))
-    }
-
     /// Whether the server is at least of this major version.
     fn is_at_least(&self, major: i64) -> bool {
         self.version_number >= major * 10_000
@@ -73,6 +60,10 @@ impl PostgresServer {
 }
 
 impl Served for PostgresServer {
+    fn dbms(&self) -> Dbms {
+        Dbms::Postgres
+    }
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -102,6 +93,14 @@ impl Served for PostgresServer {
         }
         report.details.push(("version()".to_owned(), long));
         Ok(report)
+    }
+
+    fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        let sql = format!(
+            "select count(*) from pg_class where oid = to_regclass('{table}') \
+             and coalesce(obj_description(oid, 'pg_class'), '') not like 'basecase%'"
+        );
+        Ok(integer(session, &sql)? != Some(0))
     }
 
     fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
@@ -174,7 +173,7 @@ impl Served for PostgresServer {
         Ok(measures)
     }
 
-    fn pay_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<(), Error> {
+    fn pay_debt(&self, session: &mut dyn Session, tables: &[String], _: &Patience<'_>) -> Result<(), Error> {
         let options =
             if self.is_at_least(12) { "verbose, analyze, index_cleanup on" } else { "verbose, analyze" };
         // All tables at once, a session each, as the reference does.

@@ -1,10 +1,16 @@
 //! A dbms that is ready for sessions: started by basecase, embedded in it, or the user's own.
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Measures, TableState, Value};
+use basecase_model::{Dbms, Engine, Measures, TableState, Value};
 use basecase_probe::host_dirty_bytes;
 
-use crate::instance::InstanceError;
+use crate::instance::{Instance, InstanceError};
+use crate::mysql_server::MysqlServer;
+use crate::postgres_server::PostgresServer;
+use crate::settle::Patience;
+
+/// The database that the tables are in.
+pub(crate) const DATABASE: &str = "ib";
 
 /// How thoroughly a table's content is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +46,9 @@ pub struct SelfReport {
 
 /// A dbms that is ready for sessions.
 pub trait Served {
+    /// Which one it is.
+    fn dbms(&self) -> Dbms;
+
     /// Where sessions are opened.
     fn endpoint(&self) -> &Endpoint;
 
@@ -51,6 +60,12 @@ pub trait Served {
     /// # Errors
     /// When the dbms does not answer.
     fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error>;
+
+    /// Whether there is a table of this name that basecase did not make.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error>;
 
     /// What one table holds.
     ///
@@ -76,17 +91,40 @@ pub trait Served {
     /// When the dbms does not answer.
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error>;
 
-    /// Pays the debt as far as statements can: vacuum, flush, checkpoint.
+    /// Makes the dbms pay its debt faster than the config would, for the time of settling. Returns the statements that undo it.
+    ///
+    /// # Errors
+    /// When the dbms refuses or does not answer; what had been set is set back then, as far as the dbms still answers.
+    fn hasten(&self, _session: &mut dyn Session) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Pays the debt as far as statements can: vacuum, flush, checkpoint. What it waits for in between, it waits for no longer
+    /// than `patience`.
     ///
     /// # Errors
     /// When the dbms refuses or does not answer.
-    fn pay_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<(), Error>;
+    fn pay_debt(
+        &self,
+        session: &mut dyn Session,
+        tables: &[String],
+        patience: &Patience<'_>,
+    ) -> Result<(), Error>;
 
     /// What is left of the debt.
     ///
     /// # Errors
     /// When the dbms does not answer.
     fn debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error>;
+
+    /// Drops the log of changes that the dbms has written for replicas. Each step begins and ends with it, as in the reference, so
+    /// that the log does not fill the disk. Never on the user's own server.
+    ///
+    /// # Errors
+    /// When the dbms refuses or does not answer.
+    fn drop_logs(&self, _session: &mut dyn Session) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// The last lines of the server's log; empty when it has none that basecase can read.
     fn log_tail(&self, lines: usize) -> String;
@@ -103,6 +141,35 @@ pub trait Served {
         control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError>;
+}
+
+/// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not new
+/// and has no such database.
+///
+/// # Errors
+/// When the server cannot be reached.
+pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Box<dyn Served>>, Error> {
+    fn boxed<S: Served + 'static>(server: Option<S>) -> Option<Box<dyn Served>> {
+        server.map(|server| Box::new(server) as Box<dyn Served>)
+    }
+    match instance.build().facts.dbms {
+        Dbms::Mysql | Dbms::Mariadb => MysqlServer::of_instance(instance, is_new).map(boxed),
+        Dbms::Postgres | Dbms::Sqlite => PostgresServer::of_instance(instance, is_new).map(boxed),
+    }
+}
+
+/// Takes over the user's own server, which is never stopped, with tables of `engine` where the dbms has a choice. `None` of a
+/// SQLite file, behind which there is no server.
+///
+/// # Errors
+/// When the server cannot be reached.
+pub fn of_url(endpoint: Endpoint, engine: Option<Engine>) -> Result<Option<Box<dyn Served>>, Error> {
+    let mut session = endpoint.connect()?;
+    Ok(match endpoint {
+        Endpoint::Postgres(_) => Some(Box::new(PostgresServer::new(endpoint, None, session.as_mut())?)),
+        Endpoint::Mysql(_) => Some(Box::new(MysqlServer::new(endpoint, engine, None, session.as_mut())?)),
+        Endpoint::Sqlite(_) => None,
+    })
 }
 
 /// Dirty memory of the host up to which it counts as at rest: far below what makes Linux write back at once, and above what

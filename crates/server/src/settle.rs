@@ -8,7 +8,7 @@ use basecase_client::{Error, Session};
 use basecase_model::Measures;
 use serde::{Deserialize, Serialize};
 
-use crate::served::Served;
+use crate::served::{Debt, Served};
 
 /// When settling is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,6 +44,25 @@ pub(crate) fn formula(loaded_rows: u64) -> Duration {
     Duration::from_secs((60.0 + loaded_rows as f64 / 1e6).round().min(1200.0) as u64)
 }
 
+/// How long settling may go on.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience<'a> {
+    until: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    /// Whether the time is up, or the user wants to stop.
+    pub fn is_over(&self) -> bool {
+        self.left().is_zero() || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The time that is left.
+    pub fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+}
+
 /// Pays the debt, then waits as `settle` says. The formula's time counts from the beginning, so that maintenance that takes
 /// longer is followed by no pause.
 ///
@@ -58,22 +77,38 @@ pub fn settle(
     stop: &AtomicBool,
 ) -> Result<Settled, Error> {
     let began = Instant::now();
-    let until = began + formula(loaded_rows);
-    if settle != Settle::Off {
-        served.pay_debt(session, tables)?;
-    }
-    let mut debt = served.debt(session, tables)?;
-    let mut looks = 0;
-    while settle != Settle::Off && !stop.load(Ordering::Relaxed) {
-        looks = if debt.at_rest { looks + 1 } else { 0 };
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || (settle == Settle::Condition && looks >= LOOKS_AT_REST) {
-            break;
-        }
-        thread::sleep(LOOK_EVERY.min(left));
-        debt = served.debt(session, tables)?;
-    }
+    let patience = Patience { until: began + formula(loaded_rows), stop };
+    let debt = if settle == Settle::Off {
+        served.debt(session, tables)?
+    } else {
+        let undo = served.hasten(session)?;
+        let debt = pay_and_wait(served, session, tables, settle, &patience);
+        // Also after an error: what is measured next runs with the config and nothing else.
+        let undone = undo.iter().try_for_each(|statement| session.query(statement).map(drop));
+        let debt = debt?;
+        undone?;
+        debt
+    };
     Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest: debt.at_rest, debt: debt.measures })
+}
+
+fn pay_and_wait(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    tables: &[String],
+    settle: Settle,
+    patience: &Patience<'_>,
+) -> Result<Debt, Error> {
+    served.pay_debt(session, tables, patience)?;
+    let mut looks = 0;
+    loop {
+        let debt = served.debt(session, tables)?;
+        looks = if debt.at_rest { looks + 1 } else { 0 };
+        if patience.is_over() || (settle == Settle::Condition && looks >= LOOKS_AT_REST) {
+            return Ok(debt);
+        }
+        thread::sleep(LOOK_EVERY.min(patience.left()));
+    }
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use std::{fs, io};
 
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Measures, TableState, names};
+use basecase_model::{Dbms, Measures, TableState, names};
 
 use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
 use crate::lock::{DirectoryLock, Owner};
 use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::settle::Patience;
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
@@ -73,6 +74,10 @@ impl SqliteServer {
 }
 
 impl Served for SqliteServer {
+    fn dbms(&self) -> Dbms {
+        Dbms::Sqlite
+    }
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -101,6 +106,10 @@ impl Served for SqliteServer {
                 ("compile options".to_owned(), options.join(" ")),
             ],
         })
+    }
+
+    fn is_foreign(&self, _session: &mut dyn Session, _table: &str) -> Result<bool, Error> {
+        Ok(false)
     }
 
     fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
@@ -143,7 +152,7 @@ impl Served for SqliteServer {
         Ok(measures)
     }
 
-    fn pay_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<(), Error> {
+    fn pay_debt(&self, session: &mut dyn Session, _: &[String], _: &Patience<'_>) -> Result<(), Error> {
         session.query("analyze")?;
         session.query("pragma wal_checkpoint(truncate)").map(drop)
     }

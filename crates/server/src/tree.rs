@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use basecase_model::Dbms;
+
 use crate::account::Account;
 use crate::process;
+use crate::supply;
 
 /// Folders of an installation in which its server program may lie, below what the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[
@@ -24,7 +27,7 @@ const PROGRAM_FOLDERS: &[&str] = &[
 const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
 /// Folders of shared libraries in a tree that the loader would not look into by itself: those that basecase put there, and
 /// those that a package brings.
-const LIBRARY_FOLDERS: &[&str] = &[".basecase-lib", "libs"];
+const LIBRARY_FOLDERS: &[&str] = &[supply::FOLDER, "libs"];
 /// Where MySQL and MariaDB keep messages and bootstrap scripts, below an installation.
 const SHARE_FOLDERS: &[&str] = &["share", "share/mysql", "share/mariadb"];
 /// Where they keep plugins.
@@ -73,6 +76,18 @@ impl Tree {
     /// The name of the server program.
     pub(crate) fn server(&self) -> &'static str {
         self.server
+    }
+
+    /// The dbms, as far as files tell: older versions of MariaDB call their program `mysqld` too, and have a script of their own.
+    pub(crate) fn dbms(&self) -> Dbms {
+        let is_mariadb =
+            || self.shares().any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
+        match self.server {
+            "postgres" => Dbms::Postgres,
+            "mariadbd" => Dbms::Mariadb,
+            _ if is_mariadb() => Dbms::Mariadb,
+            _ => Dbms::Mysql,
+        }
     }
 
     /// What MySQL calls `basedir`.
@@ -170,6 +185,15 @@ mod tests {
             assert_eq!(found.prefix(), top.path().join(prefix).canonicalize().unwrap(), "{file}");
         }
         assert!(Tree::find(tree(&["bin/psql"]).path()).is_none());
+    }
+
+    #[test]
+    fn the_dbms_is_told_by_files() {
+        let dbms = |files: &[&str]| Tree::find(tree(files).path()).unwrap().dbms();
+        assert_eq!(dbms(&["bin/postgres"]), Dbms::Postgres);
+        assert_eq!(dbms(&["bin/mysqld"]), Dbms::Mysql);
+        assert_eq!(dbms(&["bin/mysqld", "bin/mariadbd"]), Dbms::Mariadb);
+        assert_eq!(dbms(&["bin/mysqld", "share/maria_add_gis_sp_bootstrap.sql"]), Dbms::Mariadb);
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn make_folder(path: &Path) -> Result<()> {
 /// The command line with the passwords of URLs left out.
 fn command_line() -> String {
     let words = std::env::args().map(|word| match word.parse::<CandidateSpec>() {
-        Ok(spec) if matches!(spec.origin, Origin::Url(_)) => spec.to_string(),
+        Ok(spec) if spec.is_url() => spec.to_string(),
         _ if output::may_hold_password(&word) => "url:…".to_owned(),
         _ => word,
     });

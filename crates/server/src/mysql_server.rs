@@ -1,0 +1,310 @@
+//! What MySQL and MariaDB tell of themselves, and how their debt is paid.
+
+mod innodb;
+mod rocksdb;
+mod status;
+
+use std::thread;
+
+use basecase_client::{Endpoint, Error, Session};
+use basecase_model::{Dbms, Engine, Measures, TableState, names};
+
+use crate::disk::directory_bytes;
+use crate::instance::{Instance, InstanceError, Stopped};
+use crate::served::{DATABASE, Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::server_version::release_number;
+use crate::settle::Patience;
+use crate::version::Version;
+use status::Figures;
+
+/// A MySQL or MariaDB server: an [`Instance`] of basecase's, or the user's own.
+#[derive(Debug)]
+pub struct MysqlServer {
+    endpoint: Endpoint,
+    instance: Option<Instance>,
+    engine: Engine,
+    dbms: Dbms,
+    version: Option<Version>,
+    has_binary_log: bool,
+    has_file_per_table: bool,
+}
+
+impl MysqlServer {
+    /// Takes over a server that is ready, with tables of `engine`, else of InnoDB. Without an instance it is the user's, and never
+    /// stopped.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn new(
+        endpoint: Endpoint,
+        engine: Option<Engine>,
+        instance: Option<Instance>,
+        session: &mut dyn Session,
+    ) -> Result<Self, Error> {
+        let said = text(session, "select version()")?;
+        let dbms = if said.contains("MariaDB") { Dbms::Mariadb } else { Dbms::Mysql };
+        let variables = Figures::variables(session, &["log_bin", "innodb_file_per_table"])?;
+        Ok(MysqlServer {
+            endpoint,
+            instance,
+            engine: engine.unwrap_or(Engine::Innodb),
+            dbms,
+            version: release_number(&said),
+            has_binary_log: variables.is_on("log_bin"),
+            has_file_per_table: variables.is_on("innodb_file_per_table"),
+        })
+    }
+
+    /// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not
+    /// new and has no such database.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
+        let mut session = instance.endpoint("").connect()?;
+        if is_new {
+            session.query(&format!("create database {DATABASE}"))?;
+        } else {
+            let find =
+                format!("select count(*) from information_schema.schemata where schema_name = '{DATABASE}'");
+            if integer(session.as_mut(), &find)? != Some(1) {
+                return Ok(None);
+            }
+        }
+        let (endpoint, engine) = (instance.endpoint(DATABASE), instance.engine());
+        MysqlServer::new(endpoint, engine, Some(instance), session.as_mut()).map(Some)
+    }
+
+    fn is_at_least(&self, numbers: &[u32]) -> bool {
+        self.version.as_ref().is_some_and(|version| version.is_at_least(numbers))
+    }
+
+    /// The two counters of rows inserted and deleted that count the benchmark's rows and no others, where there are such.
+    fn row_counters(&self) -> Option<[&'static str; 2]> {
+        let from = |numbers: &[u32]| self.is_at_least(numbers);
+        match (self.dbms, self.engine) {
+            // They leave out temporary tables, and of InnoDB's own counters the later versions have none.
+            (Dbms::Mariadb, _) => Some(["handler_write", "handler_delete"]),
+            // The data dictionary of 8.0 counted as rows until it got counters of its own in 8.0.19; 5.5 counts those that it
+            // copies to make an index.
+            (_, Engine::Innodb) if from(&[8, 0, 19]) || (from(&[5, 6]) && !from(&[8])) => {
+                Some(["innodb_rows_inserted", "innodb_rows_deleted"])
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of the tables and their indexes: on disk, where basecase can look and they have files of their own, else as the
+    /// server estimates them.
+    fn database_bytes(&self, session: &mut dyn Session) -> Result<Option<i64>, Error> {
+        let folder = match self.engine {
+            Engine::Innodb => self.has_file_per_table.then_some(DATABASE),
+            Engine::Rocksdb => Some(rocksdb::FOLDER),
+        };
+        let path = self.instance.as_ref().zip(folder).map(|(instance, folder)| instance.data().join(folder));
+        if let Some(Ok(bytes)) = path.map(|path| directory_bytes(&path)) {
+            return Ok(i64::try_from(bytes).ok());
+        }
+        self.forget_statistics(session)?;
+        let sum = "select sum(data_length + index_length) from information_schema.tables \
+                   where table_schema = database()";
+        integer(session, sum)
+    }
+
+    /// Makes the session read the data dictionary's figures of tables anew: from 8.0 on it may show what is a day old.
+    fn forget_statistics(&self, session: &mut dyn Session) -> Result<(), Error> {
+        if self.dbms == Dbms::Mysql && self.is_at_least(&[8]) {
+            session.query("set session information_schema_stats_expiry = 0")?;
+        }
+        Ok(())
+    }
+}
+
+impl Served for MysqlServer {
+    fn dbms(&self) -> Dbms {
+        self.dbms
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.instance.as_ref().and_then(Instance::pid)
+    }
+
+    fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
+        let version = self.version.as_ref().map(Version::to_string).unwrap_or_default();
+        let mut report = SelfReport { version, ..SelfReport::default() };
+        report.details.push(("version()".to_owned(), text(session, "select version()")?));
+        let names = ["version_comment", "version_compile_os", "version_compile_machine", "innodb_version"];
+        let variables = Figures::variables(session, &names)?;
+        report.details.extend(names.iter().filter_map(|name| {
+            let value = variables.text(name).filter(|value| !value.is_empty())?;
+            Some(((*name).to_owned(), value.to_owned()))
+        }));
+        if self.engine == Engine::Innodb && !self.has_file_per_table {
+            let how = "data_length + index_length, since tables have no files of their own";
+            report.details.push(("database size".to_owned(), how.to_owned()));
+        }
+        Ok(report)
+    }
+
+    fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        let sql = format!(
+            "select count(*) from information_schema.tables where table_schema = database() \
+             and table_name = '{table}' and table_comment not like 'basecase%'"
+        );
+        Ok(integer(session, &sql)? != Some(0))
+    }
+
+    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
+        let (rows, min_id) = match depth {
+            Depth::Full => (
+                integer(session, &format!("select count(*) from {table}"))?,
+                integer(session, &format!("select min(transactionid) from {table}"))?,
+            ),
+            Depth::From(id) => {
+                let from = format!("from {table} where transactionid >= {id} order by 1 limit 1");
+                (None, integer(session, &format!("select transactionid {from}"))?)
+            }
+        };
+        self.forget_statistics(session)?;
+        let next = format!(
+            "select auto_increment from information_schema.tables \
+             where table_schema = database() and table_name = '{table}'"
+        );
+        Ok(TableState {
+            table: table.to_owned(),
+            rows: rows.map(|rows| rows as u64),
+            min_id,
+            max_id: integer(session, &format!("select max(transactionid) from {table}"))?,
+            last_value: integer(session, &next)?.map(|next| next - 1),
+        })
+    }
+
+    fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
+        let sql = format!(
+            "select count(distinct index_name) from information_schema.statistics \
+             where table_schema = database() and table_name = '{table}' and index_name <> 'PRIMARY'"
+        );
+        Ok(integer(session, &sql)?.unwrap_or(0) as u64)
+    }
+
+    fn statistics(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        // They count for the whole server, and the user's own may have others at work.
+        if self.instance.is_none() {
+            return Ok(measures);
+        }
+        let mut counters = vec![
+            (names::SERVER_CONNECTIONS, "connections"),
+            (names::SERVER_INSERT_STATEMENTS, "com_insert"),
+            (names::SERVER_DELETE_STATEMENTS, "com_delete"),
+        ];
+        // With a binary log each commit counts for the log as well.
+        if !self.has_binary_log {
+            counters.push((names::SERVER_COMMITS, "handler_commit"));
+        }
+        if let Some([inserted, deleted]) = self.row_counters() {
+            counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
+        }
+        let theirs: Vec<&str> = counters.iter().map(|(_, name)| *name).collect();
+        let status = Figures::status(session, &theirs)?;
+        for (name, counter) in counters {
+            if let Some(count) = status.number(counter) {
+                measures.set(name, count);
+            }
+        }
+        Ok(measures)
+    }
+
+    fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        set(&mut measures, names::DATABASE_BYTES, self.database_bytes(session)?);
+        if let Some(Ok(bytes)) = self.instance.as_ref().map(Instance::directory_bytes) {
+            measures.set(names::DIRECTORY_BYTES, bytes as f64);
+        }
+        Ok(measures)
+    }
+
+    fn hasten(&self, session: &mut dyn Session) -> Result<Vec<String>, Error> {
+        match self.engine {
+            Engine::Innodb => innodb::hasten(session),
+            Engine::Rocksdb => Ok(Vec::new()),
+        }
+    }
+
+    fn pay_debt(
+        &self,
+        session: &mut dyn Session,
+        tables: &[String],
+        patience: &Patience<'_>,
+    ) -> Result<(), Error> {
+        // All tables at once, a session each, as the reference does.
+        thread::scope(|scope| {
+            let analyses: Vec<_> = tables
+                .iter()
+                .map(|table| {
+                    let statement = format!("analyze table {table}");
+                    scope.spawn(move || self.endpoint.connect()?.query(&statement).map(drop))
+                })
+                .collect();
+            analyses.into_iter().try_for_each(|analysis| analysis.join().unwrap_or(Ok(())))
+        })?;
+        match self.engine {
+            // It pays by itself, once it is hastened.
+            Engine::Innodb => Ok(()),
+            Engine::Rocksdb => rocksdb::pay(session, patience),
+        }
+    }
+
+    fn debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
+        let mut measures = Measures::new();
+        let engine_is_at_rest = match self.engine {
+            Engine::Innodb => innodb::is_at_rest(session, &mut measures)?,
+            Engine::Rocksdb => rocksdb::is_at_rest(session, &mut measures)?,
+        };
+        let host_is_at_rest = host_is_at_rest(&mut measures);
+        Ok(Debt { at_rest: engine_is_at_rest && host_is_at_rest, measures })
+    }
+
+    /// Resets the binary log, where basecase's own server has one.
+    fn drop_logs(&self, session: &mut dyn Session) -> Result<(), Error> {
+        if !self.has_binary_log || self.instance.is_none() {
+            return Ok(());
+        }
+        let renamed = self.dbms == Dbms::Mysql && self.is_at_least(&[8, 2]);
+        session.query(if renamed { "reset binary logs and gtids" } else { "reset master" }).map(drop)
+    }
+
+    fn log_tail(&self, lines: usize) -> String {
+        self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        match self.instance.as_mut()?.stop() {
+            Ok(Stopped::Unclean(note)) => Some(note),
+            Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn discard(
+        mut self: Box<Self>,
+        mut control: Box<dyn Session>,
+        tables: &[String],
+    ) -> Result<Option<String>, InstanceError> {
+        if self.instance.is_none() {
+            for table in tables {
+                control.query(&format!("drop table if exists {table}"))?;
+            }
+        }
+        drop(control);
+        let note = self.stop();
+        match self.instance.take() {
+            Some(instance) => instance.destroy().map(|()| note),
+            None => Ok(note),
+        }
+    }
+}

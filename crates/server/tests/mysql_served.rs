@@ -1,0 +1,200 @@
+//! What servers of MySQL and MariaDB tell of themselves, and how their debt is paid.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use basecase_client::Session;
+use basecase_model::{Dbms, Engine, Measures, Value, names};
+use basecase_server::{
+    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Transport,
+    default_home, of_instance, settle,
+};
+
+const INDEXES: [&str; 3] =
+    ["a (productid, customerid, price)", "b (cashregisterid, customerid, price)", "c (price, dateandtime)"];
+
+fn obtain(request: &str) -> Build {
+    let library = Library::open(&default_home()).unwrap();
+    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
+    library.obtain(&sources[0], &mut |_| {}).unwrap()
+}
+
+/// A directory that the user of servers can reach: temporary ones are closed to others.
+fn directory() -> tempfile::TempDir {
+    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn create(table: &str, engine: Engine, comment: &str) -> String {
+    format!(
+        "create table {table} (transactionid bigint not null auto_increment primary key, dateandtime datetime, \
+         cashregisterid int not null, customerid int not null, productid int not null, price int not null, \
+         data varchar(4000)) engine = {engine} comment = '{comment}'"
+    )
+}
+
+fn insert(table: &str, rows: u32) -> String {
+    let row = |row: u32| {
+        format!(
+            "(now(), {}, {}, {}, {}, 'aaaaaaaaaaaaaaa')",
+            row % 1000,
+            row * 7919 % 100_000,
+            row * 31 % 10_000,
+            row % 500
+        )
+    };
+    let rows: Vec<String> = (0..rows).map(row).collect();
+    format!(
+        "insert into {table} (dateandtime, cashregisterid, customerid, productid, price, data) values {}",
+        rows.join(", ")
+    )
+}
+
+/// What the server counted while `work` went on.
+fn counted(
+    served: &dyn Served,
+    control: &mut dyn Session,
+    work: &mut dyn FnMut(&mut dyn Session),
+) -> Measures {
+    let before = served.statistics(control, &[]).unwrap();
+    work(served.endpoint().connect().unwrap().as_mut());
+    served.statistics(control, &[]).unwrap().since(&before)
+}
+
+fn figure(session: &mut dyn Session, sql: &str) -> Value {
+    session.query(sql).unwrap()[0][0].clone()
+}
+
+/// Looks at everything that a served server tells, with this many rows.
+fn look(build: &Build, engine: Engine, settings: &str, rows: u32) {
+    let folder = directory();
+    let mut instance = Instance::open(InstanceSpec {
+        build: build.clone(),
+        engine: Some(engine),
+        config: ConfigFile::parse(build.facts.dbms, "c", "c.conf", settings, Host::detect())
+            .unwrap()
+            .for_version(&build.version),
+        directory: folder.path().join("instance"),
+        transport: Transport::Loopback,
+        owner: Owner { experiment: "test".into(), candidate: "my.default".into() },
+    })
+    .unwrap();
+    instance.initialise().unwrap();
+    instance.start(Duration::from_secs(60)).unwrap();
+    let served = of_instance(instance, true).unwrap().unwrap();
+    let mut control = served.endpoint().connect().unwrap();
+    let control = control.as_mut();
+    let is_known = |measures: &Measures, name: &str, expected: u32| {
+        measures.get(name).is_none_or(|value| value == f64::from(expected))
+    };
+
+    let report = served.report(control).unwrap();
+    assert_eq!(report.version, build.facts.version);
+    served.drop_logs(control).unwrap();
+    let statements = rows / 100;
+    let loading = counted(served.as_ref(), control, &mut |session| {
+        session.query(&create("pi1", engine, "basecase: test")).unwrap();
+        for _ in 0..statements {
+            session.query(&insert("pi1", 100)).unwrap();
+        }
+    });
+    assert_eq!(loading.get(names::SERVER_CONNECTIONS), Some(1.0));
+    assert_eq!(loading.get(names::SERVER_INSERT_STATEMENTS), Some(f64::from(statements)));
+    assert_eq!(loading.get(names::SERVER_DELETE_STATEMENTS), Some(0.0));
+    assert!(is_known(&loading, names::SERVER_ROWS_INSERTED, rows), "{loading:?}");
+
+    let indexing = counted(served.as_ref(), control, &mut |session| {
+        for index in INDEXES {
+            session.query(&format!("alter table pi1 add index {index}")).unwrap();
+        }
+    });
+    assert!(is_known(&indexing, names::SERVER_ROWS_INSERTED, 0), "{indexing:?}");
+    assert_eq!(served.secondary_indexes(control, "pi1").unwrap(), 3);
+
+    let churning = counted(served.as_ref(), control, &mut |session| {
+        for _ in 0..statements / 2 {
+            session.query(&insert("pi1", 50)).unwrap();
+            session
+                .query("delete from pi1 where transactionid >= 0 order by transactionid limit 50")
+                .unwrap();
+        }
+    });
+    assert_eq!(churning.get(names::SERVER_DELETE_STATEMENTS), Some(f64::from(statements / 2)));
+    assert!(is_known(&churning, names::SERVER_ROWS_INSERTED, rows / 4), "{churning:?}");
+    assert!(is_known(&churning, names::SERVER_ROWS_DELETED, rows / 4), "{churning:?}");
+    eprintln!("{} {engine}: counted {churning:?}", build.facts.short);
+
+    let (first, last) = (i64::from(rows / 4) + 1, i64::from(rows / 4 + rows));
+    let state = served.table(control, "pi1", Depth::Full).unwrap();
+    assert_eq!((state.rows, state.min_id, state.max_id), (Some(u64::from(rows)), Some(first), Some(last)));
+    assert_eq!(state.last_value, Some(last));
+    let state = served.table(control, "pi1", Depth::From(first - 3)).unwrap();
+    assert_eq!((state.rows, state.min_id, state.max_id), (None, Some(first), Some(last)));
+
+    let dirty_pages = "select @@innodb_max_dirty_pages_pct";
+    let before = figure(control, dirty_pages);
+    let stop = AtomicBool::new(false);
+    let tables = ["pi1".to_owned()];
+    let unsettled = served.debt(control, &tables).unwrap();
+    let settled = settle(served.as_ref(), control, &tables, Settle::Condition, 0, &stop).unwrap();
+    eprintln!("{} {engine}: from {unsettled:?} to {settled:?}", build.facts.short);
+    assert!(settled.at_rest, "{settled:?}");
+    assert_eq!(figure(control, dirty_pages), before);
+
+    let sizes = served.sizes(control).unwrap();
+    let [database, whole] =
+        [names::DATABASE_BYTES, names::DIRECTORY_BYTES].map(|name| sizes.get(name).unwrap());
+    assert!(database > f64::from(rows) * 40.0 && database < whole, "{sizes:?}");
+
+    control.query(&create("strange", engine, "")).unwrap();
+    for (table, is_foreign) in [("pi1", false), ("strange", true), ("missing", false)] {
+        assert_eq!(served.is_foreign(control, table).unwrap(), is_foreign, "{table}");
+    }
+    served.drop_logs(control).unwrap();
+    if figure(control, "select @@log_bin") == Value::Integer(1) {
+        let logs = control.query("show binary logs").unwrap();
+        assert!(matches!(logs[..], [ref log] if matches!(log[1], Value::Integer(..1000))), "{logs:?}");
+    }
+    let control = served.endpoint().connect().unwrap();
+    assert_eq!(served.discard(control, &[]).unwrap(), None);
+    assert!(!folder.path().join("instance").exists());
+}
+
+#[test]
+fn mysql_57_is_told_of() {
+    look(&obtain("mysql:5.7.22"), Engine::Innodb, "", 20_000);
+}
+
+#[test]
+fn mysql_80_with_a_binary_log_is_told_of() {
+    look(&obtain("mysql:8.0.31"), Engine::Innodb, "log_bin = binlog", 20_000);
+}
+
+#[test]
+fn mariadb_is_told_of_with_either_engine() {
+    let build = obtain("mariadb:10.11.18");
+    look(&build, Engine::Innodb, "log_bin = binlog\nserver_id = 1", 20_000);
+    look(&build, Engine::Rocksdb, "transaction_isolation = READ-COMMITTED", 20_000);
+}
+
+#[test]
+#[ignore = "downloads every recipe"]
+fn every_recipe_is_told_of() {
+    let library = Library::open(&default_home()).unwrap();
+    for listing in library.list() {
+        let recipe = listing.recipe;
+        let request = format!("{}:{}:{}", recipe.dbms, recipe.version, recipe.provider.name);
+        let engines: &[Engine] = match recipe.dbms {
+            Dbms::Mysql => &[Engine::Innodb],
+            Dbms::Mariadb if recipe.provider.name == "debian" => &Engine::ALL,
+            Dbms::Mariadb => &[Engine::Innodb],
+            Dbms::Postgres | Dbms::Sqlite => continue,
+        };
+        for engine in engines {
+            look(&obtain(&request), *engine, "transaction_isolation = READ-COMMITTED", 200_000);
+        }
+    }
+}

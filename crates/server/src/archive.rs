@@ -14,23 +14,16 @@ use crate::pattern::below;
 pub(crate) fn unpack(file: &Path, form: &Form, tree: &Path) -> io::Result<()> {
     let mut taken = vec![false; form.parts.len()];
     let mut take = |name: &str, entry: Entry<'_>| {
-        let Some((index, part, rest)) = form
-            .parts
-            .iter()
-            .enumerate()
-            .find_map(|(index, part)| Some((index, part, below(&part.from, name)?)))
-        else {
-            return Ok(());
-        };
+        let is_of = |(_, part): &(usize, &Part)| below(&part.from, name).is_some();
+        let Some((index, part)) = form.parts.iter().enumerate().find(is_of) else { return Ok(()) };
         if let Some(taken) = taken.get_mut(index) {
             *taken = true;
         }
         match (&part.within, entry) {
-            (None, entry) => part.place(rest, entry, &|link| below(&part.from, link), tree),
-            (Some(within), Entry::File { reader, .. }) => each_of_inner(name, reader, &mut |name, entry| {
-                let Some(rest) = below(within, name) else { return Ok(()) };
-                part.place(rest, entry, &|link| below(within, link), tree)
-            }),
+            (None, entry) => part.place(&part.from, name, entry, tree),
+            (Some(within), Entry::File { reader, .. }) => {
+                each_of_inner(name, reader, &mut |name, entry| part.place(within, name, entry, tree))
+            }
             (Some(_), _) => Ok(()),
         }
     };
@@ -144,16 +137,10 @@ fn plain(path: &Path) -> String {
 }
 
 impl Part {
-    /// Writes the entry that is called `rest` below this part. `below` tells the same of other entries.
-    fn place(
-        &self,
-        rest: &str,
-        entry: Entry<'_>,
-        below: &dyn Fn(&str) -> Option<&str>,
-        tree: &Path,
-    ) -> io::Result<()> {
-        let name = self.name(rest);
-        if self.leave_out.iter().any(|pattern| crate::pattern::below(pattern, &name).is_some()) {
+    /// Writes the entry `name` of an archive if it is meant by `pattern`.
+    fn place(&self, pattern: &str, name: &str, entry: Entry<'_>, tree: &Path) -> io::Result<()> {
+        let Some(name) = self.name(pattern, name) else { return Ok(()) };
+        if self.leave_out.iter().any(|pattern| below(pattern, &name).is_some()) {
             return Ok(());
         }
         let path = inside(tree, &name)?;
@@ -169,15 +156,20 @@ impl Part {
             // It leads to a place on the machine where the archive was made.
             Entry::Link(target) if target.is_absolute() => Ok(()),
             Entry::Link(target) => symlink(target, path),
-            Entry::SameAs(other) => match below(&other) {
-                Some(rest) => fs::hard_link(inside(tree, &self.name(rest))?, path),
+            Entry::SameAs(other) => match self.name(pattern, &other) {
+                Some(other) => fs::hard_link(inside(tree, &other)?, path),
                 None => Ok(()),
             },
         }
     }
 
-    fn name(&self, rest: &str) -> String {
-        format!("{}{rest}", self.to)
+    /// What the entry `name` of an archive is called in the tree, if it is meant by `pattern`.
+    fn name(&self, pattern: &str, name: &str) -> Option<String> {
+        let rest = match below(pattern, name)? {
+            "" if self.to.is_empty() || self.to.ends_with('/') => name.rsplit('/').next()?,
+            rest => rest,
+        };
+        Some(format!("{}{rest}", self.to))
     }
 }
 
@@ -301,13 +293,14 @@ mod tests {
 
     #[test]
     fn parts_are_put_together_and_what_is_in_bin_runs() {
-        let share = zip(&[("share/english/errmsg.sys", b"x")]);
+        let share = zip(&[("share/english/errmsg.sys", b"x"), ("share/README", b"r")]);
         let jar = zip(&[("5/Linux/mysqld", b"server"), ("5/Windows/mysqld", b"no"), ("5/share.jar", &share)]);
-        let form =
-            "parts = [{ from = '5/Linux/mysqld', to = 'bin/mysqld' }, { from = '5/share.jar', within = '' }]";
+        let form = "parts = [{ from = '5/Linux/mysqld', to = 'bin/server' }, { from = '5/share.jar', within = '' }, \
+             { from = '5/*/mysqld', to = 'others/' }]";
         let tree = unpacked("a.jar", &jar, form).unwrap();
-        assert_eq!(fs::read_to_string(tree.path().join("bin/mysqld")).unwrap(), "server");
-        assert_eq!(mode(&tree.path().join("bin/mysqld")), 0o755);
+        assert_eq!(fs::read_to_string(tree.path().join("bin/server")).unwrap(), "server");
+        assert_eq!(fs::read_to_string(tree.path().join("others/mysqld")).unwrap(), "no");
+        assert_eq!(mode(&tree.path().join("bin/server")), 0o755);
         assert_eq!(mode(&tree.path().join("share/english/errmsg.sys")), 0o644);
     }
 

@@ -1,11 +1,14 @@
-//! What a Postgres binary says of how it was compiled, read from its bytes.
+//! What the program of a server says of how it was compiled, read from the file.
 //!
-//! The text of `version()` and the values of the `pg_config` view are constants in the server's binary, so they are known
-//! before it is started and also where the tree has no `pg_config` program.
+//! Of Postgres the text of `version()` and the values of the `pg_config` view are constants in the program, so they are known
+//! before it is started and also where the tree has no `pg_config` program. MySQL and MariaDB have what their compiler left in
+//! the section `.comment`, and MySQL's own packages a file about the build, `docs/INFO_BIN`.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+
+use crate::version::Version;
 
 /// The facts found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,9 +31,53 @@ impl Imprint {
     }
 }
 
-/// Reads the facts from the server's binary.
+/// Reads the facts from the program of a Postgres server.
 pub(crate) fn read(postgres: &Path) -> io::Result<Imprint> {
     Ok(of_bytes(&std::fs::read(postgres)?))
+}
+
+/// Reads the facts from the program of a MySQL or MariaDB server and what lies beside it.
+pub(crate) fn read_mysqld(program: &Path) -> io::Result<Imprint> {
+    let comment = section(program, ".comment")?;
+    let compiler = comment.split(|byte| *byte == 0).filter_map(text_of).filter_map(gcc_of_comment).max();
+    let prefix = program.canonicalize()?.parent().and_then(Path::parent).map(Path::to_path_buf);
+    let about = prefix.and_then(|prefix| std::fs::read(prefix.join("docs/INFO_BIN")).ok());
+    Ok(Imprint {
+        compiler: compiler.map(|version| format!("gcc {version}")),
+        flags: about.and_then(|about| flags_of_about(&String::from_utf8_lossy(&about))),
+        ..Imprint::default()
+    })
+}
+
+/// One section of an object file; empty when there is none of this name.
+fn section(program: &Path, name: &str) -> io::Result<Vec<u8>> {
+    use object::{Object, ObjectSection, ReadCache};
+    let file = ReadCache::new(std::fs::File::open(program)?);
+    let object =
+        object::read::elf::ElfFile64::<object::Endianness, _>::parse(&file).map_err(io::Error::other)?;
+    let section = object.section_by_name(name);
+    let data =
+        section.map(|section| section.data().map(<[u8]>::to_vec)).transpose().map_err(io::Error::other)?;
+    Ok(data.unwrap_or_default())
+}
+
+/// The version in `GCC: (GNU) 8.3.1 20190311 (Red Hat 8.3.1-3)`. Every object that was linked in leaves such a line; the newest
+/// compiler is the server's own, older ones made the start-up code that the system brought.
+fn gcc_of_comment(line: String) -> Option<Version> {
+    let (_, rest) = line.strip_prefix("GCC: (")?.split_once(") ")?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// The compiler's flags in `docs/INFO_BIN`, which has been written in two ways.
+fn flags_of_about(about: &str) -> Option<String> {
+    let flags = |name: &str| {
+        let line = about.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim_start_matches([' ', '=', ':']).trim().to_owned())
+    };
+    // Until 5.7 of the folder sql; since 8.0 general ones, and then those of the kind of build.
+    let parts = ["CXX_FLAGS", "CMAKE_CXX_FLAGS:", "CMAKE_CXX_FLAGS_RELWITHDEBINFO:"].map(flags);
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    if text.is_empty() { None } else { Some(text) }
 }
 
 fn of_bytes(bytes: &[u8]) -> Imprint {
@@ -126,6 +173,35 @@ mod tests {
         assert_eq!(imprint.compiler.as_deref(), Some("gcc 7.5.0"));
         assert_eq!(imprint.flags.as_deref(), Some("-Wall -fwrapv -Os -DX"));
         assert_eq!(imprint.configure.as_deref(), Some("'--prefix' '/opt'"));
+    }
+
+    #[test]
+    fn the_newest_compiler_of_the_comments_is_the_servers() {
+        let cases = [
+            ("GCC: (GNU) 8.3.1 20190311 (Red Hat 8.3.1-3)", "8.3.1"),
+            ("GCC: (GNU) 12.1.1 20220628 (Red Hat 12.1.1-3)", "12.1.1"),
+            ("GCC: (Gentoo 4.5.3-r1 p1.0, pie-0.4.5) 4.5.3", "4.5.3"),
+            ("GCC: (Debian 16.2.0-4) 16.2.0", "16.2.0"),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(gcc_of_comment(line.into()), expected.parse().ok(), "{line}");
+        }
+        assert_eq!(gcc_of_comment("Linker: LLD 14".into()), None);
+        // This test is a program itself.
+        assert!(!section(&std::env::current_exe().unwrap(), ".comment").unwrap().is_empty());
+        assert!(section(Path::new("/etc/passwd"), ".comment").is_err());
+    }
+
+    #[test]
+    fn flags_are_found_in_both_forms_of_mysqls_file_about_the_build() {
+        let old = "C_FLAGS =  -fPIC -O3 -g\nCXX_FLAGS =  -fPIC -O3 -g -fabi-version=2 \nCXX_DEFINES = -DX\n";
+        assert_eq!(flags_of_about(old).as_deref(), Some("-fPIC -O3 -g -fabi-version=2"));
+        let new = "Compiler: GNU 8.3.1\nCMAKE_CXX_FLAGS: -std=c++17 -O2 -g\n\
+            CMAKE_CXX_FLAGS_DEBUG: -O0\nCMAKE_CXX_FLAGS_RELWITHDEBINFO: -ffunction-sections -O2 -g1\n";
+        let imprint = Imprint { flags: flags_of_about(new), ..Imprint::default() };
+        assert_eq!(imprint.flags.as_deref(), Some("-std=c++17 -O2 -g -ffunction-sections -O2 -g1"));
+        assert_eq!(imprint.optimisation().as_deref(), Some("-O2"));
+        assert_eq!(flags_of_about(""), None);
     }
 
     #[test]

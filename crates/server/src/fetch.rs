@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use basecase_model::Dbms;
 use tempfile::TempDir;
 
 use crate::archive;
@@ -96,7 +97,12 @@ impl Fetch<'_> {
         let place = self.builds.join(Recipe { version: version.clone(), ..self.recipe.clone() }.folder());
         notify(&format!("downloading and unpacking {artifact} and its libraries"));
         let got = offer.unpack(&self.recipe.form, tree, &place).map_err(failure)?;
-        let imprint = binary::read(&tree.join("bin").join(&got.server)).unwrap_or_default();
+        let program = tree.join("bin").join(&got.server);
+        let imprint = match self.recipe.dbms {
+            Dbms::Mysql | Dbms::Mariadb => binary::read_mysqld(&program),
+            Dbms::Postgres | Dbms::Sqlite => binary::read(&program),
+        };
+        let imprint = imprint.unwrap_or_default();
         let mark = Mark {
             sha256: got.sha256,
             got: Some(GotPackages {

@@ -19,6 +19,10 @@ pub struct Form {
     /// Programs in the folder of programs that are to run with the tree's own loader and libraries; the first is the server.
     #[serde(default)]
     pub relink: Vec<String>,
+    /// Libraries that are to look for others in the tree, too: they name a path of their own, which counts for more than that of
+    /// the program.
+    #[serde(default)]
+    pub relink_libraries: Vec<String>,
 }
 
 /// A part of an archive. Paths are patterns: a folder ends in `/`, `*` stands for anything within one name, and the empty

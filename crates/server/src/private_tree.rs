@@ -10,6 +10,7 @@ use crate::archive;
 use crate::client_tool::{Failure, run};
 use crate::disk::sha256_of;
 use crate::form::Form;
+use crate::pattern::below;
 use crate::recipe::Packages;
 
 /// What was got.
@@ -92,7 +93,7 @@ impl<'p> Offer<'p> {
         })?;
         let programs: Vec<PathBuf> =
             form.relink.iter().map(|name| bin.join(name)).filter(|path| path.exists()).collect();
-        relink(&programs, tree, place)?;
+        relink(&programs, form, tree, place)?;
         archive::finish(form, tree).map_err(failed)?;
         Ok(Got { server, sha256, packages: self.plan })
     }
@@ -100,26 +101,35 @@ impl<'p> Offer<'p> {
 
 /// Makes `programs` run with the loader and the libraries of the tree, once it lies at `place`. Then it does not matter how old
 /// the system's own C library is, and the names of processes are as usual.
-fn relink(programs: &[PathBuf], tree: &Path, place: &Path) -> Result<(), Failure> {
+fn relink(programs: &[PathBuf], form: &Form, tree: &Path, place: &Path) -> Result<(), Failure> {
     let folders = library_folders(tree);
     let loader = folders.iter().find_map(|folder| loader_in(tree, folder));
     let loader = loader.ok_or_else(|| Failure::Failed("  its packages hold no loader".into()))?;
     let path_of = |top: &Path| {
         folders.iter().map(|folder| top.join(folder).display().to_string()).collect::<Vec<_>>().join(":")
     };
-    for program in programs {
+    let patch = |file: &Path, is_program: bool| {
         let mut command = Command::new(tree.join(&loader));
-        command
-            .args(["--library-path", &path_of(tree)])
-            .arg(tree.join("usr/bin/patchelf"))
-            .arg("--set-interpreter")
-            .arg(place.join(&loader))
-            // The newer kind of path does not reach what libraries and plugins need themselves.
-            .args(["--force-rpath", "--set-rpath", &path_of(place)])
-            .arg(program);
-        run("patchelf", &mut command)?;
-    }
-    Ok(())
+        command.args(["--library-path", &path_of(tree)]).arg(tree.join("usr/bin/patchelf"));
+        if is_program {
+            command.arg("--set-interpreter").arg(place.join(&loader));
+        }
+        // The newer kind of path does not reach what libraries and plugins need themselves.
+        command.args(["--force-rpath", "--set-rpath", &path_of(place)]).arg(file);
+        run("patchelf", &mut command).map(drop)
+    };
+    programs.iter().try_for_each(|program| patch(program, true))?;
+    let libraries = folders.iter().flat_map(|folder| files_in(&tree.join(folder)));
+    libraries
+        .filter(|(name, _)| form.relink_libraries.iter().any(|pattern| below(pattern, name).is_some()))
+        .try_for_each(|(_, library)| patch(&library, false))
+}
+
+/// Names and paths of what is in `folder`, links left out.
+fn files_in(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
 /// The folders of libraries: from bookworm on most are below `usr`, but not all.

@@ -28,14 +28,16 @@ impl Archives {
     /// Asks apt which ones the system is set up for.
     pub(crate) fn of_system() -> Result<Self, Failure> {
         let mut command = Command::new("apt-get");
+        // Also of a system that never read its lists of packages.
         command.args([
             "indextargets",
+            "--no-release-info",
             "--format",
             "$(REPO_URI) $(RELEASE) $(COMPONENT)",
-            "Created-By: Packages",
         ]);
-        let text = run("apt-get", &mut command)?;
-        let archives = Archives { targets: text.lines().filter_map(target).collect() };
+        let text = run("apt-get", command.arg("Created-By: Packages"))?;
+        let mut archives = Archives { targets: text.lines().filter_map(target).collect() };
+        archives.targets.dedup();
         if archives.targets.is_empty() {
             return Err(Failure::Missing("apt-get here has no archive of Debian set up".into()));
         }

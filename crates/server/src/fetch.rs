@@ -1,11 +1,10 @@
 //! Getting one build that is not here.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use basecase_model::Dbms;
-use tempfile::TempDir;
 
 use crate::archive;
 use crate::binary;
@@ -17,6 +16,7 @@ use crate::obtain_error::{Artifact, ObtainError};
 use crate::private_tree::Offer;
 use crate::recipe::{BuildRequest, Packages, Recipe};
 use crate::suggestion::alternatives;
+use crate::turn::Turn;
 use crate::version::Version;
 
 /// One build that is to be got.
@@ -33,22 +33,10 @@ pub(crate) struct Fetch<'f> {
 }
 
 impl Fetch<'_> {
-    /// Waits until no other basecase fetches this build. The turn ends when the file is dropped.
-    pub(crate) fn take_turn(&self) -> Result<File, ObtainError> {
-        let path = self.builds.join(format!(".{}.lock", self.recipe.folder()));
-        let file = File::options().create(true).truncate(false).write(true).open(path);
-        file.and_then(|file| file.lock().map(|()| file)).map_err(|source| self.home(source))
-    }
-
-    /// Downloads, checks and unpacks. The recipe of what was got, which of packages can be of another version.
-    pub(crate) fn run(&self, notify: &mut dyn FnMut(&str)) -> Result<Recipe, ObtainError> {
+    /// Downloads, checks and unpacks in one's `turn`. The recipe of what was got, which of packages can be of another version.
+    pub(crate) fn run(&self, turn: &Turn, notify: &mut dyn FnMut(&str)) -> Result<Recipe, ObtainError> {
         self.check_platform()?;
-        let prefix = format!(".partial-{}-", self.recipe.folder());
-        self.sweep(&prefix);
-        // In the same folder as the result, so that the last step is a rename and a kill leaves no half tree.
-        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(self.builds);
-        let work = work.map_err(|source| self.home(source))?;
-        let (download, tree) = (work.path().join("download"), work.path().join("tree"));
+        let (download, tree) = (turn.folder().join("download"), turn.folder().join("tree"));
         for folder in [&download, &tree] {
             fs::create_dir(folder).map_err(|source| self.home(source))?;
         }
@@ -57,7 +45,7 @@ impl Fetch<'_> {
             Some(packages) => self.fetch_packages(packages, &download, &tree, notify)?,
         };
         mark.write(&tree).map_err(|source| self.unpacking(source))?;
-        self.place(&tree, &got, &work)?;
+        self.place(&tree, &got, turn)?;
         Ok(got)
     }
 
@@ -162,17 +150,8 @@ impl Fetch<'_> {
         Err(ObtainError::Platform { artifact: self.artifact(), wanted, actual })
     }
 
-    /// Removes what a killed basecase left half done. Whoever has the turn is the only one at work on it.
-    fn sweep(&self, prefix: &str) {
-        for entry in fs::read_dir(self.builds).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(prefix) {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-    }
-
     /// Moves the finished tree to its place.
-    fn place(&self, tree: &Path, got: &Recipe, work: &TempDir) -> Result<(), ObtainError> {
+    fn place(&self, tree: &Path, got: &Recipe, turn: &Turn) -> Result<(), ObtainError> {
         let place = self.builds.join(got.folder());
         let is_here = || Mark::read(&place).and_then(|mark| got.found(mark)).is_some();
         let mut last = None;
@@ -184,7 +163,7 @@ impl Fetch<'_> {
                 // A build of an older recipe is in the way.
                 Err(error) => {
                     last = Some(error);
-                    let _ = fs::rename(&place, work.path().join("old"));
+                    let _ = fs::rename(&place, turn.folder().join("old"));
                 }
             }
         }

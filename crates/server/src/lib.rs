@@ -47,6 +47,7 @@ mod start;
 mod suggestion;
 mod supply;
 mod tree;
+mod turn;
 mod version;
 mod versions;
 

@@ -13,6 +13,7 @@ use crate::mark::Mark;
 use crate::obtain_error::ObtainError;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::supply;
+use crate::turn::Turn;
 
 /// One line of the list of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl Library {
                     None => self.fetch(recipe, request, notify)?,
                 };
                 let tree = self.builds.join(recipe.folder());
-                self.supply(&tree, notify);
+                self.supply(&recipe, notify);
                 let mut build = Build::at(&tree, request, Some(&recipe), self.account())?;
                 if let Some(got) = Mark::read(&tree).and_then(|mark| mark.got) {
                     build.facts.details.insert("packages".into(), got.packages.join(", "));
@@ -161,35 +162,27 @@ impl Library {
         notify: &mut dyn FnMut(&str),
     ) -> Result<Recipe, ObtainError> {
         let fetch = Fetch { builds: &self.builds, recipe, request, catalogue: &self.catalogue };
-        let _turn = fetch.take_turn()?;
+        let turn = Turn::take(&self.builds, &recipe.folder())
+            .map_err(|source| ObtainError::Home { path: self.builds.clone(), source })?;
         match self.found(recipe) {
             // Another basecase was faster.
             Some(recipe) => Ok(recipe),
-            None => fetch.run(notify),
+            None => fetch.run(&turn, notify),
         }
     }
 
     /// Puts the shared libraries that the system lacks beside a build, where packages have them. What stays missing is for the
     /// first run of the program to complain about, which names it.
-    fn supply(&self, tree: &Path, notify: &mut dyn FnMut(&str)) {
-        let missing = loader::missing_in(tree, self.account());
-        if missing.is_empty() {
+    fn supply(&self, recipe: &Recipe, notify: &mut dyn FnMut(&str)) {
+        let tree = self.builds.join(recipe.folder());
+        if loader::missing_in(&tree, self.account()).is_empty() {
             return;
         }
-        let names = missing.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        notify(&format!("getting {names}, which this system lacks, with apt-get"));
-        let prefix = ".partial-libraries-";
-        let scratch = match tempfile::Builder::new().prefix(prefix).tempdir_in(&self.builds) {
-            Ok(scratch) => scratch,
-            Err(error) => return notify(&format!("cannot use {}: {error}", self.builds.display())),
-        };
-        match supply::supply(tree, missing, self.account(), scratch.path()) {
-            Ok(got) => {
-                notify(&format!("put {} into {}", got.join(", "), tree.join(supply::FOLDER).display()));
-            }
-            Err(Failure::Missing(reason) | Failure::Failed(reason)) => {
-                notify(&format!("cannot get {names}: {}", reason.trim_start()));
-            }
+        let supplied = Turn::take(&self.builds, &recipe.folder())
+            .map_err(|error| Failure::Failed(format!("{}: {error}", self.builds.display())))
+            .and_then(|turn| supply::supply(&tree, self.account(), turn.folder(), notify));
+        if let Err(Failure::Missing(reason) | Failure::Failed(reason)) = supplied {
+            notify(&format!("cannot get them: {}", reason.trim_start()));
         }
     }
 }

@@ -15,19 +15,23 @@ use crate::loader;
 /// The folder in a build's tree for libraries that did not come with it.
 pub(crate) const FOLDER: &str = ".basecase-lib";
 
-/// Gets `missing` and what those need in turn, until the programs of `tree` find all or nothing more can be got. `scratch` is
-/// an empty folder for downloads. Says what came from which packages.
+/// Gets what the programs of `tree` miss, and what that needs in turn, until they find everything or nothing more can be got.
+/// `scratch` is an empty folder for downloads.
 pub(crate) fn supply(
     tree: &Path,
-    mut missing: BTreeSet<String>,
     account: Option<&Account>,
     scratch: &Path,
-) -> Result<Vec<String>, Failure> {
+    notify: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Failed(format!("  {}: {error}", tree.join(FOLDER).display()));
+    let mut missing = loader::missing_in(tree, account);
+    if missing.is_empty() {
+        // Another basecase was faster.
+        return Ok(());
+    }
+    notify(&format!("getting {}, which this system lacks, with apt-get", names(&missing)));
     let apt = Apt::open(&scratch.join("apt"), Archives::of_system()?.of_host())?;
-    let mut got = Vec::new();
     while !missing.is_empty() {
-        let before = missing.clone();
         for library in &missing {
             let unpacked = scratch.join(library);
             fs::create_dir(&unpacked).map_err(failed)?;
@@ -36,15 +40,19 @@ pub(crate) fn supply(
                 return Err(Failure::Failed(format!("  the package {package} holds no {library}")));
             };
             put(&file, &tree.join(FOLDER), library).map_err(failed)?;
-            got.push(format!("{library} from {package}"));
+            notify(&format!("put {library} from {package} into {}", tree.join(FOLDER).display()));
         }
-        missing = loader::missing_in(tree, account);
-        if missing.iter().any(|library| before.contains(library)) {
-            let names: Vec<&str> = missing.iter().map(String::as_str).collect();
-            return Err(Failure::Failed(format!("  the loader does not take {}", names.join(", "))));
+        let still = loader::missing_in(tree, account);
+        if !still.is_disjoint(&missing) {
+            return Err(Failure::Failed(format!("  the loader does not take {}", names(&still))));
         }
+        missing = still;
     }
-    Ok(got)
+    Ok(())
+}
+
+fn names(libraries: &BTreeSet<String>) -> String {
+    libraries.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Unpacks the package of `library` into `folder`: its name.

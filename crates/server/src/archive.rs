@@ -44,7 +44,7 @@ fn untar(reader: impl Read, folder: &Path) -> io::Result<()> {
 
 /// Lets every user read the tree and nobody but the owner change it, whatever the archive or the umask say: servers may run as
 /// another user than the one who unpacks.
-fn open_to_all(path: &Path) -> io::Result<()> {
+pub(crate) fn open_to_all(path: &Path) -> io::Result<()> {
     let metadata = path.symlink_metadata()?;
     if metadata.is_symlink() {
         return Ok(());

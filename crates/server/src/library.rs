@@ -12,6 +12,7 @@ use crate::build::{Build, BuildError};
 use crate::client_tool::{self, Failure};
 use crate::disk::sha256_of;
 use crate::recipe::{BuildRequest, Catalogue, Provider, Recipe, RecipeError, Source};
+use crate::source::{CompileError, Shelf};
 use crate::suggestion::alternatives;
 
 /// The file in a build's folder that says what it was made from. It is written last.
@@ -90,6 +91,9 @@ pub enum ObtainError {
     /// The tree is no usable build.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// It could not be made from source.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
     /// The user that servers run as is missing or kept out.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -157,12 +161,14 @@ impl Library {
         recipes.map(|recipe| Listing { recipe: recipe.clone(), is_here: self.is_here(recipe) }).collect()
     }
 
-    /// Finds where each request comes from; see [`Catalogue::resolve`].
+    /// Finds where each request comes from: builds from source by their label, others as [`Catalogue::resolve`] says.
     ///
     /// # Errors
-    /// When a request names no recipe.
+    /// When a request names neither.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
-        Ok(self.catalogue.resolve(requests)?)
+        let shelf = Shelf::read(&self.builds);
+        let of_recipes = |rest: &[BuildRequest]| self.catalogue.resolve(rest);
+        Ok(shelf.resolve(requests, of_recipes)?)
     }
 
     /// The build of `source`: downloaded, checked and unpacked when it is not here yet. `notify` is called with a line for
@@ -179,7 +185,11 @@ impl Library {
                 self.builds.join(recipe.folder())
             }
             (None, BuildRequest::Path(path)) => path.clone(),
-            (None, BuildRequest::Version { dbms, version, .. }) => {
+            (None, request @ BuildRequest::Version { dbms, version, .. }) => {
+                let shelf = Shelf::read(&self.builds);
+                if let Some(build) = shelf.find(request)? {
+                    return build.open(&shelf.place(build), self.account());
+                }
                 return Err(RecipeError::Version {
                     dbms: *dbms,
                     version: version.clone(),
@@ -189,6 +199,15 @@ impl Library {
             }
         };
         Ok(Build::at(&tree, &source.request, source.recipe.as_ref(), self.account.as_ref())?)
+    }
+
+    pub(crate) fn builds(&self) -> &Path {
+        &self.builds
+    }
+
+    /// The names of all providers, some more than once.
+    pub(crate) fn provider_names(&self) -> Vec<String> {
+        self.catalogue.recipes().iter().map(|recipe| recipe.provider.name.clone()).collect()
     }
 
     fn is_here(&self, recipe: &Recipe) -> bool {

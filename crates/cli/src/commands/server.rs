@@ -3,17 +3,21 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use basecase_server::{Library, default_home};
+use basecase_server::{BuildRequest, Library, default_home};
 
-use crate::arguments::{Server, ServerCommand};
+use crate::arguments::{CompileArguments, FromArgument, Server, ServerCommand};
 use crate::output;
 
 pub(crate) fn run(arguments: &Server) -> Result<()> {
     let library = Library::open(&default_home())?;
     match &arguments.command {
         ServerCommand::List { json } => list(&library, *json),
-        ServerCommand::Get { builds } => {
-            for source in library.resolve(builds)? {
+        ServerCommand::Get { builds, compile } => {
+            let builds = match compile.from {
+                None => builds.clone(),
+                Some(FromArgument::Source) => compiled(&library, builds, compile)?,
+            };
+            for source in library.resolve(&builds)? {
                 let build = library.obtain(&source, &mut |text| output::complain(text))?;
                 output::print(&format!(
                     "{}  {}  {}  {}\n",
@@ -28,10 +32,21 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
     }
 }
 
+/// Compiles what is not here yet: the names by which the builds are asked for.
+fn compiled(
+    library: &Library,
+    builds: &[BuildRequest],
+    arguments: &CompileArguments,
+) -> Result<Vec<BuildRequest>> {
+    let orders = builds.iter().map(|request| arguments.order(request));
+    let made = orders.map(|order| library.compile(&order, &mut |text| output::complain(text)));
+    made.map(|build| Ok(build?.request())).collect()
+}
+
 fn list(library: &Library, json: bool) -> Result<()> {
     let listings = library.list();
     if json {
-        let rows: Vec<serde_json::Value> = listings
+        let mut rows: Vec<serde_json::Value> = listings
             .iter()
             .map(|listing| {
                 let recipe = &listing.recipe;
@@ -45,6 +60,17 @@ fn list(library: &Library, json: bool) -> Result<()> {
                 })
             })
             .collect();
+        rows.extend(library.source_builds().iter().map(|build| {
+            serde_json::json!({
+                "dbms": build.dbms.as_str(),
+                "version": build.version,
+                "provider": "source",
+                "label": build.label,
+                "artifact": build.artifact,
+                "toolchain": build.toolchain(),
+                "here": true,
+            })
+        }));
         return output::print(&format!("{:#}\n", serde_json::Value::Array(rows)));
     }
     let mut text = String::from("dbms      version   provider  toolchain        here  artifact\n");
@@ -59,6 +85,19 @@ fn list(library: &Library, json: bool) -> Result<()> {
             recipe.toolchain(),
             if listing.is_here { "yes" } else { "" },
             recipe.artifact
+        )?;
+    }
+    for build in library.source_builds() {
+        writeln!(
+            text,
+            "{:<8}  {:<8}  {:<8}  {:<15}  {:<4}  {}: {}",
+            build.dbms.as_str(),
+            build.version,
+            "source",
+            build.toolchain(),
+            "yes",
+            build.label,
+            build.artifact
         )?;
     }
     writeln!(text, "sqlite    {:<8}  bundled", basecase_lab::sqlite_version())?;

@@ -394,4 +394,30 @@ mod tests {
     fn the_declaration_is_sound() {
         Arguments::command().debug_assert();
     }
+
+    #[test]
+    fn an_order_to_compile_is_read() {
+        let words =
+            ["basecase", "server", "get", "postgres:17.6", "--from", "source", "--source", "/pg@REL_17_6"];
+        let more = ["--flags", "-O2 -g", "--configure", "--with-lz4 'CC=gcc -m64'", "--jobs", "2"];
+        let arguments = Arguments::try_parse_from(words.iter().chain(&more)).unwrap();
+        let Command::Server(Server { command: ServerCommand::Get { builds, compile } }) = arguments.command
+        else {
+            panic!("it is another command");
+        };
+        let order = compile.order(&builds[0]);
+        assert_eq!(order.setup, Setup::Flags("-O2 -g".into()));
+        assert_eq!(order.configure, ["--with-lz4", "CC=gcc -m64"]);
+        assert_eq!((order.source.as_deref(), order.jobs), (Some("/pg@REL_17_6"), Some(2)));
+        let wrong = |more: &[&str]| Arguments::try_parse_from(words.iter().chain(more)).is_err();
+        assert!(
+            wrong(&["--flags", "-O2", "--type", "o3"])
+                && wrong(&["--jobs", "0"])
+                && wrong(&["--configure", "'"])
+        );
+        assert!(
+            Arguments::try_parse_from(["basecase", "server", "get", "postgres:17.6", "--type", "o3"])
+                .is_err()
+        );
+    }
 }

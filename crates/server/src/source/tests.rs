@@ -180,6 +180,21 @@ fn a_build_is_made_once() {
 }
 
 #[test]
+fn what_killed_builds_left_is_swept_but_not_what_others_work_on() {
+    let bench = bench();
+    let tree = bench.tree("a", &[("configure", CONFIGURE)]);
+    for name in ["mysql-source-0123456789abcdef", "mysql-source-fedcba9876543210", "postgres-17.11-pypi-x"] {
+        fs::create_dir(bench.workshop.builds.join(format!(".partial-{name}"))).unwrap();
+    }
+    let turn = fs::File::create(bench.workshop.builds.join(".mysql-source-fedcba9876543210.lock")).unwrap();
+    turn.lock().unwrap();
+    bench.make(&order("postgres:17.6", &tree)).unwrap();
+    let mut left = bench.builds();
+    left.retain(|name| name.starts_with(".partial-"));
+    assert_eq!(left, [".partial-mysql-source-fedcba9876543210", ".partial-postgres-17.11-pypi-x"]);
+}
+
+#[test]
 fn builds_of_one_version_have_different_names() {
     let bench = bench();
     let archive = bench.archive("a.tar", &[("configure", CONFIGURE)]);

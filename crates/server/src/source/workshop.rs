@@ -1,6 +1,7 @@
 //! Making one build from source.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use basecase_model::Dbms;
@@ -22,6 +23,8 @@ use crate::version::Version;
 
 /// Rises when builds are made otherwise than before in a way that no argument shows.
 const REVISION: u32 = 1;
+/// What the names of folders of work begin with.
+const PARTIAL: &str = ".partial-";
 
 /// Where builds are made.
 #[derive(Debug)]
@@ -136,9 +139,27 @@ impl Workshop {
 
     /// Waits until no other basecase makes this build. The turn ends when the file is dropped.
     fn take_turn(&self, plan: &Plan<'_>) -> Result<File, CompileError> {
-        let path = self.builds.join(format!(".{}.lock", plan.work_name()));
-        let file = File::options().create(true).truncate(false).write(true).open(&path);
-        file.and_then(|file| file.lock().map(|()| file)).map_err(CompileError::file(path))
+        let name = plan.work_name();
+        let turn = self.turn(&name).and_then(|file| file.lock().map(|()| file));
+        turn.map_err(CompileError::file(self.builds.join(name)))
+    }
+
+    /// The file whose lock is the right to work on `name`.
+    fn turn(&self, name: &str) -> io::Result<File> {
+        let path = self.builds.join(format!(".{name}.lock"));
+        File::options().create(true).truncate(false).write(true).open(path)
+    }
+
+    /// Removes what killed basecases left of other builds, which may be gigabytes and be ordered never again.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_str().and_then(|name| name.strip_prefix(PARTIAL));
+            let Some(name) = name.filter(|name| name.contains("-source-")) else { continue };
+            if self.turn(name).is_ok_and(|file| file.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     fn compile(
@@ -147,9 +168,10 @@ impl Workshop {
         shelf: &Shelf,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, CompileError> {
-        let name = format!(".partial-{}", plan.work_name());
-        // Left by a basecase that was killed: whoever has the turn is the only one at work here.
+        let name = format!("{PARTIAL}{}", plan.work_name());
+        // Whoever has the turn is the only one at work here.
         let _ = fs::remove_dir_all(self.builds.join(&name));
+        self.sweep();
         // In the folder of the result, so that the last step is a rename. The name is always the same, because it gets into
         // programs through __FILE__.
         let work = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(&self.builds);

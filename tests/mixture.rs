@@ -31,8 +31,7 @@ fn four_engines_run_the_ten_steps_in_one_report() {
 
     // One table, the first candidate its base.
     let text = String::from_utf8_lossy(&output.stdout);
-    let names: Vec<&str> =
-        experiment.candidates.iter().map(|candidate| candidate.name.0.as_str()).collect();
+    let names: Vec<&str> = experiment.candidates.iter().map(|candidate| candidate.name.0.as_str()).collect();
     assert!(names[2].starts_with("ma101118_rocksdb.za1"), "{names:?}");
     for name in &names {
         assert!(text.contains(name), "{name} in {text}");

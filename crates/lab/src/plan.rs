@@ -190,7 +190,7 @@ impl Plan {
         let hold = FolderHold::take(&folder, owner)?;
         let mut parameters = request.parameters.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
-        parameters.push(("transport".into(), transport_name(places.transport).into()));
+        parameters.push(("transport".into(), transports(&candidates, places.transport)));
         let experiment = Experiment {
             id,
             name: request.name.clone(),
@@ -240,11 +240,27 @@ impl Plan {
     }
 }
 
-fn transport_name(transport: Option<Transport>) -> &'static str {
+fn transport_name(transport: Transport) -> &'static str {
     match transport {
-        Some(Transport::UnixSocket) => "socket",
-        Some(Transport::Loopback) => "loopback",
-        None => "as published",
+        Transport::UnixSocket => "socket",
+        Transport::Loopback => "loopback",
+    }
+}
+
+/// How clients reach the servers, in words: `loopback for postgres, socket for mysql` where the user left it to what was published.
+fn transports(candidates: &[Candidate], chosen: Option<Transport>) -> String {
+    let of = |dbms: Dbms| transport_name(chosen.unwrap_or(Transport::published(dbms)));
+    let started = |candidate: &&Candidate| matches!(candidate.source, Source::Build(..));
+    let mut dbms: Vec<Dbms> =
+        candidates.iter().filter(started).map(|candidate| candidate.facts.build.dbms).collect();
+    dbms.sort();
+    dbms.dedup();
+    match dbms.as_slice() {
+        [] => "none".to_owned(),
+        [first, rest @ ..] if rest.iter().all(|other| of(*other) == of(*first)) => of(*first).to_owned(),
+        several => {
+            several.iter().map(|dbms| format!("{} for {dbms}", of(*dbms))).collect::<Vec<_>>().join(", ")
+        }
     }
 }
 
@@ -437,7 +453,7 @@ fn cells(
         "settle": request.settle,
         // Counting rows warms caches for the step after.
         "verify": request.verify,
-        "transport": transport_name(Some(places.transport.unwrap_or(Transport::published(build.dbms)))),
+        "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
     });
     steps
         .iter()

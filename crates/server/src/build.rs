@@ -215,7 +215,7 @@ fn facts(
 ) -> BuildFacts {
     let program = tree.bin().join(tree.server());
     let mut details = BTreeMap::new();
-    let mut imprint = binary::Imprint::default();
+    let mut imprint;
     if announced.dbms == Dbms::Postgres {
         let pg_config = tree.command("pg_config", account).output();
         if let Ok(output) = pg_config
@@ -224,8 +224,9 @@ fn facts(
             details = binary::parse_pg_config(&String::from_utf8_lossy(&output.stdout));
         }
         imprint = binary::read(&program).unwrap_or_default();
-    } else if let Some((_, text)) = said.split_once("Ver ") {
-        imprint.version_text = Some(text.to_owned());
+    } else {
+        imprint = binary::read_mysqld(&program).unwrap_or_default();
+        imprint.version_text = said.split_once("Ver ").map(|(_, text)| text.to_owned());
     }
     let of_recipe = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);

@@ -96,7 +96,7 @@ pub fn check(build: &Build, engine: Option<Engine>, config: &Config, host: Host)
             .map_err(|error| failed(error.to_string()))?;
         account.check_reaches(folder.path())?;
     }
-    let question = Question { build, engine, config, account: account.as_ref(), folder: folder.path() };
+    let question = Question { build, engine, config, host, account: account.as_ref(), folder: folder.path() };
     let answer = match build.facts.dbms {
         Dbms::Postgres | Dbms::Sqlite => postgres::ask(&question),
         Dbms::Mysql | Dbms::Mariadb => {
@@ -114,6 +114,7 @@ struct Question<'a> {
     build: &'a Build,
     engine: Option<Engine>,
     config: &'a Config,
+    host: Host,
     account: Option<&'a Account>,
     /// A folder for files that the server reads, which is removed afterwards.
     folder: &'a Path,

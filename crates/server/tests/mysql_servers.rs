@@ -1,8 +1,10 @@
 //! Servers of MySQL and MariaDB really run.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use basecase_model::{Dbms, Engine, Value};
@@ -101,7 +103,7 @@ fn live(build: &Build, engine: Engine, config: &Config, transport: Transport) ->
 }
 
 fn kill(pid: u32) {
-    assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
     let until = Instant::now() + PATIENCE;
     while is_running(pid) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
@@ -136,6 +138,93 @@ fn mariadb_lives_with_either_engine() {
     live(&build, Engine::Innodb, &config(Dbms::Mariadb, "innodb_page_size = 8k"), Transport::Loopback);
     let text = "transaction_isolation = READ-COMMITTED\nrocksdb_block_cache_size = 64M";
     live(&build, Engine::Rocksdb, &config(Dbms::Mariadb, text), Transport::UnixSocket);
+}
+
+/// The example `hold_server`, which owns a server until it is killed.
+fn holder(directory: &Path, request: &str) -> (Child, u32) {
+    let here = std::env::current_exe().unwrap();
+    let program = here.ancestors().nth(2).unwrap().join("examples/hold_server");
+    assert!(program.exists(), "run `cargo build -p basecase-server --examples` first");
+    let mut child = Command::new(program)
+        .arg(default_home())
+        .arg(directory.join("instance"))
+        .arg(request)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let pid = line.trim().parse().unwrap();
+    (child, pid)
+}
+
+#[test]
+fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
+    let build = obtain("mysql:5.7.22");
+    let folder = directory();
+    let (mut owner, server) = holder(folder.path(), "mysql:5.7.22");
+    assert!(is_running(server));
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let until = Instant::now() + PATIENCE;
+    while is_running(server) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!is_running(server), "server {server} outlived its owner");
+    let empty = config(Dbms::Mysql, "");
+    let mut instance = open(&build, Engine::Innodb, &empty, folder.path(), Transport::UnixSocket).unwrap();
+    assert!(instance.is_initialised());
+    instance.start(PATIENCE).unwrap();
+    instance.destroy().unwrap();
+}
+
+#[test]
+fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
+    let build = obtain("mariadb:10.11.18");
+    let folder = directory();
+    let empty = config(Dbms::Mariadb, "");
+    let open = || open(&build, Engine::Innodb, &empty, folder.path(), Transport::UnixSocket).unwrap();
+    let mut instance = open();
+    instance.initialise().unwrap();
+    instance.start(PATIENCE).unwrap();
+    let server = instance.pid().unwrap();
+    // An owner that neither stops its server nor takes it along, and whose lock is lost: the server's own pid file is left.
+    std::mem::forget(instance);
+    let lock = folder.path().join("instance/basecase.lock");
+    std::fs::rename(&lock, lock.with_extension("old")).unwrap();
+
+    let mut next = open();
+    assert!(!is_running(server));
+    next.start(PATIENCE).unwrap();
+    assert_eq!(next.stop().unwrap(), Stopped::Clean);
+}
+
+#[test]
+fn an_early_death_shows_the_log() {
+    let build = obtain("mysql:8.0.31");
+    let folder = directory();
+    let empty = config(Dbms::Mysql, "");
+    let mut instance = open(&build, Engine::Innodb, &empty, folder.path(), Transport::UnixSocket).unwrap();
+    instance.initialise().unwrap();
+    drop(instance);
+    // Data that was made for another size of pages.
+    let other = config(Dbms::Mysql, "innodb_page_size = 8k");
+    let mut instance = open(&build, Engine::Innodb, &other, folder.path(), Transport::UnixSocket).unwrap();
+    let text = instance.start(PATIENCE).unwrap_err().to_string();
+    assert!(text.contains("mysql 8.0.31 ended before it was ready") && text.contains("page size"), "{text}");
+    assert!(!instance.is_alive());
+}
+
+#[test]
+fn a_setting_that_breaks_the_making_of_data_is_named() {
+    let build = obtain("mysql:5.7.22");
+    let folder = directory();
+    let config = config(Dbms::Mysql, "innodb_page_size = 5000");
+    let mut instance = open(&build, Engine::Innodb, &config, folder.path(), Transport::UnixSocket).unwrap();
+    let text = instance.initialise().unwrap_err().to_string();
+    assert!(text.contains("mysqld of mysql 5.7.22 could not make a data directory"), "{text}");
+    assert!(text.contains("Invalid page size=5000"), "{text}");
+    assert!(!instance.is_initialised());
 }
 
 /// Half a gigabyte of downloads and several of disk: by hand, after a change of the recipes.

@@ -15,9 +15,10 @@ use crate::life::{MYSQL_OWN_SETTINGS, mysql_own_settings, mysql_setting};
 
 /// The file of the plugin with RocksDB.
 const ROCKSDB_PLUGIN: &str = "ha_rocksdb.so";
+/// The size of InnoDB's buffer pool.
+const POOL: &str = "innodb_buffer_pool_size";
 /// What is reserved at the start and grows to its size.
-const MEMORY: &[&str] =
-    &["innodb_buffer_pool_size", "innodb_log_buffer_size", "key_buffer_size", "rocksdb_block_cache_size"];
+const MEMORY: &[&str] = &[POOL, "innodb_log_buffer_size", "key_buffer_size", "rocksdb_block_cache_size"];
 /// What the server lowers when it may not open as many files as they need.
 const NEEDS_FILES: &[&str] = &["max_connections", "open_files_limit", "table_cache", "table_open_cache"];
 
@@ -31,7 +32,7 @@ pub(super) fn check_engine(question: &Question<'_>) -> Result<(), CheckError> {
         build: build.title(),
         engine: Engine::Rocksdb,
         reason,
-        hint: "MariaDB brings RocksDB as a plugin; `basecase builds` lists the builds",
+        hint: "MariaDB brings RocksDB as a plugin in some builds, e.g. mariadb:10.11.18",
     };
     if build.facts.dbms != Dbms::Mariadb {
         return Err(refuse("it is an engine of MariaDB".to_owned()));
@@ -52,26 +53,31 @@ pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
         _ => &["--verbose", "--help"],
     };
     let helped = run(question, settings, help)?;
-    let text = String::from_utf8_lossy(&helped.stdout);
-    let known = Known::read(&text);
+    let mut known = Known::read(&helped.stdout);
     let mut log = String::from_utf8_lossy(&helped.stderr).into_owned();
     let build = question.build;
     if build.facts.dbms == Dbms::Mysql && build.version.is_at_least(&[8, 0, 16]) {
         let validated = run(question, settings, &["--validate-config", "--log-error-verbosity=2"])?;
         log.push_str(&String::from_utf8_lossy(&validated.stderr));
     }
-    let mut complaints: Vec<Complaint> =
-        settings.iter().filter_map(|setting| complaint(setting, &known, &log)).collect();
-    if complaints.is_empty() && !helped.status.success() {
-        // Some versions end without a word. Then each setting is tried alone.
+    let mut complaints: Vec<Complaint> = Vec::new();
+    if known.values.is_empty() {
+        // Over one bad value it ends before it says anything of the others, some versions without a word. So each is tried alone.
         for setting in settings {
-            if !run(question, std::slice::from_ref(setting), help)?.status.success() {
-                complaints.push(refused(setting, format!("{} = {} is refused", setting.name, setting.value)));
-            }
+            let alone = run(question, std::slice::from_ref(setting), help)?;
+            let (of_it, log) = (Known::read(&alone.stdout), String::from_utf8_lossy(&alone.stderr));
+            let refusal = || refused(setting, format!("{} = {} is refused", setting.name, setting.value));
+            let found = complaint(setting, &of_it, &log);
+            complaints.extend(found.or_else(|| (!alone.status.success()).then(refusal)));
+            known = if of_it.names.is_empty() { known } else { of_it };
         }
-        if complaints.is_empty() {
-            return Err(log.trim().to_owned());
-        }
+    } else {
+        let pool_unit = pool_unit(question, &known);
+        let found = |setting| complaint(setting, &known, &log).or_else(|| rounded(setting, pool_unit));
+        complaints.extend(settings.iter().filter_map(found));
+    }
+    if complaints.is_empty() && !helped.status.success() {
+        return Err(log.trim().to_owned());
     }
     let memory = MEMORY.iter().filter_map(|name| Some((*name, known.number(name)? as u64))).collect();
     Ok(Answer { complaints, known: known.names, memory })
@@ -106,7 +112,7 @@ fn refused(setting: &Setting, text: String) -> Complaint {
 fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
     let Setting { name, value, .. } = setting;
     if MYSQL_OWN_SETTINGS.contains(&name.as_str()) {
-        let advice = "leave it away; basecase sets it for every server that it starts";
+        let advice = "leave it away; basecase decides it for every server that it starts";
         let text = format!("{name} is not for configs to set");
         return Some(Complaint { setting: name.clone(), text, advice: Some(advice.to_owned()) });
     }
@@ -123,12 +129,46 @@ fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
         return None;
     }
     let mut complaint = refused(setting, format!("{name} = {value} becomes {taken}"));
-    if NEEDS_FILES.contains(&name.as_str()) && log.contains("Changed limits") {
+    if NEEDS_FILES.contains(&name.as_str()) && taken < wanted {
         complaint.advice = Some(format!(
             "let servers open more files (`ulimit -n`, LimitNOFILE of a service), or lower {name}"
         ));
     }
     Some(complaint)
+}
+
+/// What InnoDB rounds the size of its buffer pool up to, in bytes: a chunk for each of its instances. It does so at the start,
+/// without a word (<https://dev.mysql.com/doc/refman/8.0/en/innodb-buffer-pool-resize.html>). `None` where it does not.
+fn pool_unit(question: &Question<'_>, known: &Known) -> Option<f64> {
+    let build = question.build;
+    let size = known.number(POOL)?;
+    let chunk = known.number("innodb_buffer_pool_chunk_size").filter(|bytes| *bytes > 0.0)?;
+    let wanted = known.number("innodb_buffer_pool_instances").filter(|number| *number > 0.0);
+    let instances = match build.facts.dbms {
+        _ if size < f64::from(1 << 30) => 1.0,
+        Dbms::Mariadb if build.version.is_at_least(&[10, 5]) => 1.0,
+        Dbms::Mysql if build.version.is_at_least(&[8, 4]) => {
+            let usual = f64::from(question.host.cores / 4).min(size / chunk / 2.0).floor();
+            wanted.unwrap_or(usual.clamp(1.0, 64.0))
+        }
+        _ => wanted.unwrap_or(8.0),
+    };
+    // A pool that is smaller than its chunks gets smaller chunks.
+    Some(chunk * instances).filter(|unit| *unit <= size)
+}
+
+fn rounded(setting: &Setting, pool_unit: Option<f64>) -> Option<Complaint> {
+    let (unit, size) = (pool_unit?, number(&setting.value).filter(|_| setting.name == POOL)?);
+    let taken = (size / unit).ceil() * unit;
+    if taken == size {
+        return None;
+    }
+    let [taken, unit] = [taken, unit].map(|bytes| bytes / f64::from(1 << 20));
+    let text = format!("{POOL} = {} becomes {taken}M", setting.value);
+    let advice = format!(
+        "choose a multiple of {unit}M, which is innodb_buffer_pool_chunk_size times innodb_buffer_pool_instances"
+    );
+    Some(Complaint { setting: setting.name.clone(), text, advice: Some(advice) })
 }
 
 /// What the log says against the setting `name`.
@@ -177,7 +217,8 @@ struct Known {
 
 impl Known {
     /// Reads what `--verbose --help` prints: descriptions of options, then a table of names and values.
-    fn read(text: &str) -> Self {
+    fn read(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text);
         let mut known = Known::default();
         let mut is_table = false;
         for line in text.lines() {
@@ -202,11 +243,11 @@ impl Known {
     }
 
     /// Whether a config may have the setting `name`, which may switch another on or off. `loose_` is no such thing: it would
-    /// hide what the server does not know.
+    /// hide what the server does not know. A server that has said nothing knows everything.
     fn has(&self, name: &str) -> bool {
         let is_known = |name: &str| self.names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
         let switched = ["skip_", "disable_", "enable_"].iter().find_map(|prefix| name.strip_prefix(prefix));
-        is_known(name) || switched.is_some_and(is_known)
+        self.names.is_empty() || is_known(name) || switched.is_some_and(is_known)
     }
 
     /// The number that the server would start with.
@@ -257,7 +298,7 @@ mod tests {
 
     fn judge(name: &str, value: &str, log: &str) -> Option<String> {
         let setting = Setting { name: name.into(), value: value.into(), place: "c.conf:1".into() };
-        complaint(&setting, &Known::read(HELP), log).map(|complaint| complaint.text)
+        complaint(&setting, &Known::read(HELP.as_bytes()), log).map(|complaint| complaint.text)
     }
 
     #[test]
@@ -289,9 +330,19 @@ mod tests {
         }
         let setting =
             Setting { name: "table_open_cache".into(), value: "8000".into(), place: "--set".into() };
-        let log = "2026 0 [Warning] Changed limits: table_open_cache: 400 (requested 8000)";
-        let advice = complaint(&setting, &Known::read(HELP), log).unwrap().advice.unwrap();
+        let advice = complaint(&setting, &Known::read(HELP.as_bytes()), "").unwrap().advice.unwrap();
         assert!(advice.contains("ulimit -n"), "{advice}");
+    }
+
+    #[test]
+    fn a_pool_that_is_no_multiple_of_its_chunks_is_refused() {
+        let pool = |value: &str| Setting { name: POOL.into(), value: value.into(), place: "--set".into() };
+        let gib = Some(f64::from(1 << 30));
+        let complaint = rounded(&pool("1300M"), gib).unwrap();
+        assert_eq!(complaint.text, "innodb_buffer_pool_size = 1300M becomes 2048M");
+        assert!(complaint.advice.unwrap().contains("a multiple of 1024M"));
+        assert_eq!(rounded(&pool("2G"), gib), None);
+        assert_eq!(rounded(&pool("1300M"), None), None);
     }
 
     #[test]
@@ -334,7 +385,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_help_and_any_log_are_read(help in "(?s).{0,200}", log in "(?s).{0,200}", value in ".{0,12}") {
-            let known = Known::read(&help);
+            let known = Known::read(help.as_bytes());
             let setting = Setting { name: "a".into(), value, place: "--set".into() };
             let _ = complaint(&setting, &known, &log);
         }

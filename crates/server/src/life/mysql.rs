@@ -18,8 +18,10 @@ use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
 use crate::tree::Tree;
 use crate::version::Version;
 
-/// Settings that basecase gives itself, because its own work depends on them: no config may have them.
+/// Settings that no config may have: those that basecase gives itself, because its own work depends on them, and those that
+/// would put files outside of the instance's directory.
 pub(crate) const OWN_SETTINGS: &[&str] = &[
+    "aria_log_dir_path",
     "basedir",
     "bind_address",
     "bootstrap",
@@ -35,12 +37,17 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "init_file",
     "initialize",
     "initialize_insecure",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
     "lc_messages_dir",
     "log_error",
     "mysqlx",
     "pid_file",
     "plugin_dir",
     "port",
+    "rocksdb_datadir",
+    "rocksdb_wal_dir",
     "secure_file_priv",
     "skip_grant_tables",
     "skip_name_resolve",
@@ -50,6 +57,7 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "user",
     "validate_config",
     "verbose",
+    "wait_timeout",
 ];
 
 /// The life of MySQL and MariaDB.
@@ -188,7 +196,8 @@ pub(crate) fn own_settings(build: &Build, engine: Option<Engine>, data: &Path, t
     if let Some(plugins) = tree.plugins() {
         path("plugin_dir", &plugins);
     }
-    text.push_str("skip_name_resolve\n");
+    // The session that basecase looks at the server with rests for as long as a step takes.
+    text.push_str("skip_name_resolve\nwait_timeout = 31536000\n");
     if build.facts.dbms == Dbms::Mysql && build.version.first() >= 8 {
         // A second port. A build may be without it.
         text.push_str("loose_mysqlx = OFF\n");

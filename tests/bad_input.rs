@@ -127,7 +127,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: no recipe for postgres 17.99
-    hint: there are 17.0, 17.5, 17.6, 17.9, 17.10, 17.11; or use an installed one with path:DIR
+    hint: there are 17.0, 17.5, 17.6, 17.9, 17.10, 17.11; or compile it: `basecase server get postgres:17.99 --from source --source …`; or use an installed one with path:DIR
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.6:pypi"]), @r#"
     exit code 1

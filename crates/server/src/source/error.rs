@@ -9,9 +9,9 @@ use thiserror::Error;
 /// Why a build could not be made from source.
 #[derive(Debug, Error)]
 pub enum CompileError {
-    /// The order names no version.
+    /// The order does not name dbms and version.
     #[error(
-        "{request} names no version to compile\nhint: write postgres:17.6 or postgres:17.x, and the source with --source"
+        "{request} is nothing to compile\nhint: write dbms and version, e.g. postgres:17.6 or postgres:17.x; a name of your own is given with --label"
     )]
     Request {
         /// What was ordered.

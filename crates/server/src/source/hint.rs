@@ -29,6 +29,9 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("numa library missing", &["libnuma-dev"]),
     ("libnuma", &["libnuma-dev"]),
     ("libaio", &["libaio-dev"]),
+    // MariaDB's own build would download these two.
+    ("libfmt", &["libfmt-dev"]),
+    ("pcre2", &["libpcre2-dev"]),
     ("libtirpc", &["libtirpc-dev"]),
     ("rpcgen", &["rpcsvc-proto"]),
     ("pkg-config could not be found", &["pkg-config"]),

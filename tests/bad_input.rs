@@ -20,7 +20,12 @@ use basecase_server::{
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-use refusals::{assert_nothing_happened, compare, refusal, refused};
+use refusals::{compare, refusal};
+
+/// The transcript of any command that must be refused.
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    refusal(sandbox, &sandbox.output(arguments))
+}
 
 /// A run in the background, which ends with this test whatever happens.
 struct Running {

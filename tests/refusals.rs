@@ -12,11 +12,6 @@ pub(crate) fn compare(sandbox: &Sandbox, arguments: &[&str]) -> String {
     refusal(sandbox, &sandbox.output(&arguments))
 }
 
-/// The transcript of any command that must be refused.
-pub(crate) fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    refusal(sandbox, &sandbox.output(arguments))
-}
-
 /// Checks that `output` is a refusal as it should be, and returns its transcript.
 pub(crate) fn refusal(sandbox: &Sandbox, output: &Output) -> String {
     let transcript = sandbox.transcript(output);
@@ -33,7 +28,7 @@ pub(crate) fn refusal(sandbox: &Sandbox, output: &Output) -> String {
 }
 
 /// No trial is stored, complete or failed, and no server runs in the sandbox or has left data there.
-pub(crate) fn assert_nothing_happened(sandbox: &Sandbox) {
+fn assert_nothing_happened(sandbox: &Sandbox) {
     if let Ok(store) = Store::open_read_only(&sandbox.path().join("s.sqlite")) {
         for experiment in store.experiments().unwrap() {
             assert!(store.trials(&experiment.id).unwrap().is_empty());

@@ -368,6 +368,8 @@ impl Run<'_> {
         if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
             trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
         }
+        // After the sizes, which count it.
+        site.served.drop_logs(site.control.as_mut())?;
         Ok(())
     }
 

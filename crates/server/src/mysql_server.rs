@@ -98,7 +98,8 @@ impl MysqlServer {
             (_, Engine::Innodb) if from(&[8, 0, 19]) || (from(&[5, 6]) && !from(&[8])) => {
                 Some(["innodb_rows_inserted", "innodb_rows_deleted"])
             }
-            _ => None,
+            (_, Engine::Innodb) => None,
+            (_, Engine::Rocksdb) => Some(["rocksdb_rows_inserted", "rocksdb_rows_deleted"]),
         }
     }
 
@@ -106,8 +107,8 @@ impl MysqlServer {
     /// server estimates them.
     fn database_bytes(&self, session: &mut dyn Session) -> Result<Option<i64>, Error> {
         let folder = match self.engine {
-            Engine::Innodb => self.has_file_per_table.then_some(DATABASE),
-            Engine::Rocksdb => Some(rocksdb::FOLDER),
+            Engine::Innodb => self.has_file_per_table.then(|| DATABASE.to_owned()),
+            Engine::Rocksdb => Some(rocksdb::folder(session)?),
         };
         let path = self.instance.as_ref().zip(folder).map(|(instance, folder)| instance.data().join(folder));
         if let Some(Ok(bytes)) = path.map(|path| directory_bytes(&path)) {

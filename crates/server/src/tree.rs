@@ -116,6 +116,11 @@ impl Tree {
         of_prefix.into_iter().find(|folder| folder.is_dir())
     }
 
+    /// The plugin with RocksDB, where it is not compiled into the server.
+    pub(crate) fn rocksdb_plugin(&self) -> Option<PathBuf> {
+        self.plugins().map(|folder| folder.join("ha_rocksdb.so")).filter(|path| path.is_file())
+    }
+
     /// The scripts that fill a new data directory of a server without `--initialize`, in their order; none when the tree
     /// lacks the first.
     pub(crate) fn bootstrap_scripts(&self) -> Vec<PathBuf> {

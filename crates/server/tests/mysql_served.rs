@@ -9,7 +9,7 @@ use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_server::{
     Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Settled,
-    Transport, default_home, of_instance, settle,
+    Transport, default_home, of_instance, of_url, settle,
 };
 
 const INDEXES: [&str; 3] =
@@ -157,6 +157,15 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
         let logs = control.query("show binary logs").unwrap();
         assert!(matches!(logs[..], [ref log] if matches!(log[1], Value::Integer(..1000))), "{logs:?}");
     }
+    // The same server as if it were the user's own, with others at work on it and files of its own.
+    let mut theirs = of_url(served.endpoint().clone(), Some(engine)).unwrap().unwrap();
+    assert_eq!(theirs.statistics(control, &tables).unwrap(), Measures::new());
+    let sizes = theirs.sizes(control).unwrap();
+    assert!(sizes.get(names::DATABASE_BYTES).is_some() && sizes.get(names::DIRECTORY_BYTES).is_none());
+    assert_eq!((theirs.pid(), theirs.stop()), (None, None));
+    theirs.discard(served.endpoint().connect().unwrap(), &tables).unwrap();
+    assert!(served.table(control, "pi1", Depth::Full).is_err());
+
     let control = served.endpoint().connect().unwrap();
     assert_eq!(served.discard(control, &[]).unwrap(), None);
     assert!(!folder.path().join("instance").exists());

@@ -13,8 +13,10 @@ use super::{Answer, CheckError, Complaint, Question};
 use crate::config::Setting;
 use crate::life::{MYSQL_OWN_SETTINGS, mysql_own_settings, mysql_setting};
 
-/// The file of the plugin with RocksDB.
-const ROCKSDB_PLUGIN: &str = "ha_rocksdb.so";
+/// Makes a server print what it would start with.
+const HELP: &[&str] = &["--verbose", "--help"];
+/// … and MariaDB: else it misses its table of plugins, over which some versions crash.
+const HELP_OF_MARIADB: &[&str] = &["--bootstrap", "--verbose", "--help"];
 /// The size of InnoDB's buffer pool.
 const POOL: &str = "innodb_buffer_pool_size";
 /// What is reserved at the start and grows to its size.
@@ -24,34 +26,29 @@ const NEEDS_FILES: &[&str] = &["max_connections", "open_files_limit", "table_cac
 
 /// Refuses an engine that the build lacks.
 pub(super) fn check_engine(question: &Question<'_>) -> Result<(), CheckError> {
-    if question.engine != Some(Engine::Rocksdb) {
+    let build = question.build;
+    if question.engine != Some(Engine::Rocksdb) || build.tree().rocksdb_plugin().is_some() {
         return Ok(());
     }
-    let build = question.build;
-    let refuse = |reason: String| CheckError::Engine {
+    let is_compiled_in = build.facts.dbms == Dbms::Mysql
+        && run(question, &[], HELP)
+            .is_ok_and(|output| Known::read(&output.stdout).has_names_with("rocksdb_"));
+    if is_compiled_in {
+        return Ok(());
+    }
+    let folder = build.tree().plugins().unwrap_or_else(|| build.tree().prefix().to_path_buf());
+    Err(CheckError::Engine {
         build: build.title(),
         engine: Engine::Rocksdb,
-        reason,
+        reason: format!("there is no ha_rocksdb.so in {}", folder.display()),
         hint: "MariaDB brings RocksDB as a plugin in some builds, e.g. mariadb:10.11.18",
-    };
-    if build.facts.dbms != Dbms::Mariadb {
-        return Err(refuse("it is an engine of MariaDB".to_owned()));
-    }
-    match build.tree().plugins() {
-        Some(folder) if folder.join(ROCKSDB_PLUGIN).is_file() => Ok(()),
-        Some(folder) => Err(refuse(format!("there is no {ROCKSDB_PLUGIN} in {}", folder.display()))),
-        None => Err(refuse("it has no folder of plugins".to_owned())),
-    }
+    })
 }
 
 /// Lets the server read the config and say what it makes of it.
 pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
     let settings = &question.config.settings;
-    let help: &[&str] = match question.build.facts.dbms {
-        // Else it misses its table of plugins, over which some versions crash.
-        Dbms::Mariadb => &["--bootstrap", "--verbose", "--help"],
-        _ => &["--verbose", "--help"],
-    };
+    let help = if question.build.facts.dbms == Dbms::Mariadb { HELP_OF_MARIADB } else { HELP };
     let helped = run(question, settings, help)?;
     let mut known = Known::read(&helped.stdout);
     let mut log = String::from_utf8_lossy(&helped.stderr).into_owned();
@@ -250,6 +247,10 @@ impl Known {
         self.names.is_empty() || is_known(name) || switched.is_some_and(is_known)
     }
 
+    fn has_names_with(&self, start: &str) -> bool {
+        self.names.iter().any(|name| name.starts_with(start))
+    }
+
     /// The number that the server would start with.
     fn number(&self, name: &str) -> Option<f64> {
         number(self.values.get(name)?)
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HELP: &str = "mysqld  Ver 5.7.22 for linux\n\nUsage: mysqld [OPTIONS]\n\n\
+    const PRINTED: &str = "mysqld  Ver 5.7.22 for linux\n\nUsage: mysqld [OPTIONS]\n\n\
         The following options may be given as the first argument:\n\
         --print-defaults        Print the program argument list and exit.\n\
         \x20 -a, --ansi          Use ANSI SQL syntax instead of MySQL syntax.\n\
@@ -298,7 +299,7 @@ mod tests {
 
     fn judge(name: &str, value: &str, log: &str) -> Option<String> {
         let setting = Setting { name: name.into(), value: value.into(), place: "c.conf:1".into() };
-        complaint(&setting, &Known::read(HELP.as_bytes()), log).map(|complaint| complaint.text)
+        complaint(&setting, &Known::read(PRINTED.as_bytes()), log).map(|complaint| complaint.text)
     }
 
     #[test]
@@ -330,7 +331,7 @@ mod tests {
         }
         let setting =
             Setting { name: "table_open_cache".into(), value: "8000".into(), place: "--set".into() };
-        let advice = complaint(&setting, &Known::read(HELP.as_bytes()), "").unwrap().advice.unwrap();
+        let advice = complaint(&setting, &Known::read(PRINTED.as_bytes()), "").unwrap().advice.unwrap();
         assert!(advice.contains("ulimit -n"), "{advice}");
     }
 

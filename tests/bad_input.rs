@@ -85,7 +85,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgres' for '<CANDIDATE>...': cannot read "postgres" as a build
-    hint: write postgres:17.11, postgres:17.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg
+    hint: write postgres:17.11, mysql:8.0.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg
 
     For more information, try '--help'.
     "#);

@@ -1,5 +1,4 @@
 //! Postgres, InnoDB, MyRocks and SQLite in one table with one base.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;

@@ -39,7 +39,7 @@ impl Archives {
         let mut archives = Archives { targets: text.lines().filter_map(target).collect() };
         archives.targets.dedup();
         if archives.targets.is_empty() {
-            return Err(Failure::Missing("apt-get here has no archive of Debian set up".into()));
+            return Err(Failure::Missing("apt-get here has no archive of Debian among its sources".into()));
         }
         Ok(archives)
     }
@@ -49,8 +49,9 @@ impl Archives {
         let target = |ending: &str, suite: &str| {
             let known = self.targets.iter().find(|target| is_archive(&target.uri, ending));
             let uri = known.map(|target| target.uri.clone());
-            let uri =
-                uri.ok_or_else(|| Failure::Missing(format!("apt-get here has no archive {ending} set up")))?;
+            let uri = uri.ok_or_else(|| {
+                Failure::Missing(format!("apt-get here has no archive {ending} among its sources"))
+            })?;
             Ok(Target { uri, suite: suite.to_owned(), component: "main".to_owned() })
         };
         Ok(match suite.strip_suffix("-security") {

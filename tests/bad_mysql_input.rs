@@ -33,12 +33,11 @@ fn engines_that_do_not_exist() {
 
     For more information, try '--help'.
     "#);
-    assert_snapshot!(compare(&sandbox, &["mysql:8.0.31#rocksdb"]), @r#"
-    exit code 1
-    -- stderr
-    error: mysql 8.0.31 has no rocksdb: it is an engine of MariaDB
-    hint: MariaDB brings RocksDB as a plugin in some builds, e.g. mariadb:10.11.18
-    "#);
+    let said = compare(&sandbox, &["mysql:8.0.31#rocksdb"]);
+    assert!(said.contains("error: mysql 8.0.31 has no rocksdb: there is no ha_rocksdb.so in "), "{said}");
+    assert!(
+        said.ends_with("hint: MariaDB brings RocksDB as a plugin in some builds, e.g. mariadb:10.11.18\n")
+    );
 }
 
 #[test]
@@ -99,9 +98,8 @@ fn settings_that_cannot_be_obeyed() {
     assert_snapshot!(compare(&sandbox, &["mysql:5.7.22@./huge.conf"]), @r#"
     exit code 1
     -- stderr
-    error: config huge does not fit mysql 5.7.22:
-      ./huge.conf:1: Unknown suffix 'T' used for variable 'innodb-buffer-pool-size' (value '90T')
-    hint: correct innodb_buffer_pool_size
+    error: config huge asks for 92160024 MiB of memory (innodb_buffer_pool_size + innodb_log_buffer_size + key_buffer_size), and this host has [FREE] MiB
+    hint: lower innodb_buffer_pool_size in ./huge.conf, or size it from the machine: innodb_buffer_pool_size = {memory:25%}
     "#);
     sandbox.write("port.conf", "innodb-doublewrite = 0\nport = 3307\n");
     assert_snapshot!(compare(&sandbox, &["mysql:5.7.22@./port.conf"]), @r#"

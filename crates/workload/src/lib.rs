@@ -4,10 +4,13 @@
 //! next, and is told what was answered.
 
 mod dialect;
+pub mod distribution;
+mod generator;
 pub mod insert_benchmark;
 mod random;
 mod script;
 
 pub use dialect::Dialect;
+pub use generator::Generator;
 pub use random::{Stream, stream};
 pub use script::{Flag, Next, Pacing, RolePlan, Script, SetUp, StepPlan, Work};

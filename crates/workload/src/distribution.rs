@@ -173,6 +173,16 @@ enum Source {
 }
 
 impl Sampler {
+    /// How many numbers of the generator a draw takes, when that is always the same.
+    pub(crate) fn draws(&self) -> Option<u64> {
+        match &self.source {
+            Source::Uniform | Source::Pareto { .. } => Some(1),
+            Source::Gaussian { terms } => Some(u64::from(*terms)),
+            Source::Special { .. } | Source::Zipfian(..) => None,
+            Source::Unique(..) | Source::Each(..) | Source::Sequence { .. } => Some(0),
+        }
+    }
+
     /// One number for the table counted from 0; `None` when all of them are used up.
     #[inline]
     pub fn draw(&mut self, generator: &mut Generator, table: usize) -> Option<i64> {

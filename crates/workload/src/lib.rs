@@ -6,6 +6,7 @@
 mod builtin;
 mod compilation;
 mod definition;
+mod description;
 mod dialect;
 pub mod distribution;
 mod event_script;

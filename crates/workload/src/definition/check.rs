@@ -167,20 +167,20 @@ impl Workload {
                 || self.option_names().any(|option| option == name)
                 || self.templates.iter().any(|(template, _, _)| template == name)
         };
-        for statement in &self.statements {
-            for pieces in statement.sql.all() {
-                self.check_statement(statement, pieces, &mut given.clone())?;
-                visit_placeholders(pieces, &mut |placeholder| match &placeholder.name {
-                    Some(name) if known_elsewhere(name) => {
-                        let problem =
-                            format!("`{name}` is also an option or a template, or has a meaning of its own");
-                        Err(Mistake::new(placeholder.at, problem).with_hint("choose another name"))
-                    }
-                    _ => Ok(()),
-                })?;
-            }
+        let all = || {
+            self.statements.iter().flat_map(|statement| statement.sql.all().map(|pieces| (statement, pieces)))
+        };
+        for (_, pieces) in all() {
+            visit_placeholders(pieces, &mut |placeholder| match &placeholder.name {
+                Some(name) if known_elsewhere(name) => {
+                    let problem =
+                        format!("`{name}` is also an option or a template, or has a meaning of its own");
+                    Err(Mistake::new(placeholder.at, problem).with_hint("choose another name"))
+                }
+                _ => Ok(()),
+            })?;
         }
-        Ok(())
+        all().try_for_each(|(statement, pieces)| self.check_statement(statement, pieces, &mut given.clone()))
     }
 
     /// Checks one statement where the names `given` are known; adds those that it gives.

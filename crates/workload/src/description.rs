@@ -40,7 +40,7 @@ impl Workload {
         let load = self.load_plan(parameters, steps, dialect, 1)?;
         text.push_str("\nload\n");
         for statement in &load.before {
-            let _ = writeln!(text, "  {}", shortened(statement));
+            let _ = writeln!(text, "  {statement}");
         }
         push_event(&mut text, load, "load");
         let mut shown: Vec<&str> = Vec::new();
@@ -56,10 +56,11 @@ impl Workload {
             };
             let _ = writeln!(
                 text,
-                "\n{} — {}; {duration}, {} threads{}{}",
+                "\n{} — {}; {duration}, {} {}{}{}",
                 step.label,
                 step.about,
                 step.threads,
+                if step.threads == 1 { "thread" } else { "threads" },
                 step.group.as_ref().map_or(", result not shown".to_owned(), |group| format!(", {group}")),
                 if step.maintenance_after { ", maintenance after" } else { "" }
             );

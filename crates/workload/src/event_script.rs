@@ -198,7 +198,7 @@ impl State {
                 let source = values.get_mut(*index)?;
                 match source.parameter_type() {
                     ParameterType::Integer => {
-                        text.push_str(itoa::Buffer::new().format(self.integer(source)?))
+                        text.push_str(itoa::Buffer::new().format(self.integer(source)?));
                     }
                     ParameterType::Text => {
                         text.push('\'');

@@ -16,6 +16,7 @@ mod load_script;
 mod parameters;
 mod random;
 mod script;
+mod statement_kind;
 mod steps;
 mod table_sql;
 mod workload_plan;

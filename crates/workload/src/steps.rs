@@ -6,6 +6,7 @@ use crate::definition::{
     Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
 };
 use crate::parameters::{Mode, Parameters, Scope};
+use crate::statement_kind::{class_of, visit_expressions};
 use crate::{StatementClass, Workload};
 
 /// One step of a run.
@@ -199,7 +200,7 @@ impl Workload {
         let mut classes = statements
             .flat_map(|line| &line.statements)
             .filter_map(|(name, _)| self.statement(name))
-            .map(|statement| crate::compilation::class_of(statement.sql.of(crate::Dialect::Postgres)));
+            .map(|statement| class_of(statement.sql.of(crate::Dialect::Postgres)));
         if classes.any(|class| class == StatementClass::Write) {
             StatementClass::Write
         } else {
@@ -221,7 +222,7 @@ impl Workload {
             note(&line.times);
             for statement in line.statements.iter().filter_map(|(name, _)| self.statement(name)) {
                 statement.sql.all().into_iter().for_each(|pieces| {
-                    crate::compilation::visit_expressions(pieces, &mut note);
+                    visit_expressions(pieces, &mut note);
                 });
             }
         }

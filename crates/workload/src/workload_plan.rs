@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use basecase_model::OperationClass;
 
-use crate::compilation::{CompiledEvent, Compiler, Samplers, Slot, kinds};
+use crate::compilation::{CompiledEvent, Compiler, Samplers, Slot};
 use crate::definition::{Mistake, Table, WorkloadError};
 use crate::event_script::{EventScript, State};
 use crate::generator::Generator;
 use crate::load_script::{Cell, LoadScript, Origin, TableLoad};
 use crate::parameters::{Mode, Parameters, Scope};
+use crate::statement_kind::kinds;
 use crate::steps::Step;
 use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StepPlan, Work, Workload};
 

@@ -1,13 +1,18 @@
 //! What a session costs by itself: round trips with a server that answers from a buffer, and with embedded SQLite.
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
+#[path = "../tests/canned/mysql.rs"]
+mod canned_mysql;
+
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 
+use basecase_client::mysql::MysqlSession;
 use basecase_client::postgres::{Address, Host, Password, PostgresSession};
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Session};
 use basecase_model::Operation;
+use canned_mysql::{LONGLONG, OK, definition, packets};
 use divan::Bencher;
 
 fn main() {
@@ -62,6 +67,44 @@ fn postgres_query_of_10_rows_canned(bencher: Bencher<'_, '_>) {
     let mut session = session_with_canned_answers(&folder);
     let operation = Operation { text: "execute market (1234)".into(), items: 1, ..Operation::default() };
     bencher.bench_local(move || assert_eq!(session.execute(&operation).unwrap().fetched, 10));
+}
+
+/// A session with a MySQL server that gives `first` to the first command and then always `answer`.
+fn mysql_session(folder: &tempfile::TempDir, first: Vec<u8>, answer: Vec<u8>) -> MysqlSession {
+    let answers = [packets(2, &[OK]), first].into_iter().chain(std::iter::repeat(answer));
+    canned_mysql::serve(folder.path(), canned_mysql::greeting("mysql_native_password", true), answers);
+    MysqlSession::connect(&canned_mysql::address(folder.path())).unwrap()
+}
+
+/// A query's answer: ten rows of three columns.
+fn mysql_answer(row: &[u8]) -> Vec<u8> {
+    let column = definition(LONGLONG);
+    let end = b"\xfe\0\0\x02\0\0\0".as_slice();
+    packets(1, &[&[[3].as_slice(), &column, &column, &column], [row; 10].as_slice(), &[end]].concat())
+}
+
+#[divan::bench]
+fn mysql_query_of_10_rows_canned(bencher: Bencher<'_, '_>) {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = mysql_answer(b"\x041234\x0556789\x03321");
+    let mut session = mysql_session(&folder, answer.clone(), answer);
+    let operation = Operation { text: "select a, b, c from t".into(), items: 1, ..Operation::default() };
+    bencher.bench_local(move || assert_eq!(session.execute(&operation).unwrap().fetched, 10));
+}
+
+#[divan::bench]
+fn mysql_prepared_query_of_10_rows_canned(bencher: Bencher<'_, '_>) {
+    let folder = tempfile::tempdir().unwrap();
+    let column = definition(LONGLONG);
+    // Statement 1 with three columns and one parameter.
+    let prepared = packets(1, &[&[0, 1, 0, 0, 0, 3, 0, 1, 0, 0, 0, 0], &column, &column, &column, &column]);
+    let row =
+        [&[0, 0][..], &1234_i64.to_le_bytes(), &56_789_i64.to_le_bytes(), &321_i64.to_le_bytes()].concat();
+    let mut session = mysql_session(&folder, prepared, mysql_answer(&row));
+    let number = session.prepare("select a, b, c from t where a >= ?").unwrap();
+    let operation =
+        Operation { prepared: Some(number), parameters: vec![1234], items: 1, ..Operation::default() };
+    bencher.bench_local(move || assert_eq!(session.execute(&operation).unwrap().first, Some(1234)));
 }
 
 #[divan::bench]

@@ -77,6 +77,7 @@ fn hint(number: u16) -> Option<&'static str> {
         1153 => "raise max_allowed_packet, or put fewer rows into one statement",
         1251 | 1275 => "give the user a password of mysql_native_password or caching_sha2_password",
         1290 => "the server runs with an option that forbids this, such as read_only",
+        4031 => "raise wait_timeout",
         _ => return None,
     })
 }

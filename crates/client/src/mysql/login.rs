@@ -79,8 +79,10 @@ struct Login<'a> {
 
 impl Login<'_> {
     fn receive(&mut self) -> Result<Vec<u8>, Error> {
-        let packet =
-            self.packets.next(self.transport).map_err(|error| Error::broken_connection("MySQL", &error))?;
+        let packet = self
+            .packets
+            .next(self.transport)
+            .map_err(|error| Error::broken_connection(self.product.name(), &error))?;
         Ok(packet.to_vec())
     }
 
@@ -227,4 +229,60 @@ fn unknown_method(name: &str) -> Error {
 fn refusal(problem: &str) -> Error {
     Error::new(Kind::Refused, problem)
         .with_hint("basecase knows mysql_native_password and caching_sha2_password, without TLS; give the user such a password")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Password;
+
+    fn address(host: Host) -> Address {
+        Address {
+            host,
+            port: 3306,
+            user: "me".into(),
+            password: Password::new("secret"),
+            database: String::new(),
+        }
+    }
+
+    /// The method `caching_sha2_password` at the point where the server asks for the password itself.
+    fn asked_for_password(address: &Address) -> (Method, Option<Vec<u8>>) {
+        let mut method = Method::begin(&AuthPlugin::CachingSha2Password, vec![7; 20]).unwrap();
+        assert_eq!(method.answer(address, &[7; 20]).unwrap().map(|scrambled| scrambled.len()), Some(32));
+        let answer = method.answer(address, &[4]).unwrap();
+        (method, answer)
+    }
+
+    #[test]
+    fn a_password_travels_as_it_is_over_a_socket_only() {
+        let (_, answer) = asked_for_password(&address(Host::Socket("/s".into())));
+        assert_eq!(answer.unwrap(), b"secret\0");
+        let (_, answer) = asked_for_password(&address(Host::Tcp("h".into())));
+        // The request for the server's public key.
+        assert_eq!(answer.unwrap(), [2]);
+    }
+
+    #[test]
+    fn a_broken_public_key_is_an_error() {
+        let address = address(Host::Tcp("h".into()));
+        for key in [
+            "",
+            "-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----",
+            "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0B\n-----END PUBLIC KEY-----",
+            "-----BEGIN RSA PUBLIC KEY-----\nMAYCAQcCAQM=\n-----END RSA PUBLIC KEY-----",
+        ] {
+            let (mut method, _) = asked_for_password(&address);
+            assert!(method.answer(&address, key.as_bytes()).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn other_methods_are_refused_with_a_hint() {
+        for name in [b"mysql_clear_password".as_slice(), b"sha256_password", b"client_ed25519", b"parsec"] {
+            let error = Method::begin(&AuthPlugin::from_bytes(name), vec![7; 20]).err().unwrap();
+            assert_eq!(error.kind(), Kind::Refused);
+            assert!(error.to_string().contains("hint: basecase knows"), "{error}");
+        }
+    }
 }

@@ -19,7 +19,8 @@ pub struct PostgresSession {
     transport: Transport,
     messages: Messages,
     output: BytesMut,
-    prepared: usize,
+    /// Names of the prepared statements, by their numbers.
+    prepared: Vec<String>,
     pid: u32,
 }
 
@@ -40,7 +41,7 @@ impl PostgresSession {
             transport,
             messages,
             output: BytesMut::with_capacity(16 * 1024),
-            prepared: 0,
+            prepared: Vec::new(),
             pid,
         })
     }
@@ -81,15 +82,13 @@ impl PostgresSession {
         }
     }
 
-    /// Name of the prepared statement with this number.
-    fn statement_name(number: usize) -> String {
-        format!("s{number}")
-    }
-
-    fn encode_execution(&mut self, number: usize, parameters: &[i64]) -> io::Result<()> {
+    fn encode_execution(&mut self, number: usize, parameters: &[i64]) -> Result<(), Error> {
+        let name = self.prepared.get(number).ok_or_else(|| {
+            Error::new(Kind::Refused, format!("there is no prepared statement {number} in this session"))
+        })?;
         frontend::bind(
             "",
-            &Self::statement_name(number),
+            name,
             [0i16; 0],
             parameters,
             |parameter, output| {
@@ -101,10 +100,10 @@ impl PostgresSession {
             &mut self.output,
         )
         .map_err(|error| match error {
-            frontend::BindError::Conversion(error) => io::Error::other(error),
-            frontend::BindError::Serialization(error) => error,
+            frontend::BindError::Conversion(error) => io_error(io::Error::other(error)),
+            frontend::BindError::Serialization(error) => io_error(error),
         })?;
-        frontend::execute("", 0, &mut self.output)?;
+        frontend::execute("", 0, &mut self.output).map_err(io_error)?;
         frontend::sync(&mut self.output);
         Ok(())
     }
@@ -112,24 +111,23 @@ impl PostgresSession {
 
 impl Session for PostgresSession {
     fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
-        let number = self.prepared;
+        let name = format!("s{}", self.prepared.len());
         self.output.clear();
-        frontend::parse(&Self::statement_name(number), sql, [], &mut self.output).map_err(io_error)?;
+        frontend::parse(&name, sql, [], &mut self.output).map_err(io_error)?;
         frontend::sync(&mut self.output);
         self.send()?;
         self.receive(|_| {})?;
-        self.prepared += 1;
-        Ok(number)
+        self.prepared.push(name);
+        Ok(self.prepared.len() - 1)
     }
 
     #[inline]
     fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
         self.output.clear();
         match operation.prepared {
-            None => frontend::query(&operation.text, &mut self.output),
-            Some(number) => self.encode_execution(number, &operation.parameters),
+            None => frontend::query(&operation.text, &mut self.output).map_err(io_error)?,
+            Some(number) => self.encode_execution(number, &operation.parameters)?,
         }
-        .map_err(io_error)?;
         self.send()?;
         let mut first = None;
         let mut is_first = true;

@@ -55,6 +55,12 @@ pub enum Parameter {
     },
 }
 
+impl From<i64> for Parameter {
+    fn from(integer: i64) -> Self {
+        Parameter::Integer(integer)
+    }
+}
+
 /// The type of a prepared statement's parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterType {

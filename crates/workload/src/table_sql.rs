@@ -25,6 +25,23 @@ impl Table {
         self.columns.iter().filter(|column| scope.holds(&column.when))
     }
 
+    /// Checks that the dbms fills the columns that the load leaves out. SQLite does so for a primary key only.
+    pub(crate) fn check_ids(&self, scope: &Scope<'_>, dialect: Dialect) -> Result<(), Mistake> {
+        let has_key = self.primary_key.as_ref().is_some_and(|key| scope.holds(&key.when));
+        let loaded = self.columns_in(scope).any(|column| column.content.is_some());
+        let left_out = self.columns_in(scope).find(|column| column.content.is_none());
+        match left_out {
+            Some(column) if dialect == Dialect::Sqlite && loaded && !has_key => {
+                let problem = format!(
+                    "SQLite makes no values for column `{}` of table `{}`, which has no primary key",
+                    column.name, self.kind
+                );
+                Err(Mistake::new(self.at, problem).with_hint("keep the primary key on SQLite"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Drops the table numbered from 1 if it exists and creates it, with the indexes that it begins with.
     pub(crate) fn create(&self, scope: &Scope<'_>, dialect: Dialect, number: usize) -> Vec<String> {
         let name = numbered(&self.name, number);

@@ -134,6 +134,7 @@ impl Workload {
         let mut roles = Vec::new();
         for (table, is_empty) in self.tables_of(parameters, steps) {
             let names = table.names(&scope)?;
+            table.check_ids(&scope, dialect)?;
             for number in 1..=names.len() {
                 before.extend(table.create(&scope, dialect, number));
             }

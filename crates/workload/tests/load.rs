@@ -5,6 +5,7 @@
 //! so that Debian's sysbench loads other rows each time; a preloaded library kept it from that, which leaves sysbench
 //! with the unseeded generator that it has when built with its own LuaJIT. The first row is the one seen in many public
 //! listings.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use basecase_model::{Engine, Expectation, Operation, Reply};
 use basecase_workload::{Dialect, Next, StepPlan, Work, Workload};
@@ -166,4 +167,14 @@ fn more_loaders_than_tables() {
     let loaded = loaded(plan("microbenchmarks", &[("tables", "3")], 8, Dialect::Postgres));
     assert_eq!(loaded.len(), 3);
     assert!(loaded.iter().all(|statements| statements.len() == 5));
+}
+
+#[test]
+fn sqlite_makes_ids_for_a_primary_key_only() {
+    let workload = Workload::builtin("microbenchmarks").unwrap().unwrap();
+    let parameters = workload.options(&[("primary_key", "off")]).unwrap();
+    let steps = workload.steps(&parameters, &[]).unwrap();
+    let error = workload.load_plan(&parameters, &steps, Dialect::Sqlite, 1).err().unwrap().to_string();
+    assert!(error.contains("SQLite makes no values for column `id`"), "{error}");
+    assert!(workload.load_plan(&parameters, &steps, Dialect::Postgres, 1).is_ok());
 }

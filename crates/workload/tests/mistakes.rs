@@ -1,4 +1,5 @@
 //! What bad workload files and bad requests are told.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use basecase_workload::{Dialect, Workload, WorkloadError};
 

@@ -1,4 +1,5 @@
 //! The classic mixes with the options that people pass, without a server.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use basecase_model::{Engine, Expectation, Operation, Parameter, Reply};
 use basecase_workload::{Dialect, Next, SetUp, StatementClass, StepPlan, Work, Workload};

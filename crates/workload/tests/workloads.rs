@@ -1,4 +1,5 @@
 //! Every step of the built-in workloads on every dialect: statements, order and counts, without a server.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use basecase_client::{Endpoint, mysql, postgres, sqlite};
 use basecase_load::{Crew, Failure, Limits, Outcome};
-use basecase_model::Engine;
+use basecase_model::{Engine, ParameterType, Value};
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, StepPlan, Workload};
 
@@ -97,7 +97,25 @@ const MYSQL: &str = "BASECASE_MYSQL_URL";
 #[ignore = "needs a server"]
 fn on_postgres() {
     let url = std::env::var(POSTGRES).unwrap();
-    everything(Dialect::Postgres, &Endpoint::Postgres(postgres::Address::from_url(&url).unwrap()));
+    let endpoint = Endpoint::Postgres(postgres::Address::from_url(&url).unwrap());
+    everything(Dialect::Postgres, &endpoint);
+    let mut session = endpoint.connect().unwrap();
+    let types = [ParameterType::Text, ParameterType::Integer];
+    session.prepare_with_types("update sbtest1 set c = $1 where id = $2", &types).unwrap();
+    let declared = session.query("select parameter_types::text from pg_prepared_statements").unwrap();
+    assert_eq!(declared, [[Value::Text("{\"character varying\",bigint}".into())]]);
+    // What the server has after a load by two threads is what it had after that of sysbench; see the tests of the load.
+    let workload = Workload::builtin("oltp_read_write").unwrap().unwrap();
+    let parameters = workload.options(&[("tables", "2"), ("rand_type", "special")]).unwrap();
+    let steps = workload.steps(&parameters, &[]).unwrap();
+    run(workload.load_plan(&parameters, &steps, Dialect::Postgres, 2).unwrap(), &endpoint, None);
+    for (table, sum) in
+        [("sbtest1", "bab55a0903c68ec246c8c77608440844"), ("sbtest2", "ca0ca237290ec18d7b23792799fd7425")]
+    {
+        let row = "id || ',' || k || ',' || rtrim(c) || ',' || rtrim(pad)";
+        let query = format!("select md5(string_agg({row}, e'\\n' order by id)) from {table}");
+        assert_eq!(session.query(&query).unwrap(), [[Value::Text(sum.into())]], "{table}");
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ name = "@@@@"
 [tables.shop]
 count = "tables"
 rows = "size"
+primary_key = "id"
 columns = [
   { name = "id", type = { postgres = "serial", other = "integer" } },
   { name = "name", type = "varchar(10)", content = "name" },
@@ -180,10 +181,10 @@ proptest::proptest! {
             Err(other) => proptest::prop_assert!(false, "{other}"),
             Ok(workload) => {
                 // What was read can be asked for; it may still be refused.
-                if let Ok(parameters) = workload.options(&[]) {
-                    if let Ok(steps) = workload.steps(&parameters, &[]) {
-                        let _ = workload.describe(&parameters, &steps, Dialect::Postgres);
-                    }
+                if let Ok(parameters) = workload.options(&[])
+                    && let Ok(steps) = workload.steps(&parameters, &[])
+                {
+                    let _ = workload.describe(&parameters, &steps, Dialect::Postgres);
                 }
             }
         }

@@ -337,9 +337,7 @@ fn fixed_ids() {
     assert_eq!(integers(&event("random-points=1000", Dialect::Sqlite)[0].operation).len(), 1000);
     let ids = |word| {
         let mut plan = micro_plan(word, Dialect::Postgres);
-        let low =
-            run(&mut plan, 0, 2_000).iter().filter(|seen| integers(&seen.operation)[0] <= ROWS / 100).count();
-        low
+        run(&mut plan, 0, 2_000).iter().filter(|seen| integers(&seen.operation)[0] <= ROWS / 100).count()
     };
     // Zipf with exponent 0.8 gives the first 1 % of 20,000 ids 27 % of the draws.
     assert!(ids("update-nonindex") < 60 && ids("update-zipf") > 400);

@@ -18,7 +18,7 @@ impl Generator {
     }
 
     /// The generator that `sysbench prepare` fills its tables with: made from the first four numbers of the C library's
-    /// `random()` without a seed, which is glibc's with seed 1. See `docs/method.md` on how that was found out.
+    /// `random()` without a seed, which is glibc's with seed 1. `tests/load.rs` says how that was found out.
     pub fn of_sysbench_prepare() -> Self {
         let [first, second, third, fourth, ..] = unseeded_random();
         let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);

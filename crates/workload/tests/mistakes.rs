@@ -61,6 +61,20 @@ fn the_unchanged_file_is_right() {
 }
 
 #[test]
+fn the_example_of_the_manual_is_right() {
+    let manual = include_str!("../../../docs/formats.md");
+    let section = manual.split_once("## Workload files").unwrap().1;
+    let lines = section.lines().skip_while(|line| !line.starts_with("    "));
+    let example = lines.take_while(|line| line.is_empty() || line.starts_with("    "));
+    let example: String = example.map(|line| format!("{}\n", line.trim())).collect();
+    let workload = Workload::load(&example, "manual.toml").unwrap_or_else(|error| panic!("{error}"));
+    let parameters = workload.options(&[]).unwrap();
+    let steps = workload.steps(&parameters, &["shopping"]).unwrap();
+    let text = workload.describe(&parameters, &steps, Dialect::Postgres).unwrap();
+    assert!(text.contains("10 × prepared: select name from article1 where id = $1"), "{text}");
+}
+
+#[test]
 fn mistakes_name_the_place_and_the_nearest_name() {
     for (from, to, at, text) in [
         ("{name}", "{nam}", "nam}", "unknown placeholder `nam`\nhint: did you mean `name`?"),

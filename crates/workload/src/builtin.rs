@@ -14,6 +14,19 @@ impl Workload {
         FILES.iter().map(|(name, _)| *name)
     }
 
+    /// Every name that [`Workload::builtin`] knows: families, and steps that are workloads by themselves.
+    pub fn builtin_names() -> Vec<String> {
+        let mut names: Vec<String> = Self::families().map(str::to_owned).collect();
+        for (family, text) in FILES {
+            if let Ok(workload) = Workload::load(text, family)
+                && workload.lists.is_empty()
+            {
+                names.extend(workload.steps.into_iter().map(|step| step.name));
+            }
+        }
+        names
+    }
+
     /// The text of a built-in workload file.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
         FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)

@@ -1,5 +1,6 @@
 //! From a workload's steps to the roles that run them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use basecase_model::OperationClass;
@@ -132,9 +133,15 @@ impl Workload {
         let scope = Scope::new(self, parameters);
         let mut before = Vec::new();
         let mut roles = Vec::new();
+        let mut created = BTreeSet::new();
         for (table, is_empty) in self.tables_of(parameters, steps) {
             let names = table.names(&scope)?;
             table.check_ids(&scope, dialect)?;
+            if let Some(name) = names.iter().find(|name| !created.insert((*name).clone())) {
+                let problem = format!("the steps need different tables of the name {name}");
+                return Err(Mistake::new(table.at, problem)
+                    .with_hint("run the steps of each kind of table by themselves"));
+            }
             for number in 1..=names.len() {
                 before.extend(table.create(&scope, dialect, number));
             }

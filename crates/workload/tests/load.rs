@@ -112,14 +112,14 @@ fn statements_are_as_long_as_sysbenchs() {
 
 #[test]
 fn tables_of_each_dbms() {
-    let before = |options: &[(&str, &str)], dialect| plan("oltp", options, 1, dialect).before;
+    let before = |options: &[(&str, &str)], dialect| plan("oltp_read_write", options, 1, dialect).before;
     assert_eq!(
         before(&[], Dialect::Postgres)[..3],
         [
             "DROP TABLE IF EXISTS sbtest1",
             "CREATE TABLE sbtest1(id SERIAL, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
              pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))",
-            "COMMENT ON TABLE sbtest1 IS 'basecase: oltp'",
+            "COMMENT ON TABLE sbtest1 IS 'basecase: oltp_read_write'",
         ]
     );
     let options = [("create_table_options", "ROW_FORMAT=COMPRESSED"), ("secondary", "on")];
@@ -127,7 +127,7 @@ fn tables_of_each_dbms() {
         before(&options, Dialect::Mysql(Engine::Rocksdb))[1],
         "CREATE TABLE sbtest1(id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
          c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, KEY xid1 (id)) ENGINE = rocksdb \
-         COMMENT = 'basecase: oltp' ROW_FORMAT=COMPRESSED"
+         COMMENT = 'basecase: oltp_read_write' ROW_FORMAT=COMPRESSED"
     );
     let sqlite = before(&[("secondary", "on"), ("auto_inc", "off")], Dialect::Sqlite);
     assert!(sqlite[1].starts_with("CREATE TABLE sbtest1(id INTEGER NOT NULL, k "), "{}", sqlite[1]);
@@ -177,4 +177,13 @@ fn sqlite_makes_ids_for_a_primary_key_only() {
     let error = workload.load_plan(&parameters, &steps, Dialect::Sqlite, 1).err().unwrap().to_string();
     assert!(error.contains("SQLite makes no values for column `id`"), "{error}");
     assert!(workload.load_plan(&parameters, &steps, Dialect::Postgres, 1).is_ok());
+}
+
+#[test]
+fn tables_of_one_name_are_not_mixed() {
+    let workload = Workload::builtin("oltp").unwrap().unwrap();
+    let parameters = workload.options(&[]).unwrap();
+    let steps = workload.steps(&parameters, &["oltp_read_write", "bulk_insert"]).unwrap();
+    let error = workload.load_plan(&parameters, &steps, Dialect::Postgres, 1).err().unwrap().to_string();
+    assert!(error.contains("the steps need different tables of the name sbtest1"), "{error}");
 }

@@ -120,6 +120,12 @@ fn mistakes_name_the_place_and_the_nearest_name() {
         ("*range", "*rangy", "rangy", "unknown name `rangy`"),
         ("default = \"uniform\"", "default = \"normal\"", "\"normal\"", "kind cannot be `normal`"),
         ("\"zipfian\"]", "\"zipf\"]", "kind =", "unknown distribution `zipf`"),
+        (
+            "put = \"update",
+            "begin = \"update",
+            "begin",
+            "`begin` is the name of what stands around a transaction",
+        ),
         ("[tables.shop]", "[tabels.shop]", "tabels", "unknown key `tabels`\nhint: did you mean `tables`?"),
         ("about = \"mine\"", "about = mine", "mine", ""),
         ("name = \"name\", type", "name = \"name\", typ", "{ name = \"name\"", "`type` is missing"),

@@ -447,3 +447,14 @@ fn descriptions() {
         described("oltp_read_write", &[], &[("prepared", "off"), ("skip-trx", "on")], Dialect::Sqlite)
     );
 }
+
+#[test]
+fn names_of_built_in_workloads() {
+    let names = Workload::builtin_names();
+    assert_eq!(names[..3], ["microbenchmarks", "oltp", "oltp_read_write"]);
+    assert_eq!(names.len(), 2 + 11);
+    for name in names {
+        assert!(Workload::builtin(&name).unwrap().is_ok(), "{name}");
+    }
+    assert!(Workload::builtin("point-query").is_none());
+}

@@ -154,6 +154,12 @@ impl Workload {
     }
 
     fn check_statements(&self) -> Checked {
+        if let Some(statement) =
+            self.statements.iter().find(|known| ["begin", "commit"].contains(&known.name.as_str()))
+        {
+            let problem = format!("`{}` is the name of what stands around a transaction", statement.name);
+            return Err(Mistake::new(statement.at, problem).with_hint("choose another name"));
+        }
         // Names that an earlier statement of some event gives: which ones is checked for each event.
         let mut given = BTreeSet::new();
         for pieces in self.statements.iter().flat_map(|statement| statement.sql.all()) {

@@ -92,7 +92,7 @@ impl Workload {
     /// `loaders` fills tables `t`, `t + loaders`, … and creates their indexes. The content does not depend on the number
     /// of loaders.
     ///
-    /// In compatible mode the rows are those of `sysbench prepare` with one thread for the same number of tables and
+    /// In compatible mode the rows are those of `sysbench prepare` (1.0.20) with one thread for the same number of tables and
     /// rows.
     ///
     /// # Errors

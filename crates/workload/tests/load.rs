@@ -3,8 +3,8 @@
 //! The rows and sums here were taken from Postgres 15 after `sysbench oltp_read_write prepare --tables=2
 //! --table-size=10000` (sysbench 1.0.20 of Debian 12). Debian's LuaJIT seeds the C library's `random()` when it starts,
 //! so that Debian's sysbench loads other rows each time; a preloaded library kept it from that, which leaves sysbench
-//! with the unseeded generator that it has when built with its own LuaJIT. The first row is the one seen in many public
-//! listings.
+//! with the unseeded generator that it has when built with its own LuaJIT. Rows of the other distributions were taken in the
+//! same way with `--rand-type`. Sysbench 1.1, whose default is uniform, was not at hand.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use basecase_model::{Engine, Expectation, Operation, Reply};

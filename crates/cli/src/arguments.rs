@@ -293,13 +293,29 @@ pub(crate) enum WorkloadCommand {
     List,
     /// Show a workload's steps and statements
     Show {
-        /// Its name
+        /// Its name, or a workload file such as ./mine.toml
+        #[arg(value_name = "NAME|FILE")]
         name: String,
         /// Whose SQL is shown
         #[arg(long, default_value = "postgres", value_parser = dbms)]
         dbms: basecase_model::Dbms,
+        /// Whose SQL is shown, where a dbms has several engines: innodb or rocksdb
+        #[arg(long, value_parser = engine)]
+        engine: Option<basecase_model::Engine>,
+        /// An option of a workload file, e.g. table-size=1000000
+        #[arg(long = "option", value_name = "NAME=VALUE", value_parser = setting)]
+        options: Vec<(String, String)>,
+        /// Lists, groups, steps or labels of a workload file, e.g. 32 or random-points=10; all steps by default
+        #[arg(long = "list", value_name = "WORD", value_delimiter = ',')]
+        list: Vec<String>,
         #[command(flatten)]
         sizes: SizeArguments,
+    },
+    /// Check a workload file: what is wrong, with line and column
+    Check {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
 }
 
@@ -380,6 +396,12 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 fn shell_words(text: &str) -> Result<ShellWords, String> {
     shlex::split(text).map(ShellWords).ok_or_else(|| "a quotation mark is not closed".to_owned())
+}
+
+fn engine(text: &str) -> Result<basecase_model::Engine, String> {
+    text.parse().map_err(|()| {
+        format!("known are {}", basecase_model::Engine::ALL.map(basecase_model::Engine::as_str).join(", "))
+    })
 }
 
 fn dbms(text: &str) -> Result<basecase_model::Dbms, String> {

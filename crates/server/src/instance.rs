@@ -161,11 +161,15 @@ impl Instance {
         empty(&self.temporary_dir())?;
         if !output.status.success() {
             let text = [output.stdout, output.stderr].concat();
+            let mut text = last_lines(&String::from_utf8_lossy(&text), LOG_LINES);
+            if let Some(password) = self.tcp_password() {
+                text = text.replace(password.reveal(), "***");
+            }
             return Err(InstanceError::Initialise {
                 build: self.spec.build.title(),
                 program: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
                 status: output.status.to_string(),
-                output: indented(&last_lines(&String::from_utf8_lossy(&text), LOG_LINES)),
+                output: indented(&text),
             });
         }
         self.write(&self.mark(), format!("{}\n", self.spec.build.version).as_bytes())

@@ -10,8 +10,10 @@ use basecase_client::{Endpoint, Error, Kind, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, names};
 
 use crate::disk::directory_bytes;
-use crate::instance::{Instance, InstanceError, Stopped};
-use crate::served::{DATABASE, Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::instance::{Instance, InstanceError};
+use crate::served::{
+    DATABASE, Debt, Depth, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text,
+};
 use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::version::Version;
@@ -295,28 +297,14 @@ impl Served for MysqlServer {
     }
 
     fn stop(&mut self) -> Option<String> {
-        match self.instance.as_mut()?.stop() {
-            Ok(Stopped::Unclean(note)) => Some(note),
-            Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
-            Err(error) => Some(error.to_string()),
-        }
+        self.instance.as_mut().and_then(stop)
     }
 
     fn discard(
-        mut self: Box<Self>,
-        mut control: Box<dyn Session>,
+        self: Box<Self>,
+        control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError> {
-        if self.instance.is_none() {
-            for table in tables {
-                control.query(&format!("drop table if exists {table}"))?;
-            }
-        }
-        drop(control);
-        let note = self.stop();
-        match self.instance.take() {
-            Some(instance) => instance.destroy().map(|()| note),
-            None => Ok(note),
-        }
+        discard(self.instance, control, tables)
     }
 }

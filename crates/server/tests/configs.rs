@@ -1,14 +1,12 @@
 //! Every config that basecase comes with is accepted by the versions that it is for.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use basecase_model::{Dbms, Engine};
-use basecase_server::{Build, ConfigFile, Host, Library, check, default_home};
+#[path = "common/obtain.rs"]
+mod obtain;
 
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
+use basecase_model::{Dbms, Engine};
+use basecase_server::{ConfigFile, Host, Library, check, default_home};
+use obtain::obtain;
 
 /// The engine that a config is for.
 fn engine(dbms: Dbms, name: &str) -> Option<Engine> {

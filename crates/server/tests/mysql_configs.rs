@@ -1,16 +1,14 @@
 //! What builds of MySQL and MariaDB say to configs that do not fit them.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+#[path = "common/obtain.rs"]
+mod obtain;
+
 use basecase_model::Engine;
-use basecase_server::{Build, ConfigFile, Host, Library, check, default_home};
+use basecase_server::{Build, ConfigFile, Host, check};
+use obtain::obtain;
 
 const HOST: Host = Host { cores: 2, memory_bytes: 8 << 30 };
-
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
 
 /// What the check says; empty when the config fits.
 fn said(build: &Build, engine: Engine, text: &str) -> String {

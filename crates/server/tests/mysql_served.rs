@@ -1,7 +1,11 @@
 //! What servers of MySQL and MariaDB tell of themselves, and how their debt is paid.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use std::os::unix::fs::PermissionsExt;
+#[path = "common/directory.rs"]
+mod directory;
+#[path = "common/obtain.rs"]
+mod obtain;
+
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -11,22 +15,11 @@ use basecase_server::{
     Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Settled,
     Transport, default_home, of_instance, of_url, settle,
 };
+use directory::directory;
+use obtain::obtain;
 
 const INDEXES: [&str; 3] =
     ["a (productid, customerid, price)", "b (cashregisterid, customerid, price)", "c (price, dateandtime)"];
-
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
-
-/// A directory that the user of servers can reach: temporary ones are closed to others.
-fn directory() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    folder
-}
 
 fn create(table: &str, engine: Engine, comment: &str) -> String {
     format!(

@@ -1,6 +1,11 @@
 //! Builds are really obtained, and servers really run.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+#[path = "common/directory.rs"]
+mod directory;
+#[path = "common/obtain.rs"]
+mod obtain;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,26 +17,15 @@ use basecase_server::{
     Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner,
     Stopped, Transport, check, default_home,
 };
+use directory::directory;
+use obtain::obtain;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
 
 fn config(build: &Build, name: &str) -> Config {
     let config = ConfigFile::find(Dbms::Postgres, name, Host::detect()).unwrap().for_version(&build.version);
     check(build, None, &config, Host::detect()).unwrap();
     config
-}
-
-/// A directory that the user of servers can reach: temporary ones are closed to others.
-fn directory() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    folder
 }
 
 fn open(

@@ -34,7 +34,6 @@ const COMMON: &[(&str, &[&str])] = &[
             "innodb_buffer_pool_size",
         ],
     ),
-    ("datadir = '/tmp'", &["t.conf:1: datadir is not for configs to set", "leave it away"]),
     ("loose_anything = 1", &["unknown setting loose_anything"]),
     ("max_connections = abc", &["t.conf:1: ", "max_connections"]),
     ("innodb_log_buffer_size = 12", &["t.conf:1: ", "innodb_log_buffer_size"]),

@@ -214,7 +214,7 @@ fn settings_that_cannot_be_obeyed() {
     assert_snapshot!(compare(&sandbox, &["sqlite", "--set", "work_mem=4MB"]), @r#"
     exit code 1
     -- stderr
-    error: --set work_mem: no candidate is a Postgres that basecase starts
+    error: --set work_mem: no candidate is a server that basecase starts
     hint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11", "--set", "work_mem"]), @r#"
@@ -260,7 +260,7 @@ fn options_and_names_that_do_not_exist() {
     exit code 1
     -- stderr
     error: there is no workload "tpcc"
-    hint: the workloads are insert-benchmark
+    hint: the workloads are insert-benchmark, microbenchmarks, oltp, oltp_read_write, oltp_read_only, oltp_write_only, oltp_point_select, oltp_insert, oltp_delete, oltp_update_index, oltp_update_non_index, bulk_insert, select_random_points, select_random_ranges; or give a file: ./tpcc.toml
     "#);
     assert_snapshot!(refused(&sandbox, &["workload", "show", "insert-benchmark", "--dbms", "oracle"]), @r#"
     exit code 2

@@ -217,18 +217,20 @@ fn pid_in(path: &Path) -> Option<u32> {
 
 fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockError> {
     // Never a process that merely has the number of a dead server.
+    let started = process::start_time(pid);
     let Some(server) = life::serving(pid, data) else { return Ok(()) };
-    let serves = || life::serving(pid, data).is_some();
+    // A process that ends loses its command line before it closes its files.
+    let is_there = || started.is_some() && process::start_time(pid) == started;
     for (signal, patience) in server.stop_signals().into_iter().zip([PATIENCE, PATIENCE / 6]) {
         let until = Instant::now() + patience;
-        if serves() {
+        if is_there() {
             process::send(pid, signal);
         }
-        while serves() && Instant::now() <= until {
+        while is_there() && Instant::now() <= until {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    if serves() {
+    if is_there() {
         return Err(LockError::Leftover { directory: directory.to_path_buf(), pid });
     }
     Ok(())

@@ -202,7 +202,7 @@ impl Served for MysqlServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    fn statistics(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Measures, Error> {
+    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         // They count for the whole server, and the user's own may have others at work.
         if self.instance.is_none() {
@@ -217,7 +217,9 @@ impl Served for MysqlServer {
         if !self.has_binary_log {
             counters.push((names::SERVER_COMMITS, "handler_commit"));
         }
-        if let Some([inserted, deleted]) = self.row_counters() {
+        // InnoDB of MySQL adds to its counters without atomic operations, and may lose what several writers add at once.
+        let is_exact = self.dbms == Dbms::Mariadb || tables.len() <= 1;
+        if let Some([inserted, deleted]) = self.row_counters().filter(|_| is_exact) {
             counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
         }
         let theirs: Vec<&str> = counters.iter().map(|(_, name)| *name).collect();

@@ -66,7 +66,9 @@ fn check_statements(trials: &[Trial], index_statements: u64) {
         let queries = statements(OperationClass::Query);
         assert_eq!(queries > 0, step.starts_with('q'), "{step}");
         if step.starts_with("qp") {
-            assert_eq!(aside("max_id"), queries.div_ceil(100), "{step}");
+            // The writers may be done right behind a reading, before the query that it was for.
+            let readings = queries.div_ceil(100)..=queries / 100 + 1;
+            assert!(readings.contains(&aside("max_id")), "{step}: {} {queries}", aside("max_id"));
         }
         for role in trial.roles_of(OperationClass::Query) {
             let rows_per_query = role.fetched as f64 / role.statements as f64;

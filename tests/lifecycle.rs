@@ -167,6 +167,30 @@ fn killed_at_each_point_on_postgres() {
 }
 
 #[test]
+fn killed_at_each_point_on_innodb() {
+    kill_at(
+        &["mysql:5.7.22"],
+        &[
+            ("initialising", 0),
+            ("initialising", 1_500),
+            (" l.i0 ", 0),
+            (" l.i1 ", 20),
+            ("settling", 700),
+            (" qp100 ", 700),
+            (" qp1000 ", 0),
+        ],
+    );
+}
+
+#[test]
+fn killed_at_each_point_on_rocksdb() {
+    kill_at(
+        &["mariadb:10.11.18#rocksdb"],
+        &[("initialising", 700), (" l.x ", 3), (" l.i2 ", 20), ("settling", 300), (" qr500 ", 30)],
+    );
+}
+
+#[test]
 fn killed_at_each_point_on_two_sqlite_configs() {
     kill_at(
         &["sqlite@rollback_full", "sqlite@wal_normal"],
@@ -201,52 +225,74 @@ fn interrupted_by_the_user_and_continued() {
     assert!(said.contains(&format!("{before} of 10 trials were in s.sqlite already")), "{said}");
 }
 
-#[test]
-fn a_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
+/// Kills the first candidate's server in a step: the trial is stored as failed with the log's tail, the next candidate runs, and
+/// the same command measures what failed, and only that, on a rebuilt database.
+fn kill_server(candidates: [&str; 2], shorts: [&str; 2], program: &str, in_log: &str) {
     let sandbox = Sandbox::new();
-    let arguments = small_run(&["postgres:17.11", "postgres:18.6"], "2");
+    let arguments = small_run(&candidates, "2");
     let mut running = Running::start(&sandbox, &arguments);
     assert!(running.wait_for(" qr100 "));
     std::thread::sleep(Duration::from_millis(500));
-    let postmaster = std::fs::read_dir("/proc")
+    let server = std::fs::read_dir("/proc")
         .unwrap()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
         .find(|pid| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).into_owned();
-            line.contains("bin/postgres") && line.contains(sandbox.path().to_str().unwrap())
+            line.contains(program) && line.contains(sandbox.path().to_str().unwrap())
         })
         .unwrap();
     // This server belongs to this test: it runs on this sandbox's data.
-    assert!(Command::new("kill").args(["-KILL", &postmaster.to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-KILL", &server.to_string()]).status().unwrap().success());
     let (success, said) = running.finish();
     assert!(!success, "{said}");
-    assert!(
-        said.contains("FAILED") && said.contains("database system is ready"),
-        "the log's tail is shown: {said}"
-    );
+    assert!(said.contains("FAILED") && said.contains(in_log), "the log's tail is shown: {said}");
     let all = trials(&sandbox.path().join("s.sqlite"));
     let failed: Vec<&Trial> = all.iter().filter(|trial| !trial.is_complete()).collect();
     assert_eq!(failed.len(), 1, "{said}");
-    assert_eq!((failed[0].candidate.split('.').next(), failed[0].step.as_str()), (Some("pg1711"), "qp100"));
+    assert_eq!((failed[0].candidate.split('.').next(), failed[0].step.as_str()), (Some(shorts[0]), "qp100"));
     let TrialStatus::Failed { reason, log_tail } = &failed[0].status else { unreachable!() };
     assert!(reason.contains("client 1 failed"), "{reason}");
-    assert!(log_tail.contains("ready to accept connections"), "{log_tail}");
-    assert_eq!(
-        all.iter().filter(|trial| trial.candidate.starts_with("pg186") && trial.is_complete()).count(),
-        10
-    );
+    assert!(log_tail.contains(in_log), "{log_tail}");
+    let of_second = |trial: &&Trial| trial.candidate.split('.').next() == Some(shorts[1]);
+    assert_eq!(all.iter().filter(of_second).filter(|trial| trial.is_complete()).count(), 10);
     assert_nothing_runs(&sandbox.path().join("data"));
 
-    // The same command measures what failed, and only that, on a rebuilt database.
     let (success, said) = Running::start(&sandbox, &arguments).finish();
     assert!(success, "{said}");
     let all = trials(&sandbox.path().join("s.sqlite"));
     assert_eq!(all.iter().filter(|trial| trial.is_complete()).count(), 20);
-    let of_failed = |trial: &&Trial| trial.candidate.starts_with("pg1711") && trial.step == "qp100";
+    let of_failed =
+        |trial: &&Trial| trial.candidate.split('.').next() == Some(shorts[0]) && trial.step == "qp100";
     let again = all.iter().filter(of_failed).find(|trial| trial.is_complete()).unwrap();
     assert!(again.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", again.warnings);
+}
+
+#[test]
+fn a_postgres_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
+    let ready = "database system is ready to accept connections";
+    kill_server(["postgres:17.11", "postgres:18.6"], ["pg1711", "pg186"], "bin/postgres", ready);
+}
+
+#[test]
+fn an_innodb_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
+    kill_server(
+        ["mysql:8.0.31", "mariadb:10.11.18"],
+        ["my8031", "ma101118"],
+        "mysqld",
+        "ready for connections",
+    );
+}
+
+#[test]
+fn a_rocksdb_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
+    kill_server(
+        ["mariadb:10.11.18#rocksdb", "sqlite"],
+        ["ma101118_rocksdb", "sqlite3541"],
+        "mariadbd",
+        "ready for connections",
+    );
 }
 
 #[test]

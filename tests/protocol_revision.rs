@@ -18,6 +18,7 @@ const MEASURING: &[&str] = &[
     "crates/probe/src/processor.rs",
     "crates/probe/src/watch.rs",
     "crates/workload/src",
+    "workloads",
 ];
 
 /// Where the hash is kept.

@@ -48,7 +48,7 @@ fn states(report: &Value, table: usize) -> Vec<[i64; 4]> {
 }
 
 /// What the roles of the worked example did, whatever the dbms.
-fn check_statements(trials: &[Trial]) {
+fn check_statements(trials: &[Trial], index_statements: u64) {
     assert_eq!(trials.len(), 10);
     for (((trial, step), rounds), roles) in trials.iter().zip(STEPS).zip(ROUNDS).zip(ROLES) {
         assert_eq!((trial.step.as_str(), trial.is_complete()), (step, true));
@@ -62,11 +62,13 @@ fn check_statements(trials: &[Trial]) {
             asides.filter(|aside| aside.name == name).map(|aside| aside.count).sum()
         };
         assert_eq!(aside("min_id"), u64::from(deletes > 0), "{step}");
-        assert_eq!(aside("create_index"), if step == "l.x" { 3 } else { 0 });
+        assert_eq!(aside("create_index"), if step == "l.x" { index_statements } else { 0 });
         let queries = statements(OperationClass::Query);
         assert_eq!(queries > 0, step.starts_with('q'), "{step}");
         if step.starts_with("qp") {
-            assert_eq!(aside("max_id"), queries.div_ceil(100), "{step}");
+            // The writers may be done right behind a reading, before the query that it was for.
+            let readings = queries.div_ceil(100)..=queries / 100 + 1;
+            assert!(readings.contains(&aside("max_id")), "{step}: {} {queries}", aside("max_id"));
         }
         for role in trial.roles_of(OperationClass::Query) {
             let rows_per_query = role.fetched as f64 / role.statements as f64;
@@ -95,9 +97,17 @@ fn worked_example_on_postgres() {
         [20100, 42901, 63000, 63000],
     ];
     assert_eq!(states(&report, 0), expected);
-    check_statements(&trials);
+    check_statements(&trials, 3);
+    check_counters(&trials);
+    for (step, label) in report["steps"].as_array().unwrap().iter().zip(LABELS) {
+        let target = label.split_once('.').and_then(|(name, _)| name.get(2..)?.parse::<f64>().ok());
+        assert_eq!(step["cells"][0]["sla"]["target"].as_f64(), target, "{label}");
+    }
+}
+
+/// The server's own counters: a fixed set of connections, and every row.
+fn check_counters(trials: &[Trial]) {
     for ((trial, roles), rounds) in trials.iter().zip(ROLES).zip(ROUNDS) {
-        // The server's own counters: a fixed set of connections, and every row.
         let counted = |name| trial.counters.get(name).unwrap() as u64;
         assert_eq!(counted(names::SERVER_CONNECTIONS), roles as u64, "{}", trial.step);
         let rows_per_commit = match trial.step.as_str() {
@@ -107,22 +117,29 @@ fn worked_example_on_postgres() {
         };
         assert_eq!(counted(names::SERVER_ROWS_INSERTED), rounds * rows_per_commit, "{}", trial.step);
     }
-    for (step, label) in report["steps"].as_array().unwrap().iter().zip(LABELS) {
-        let target = label.split_once('.').and_then(|(name, _)| name.get(2..)?.parse::<f64>().ok());
-        assert_eq!(step["cells"][0]["sla"]["target"].as_f64(), target, "{label}");
-    }
 }
 
-#[test]
-fn worked_example_without_gaps_on_sqlite() {
+/// The worked example on a dbms that gives out every id.
+fn worked_example_without_gaps(candidate: &str, index_statements: u64) -> Vec<Trial> {
     let sandbox = Sandbox::new();
-    let (report, trials) = run(&sandbox, "sqlite@wal_normal", &WORKED_EXAMPLE);
+    let (report, trials) = run(&sandbox, candidate, &WORKED_EXAMPLE);
     let low = [1, 1, 8001, 10001, 11001, 12001, 17001, 22001, 32001, 42001];
     let high = [20000, 20100, 28100, 30100, 31100, 32100, 37100, 42100, 52100, 62100];
     let expected: Vec<[i64; 4]> =
         low.into_iter().zip(high).map(|(low, high)| [high - low + 1, low, high, high]).collect();
     assert_eq!(states(&report, 0), expected);
-    check_statements(&trials);
+    check_statements(&trials, index_statements);
+    trials
+}
+
+#[test]
+fn worked_example_without_gaps_on_sqlite() {
+    worked_example_without_gaps("sqlite@wal_normal", 3);
+}
+
+#[test]
+fn worked_example_without_gaps_on_innodb() {
+    check_counters(&worked_example_without_gaps("mysql:8.0.31", 1));
 }
 
 /// Ids of one table when each step's one inserting session takes blocks of `cache` ids.
@@ -180,6 +197,21 @@ fn odd_size(candidate: &str, cache: i64) {
 #[test]
 fn odd_size_on_postgres() {
     odd_size("postgres:18.6", 1000);
+}
+
+#[test]
+fn odd_size_on_innodb_of_mysql() {
+    odd_size("mysql:5.7.22", 1);
+}
+
+#[test]
+fn odd_size_on_innodb_of_mariadb() {
+    odd_size("mariadb:10.11.18", 1);
+}
+
+#[test]
+fn odd_size_on_rocksdb() {
+    odd_size("mariadb:10.11.18#rocksdb", 1);
 }
 
 #[test]

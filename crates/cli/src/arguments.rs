@@ -7,7 +7,7 @@ use std::str::FromStr as _;
 use basecase_lab::file::Sizes;
 use basecase_lab::{CandidateSpec, Verify};
 use basecase_report::Preset as Thresholds;
-use basecase_server::{Settle, Transport};
+use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
 use basecase_workload::insert_benchmark::Pace;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
@@ -49,8 +49,8 @@ pub(crate) struct Demo {
 
 #[derive(Args)]
 pub(crate) struct Compare {
-    /// BUILD or BUILD@CONFIG: postgres:18.6, postgres:17.x@x10a, postgres:18.6@my.conf, path:/opt/pg, sqlite@wal_normal,
-    /// url:postgres://user:password@host:port/database
+    /// BUILD, BUILD#ENGINE, BUILD@CONFIG: postgres:18.6, mysql:8.0.x@z12a, mariadb:10.11.18#rocksdb, postgres:18.6@my.conf,
+    /// path:/opt/pg, sqlite@wal_normal, url:postgres://user:password@host:port/database, url:mysql://…
     #[arg(required = true, value_name = "CANDIDATE", value_parser = CandidateParser)]
     pub(crate) candidates: Vec<CandidateSpec>,
     /// Config of the candidates that name none: a name or a file
@@ -73,7 +73,7 @@ pub(crate) struct Compare {
     /// Hard limit of each step in seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) step_limit: Option<u64>,
-    /// A setting for every Postgres candidate on top of its config
+    /// A setting for every server that basecase starts, on top of its config
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
@@ -137,9 +137,9 @@ pub(crate) struct PlaceArguments {
     /// Folder for the servers' data; by default in basecase's home (BASECASE_HOME)
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// How clients reach servers: published results used loopback for Postgres
-    #[arg(long, value_enum, default_value_t = TransportArgument::Loopback)]
-    pub(crate) transport: TransportArgument,
+    /// How clients reach servers; by default as in published results, loopback for Postgres and the socket for MySQL and MariaDB
+    #[arg(long, value_enum)]
+    pub(crate) transport: Option<TransportArgument>,
     /// Leave the data of finished candidates where it is
     #[arg(long)]
     pub(crate) keep_data: bool,
@@ -216,12 +216,69 @@ pub(crate) enum ServerCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Get and check builds, e.g. postgres:17.11 postgres:18.6:maven path:/opt/pg
+    /// Get and check builds, e.g. postgres:17.11 postgres:18.6:maven path:/opt/pg, or compile them
     Get {
         /// The builds
         #[arg(required = true, value_name = "BUILD")]
-        builds: Vec<basecase_server::BuildRequest>,
+        builds: Vec<BuildRequest>,
+        #[command(flatten)]
+        compile: CompileArguments,
     },
+}
+
+/// How builds are compiled.
+#[derive(Args)]
+pub(crate) struct CompileArguments {
+    /// Compile instead of downloading
+    #[arg(long, value_enum)]
+    pub(crate) from: Option<FromArgument>,
+    /// The source: a folder, an archive or REPOSITORY@TAG; by default Debian's, for the versions that it has
+    #[arg(long, requires = "from", value_name = "DIR|ARCHIVE|GIT@REF")]
+    source: Option<String>,
+    /// Build type as in published results: def, o2nofp, o3, o3_nofp, o3_native, o3_native_lto for Postgres; rel, rel_o2nofp,
+    /// rel_withdbg, rel_native, rel_lto, rel_lessps for MySQL and MariaDB
+    #[arg(long = "type", requires = "from", value_name = "NAME")]
+    build_type: Option<String>,
+    /// Compiler flags instead of a type's
+    #[arg(long, requires = "from", conflicts_with = "build_type", allow_hyphen_values = true)]
+    flags: Option<String>,
+    /// Name of the build, as in postgres:17.6:NAME; by default made of type and commit
+    #[arg(long, requires = "from", value_name = "NAME")]
+    label: Option<String>,
+    /// More arguments of configure or CMake
+    #[arg(long, requires = "from", value_name = "ARGUMENTS", allow_hyphen_values = true, value_parser = shell_words)]
+    configure: Option<ShellWords>,
+    /// Compilers that run at once
+    #[arg(long, requires = "from", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+}
+
+/// Where builds come from other than by recipe.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum FromArgument {
+    Source,
+}
+
+/// Words that were typed as one.
+#[derive(Clone)]
+struct ShellWords(Vec<String>);
+
+impl CompileArguments {
+    /// The order to compile `request`.
+    pub(crate) fn order(&self, request: &BuildRequest) -> SourceOrder {
+        SourceOrder {
+            request: request.clone(),
+            source: self.source.clone(),
+            setup: match (&self.build_type, &self.flags) {
+                (Some(name), _) => Setup::Type(name.clone()),
+                (None, Some(flags)) => Setup::Flags(flags.clone()),
+                (None, None) => Setup::Default,
+            },
+            label: self.label.clone(),
+            configure: self.configure.as_ref().map(|words| words.0.clone()).unwrap_or_default(),
+            jobs: self.jobs,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -236,13 +293,29 @@ pub(crate) enum WorkloadCommand {
     List,
     /// Show a workload's steps and statements
     Show {
-        /// Its name
+        /// Its name, or a workload file such as ./mine.toml
+        #[arg(value_name = "NAME|FILE")]
         name: String,
         /// Whose SQL is shown
         #[arg(long, default_value = "postgres", value_parser = dbms)]
         dbms: basecase_model::Dbms,
+        /// Whose SQL is shown, where a dbms has several engines: innodb or rocksdb
+        #[arg(long, value_parser = engine)]
+        engine: Option<basecase_model::Engine>,
+        /// An option of a workload file, e.g. table-size=1000000
+        #[arg(long = "option", value_name = "NAME=VALUE", value_parser = setting)]
+        options: Vec<(String, String)>,
+        /// Lists, groups, steps or labels of a workload file, e.g. 32 or random-points=10; all steps by default
+        #[arg(long = "list", value_name = "WORD", value_delimiter = ',')]
+        list: Vec<String>,
         #[command(flatten)]
         sizes: SizeArguments,
+    },
+    /// Check a workload file: what is wrong, with line and column
+    Check {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
 }
 
@@ -321,6 +394,16 @@ fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn shell_words(text: &str) -> Result<ShellWords, String> {
+    shlex::split(text).map(ShellWords).ok_or_else(|| "a quotation mark is not closed".to_owned())
+}
+
+fn engine(text: &str) -> Result<basecase_model::Engine, String> {
+    text.parse().map_err(|()| {
+        format!("known are {}", basecase_model::Engine::ALL.map(basecase_model::Engine::as_str).join(", "))
+    })
+}
+
 fn dbms(text: &str) -> Result<basecase_model::Dbms, String> {
     text.parse().map_err(|()| {
         format!("known are {}", basecase_model::Dbms::ALL.map(basecase_model::Dbms::as_str).join(", "))
@@ -335,5 +418,31 @@ mod tests {
     #[test]
     fn the_declaration_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_order_to_compile_is_read() {
+        let words =
+            ["basecase", "server", "get", "postgres:17.6", "--from", "source", "--source", "/pg@REL_17_6"];
+        let more = ["--flags", "-O2 -g", "--configure", "--with-lz4 'CC=gcc -m64'", "--jobs", "2"];
+        let arguments = Arguments::try_parse_from(words.iter().chain(&more)).unwrap();
+        let Command::Server(Server { command: ServerCommand::Get { builds, compile } }) = arguments.command
+        else {
+            panic!("it is another command");
+        };
+        let order = compile.order(&builds[0]);
+        assert_eq!(order.setup, Setup::Flags("-O2 -g".into()));
+        assert_eq!(order.configure, ["--with-lz4", "CC=gcc -m64"]);
+        assert_eq!((order.source.as_deref(), order.jobs), (Some("/pg@REL_17_6"), Some(2)));
+        let wrong = |more: &[&str]| Arguments::try_parse_from(words.iter().chain(more)).is_err();
+        assert!(
+            wrong(&["--flags", "-O2", "--type", "o3"])
+                && wrong(&["--jobs", "0"])
+                && wrong(&["--configure", "'"])
+        );
+        assert!(
+            Arguments::try_parse_from(["basecase", "server", "get", "postgres:17.6", "--type", "o3"])
+                .is_err()
+        );
     }
 }

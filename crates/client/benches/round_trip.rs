@@ -103,7 +103,7 @@ fn mysql_prepared_query_of_10_rows_canned(bencher: Bencher<'_, '_>) {
     let mut session = mysql_session(&folder, prepared, mysql_answer(&row));
     let number = session.prepare("select a, b, c from t where a >= ?").unwrap();
     let operation =
-        Operation { prepared: Some(number), parameters: vec![1234], items: 1, ..Operation::default() };
+        Operation { prepared: Some(number), parameters: vec![1234.into()], items: 1, ..Operation::default() };
     bencher.bench_local(move || assert_eq!(session.execute(&operation).unwrap().first, Some(1234)));
 }
 
@@ -118,7 +118,7 @@ fn sqlite_prepared_query_of_10_rows(bencher: Bencher<'_, '_>) {
         .unwrap();
     let number = session.prepare("select id, k from t where id >= ?1 order by id limit 10").unwrap();
     let operation =
-        Operation { prepared: Some(number), parameters: vec![500], items: 1, ..Operation::default() };
+        Operation { prepared: Some(number), parameters: vec![500.into()], items: 1, ..Operation::default() };
     bencher.bench_local(move || assert_eq!(session.execute(&operation).unwrap().fetched, 10));
 }
 

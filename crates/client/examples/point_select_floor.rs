@@ -63,7 +63,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
 
 fn compare(session: &mut dyn Session, number: usize, floor: &mut dyn Floor) -> Outcome<()> {
     let operation =
-        Operation { prepared: Some(number), parameters: vec![500], items: 1, ..Operation::default() };
+        Operation { prepared: Some(number), parameters: vec![500.into()], items: 1, ..Operation::default() };
     let mut floors = Vec::new();
     let mut sessions = Vec::new();
     for pair in 0..=PAIRS {

@@ -12,7 +12,7 @@ pub mod sqlite;
 mod transport;
 mod value;
 
-use basecase_model::{Operation, Reply, Value};
+use basecase_model::{Operation, ParameterType, Reply, Value};
 
 pub use address::{AddressError, Host, Password};
 pub use endpoint::Endpoint;
@@ -27,7 +27,16 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// When the dbms refuses the statement or the connection is lost.
-    fn prepare(&mut self, sql: &str) -> Result<usize, Error>;
+    fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
+        self.prepare_with_types(sql, &[])
+    }
+
+    /// Makes a prepared statement whose parameters have these types, for a dbms that lets them be declared: Postgres
+    /// takes integers as `int8` and texts as `varchar`. None leaves them to the dbms.
+    ///
+    /// # Errors
+    /// When the dbms refuses the statement or the connection is lost.
+    fn prepare_with_types(&mut self, sql: &str, types: &[ParameterType]) -> Result<usize, Error>;
 
     /// Executes one operation and fetches every row. The hot path: allocates nothing once its buffers have grown.
     ///

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use basecase_model::{Operation, Reply, Value};
-use rusqlite::types::ValueRef;
+use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
 use crate::{Error, Interrupter, Kind, Session};
@@ -21,6 +21,9 @@ pub struct File {
 
 /// How long a session waits for another's lock before it gives up, in steps of [`busy_wait`].
 const BUSY_ATTEMPTS: i32 = 60_000;
+
+/// Statements that a session keeps prepared, at least.
+const LEAST_STATEMENTS: usize = 64;
 
 /// A session with one SQLite file.
 pub struct SqliteSession {
@@ -42,7 +45,7 @@ impl SqliteSession {
                 .with_hint("check that the folder exists and can be written")
         })?;
         connection.busy_handler(Some(busy_wait)).map_err(sqlite_error)?;
-        connection.set_prepared_statement_cache_capacity(64);
+        connection.set_prepared_statement_cache_capacity(LEAST_STATEMENTS);
         for (name, value) in &file.pragmas {
             connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(
                 |error| match error {
@@ -56,9 +59,15 @@ impl SqliteSession {
     }
 
     /// Executes a statement and fetches every row.
-    fn run(&self, statement: &mut Statement<'_>, parameters: &[i64]) -> Result<Reply, Error> {
+    fn run(&self, statement: &mut Statement<'_>, operation: &Operation) -> Result<Reply, Error> {
         let reads_only = statement.readonly();
-        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(sqlite_error)?;
+        let values = operation.parameters.iter().map(|parameter| match parameter {
+            Parameter::Integer(integer) => ToSqlOutput::Borrowed(ValueRef::Integer(*integer)),
+            Parameter::Text { .. } => {
+                ToSqlOutput::Borrowed(ValueRef::Text(operation.text_of(*parameter).as_bytes()))
+            }
+        });
+        let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(sqlite_error)?;
         let mut reply = Reply::default();
         while let Some(row) = rows.next().map_err(sqlite_error)? {
             if reply.fetched == 0 {
@@ -92,9 +101,12 @@ fn busy_wait(attempts: i32) -> bool {
 }
 
 impl Session for SqliteSession {
-    fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
+    fn prepare_with_types(&mut self, sql: &str, _types: &[ParameterType]) -> Result<usize, Error> {
         self.connection.prepare_cached(sql).map_err(sqlite_error)?;
         self.prepared.push(sql.to_owned());
+        // Every statement of the session stays prepared.
+        let capacity = self.prepared.len().max(LEAST_STATEMENTS);
+        self.connection.set_prepared_statement_cache_capacity(capacity);
         Ok(self.prepared.len() - 1)
     }
 
@@ -102,7 +114,7 @@ impl Session for SqliteSession {
         match operation.prepared {
             None => {
                 let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
-                self.run(&mut statement, &operation.parameters)
+                self.run(&mut statement, operation)
             }
             Some(number) => {
                 let sql = self.prepared.get(number).ok_or_else(|| {
@@ -112,7 +124,7 @@ impl Session for SqliteSession {
                     )
                 })?;
                 let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
-                self.run(&mut statement, &operation.parameters)
+                self.run(&mut statement, operation)
             }
         }
     }
@@ -196,7 +208,7 @@ mod tests {
         let number = session.prepare("select id from t where k >= ? order by id").unwrap();
         operation.clear();
         operation.prepared = Some(number);
-        operation.parameters.push(2);
+        operation.parameters.push(2.into());
         let reply = session.execute(&operation).unwrap();
         assert_eq!(reply, Reply { fetched: 2, affected: 0, first: Some(2) });
         operation.clear();
@@ -205,6 +217,20 @@ mod tests {
         operation.text.clear();
         operation.text.push_str("select max(id) from t");
         assert_eq!(session.execute(&operation).unwrap(), Reply { fetched: 1, affected: 0, first: Some(3) });
+    }
+
+    #[test]
+    fn texts_are_parameters_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[]).unwrap();
+        session.query("create table t (id integer primary key, c text)").unwrap();
+        let types = [ParameterType::Text, ParameterType::Integer];
+        let number = session.prepare_with_types("insert into t (c, id) values (?, ?)", &types).unwrap();
+        let mut operation = Operation { prepared: Some(number), text: "it's".into(), ..Operation::default() };
+        operation.parameters = vec![Parameter::Text { start: 0, end: 4 }, Parameter::Integer(7)];
+        assert_eq!(session.execute(&operation).unwrap().affected, 1);
+        let rows = session.query("select id, c from t").unwrap();
+        assert_eq!(rows, [[Value::Integer(7), Value::Text("it's".into())]]);
     }
 
     #[test]

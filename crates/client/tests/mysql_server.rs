@@ -32,7 +32,8 @@ fn text(sql: &str) -> Operation {
 }
 
 fn execution(number: usize, parameters: &[i64]) -> Operation {
-    Operation { prepared: Some(number), parameters: parameters.to_vec(), ..Operation::default() }
+    let parameters = parameters.iter().map(|parameter| (*parameter).into()).collect();
+    Operation { prepared: Some(number), parameters, ..Operation::default() }
 }
 
 fn integer(session: &mut MysqlSession, sql: &str) -> i64 {

@@ -1,11 +1,11 @@
-//! Candidates as the user names them: a build, and after `@` a config.
+//! Candidates as the user names them: a build, after `#` an engine, and after `@` a config.
 
 use std::fmt;
 use std::str::FromStr;
 
-use basecase_client::postgres::{Address, AddressError};
-use basecase_model::Dbms;
-use basecase_server::{BuildRequest, RecipeError};
+use basecase_client::{AddressError, mysql, postgres};
+use basecase_model::{Dbms, Engine};
+use basecase_server::{Build, BuildRequest, RecipeError};
 use thiserror::Error;
 
 /// Where the dbms of a candidate comes from.
@@ -15,8 +15,10 @@ pub enum Origin {
     Build(BuildRequest),
     /// SQLite, embedded in basecase.
     Embedded,
-    /// A server that basecase must neither start nor stop.
-    Url(Address),
+    /// A Postgres server that basecase must neither start nor stop.
+    PostgresUrl(postgres::Address),
+    /// A MySQL or MariaDB server that basecase must neither start nor stop.
+    MysqlUrl(mysql::Address),
 }
 
 /// A candidate as the user named it.
@@ -24,6 +26,8 @@ pub enum Origin {
 pub struct CandidateSpec {
     /// Where the dbms comes from.
     pub origin: Origin,
+    /// The storage engine, where one is named.
+    pub engine: Option<Engine>,
     /// Name or file of the config; the dbms's default when none is given.
     pub config: Option<String>,
 }
@@ -39,9 +43,31 @@ pub enum CandidateError {
     Url(#[from] AddressError),
     /// A URL without the word that says so. The text is not repeated, for it may hold a password.
     #[error(
-        "a candidate that is a URL begins with url:\nhint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+        "a candidate that is a URL begins with url:\nhint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE or url:mysql://…"
     )]
     BareUrl,
+    /// The engine part names no engine.
+    #[error(
+        "candidate {candidate:?} names the engine {engine:?}\nhint: after '#' stands innodb or rocksdb, as in mariadb:10.11.18#rocksdb"
+    )]
+    UnknownEngine {
+        /// The candidate.
+        candidate: String,
+        /// What stands after `#`.
+        engine: String,
+    },
+    /// The dbms has no engines to choose from.
+    #[error(
+        "candidate {candidate:?} names the engine {engine}, and {dbms} has no engines to choose from\nhint: leave #{engine} away"
+    )]
+    NoEngines {
+        /// The candidate.
+        candidate: String,
+        /// The engine.
+        engine: Engine,
+        /// The dbms.
+        dbms: Dbms,
+    },
     /// The config part is empty.
     #[error(
         "candidate {0:?} has nothing after '@'\nhint: name a config or a file, as in postgres:18.6@x10b, or leave '@' away"
@@ -54,9 +80,22 @@ impl CandidateSpec {
     pub fn dbms(&self) -> Dbms {
         match &self.origin {
             Origin::Build(BuildRequest::Version { dbms, .. }) => *dbms,
-            Origin::Build(BuildRequest::Path(_)) | Origin::Url(_) => Dbms::Postgres,
+            Origin::Build(BuildRequest::Path(path)) => Build::dbms_at(path),
+            Origin::PostgresUrl(_) => Dbms::Postgres,
+            // What it is exactly, the running server says.
+            Origin::MysqlUrl(_) => Dbms::Mysql,
             Origin::Embedded => Dbms::Sqlite,
         }
+    }
+
+    /// Whether it is the user's own server.
+    pub fn is_url(&self) -> bool {
+        matches!(self.origin, Origin::PostgresUrl(_) | Origin::MysqlUrl(_))
+    }
+
+    /// The engine of its tables: the one named, or the dbms's usual one; `None` where there is no choice.
+    pub fn table_engine(&self) -> Option<Engine> {
+        self.engine.or_else(|| self.dbms().default_engine())
     }
 }
 
@@ -66,7 +105,14 @@ impl FromStr for CandidateSpec {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // A URL has an `@` of its own, and a server that is not started gets no config.
         if let Some(url) = text.strip_prefix("url:") {
-            return Ok(CandidateSpec { origin: Origin::Url(Address::from_url(url)?), config: None });
+            let (url, engine) = split_engine(url, text)?;
+            let is_mysql = ["mysql://", "mariadb://"].iter().any(|scheme| url.starts_with(scheme));
+            let origin = if is_mysql {
+                Origin::MysqlUrl(mysql::Address::from_url(url)?)
+            } else {
+                Origin::PostgresUrl(postgres::Address::from_url(url)?)
+            };
+            return CandidateSpec { origin, engine, config: None }.with_possible_engine("url:…");
         }
         if text.contains("://") {
             return Err(CandidateError::BareUrl);
@@ -76,10 +122,39 @@ impl FromStr for CandidateSpec {
             Some((build, config)) => (build, Some(config.to_owned())),
             None => (text, None),
         };
+        let (build, engine) = split_engine(build, text)?;
         let origin =
             if build == Dbms::Sqlite.as_str() { Origin::Embedded } else { Origin::Build(build.parse()?) };
-        Ok(CandidateSpec { origin, config })
+        CandidateSpec { origin, engine, config }.with_possible_engine(text)
     }
+}
+
+impl CandidateSpec {
+    /// Refuses an engine for a dbms without engines.
+    fn with_possible_engine(self, text: &str) -> Result<Self, CandidateError> {
+        match (self.engine, self.dbms()) {
+            (Some(engine), dbms @ (Dbms::Postgres | Dbms::Sqlite)) => {
+                Err(CandidateError::NoEngines { candidate: text.to_owned(), engine, dbms })
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// Splits `#ENGINE` off. In a path or a URL a `#` with something else after it than a word is part of it.
+fn split_engine<'a>(build: &'a str, candidate: &str) -> Result<(&'a str, Option<Engine>), CandidateError> {
+    let Some((head, word)) = build.rsplit_once('#') else { return Ok((build, None)) };
+    if word.contains(['/', '@', '.']) {
+        return Ok((build, None));
+    }
+    let unknown =
+        || CandidateError::UnknownEngine { candidate: without_url(candidate), engine: word.to_owned() };
+    Ok((head, Some(word.parse().map_err(|()| unknown())?)))
+}
+
+/// A URL may hold a password and is not repeated.
+fn without_url(candidate: &str) -> String {
+    if candidate.starts_with("url:") { "url:…".to_owned() } else { candidate.to_owned() }
 }
 
 impl fmt::Display for CandidateSpec {
@@ -87,7 +162,11 @@ impl fmt::Display for CandidateSpec {
         match &self.origin {
             Origin::Build(request) => write!(formatter, "{request}")?,
             Origin::Embedded => write!(formatter, "{}", Dbms::Sqlite)?,
-            Origin::Url(address) => write!(formatter, "url:{}", address.redacted())?,
+            Origin::PostgresUrl(address) => write!(formatter, "url:{}", address.redacted())?,
+            Origin::MysqlUrl(address) => write!(formatter, "url:{}", address.redacted())?,
+        }
+        if let Some(engine) = self.engine {
+            write!(formatter, "#{engine}")?;
         }
         self.config.as_ref().map_or(Ok(()), |config| write!(formatter, "@{config}"))
     }
@@ -108,11 +187,26 @@ mod tests {
         let url = parse("url:postgres://me:secret@localhost/ib");
         assert_eq!(url.to_string(), "url:postgres://me@localhost:5432/ib");
         assert_eq!(url.config, None);
+        let rocks = parse("mariadb:10.11.18#rocksdb@za1");
+        assert_eq!((rocks.dbms(), rocks.table_engine()), (Dbms::Mariadb, Some(Engine::Rocksdb)));
+        assert_eq!(rocks.to_string(), "mariadb:10.11.18#rocksdb@za1");
+        assert_eq!(parse("mysql:8.0.33").table_engine(), Some(Engine::Innodb));
+        let url = parse("url:mysql://me:secret@localhost/ib#rocksdb");
+        assert_eq!(url.to_string(), "url:mysql://me@localhost:3306/ib#rocksdb");
     }
 
     #[test]
     fn refusals() {
-        for text in ["postgers:18.6", "postgres:18.6@", "url:mysql://x", "postgres://x", "sqlite:3"] {
+        for text in [
+            "postgers:18.6",
+            "postgres:18.6@",
+            "url:oracle://x",
+            "postgres://x",
+            "sqlite:3",
+            "postgres:18.6#rocksdb",
+            "sqlite#innodb",
+            "mariadb:10.11.18#myisam",
+        ] {
             let error = text.parse::<CandidateSpec>().unwrap_err().to_string();
             assert!(error.contains("hint:"), "{text}: {error}");
         }

@@ -62,8 +62,13 @@ pub(crate) fn of_server(server: &Measures, roles: &[RoleRecord]) -> Vec<Check> {
     let affected = |class: OperationClass| -> u64 {
         roles.iter().filter(|role| role.class == class).map(|role| role.affected).sum()
     };
+    let statements = |class: OperationClass| -> u64 {
+        roles.iter().filter(|role| role.class == class).map(|role| role.statements).sum()
+    };
     let expected = [
         (names::SERVER_CONNECTIONS, roles.len() as u64),
+        (names::SERVER_INSERT_STATEMENTS, statements(OperationClass::Insert)),
+        (names::SERVER_DELETE_STATEMENTS, statements(OperationClass::Delete)),
         (names::SERVER_ROWS_INSERTED, affected(OperationClass::Insert)),
         (names::SERVER_ROWS_DELETED, affected(OperationClass::Delete)),
     ];

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use basecase_server::{Config, free_bytes};
+use basecase_server::{ConfigFile, free_bytes};
 use basecase_workload::insert_benchmark::{Parameters, Step};
 
 /// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
@@ -15,7 +15,7 @@ const BYTES_BESIDES: u64 = 1 << 30;
 /// done, so the largest counts.
 pub(crate) fn check<'a>(
     parameters: &Parameters,
-    configs: impl Iterator<Item = &'a Config>,
+    configs: impl Iterator<Item = &'a ConfigFile>,
     data: &Path,
 ) -> Result<()> {
     let clients = u64::from(parameters.clients);
@@ -23,8 +23,9 @@ pub(crate) fn check<'a>(
     // Deleted rows leave space behind that is used again; a quarter of what passes through is kept as slack.
     let rows = parameters.loaded_rows() + inserted.saturating_sub(parameters.rows) / 4 * clients;
     let tables = rows.saturating_mul(BYTES_PER_ROW);
-    let wal = configs.filter_map(wal_bytes).max().unwrap_or(0).min(tables.saturating_mul(4));
-    let needed = tables.saturating_add(BYTES_BESIDES).saturating_add(wal);
+    // MySQL up to 5.7 writes its whole redo log at once, however small the tables are.
+    let log = configs.filter_map(log_bytes).max().unwrap_or(0).min(tables.saturating_mul(4).max(4 << 30));
+    let needed = tables.saturating_add(BYTES_BESIDES).saturating_add(log);
     let free =
         free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
     if free < needed {
@@ -39,15 +40,29 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// How much WAL a config lets the server keep.
-fn wal_bytes(config: &Config) -> Option<u64> {
-    let value = config.value("max_wal_size")?;
+/// How much log a config lets the server keep, in the version for which that is most.
+fn log_bytes(file: &ConfigFile) -> Option<u64> {
+    let largest = |name: &'static str| file.values(name).filter_map(bytes).max();
+    let files = file.values("innodb_log_files_in_group").filter_map(|value| value.parse::<u64>().ok()).max();
+    [
+        largest("max_wal_size"),
+        largest("innodb_redo_log_capacity"),
+        largest("innodb_log_file_size").map(|bytes| bytes.saturating_mul(files.unwrap_or(2))),
+    ]
+    .into_iter()
+    .flatten()
+    .max()
+}
+
+/// A size as the dbms writes it: `4GB` or `4G`. A bare number is MB for Postgres and bytes for MySQL; the larger counts.
+fn bytes(value: &str) -> Option<u64> {
     let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit = match &value[digits.len()..] {
-        "kB" => 10,
-        "" | "MB" => 20,
-        "GB" => 30,
-        "TB" => 40,
+    let unit = match value[digits.len()..].to_ascii_uppercase().as_str() {
+        "" if digits.len() > 6 => 0,
+        "" | "M" | "MB" => 20,
+        "K" | "KB" => 10,
+        "G" | "GB" => 30,
+        "T" | "TB" => 40,
         _ => return None,
     };
     digits.trim().parse::<u64>().ok()?.checked_shl(unit)

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::SqliteSession;
 use basecase_model::{
-    BuildFacts, CandidateFacts, CandidateName, Cell, ConfigFacts, Dbms, Experiment, HostFacts,
+    BuildFacts, CandidateFacts, CandidateName, Cell, ConfigFacts, Dbms, Engine, Experiment, HostFacts,
     PROTOCOL_REVISION,
 };
 use basecase_server::{
-    Account, Build, BuildRequest, Config, FolderHold, Host, Instance, Library, Owner, PostgresServer,
-    SelfReport, Served, Settle, Transport, check,
+    Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, SelfReport,
+    Settle, Transport, check, of_url,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
@@ -55,7 +55,7 @@ pub struct Request {
     /// Hard limit of each step in seconds; by default five times a read-write step's nominal time and ten minutes, and none
     /// for the others.
     pub step_limit_seconds: Option<u64>,
-    /// Settings for every Postgres server on top of its config.
+    /// Settings for every server that basecase starts, on top of its config.
     pub extra_settings: Vec<(String, String)>,
 }
 
@@ -66,8 +66,8 @@ pub struct Places {
     pub home: PathBuf,
     /// Folder of data directories.
     pub data: PathBuf,
-    /// How clients reach a server that basecase starts.
-    pub transport: Transport,
+    /// How clients reach a server that basecase starts; `None` as in published results: see [`Transport::published`].
+    pub transport: Option<Transport>,
 }
 
 /// What is needed to start a candidate.
@@ -122,7 +122,7 @@ pub struct Plan {
     pub(crate) settle: Settle,
     pub(crate) counts_rows: bool,
     pub(crate) step_limit_seconds: Option<u64>,
-    pub(crate) transport: Transport,
+    pub(crate) transport: Option<Transport>,
     pub(crate) device: Option<String>,
     /// Nobody else may use the folder while there is a plan for it.
     _hold: FolderHold,
@@ -190,7 +190,7 @@ impl Plan {
         let hold = FolderHold::take(&folder, owner)?;
         let mut parameters = request.parameters.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
-        parameters.push(("transport".into(), transport_name(places.transport).into()));
+        parameters.push(("transport".into(), transports(&candidates, places.transport)));
         let experiment = Experiment {
             id,
             name: request.name.clone(),
@@ -247,6 +247,23 @@ fn transport_name(transport: Transport) -> &'static str {
     }
 }
 
+/// How clients reach the servers, in words: `loopback for postgres, socket for mysql` where the user left it to what was published.
+fn transports(candidates: &[Candidate], chosen: Option<Transport>) -> String {
+    let of = |dbms: Dbms| transport_name(chosen.unwrap_or(Transport::published(dbms)));
+    let started = |candidate: &&Candidate| matches!(candidate.source, Source::Build(..));
+    let mut dbms: Vec<Dbms> =
+        candidates.iter().filter(started).map(|candidate| candidate.facts.build.dbms).collect();
+    dbms.sort();
+    dbms.dedup();
+    match dbms.as_slice() {
+        [] => "none".to_owned(),
+        [first, rest @ ..] if rest.iter().all(|other| of(*other) == of(*first)) => of(*first).to_owned(),
+        several => {
+            several.iter().map(|dbms| format!("{} for {dbms}", of(*dbms))).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
 /// The path as servers will see it: from the root.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
@@ -263,11 +280,12 @@ fn take_folder(folder: &Path) -> Result<()> {
 }
 
 /// The config of a candidate that names none: the seeds' cached small server, or SQLite as most applications set it.
-fn default_config(dbms: Dbms) -> &'static str {
-    match dbms {
-        Dbms::Postgres => "x10a",
-        Dbms::Mysql | Dbms::Mariadb => "z11a",
-        Dbms::Sqlite => "wal_normal",
+fn default_config(spec: &CandidateSpec) -> &'static str {
+    match (spec.dbms(), spec.table_engine()) {
+        (Dbms::Postgres, _) => "x10a",
+        (Dbms::Mysql | Dbms::Mariadb, Some(Engine::Rocksdb)) => "za1",
+        (Dbms::Mysql | Dbms::Mariadb, _) => "z12a",
+        (Dbms::Sqlite, _) => "wal_normal",
     }
 }
 
@@ -279,18 +297,18 @@ fn sources(
     notify: &mut dyn FnMut(&str),
 ) -> Result<Vec<Source>> {
     // Configs first: a typo should not wait for a download.
-    let configs: Vec<Option<Config>> = request
+    let files: Vec<Option<ConfigFile>> = request
         .candidates
         .iter()
-        .map(|spec| match spec.origin {
-            Origin::Url(_) => Ok(None),
-            _ => {
-                let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec.dbms()));
-                Config::find(spec.dbms(), name, host).map(Some)
+        .map(|spec| {
+            if spec.is_url() {
+                return Ok(None);
             }
+            let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
+            ConfigFile::find(spec.dbms(), name, host).map(Some)
         })
         .collect::<Result<_, _>>()?;
-    disk::check(&request.parameters, configs.iter().flatten(), &places.data)?;
+    disk::check(&request.parameters, files.iter().flatten(), &places.data)?;
     let requests: Vec<BuildRequest> = request
         .candidates
         .iter()
@@ -301,7 +319,7 @@ fn sources(
         .collect();
     if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
         bail!(
-            "--set {name}: no candidate is a Postgres that basecase starts\nhint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf"
+            "--set {name}: no candidate is a server that basecase starts\nhint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf"
         );
     }
     let mut builds = Vec::new();
@@ -313,14 +331,20 @@ fn sources(
     }
     let mut builds = builds.into_iter();
     let mut sources = Vec::new();
-    for (spec, config) in request.candidates.iter().zip(configs) {
-        sources.push(match (&spec.origin, config) {
-            (Origin::Url(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
-            (Origin::Embedded, Some(config)) => Source::Embedded(config),
-            (Origin::Build(_), Some(config)) => {
+    for (spec, file) in request.candidates.iter().zip(files) {
+        sources.push(match (&spec.origin, file) {
+            (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
+            (Origin::MysqlUrl(address), _) => Source::Url(Endpoint::Mysql(address.clone())),
+            (Origin::Embedded, Some(file)) => {
+                let version = SqliteSession::version();
+                let version =
+                    version.parse().map_err(|()| anyhow!("SQLite says that its version is {version:?}"))?;
+                Source::Embedded(file.for_version(&version))
+            }
+            (Origin::Build(_), Some(file)) => {
                 let build = builds.next().context("a build was not resolved")?;
-                let config = config.with_extra(&request.extra_settings)?;
-                check(&build, build.facts.dbms.default_engine(), &config, host)?;
+                let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
+                check(&build, spec.table_engine(), &config, host)?;
                 Source::Build(Box::new(build), config)
             }
             (_, None) => bail!("candidate {spec} has no config"),
@@ -344,7 +368,7 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                     ConfigFacts { name: "as_is".into(), settings: Vec::new(), sha256: String::new() },
                 ),
             };
-            let engine = build.dbms.default_engine();
+            let engine = spec.table_engine();
             Ok(CandidateFacts {
                 name: CandidateName::new(&build.short, engine, &config.name),
                 build,
@@ -374,7 +398,7 @@ fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
 /// Asks the user's server which one it is, and refuses to touch tables that are not basecase's.
 fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<BuildFacts> {
     let mut session = endpoint.connect()?;
-    let server = PostgresServer::new(endpoint.clone(), None, session.as_mut())?;
+    let server = of_url(endpoint.clone(), spec.table_engine())?.context("a URL names a server")?;
     for table in (1..=clients).map(table_name) {
         if server.is_foreign(session.as_mut(), &table)? {
             bail!(
@@ -384,9 +408,10 @@ fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<
     }
     let report = server.report(session.as_mut())?;
     let requested = spec.to_string();
+    let dbms = server.dbms();
     let mut facts = BuildFacts {
-        dbms: Dbms::Postgres,
-        short: format!("pg{}_url", report.version.replace('.', "")),
+        dbms,
+        short: format!("{}{}_url", dbms.short_prefix(), report.version.replace('.', "")),
         artifact: requested.trim_start_matches("url:").to_owned(),
         requested,
         version: String::new(),
@@ -428,7 +453,7 @@ fn cells(
         "settle": request.settle,
         // Counting rows warms caches for the step after.
         "verify": request.verify,
-        "transport": transport_name(places.transport),
+        "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
     });
     steps
         .iter()

@@ -314,6 +314,7 @@ impl Run<'_> {
             candidate: candidate.facts.name.to_string(),
             place,
         })?;
+        site.served.drop_logs(site.control.as_mut())?;
         let before = site.served.statistics(site.control.as_mut(), &site.tables)?;
         let outcome = self.execute(plan, candidate, site, step, Purpose::Measure)?;
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
@@ -367,6 +368,8 @@ impl Run<'_> {
         if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
             trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
         }
+        // After the sizes, which count it.
+        site.served.drop_logs(site.control.as_mut())?;
         Ok(())
     }
 

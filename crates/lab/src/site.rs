@@ -7,7 +7,7 @@ use basecase_client::{Endpoint, Session};
 use basecase_model::{Check, State, TableState};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
-    Build, Config, Depth, Instance, InstanceSpec, Owner, PostgresServer, Served, SqliteServer,
+    Build, Config, Depth, Instance, InstanceSpec, Owner, Served, SqliteServer, Transport, of_instance, of_url,
 };
 use basecase_workload::insert_benchmark::{Model, table_name};
 
@@ -46,10 +46,10 @@ impl Site {
                     return Ok(None);
                 }
                 instance.start(START_PATIENCE)?;
-                let Some(server) = PostgresServer::of_instance(instance, content == Content::Fresh)? else {
+                let Some(server) = of_instance(instance, content == Content::Fresh)? else {
                     return Ok(None);
                 };
-                Box::new(server)
+                server
             }
             Source::Embedded(config) => {
                 let mut server = SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?;
@@ -61,8 +61,7 @@ impl Site {
                 Box::new(server)
             }
             Source::Url(endpoint) => {
-                let mut session = endpoint.connect()?;
-                Box::new(PostgresServer::new(endpoint.clone(), None, session.as_mut())?)
+                of_url(endpoint.clone(), candidate.facts.engine)?.context("a URL names a server")?
             }
         };
         let control = connect(served.endpoint())?;
@@ -141,7 +140,7 @@ fn instance(plan: &Plan, candidate: &Candidate, build: &Build, config: &Config) 
         engine: candidate.facts.engine,
         config: config.clone(),
         directory: candidate.directory.clone(),
-        transport: plan.transport,
+        transport: plan.transport.unwrap_or(Transport::published(build.facts.dbms)),
         owner: owner(plan, candidate),
     })?)
 }

@@ -64,7 +64,9 @@ impl Crew {
             for set_up in &role.set_up {
                 match set_up {
                     SetUp::Text(sql) => session.query(sql).map(drop).map_err(failed)?,
-                    SetUp::Prepare(sql) => session.prepare(sql).map(drop).map_err(failed)?,
+                    SetUp::Prepare { sql, types } => {
+                        session.prepare_with_types(sql, types).map(drop).map_err(failed)?;
+                    }
                 }
             }
             interrupters.push(session.interrupter().map_err(failed)?);

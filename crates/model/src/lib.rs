@@ -20,7 +20,7 @@ pub use experiment::{CandidateFacts, Experiment};
 pub use facts::{BuildFacts, ConfigFacts, HostFacts};
 pub use histogram::{Histogram, HistogramError};
 pub use measures::{Measures, names};
-pub use operation::{Expectation, Operation, Reply, Value};
+pub use operation::{Expectation, Operation, Parameter, ParameterType, Reply, Value};
 pub use series::{Sample, Series};
 pub use state::{Check, State, TableState};
 pub use step::{Headline, StepFacts};

@@ -19,6 +19,10 @@ pub enum Expectation {
     Anything,
     /// Exactly so many rows inserted, updated or deleted.
     Affected(u64),
+    /// At most so many rows inserted, updated or deleted.
+    AffectedAtMost(u64),
+    /// Exactly so many rows fetched.
+    Fetched(u64),
     /// At most so many rows fetched.
     FetchedAtMost(u64),
 }
@@ -30,9 +34,40 @@ impl Expectation {
         match self {
             Expectation::Anything => true,
             Expectation::Affected(rows) => reply.affected == rows,
+            Expectation::AffectedAtMost(rows) => reply.affected <= rows,
+            Expectation::Fetched(rows) => reply.fetched == rows,
             Expectation::FetchedAtMost(rows) => reply.fetched <= rows,
         }
     }
+}
+
+/// A prepared statement's parameter. Its type is declared when the statement is prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// An integer of 64 bits.
+    Integer(i64),
+    /// The bytes `start..end` of the operation's text.
+    Text {
+        /// The first byte.
+        start: u32,
+        /// The byte behind the last.
+        end: u32,
+    },
+}
+
+impl From<i64> for Parameter {
+    fn from(integer: i64) -> Self {
+        Parameter::Integer(integer)
+    }
+}
+
+/// The type of a prepared statement's parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterType {
+    /// An integer of 64 bits.
+    Integer,
+    /// Text of any length.
+    Text,
 }
 
 /// One statement, ready to be sent. Its buffers are reused, so that nothing is allocated per operation.
@@ -40,10 +75,14 @@ impl Expectation {
 pub struct Operation {
     /// The prepared statement to execute, by its number in the role's set-up; `None` sends `text` as it is.
     pub prepared: Option<usize>,
-    /// The statement's text, when it is not prepared.
+    /// The statement's text when it is not prepared, else the texts among its parameters.
     pub text: String,
     /// The prepared statement's parameters.
-    pub parameters: Vec<i64>,
+    pub parameters: Vec<Parameter>,
+    /// Which of the step's kinds of statements it is.
+    pub kind: u16,
+    /// How many events are complete when it is answered: none within an event, usually 1 at its end.
+    pub events: u32,
     /// How many units of the role's rate this statement stands for: rows of an insert or delete, 1 of a query.
     pub items: u32,
     /// What the server must answer.
@@ -56,8 +95,19 @@ impl Operation {
         self.prepared = None;
         self.text.clear();
         self.parameters.clear();
+        self.kind = 0;
+        self.events = 0;
         self.items = 0;
         self.expectation = Expectation::Anything;
+    }
+
+    /// The text of a parameter; empty when it is an integer.
+    #[inline]
+    pub fn text_of(&self, parameter: Parameter) -> &str {
+        match parameter {
+            Parameter::Integer(_) => "",
+            Parameter::Text { start, end } => self.text.get(start as usize..end as usize).unwrap_or(""),
+        }
     }
 }
 

@@ -14,12 +14,15 @@ pub(crate) const PUBLISHED: &str = "Beside published results: prices are plain i
                                     row; and a step's clock runs from its first statement to its last, without the start \
                                     of clients.";
 
-/// Says which rows of one dbms were compiled differently; `None` when its builds share one toolchain.
+/// Says which rows of one dbms were compiled differently, or may have been; `None` when its builds share one known toolchain.
 pub(crate) fn toolchains(experiment: &Experiment) -> Option<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     let differs_within_its_dbms = |candidate: &&CandidateFacts| {
         experiment.candidates.iter().any(|other| {
-            other.build.dbms == candidate.build.dbms && other.build.toolchain() != candidate.build.toolchain()
+            let is_known = candidate.build.compiler.is_some() && candidate.build.flags.is_some();
+            other.build.dbms == candidate.build.dbms
+                && other.build.short != candidate.build.short
+                && !(is_known && other.build.toolchain() == candidate.build.toolchain())
         })
     };
     for candidate in experiment.candidates.iter().filter(differs_within_its_dbms) {
@@ -38,7 +41,7 @@ pub(crate) fn toolchains(experiment: &Experiment) -> Option<String> {
         .map(|(toolchain, names)| format!("{} with {toolchain}", names.join(", ")))
         .collect();
     Some(format!(
-        "These rows were compiled differently: {}. A difference between them may come from the compiler and not from \
+        "These rows were compiled differently, or do not say how: {}. A difference between them may come from the compiler and not from \
          the version: an -Os build was 10 % slower than an -O2 build of the same version, as much as a regression.",
         groups.join("; ")
     ))
@@ -88,6 +91,11 @@ mod tests {
             candidate.build.flags = build.flags.clone();
         }
         assert_eq!(toolchains(&experiment), None);
+        // What does not say how it was compiled may have been compiled in any way.
+        for candidate in &mut experiment.candidates {
+            candidate.build.flags = None;
+        }
+        assert!(toolchains(&experiment).unwrap().contains("unknown flags"));
     }
 
     #[test]

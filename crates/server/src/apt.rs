@@ -39,7 +39,7 @@ impl Archives {
         let mut archives = Archives { targets: text.lines().filter_map(target).collect() };
         archives.targets.dedup();
         if archives.targets.is_empty() {
-            return Err(Failure::Missing("apt-get here has no archive of Debian set up".into()));
+            return Err(Failure::Missing("apt-get here has no archive of Debian among its sources".into()));
         }
         Ok(archives)
     }
@@ -49,8 +49,9 @@ impl Archives {
         let target = |ending: &str, suite: &str| {
             let known = self.targets.iter().find(|target| is_archive(&target.uri, ending));
             let uri = known.map(|target| target.uri.clone());
-            let uri =
-                uri.ok_or_else(|| Failure::Missing(format!("apt-get here has no archive {ending} set up")))?;
+            let uri = uri.ok_or_else(|| {
+                Failure::Missing(format!("apt-get here has no archive {ending} among its sources"))
+            })?;
             Ok(Target { uri, suite: suite.to_owned(), component: "main".to_owned() })
         };
         Ok(match suite.strip_suffix("-security") {
@@ -108,6 +109,15 @@ pub(crate) struct Apt {
 impl Apt {
     /// Reads the lists of packages of `sources` into the new folder `state`.
     pub(crate) fn open(state: &Path, sources: &[Target]) -> Result<Self, Failure> {
+        Apt::open_lists(state, "deb", sources)
+    }
+
+    /// Reads the lists of source packages of `sources` into the new folder `state`.
+    pub(crate) fn open_for_source(state: &Path, sources: &[Target]) -> Result<Self, Failure> {
+        Apt::open_lists(state, "deb-src", sources)
+    }
+
+    fn open_lists(state: &Path, kind: &str, sources: &[Target]) -> Result<Self, Failure> {
         let failed =
             |error: std::io::Error| Failure::Failed(format!("cannot use {}: {error}", state.display()));
         for folder in ["lists/partial", "archives/partial"] {
@@ -117,7 +127,7 @@ impl Apt {
             if Path::new(KEY_RING).exists() { format!("[signed-by={KEY_RING}] ") } else { String::new() };
         let lines: String = sources
             .iter()
-            .map(|Target { uri, suite, component }| format!("deb {signed}{uri} {suite} {component}\n"))
+            .map(|Target { uri, suite, component }| format!("{kind} {signed}{uri} {suite} {component}\n"))
             .collect();
         fs::write(state.join("sources.list"), lines).map_err(failed)?;
         // With no package counted as installed, each comes with all its libraries.
@@ -163,6 +173,17 @@ impl Apt {
         };
         run("apt-get", self.command(&["download"]).args(packages).current_dir(&folder))?;
         files(&folder)
+    }
+
+    /// What would be downloaded for upstream's archive of the source package `package`, as `apt-get` says it.
+    pub(crate) fn plan_of_source(&self, package: &str) -> Result<String, Failure> {
+        run("apt-get", &mut self.command(&["source", "--print-uris", "--tar-only", package]))
+    }
+
+    /// Downloads upstream's archive of the source package `package` into `folder`.
+    pub(crate) fn download_source(&self, package: &str, folder: &Path) -> Result<(), Failure> {
+        let mut command = self.command(&["source", "--download-only", "--tar-only", package]);
+        run("apt-get", command.current_dir(folder)).map(drop)
     }
 
     fn command(&self, words: &[&str]) -> Command {

@@ -207,7 +207,7 @@ fn make_links(links: &Links, tree: &Path) -> io::Result<()> {
 
 /// Lets every user read the tree and run what is in a `bin` folder, and nobody but the owner change it, whatever the archive or
 /// the umask say: servers may run as another user than the one who unpacks, and some archives keep no permissions.
-fn open_to_all(path: &Path) -> io::Result<()> {
+pub(crate) fn open_to_all(path: &Path) -> io::Result<()> {
     let metadata = path.symlink_metadata()?;
     if metadata.is_symlink() {
         return Ok(());

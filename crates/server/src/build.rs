@@ -80,6 +80,11 @@ pub struct Build {
 }
 
 impl Build {
+    /// The dbms of the installation at `path`, by its files; Postgres where there is no server program.
+    pub fn dbms_at(path: &Path) -> Dbms {
+        Tree::find(path).map_or(Dbms::Postgres, |tree| tree.dbms())
+    }
+
     /// The folder of its programs.
     pub fn bin(&self) -> &Path {
         self.tree.bin()

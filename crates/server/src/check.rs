@@ -177,10 +177,7 @@ fn describe(question: &Question<'_>, answer: &Answer) -> CheckError {
     let mut hints: Vec<String> = Vec::new();
     for complaint in &answer.complaints {
         let line = config.settings.iter().find(|setting| setting.name == complaint.setting.to_lowercase());
-        let place = match line.and_then(|setting| setting.line) {
-            Some(line) => format!("{}:{line}", config.file),
-            None => "--set".to_owned(),
-        };
+        let place = line.map_or("--set", |setting| setting.place.as_str());
         // Writing to a string cannot fail.
         let _ = write!(problems, "\n  {place}: {}", complaint.text);
         let hint = complaint.advice.clone().unwrap_or_else(|| use_another(&complaint.setting, &answer.known));

@@ -57,7 +57,7 @@ pub(crate) fn to_install(client: &str) -> &str {
     match client {
         "pip" => "python3 with pip",
         "mvn" => "Maven (mvn)",
-        "apt-get" => "apt-get with an archive of Debian",
+        "apt-get" => "apt-get with that archive of Debian among its sources",
         other => other,
     }
 }

@@ -45,6 +45,16 @@ pub enum Transport {
     Loopback,
 }
 
+impl Transport {
+    /// How the clients of published results reach `dbms`.
+    pub fn published(dbms: Dbms) -> Self {
+        match dbms {
+            Dbms::Postgres => Transport::Loopback,
+            Dbms::Mysql | Dbms::Mariadb | Dbms::Sqlite => Transport::UnixSocket,
+        }
+    }
+}
+
 /// What an instance is made of.
 #[derive(Debug, Clone)]
 pub struct InstanceSpec {
@@ -141,8 +151,9 @@ impl Instance {
         let mut command = self.life().initialise(self)?;
         command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = PathBuf::from(command.get_program());
-        let [stop, _] = self.life().stop_signals();
-        process::die_with_parent(&mut command, stop);
+        // By force: a mysqld that makes its log files heeds nothing else, and what is half made is made anew.
+        let [_, force] = self.life().stop_signals();
+        process::die_with_parent(&mut command, force);
         let output = keeper::spawn(command)
             .and_then(Child::wait_with_output)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;

@@ -12,6 +12,7 @@ use crate::loader::{self, KnownLibraries};
 use crate::mark::Mark;
 use crate::obtain_error::ObtainError;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
+use crate::source::Shelf;
 use crate::supply;
 use crate::turn::Turn;
 
@@ -71,6 +72,16 @@ impl Library {
         self.account.as_ref()
     }
 
+    /// The folder of builds.
+    pub(crate) fn builds(&self) -> &Path {
+        &self.builds
+    }
+
+    /// The names of all providers, some more than once.
+    pub(crate) fn provider_names(&self) -> Vec<String> {
+        self.catalogue.recipes().iter().map(|recipe| recipe.provider.name.clone()).collect()
+    }
+
     /// Every recipe, and whether its build is here, by dbms and version, those of a preferred provider first.
     pub fn list(&self) -> Vec<Listing> {
         let known = KnownLibraries::of_system();
@@ -94,12 +105,13 @@ impl Library {
         listings
     }
 
-    /// Finds where each request comes from; see [`Catalogue::resolve`].
+    /// Finds where each request comes from: builds from source by their label, others as [`Catalogue::resolve`] says.
     ///
     /// # Errors
-    /// When a request names no recipe.
+    /// When a request names neither.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
-        Ok(self.catalogue().resolve(requests)?)
+        let of_recipes = |rest: &[BuildRequest]| self.catalogue().resolve(rest);
+        Ok(Shelf::read(&self.builds).resolve(requests, of_recipes)?)
     }
 
     /// The build of `source`: downloaded, checked and unpacked when it is not here yet, and given the shared libraries that the
@@ -123,12 +135,18 @@ impl Library {
                 Ok(build)
             }
             (None, BuildRequest::Path(path)) => Ok(Build::at(path, &source.request, None, self.account())?),
-            (None, BuildRequest::Version { dbms, version, .. }) => Err(RecipeError::Version {
-                dbms: *dbms,
-                version: version.clone(),
-                near: "resolve the request first".into(),
+            (None, request @ BuildRequest::Version { dbms, version, .. }) => {
+                let shelf = Shelf::read(&self.builds);
+                if let Some(build) = shelf.find(request)? {
+                    return build.open(&shelf.place(build), self.account());
+                }
+                Err(RecipeError::Version {
+                    dbms: *dbms,
+                    version: version.clone(),
+                    near: "resolve the request first".into(),
+                }
+                .into())
             }
-            .into()),
         }
     }
 

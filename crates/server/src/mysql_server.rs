@@ -11,8 +11,10 @@ use basecase_client::{Endpoint, Error, Kind, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, names};
 
 use crate::disk::directory_bytes;
-use crate::instance::{Instance, InstanceError, Stopped};
-use crate::served::{DATABASE, Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::instance::{Instance, InstanceError};
+use crate::served::{
+    DATABASE, Debt, Depth, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text,
+};
 use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::version::Version;
@@ -134,6 +136,10 @@ impl MysqlServer {
 }
 
 impl Served for MysqlServer {
+    fn dbms(&self) -> Dbms {
+        self.dbms
+    }
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -200,7 +206,7 @@ impl Served for MysqlServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    fn statistics(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Measures, Error> {
+    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         // They count for the whole server, and the user's own may have others at work.
         if self.instance.is_none() {
@@ -215,7 +221,9 @@ impl Served for MysqlServer {
         if !self.has_binary_log {
             counters.push((names::SERVER_COMMITS, "handler_commit"));
         }
-        if let Some([inserted, deleted]) = self.row_counters() {
+        // InnoDB of MySQL adds to its counters without atomic operations, and may lose what several writers add at once.
+        let is_exact = self.dbms == Dbms::Mariadb || tables.len() <= 1;
+        if let Some([inserted, deleted]) = self.row_counters().filter(|_| is_exact) {
             counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
         }
         wait_until_alone(session)?;
@@ -296,29 +304,15 @@ impl Served for MysqlServer {
     }
 
     fn stop(&mut self) -> Option<String> {
-        match self.instance.as_mut()?.stop() {
-            Ok(Stopped::Unclean(note)) => Some(note),
-            Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
-            Err(error) => Some(error.to_string()),
-        }
+        self.instance.as_mut().and_then(stop)
     }
 
     fn discard(
-        mut self: Box<Self>,
-        mut control: Box<dyn Session>,
+        self: Box<Self>,
+        control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError> {
-        if self.instance.is_none() {
-            for table in tables {
-                control.query(&format!("drop table if exists {table}"))?;
-            }
-        }
-        drop(control);
-        let note = self.stop();
-        match self.instance.take() {
-            Some(instance) => instance.destroy().map(|()| note),
-            None => Ok(note),
-        }
+        discard(self.instance, control, tables)
     }
 }
 

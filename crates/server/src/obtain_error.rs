@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::account::AccountError;
 use crate::build::BuildError;
 use crate::recipe::RecipeError;
+use crate::source::CompileError;
 
 /// What was to be downloaded, from where, with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +98,9 @@ pub enum ObtainError {
     /// The tree is no usable build.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// It could not be made from source.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
     /// The user that servers run as is missing or kept out.
     #[error(transparent)]
     Account(#[from] AccountError),

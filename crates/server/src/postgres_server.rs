@@ -3,10 +3,12 @@
 use std::thread;
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Measures, TableState, Value, names};
+use basecase_model::{Dbms, Measures, TableState, Value, names};
 
-use crate::instance::{Instance, InstanceError, Stopped};
-use crate::served::{DATABASE, Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::instance::{Instance, InstanceError};
+use crate::served::{
+    DATABASE, Debt, Depth, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text,
+};
 use crate::settle::Patience;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
@@ -60,6 +62,10 @@ impl PostgresServer {
 }
 
 impl Served for PostgresServer {
+    fn dbms(&self) -> Dbms {
+        Dbms::Postgres
+    }
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -226,29 +232,15 @@ impl Served for PostgresServer {
     }
 
     fn stop(&mut self) -> Option<String> {
-        match self.instance.as_mut()?.stop() {
-            Ok(Stopped::Unclean(note)) => Some(note),
-            Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
-            Err(error) => Some(error.to_string()),
-        }
+        self.instance.as_mut().and_then(stop)
     }
 
     fn discard(
-        mut self: Box<Self>,
-        mut control: Box<dyn Session>,
+        self: Box<Self>,
+        control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError> {
-        if self.instance.is_none() {
-            for table in tables {
-                control.query(&format!("drop table if exists {table}"))?;
-            }
-        }
-        drop(control);
-        let note = self.stop();
-        match self.instance.take() {
-            Some(instance) => instance.destroy().map(|()| note),
-            None => Ok(note),
-        }
+        discard(self.instance, control, tables)
     }
 }
 

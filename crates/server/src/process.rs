@@ -10,16 +10,14 @@ use rustix::process::{Pid, Signal};
 
 use crate::account::Account;
 
+/// Where programs look for other programs.
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// A command for a program of a build: as `account`, in a folder that it can read, and with nothing of the caller's
 /// environment, which might name other libraries (`LD_LIBRARY_PATH`) or other servers (`PGHOST`).
 pub(crate) fn command(program: &Path, account: Option<&Account>) -> Command {
     let mut command = Command::new(program);
-    command
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("LC_ALL", "C")
-        .current_dir("/")
-        .stdin(Stdio::null());
+    command.env_clear().env("PATH", PATH).env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
     if let Some(account) = account {
         // Given a user, std also drops all other groups when the caller is root.
         command.uid(account.uid).gid(account.gid);

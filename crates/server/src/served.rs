@@ -4,7 +4,7 @@ use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, Value};
 use basecase_probe::host_dirty_bytes;
 
-use crate::instance::{Instance, InstanceError};
+use crate::instance::{Instance, InstanceError, Stopped};
 use crate::mysql_server::MysqlServer;
 use crate::postgres_server::PostgresServer;
 use crate::settle::Patience;
@@ -46,6 +46,9 @@ pub struct SelfReport {
 
 /// A dbms that is ready for sessions.
 pub trait Served {
+    /// Which one it is.
+    fn dbms(&self) -> Dbms;
+
     /// Where sessions are opened.
     fn endpoint(&self) -> &Endpoint;
 
@@ -180,6 +183,32 @@ pub(crate) fn host_is_at_rest(measures: &mut Measures) -> bool {
         measures.set("debt.host_dirty_bytes", bytes as f64);
     }
     dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST)
+}
+
+/// Stops an instance; a note tells when that did not go smoothly.
+pub(crate) fn stop(instance: &mut Instance) -> Option<String> {
+    match instance.stop() {
+        Ok(Stopped::Unclean(note)) => Some(note),
+        Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Stops an instance and removes it; of the user's own server, which has none, removes the tables.
+pub(crate) fn discard(
+    instance: Option<Instance>,
+    mut control: Box<dyn Session>,
+    tables: &[String],
+) -> Result<Option<String>, InstanceError> {
+    let Some(mut instance) = instance else {
+        for table in tables {
+            control.query(&format!("drop table if exists {table}"))?;
+        }
+        return Ok(None);
+    };
+    drop(control);
+    let note = stop(&mut instance);
+    instance.destroy().map(|()| note)
 }
 
 /// The first column of the first row as an integer.

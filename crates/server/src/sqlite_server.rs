@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Measures, TableState, names};
+use basecase_model::{Dbms, Measures, TableState, names};
 
 use crate::config::Config;
 use crate::disk::directory_bytes;
@@ -74,6 +74,10 @@ impl SqliteServer {
 }
 
 impl Served for SqliteServer {
+    fn dbms(&self) -> Dbms {
+        Dbms::Sqlite
+    }
+
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

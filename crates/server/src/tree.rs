@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use basecase_model::Dbms;
+
 use crate::account::Account;
 use crate::process;
 use crate::supply;
@@ -74,6 +76,18 @@ impl Tree {
     /// The name of the server program.
     pub(crate) fn server(&self) -> &'static str {
         self.server
+    }
+
+    /// The dbms, as far as files tell: older versions of MariaDB call their program `mysqld` too, and have a script of their own.
+    pub(crate) fn dbms(&self) -> Dbms {
+        let is_mariadb =
+            || self.shares().any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
+        match self.server {
+            "postgres" => Dbms::Postgres,
+            "mariadbd" => Dbms::Mariadb,
+            _ if is_mariadb() => Dbms::Mariadb,
+            _ => Dbms::Mysql,
+        }
     }
 
     /// What MySQL calls `basedir`.
@@ -176,6 +190,15 @@ mod tests {
             assert_eq!(found.prefix(), top.path().join(prefix).canonicalize().unwrap(), "{file}");
         }
         assert!(Tree::find(tree(&["bin/psql"]).path()).is_none());
+    }
+
+    #[test]
+    fn the_dbms_is_told_by_files() {
+        let dbms = |files: &[&str]| Tree::find(tree(files).path()).unwrap().dbms();
+        assert_eq!(dbms(&["bin/postgres"]), Dbms::Postgres);
+        assert_eq!(dbms(&["bin/mysqld"]), Dbms::Mysql);
+        assert_eq!(dbms(&["bin/mysqld", "bin/mariadbd"]), Dbms::Mariadb);
+        assert_eq!(dbms(&["bin/mysqld", "share/maria_add_gis_sp_bootstrap.sql"]), Dbms::Mariadb);
     }
 
     #[test]

@@ -1,32 +1,25 @@
 //! What servers of MySQL and MariaDB tell of themselves, and how their debt is paid.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use std::os::unix::fs::PermissionsExt;
+#[path = "common/directory.rs"]
+mod directory;
+#[path = "common/obtain.rs"]
+mod obtain;
+
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_server::{
-    Build, Config, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Settled, Transport,
-    default_home, of_instance, of_url, settle,
+    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Settled,
+    Transport, default_home, of_instance, of_url, settle,
 };
+use directory::directory;
+use obtain::obtain;
 
 const INDEXES: [&str; 3] =
     ["a (productid, customerid, price)", "b (cashregisterid, customerid, price)", "c (price, dateandtime)"];
-
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
-
-/// A directory that the user of servers can reach: temporary ones are closed to others.
-fn directory() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    folder
-}
 
 fn create(table: &str, engine: Engine, comment: &str) -> String {
     format!(
@@ -74,7 +67,9 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     let mut instance = Instance::open(InstanceSpec {
         build: build.clone(),
         engine: Some(engine),
-        config: Config::parse(build.facts.dbms, "c", "c.conf", settings, Host::detect()).unwrap(),
+        config: ConfigFile::parse(build.facts.dbms, "c", "c.conf", settings, Host::detect())
+            .unwrap()
+            .for_version(&build.version),
         directory: folder.path().join("instance"),
         transport: Transport::Loopback,
         owner: Owner { experiment: "test".into(), candidate: "my.default".into() },

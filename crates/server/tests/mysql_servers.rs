@@ -1,32 +1,25 @@
 //! Servers of MySQL and MariaDB really run.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+#[path = "common/directory.rs"]
+mod directory;
+#[path = "common/obtain.rs"]
+mod obtain;
+
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use basecase_model::{Dbms, Engine, Value};
 use basecase_server::{
-    Build, Config, Host, Instance, InstanceError, InstanceSpec, Library, Owner, Stopped, Transport, check,
-    default_home,
+    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Owner, Stopped,
+    Transport, check, default_home,
 };
+use directory::directory;
+use obtain::obtain;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
-
-/// A directory that the user of servers can reach: temporary ones are closed to others.
-fn directory() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    folder
-}
 
 fn open(
     build: &Build,
@@ -46,7 +39,7 @@ fn open(
 }
 
 fn config(dbms: Dbms, text: &str) -> Config {
-    Config::parse(dbms, "c", "c.conf", text, Host::detect()).unwrap()
+    ConfigFile::parse(dbms, "c", "c.conf", text, Host::detect()).unwrap().for_version(&"8.0".parse().unwrap())
 }
 
 fn ask(instance: &Instance, sql: &str) -> Vec<Vec<Value>> {

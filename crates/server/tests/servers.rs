@@ -1,6 +1,11 @@
 //! Builds are really obtained, and servers really run.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+#[path = "common/directory.rs"]
+mod directory;
+#[path = "common/obtain.rs"]
+mod obtain;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,29 +14,18 @@ use std::time::{Duration, Instant};
 
 use basecase_model::Dbms;
 use basecase_server::{
-    Build, Config, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner, Stopped,
-    Transport, check, default_home,
+    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner,
+    Stopped, Transport, check, default_home,
 };
+use directory::directory;
+use obtain::obtain;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn obtain(request: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-    library.obtain(&sources[0], &mut |_| {}).unwrap()
-}
-
 fn config(build: &Build, name: &str) -> Config {
-    let config = Config::find(Dbms::Postgres, name, Host::detect()).unwrap();
+    let config = ConfigFile::find(Dbms::Postgres, name, Host::detect()).unwrap().for_version(&build.version);
     check(build, None, &config, Host::detect()).unwrap();
     config
-}
-
-/// A directory that the user of servers can reach: temporary ones are closed to others.
-fn directory() -> tempfile::TempDir {
-    let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    folder
 }
 
 fn open(
@@ -139,10 +133,9 @@ fn every_recipe_of_postgres_lives() {
     let library = Library::open(&default_home()).unwrap();
     let listings = library.list().into_iter().filter(|listing| listing.recipe.dbms == Dbms::Postgres);
     for recipe in listings.map(|listing| listing.recipe) {
-        let is_old = recipe.version < "13".parse().unwrap();
         let request = format!("postgres:{}:{}", recipe.version, recipe.provider.name);
         let started = Instant::now();
-        live(&request, if is_old { "x9a" } else { "x10a" }, Transport::Loopback);
+        live(&request, "x10a", Transport::Loopback);
         eprintln!("{request} {:?}", started.elapsed());
     }
 }
@@ -161,7 +154,7 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
     let host = Host::detect();
     let build = obtain("postgres:17.11");
     let message = |name: &str| {
-        let config = Config::find(Dbms::Postgres, name, host).unwrap();
+        let config = ConfigFile::find(Dbms::Postgres, name, host).unwrap().for_version(&build.version);
         check(&build, None, &config, host).unwrap_err().to_string()
     };
     let text = message("x10c");
@@ -169,15 +162,19 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
     assert!(text.contains(".conf:") && text.contains("io_method") && text.contains("hint: "), "{text}");
 
     let build = obtain("postgres:18.6");
-    let config = Config::find(Dbms::Postgres, "x10d", host).unwrap();
+    let config = ConfigFile::find(Dbms::Postgres, "x10d", host).unwrap().for_version(&build.version);
     let text = check(&build, None, &config, host).unwrap_err().to_string();
     assert!(text.contains("liburing") && text.contains("sync, worker"), "{text}");
 
-    let typo = Config::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host).unwrap();
+    let typo = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host)
+        .unwrap()
+        .for_version(&build.version);
     let text = check(&build, None, &typo, host).unwrap_err().to_string();
     assert!(text.contains("t.conf:2: ") && text.contains("shared_buffers"), "{text}");
 
-    let huge = Config::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host).unwrap();
+    let huge = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host)
+        .unwrap()
+        .for_version(&build.version);
     assert!(check(&build, None, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
 }
 
@@ -186,7 +183,7 @@ fn an_early_death_shows_the_log() {
     let build = obtain("postgres:17.11");
     let folder = directory();
     // Preloaded libraries are looked for at the start only.
-    let config = config(&build, Config::DEFAULT)
+    let config = config(&build, ConfigFile::DEFAULT)
         .with_extra(&[("shared_preload_libraries".into(), "no_such_library".into())])
         .unwrap();
     let mut instance = open(&build, config, folder.path(), Transport::UnixSocket).unwrap();
@@ -201,7 +198,7 @@ fn a_long_path_is_refused() {
     let build = obtain("postgres:17.11");
     let folder = directory();
     let deep = folder.path().join("d".repeat(100));
-    let error = open(&build, config(&build, Config::DEFAULT), &deep, Transport::UnixSocket).unwrap_err();
+    let error = open(&build, config(&build, ConfigFile::DEFAULT), &deep, Transport::UnixSocket).unwrap_err();
     assert!(matches!(error, InstanceError::SocketPath { .. }), "{error}");
 }
 
@@ -278,7 +275,7 @@ fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
     let (mut owner, server) = holder(folder.path());
     assert!(is_running(server));
     let error =
-        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap_err();
+        open(&build, config(&build, ConfigFile::DEFAULT), folder.path(), Transport::UnixSocket).unwrap_err();
     let InstanceError::Lock(LockError::Held { pid, .. }) = &error else { panic!("{error}") };
     assert_eq!(*pid, owner.id());
     assert!(error.to_string().contains("pg.default of experiment held"), "{error}");
@@ -292,7 +289,7 @@ fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
     assert!(!is_running(server), "server {server} outlived its owner");
 
     let mut instance =
-        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
+        open(&build, config(&build, ConfigFile::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
     assert!(instance.is_initialised());
     instance.start(PATIENCE).unwrap();
     instance.destroy().unwrap();
@@ -304,7 +301,7 @@ fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
     let folder = directory();
     let data = folder.path().join("instance/data");
     let mut instance =
-        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
+        open(&build, config(&build, ConfigFile::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
     instance.initialise().unwrap();
     instance.start(PATIENCE).unwrap();
     let server = instance.pid().unwrap();
@@ -316,7 +313,7 @@ fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
     std::fs::rename(folder.path().join("instance/basecase.lock"), moved).unwrap();
 
     let mut next =
-        open(&build, config(&build, Config::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
+        open(&build, config(&build, ConfigFile::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
     assert!(!is_running(server));
     assert!(data.join("PG_VERSION").exists());
     next.start(PATIENCE).unwrap();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use basecase_model::{Operation, OperationClass, Reply};
+use basecase_model::{Operation, OperationClass, ParameterType, Reply};
 
 /// What a role does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub trait Script: Send {
 
     /// Takes the answer to the operation of the last [`Next::Execute`] or [`Next::Aside`].
     fn answer(&mut self, reply: &Reply);
+
+    /// Begins the current event anew: its last operation failed in a way that ended its transaction.
+    fn restart(&mut self) {}
 }
 
 /// Where a role's operations come from.
@@ -64,7 +67,12 @@ pub enum SetUp {
     /// Execute this text.
     Text(String),
     /// Prepare this statement; numbers follow the order of preparation.
-    Prepare(String),
+    Prepare {
+        /// The statement.
+        sql: String,
+        /// Types of its parameters, declared where the dbms takes that; empty leaves them to the dbms.
+        types: Vec<ParameterType>,
+    },
 }
 
 /// One kind of connection within a step, for one client.
@@ -91,6 +99,26 @@ pub struct RolePlan {
     pub planned_items: Option<u64>,
 }
 
+/// A kind of statements that is counted apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementKind {
+    /// Its name in the workload file, or `begin` or `commit`.
+    pub name: String,
+    /// How its statements are counted.
+    pub class: StatementClass,
+}
+
+/// How a statement is counted, as sysbench does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementClass {
+    /// Returns rows, or could.
+    Read,
+    /// Changes rows; counted as [`StatementClass::Other`] when it changed none.
+    Write,
+    /// Neither, such as BEGIN.
+    Other,
+}
+
 /// One step on one candidate: what runs before the clock starts, and the roles that run while it does.
 pub struct StepPlan {
     /// The step's name.
@@ -103,4 +131,6 @@ pub struct StepPlan {
     pub lanes: usize,
     /// Number of flags.
     pub flags: usize,
+    /// The kinds of statements that operations number; empty when they are of one kind.
+    pub kinds: Vec<StatementKind>,
 }

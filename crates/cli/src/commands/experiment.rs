@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use basecase_lab::file::{self, Sizes};
-use basecase_lab::{CandidateSpec, Event, Observer as _, Origin, Places, Plan, Request, RunOptions, Verify};
+use basecase_lab::{CandidateSpec, Event, Observer as _, Places, Plan, Request, RunOptions, Verify};
 use basecase_report::{Format, Options};
 use basecase_server::{Settle, default_home};
 use basecase_store::Store;
 use basecase_workload::insert_benchmark::Pace;
 
 use crate::Outcome;
-use crate::arguments::{Compare, Demo, PlaceArguments, Run, TransportArgument};
+use crate::arguments::{Compare, Demo, PlaceArguments, Run};
 use crate::output;
 use crate::screen::Screen;
 
@@ -37,7 +37,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         store: arguments.out.join("results.sqlite"),
         out: arguments.out.join("report"),
         data: Some(arguments.out.join("data")),
-        transport: TransportArgument::Loopback,
+        transport: None,
         keep_data: false,
         json: false,
     };
@@ -47,7 +47,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
 pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome> {
     let sizes = Sizes::from(&arguments.sizes);
     let mut candidates = arguments.candidates.clone();
-    for candidate in candidates.iter_mut().filter(|candidate| !matches!(candidate.origin, Origin::Url(_))) {
+    for candidate in candidates.iter_mut().filter(|candidate| !candidate.is_url()) {
         candidate.config = candidate.config.take().or_else(|| arguments.config.clone());
     }
     let parameters =
@@ -74,7 +74,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
     let places = Places {
         data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
         home,
-        transport: arguments.transport.into(),
+        transport: arguments.transport.map(Into::into),
     };
     let command = command_line();
     // The store first: whatever is wrong with it should not wait for a download.
@@ -139,7 +139,7 @@ fn make_folder(path: &Path) -> Result<()> {
 /// The command line with the passwords of URLs left out.
 fn command_line() -> String {
     let words = std::env::args().map(|word| match word.parse::<CandidateSpec>() {
-        Ok(spec) if matches!(spec.origin, Origin::Url(_)) => spec.to_string(),
+        Ok(spec) if spec.is_url() => spec.to_string(),
         _ if output::may_hold_password(&word) => "url:…".to_owned(),
         _ => word,
     });

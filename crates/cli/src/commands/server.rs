@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use basecase_model::Dbms;
-use basecase_server::{Library, Listing, default_home};
+use basecase_server::{BuildRequest, Library, Listing, SourceBuild, default_home};
 
-use crate::arguments::{Server, ServerCommand};
+use crate::arguments::{CompileArguments, FromArgument, Server, ServerCommand};
 use crate::output;
 
 pub(crate) fn run(arguments: &Server) -> Result<()> {
@@ -14,8 +14,12 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
             let rows = rows(&library, *dbms);
             output::print(&if *json { to_json(&rows) } else { to_text(&rows) })
         }
-        ServerCommand::Get { builds } => {
-            for source in library.resolve(builds)? {
+        ServerCommand::Get { builds, compile } => {
+            let builds = match compile.from {
+                None => builds.clone(),
+                Some(FromArgument::Source) => compiled(&library, builds, compile)?,
+            };
+            for source in library.resolve(&builds)? {
                 let build = library.obtain(&source, &mut |text| output::complain(text))?;
                 output::print(&format!(
                     "{}  {}  {}  {}\n",
@@ -28,6 +32,17 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Compiles what is not here yet: the names by which the builds are asked for.
+fn compiled(
+    library: &Library,
+    builds: &[BuildRequest],
+    arguments: &CompileArguments,
+) -> Result<Vec<BuildRequest>> {
+    let orders = builds.iter().map(|request| arguments.order(request));
+    let made = orders.map(|order| library.compile(&order, &mut |text| output::complain(text)));
+    made.map(|build| Ok(build?.request())).collect()
 }
 
 /// One line of the list. What is not known is absent.
@@ -55,7 +70,22 @@ impl From<Listing> for Row {
     }
 }
 
-/// Every build of `dbms`, or of all, by dbms and version.
+impl From<SourceBuild> for Row {
+    fn from(build: SourceBuild) -> Self {
+        Row {
+            dbms: build.dbms,
+            toolchain: Some(build.toolchain()),
+            version: build.version,
+            // In the place of a provider stands the label, as the build is asked for.
+            provider: build.label,
+            is_here: true,
+            missing: Vec::new(),
+            artifact: Some(format!("source: {}", build.artifact)),
+        }
+    }
+}
+
+/// Every build of `dbms`, or of all, by dbms and version; those from source behind the others of their dbms.
 fn rows(library: &Library, dbms: Option<Dbms>) -> Vec<Row> {
     let sqlite = Row {
         dbms: Dbms::Sqlite,
@@ -66,8 +96,12 @@ fn rows(library: &Library, dbms: Option<Dbms>) -> Vec<Row> {
         missing: Vec::new(),
         artifact: None,
     };
-    let rows = library.list().into_iter().map(Row::from).chain([sqlite]);
-    rows.filter(|row| dbms.is_none_or(|dbms| row.dbms == dbms)).collect()
+    let of_recipes = library.list().into_iter().map(Row::from);
+    let compiled = library.source_builds().into_iter().map(Row::from);
+    let rows = of_recipes.chain(compiled).chain([sqlite]);
+    let mut rows: Vec<Row> = rows.filter(|row| dbms.is_none_or(|dbms| row.dbms == dbms)).collect();
+    rows.sort_by_key(|row| row.dbms);
+    rows
 }
 
 fn to_json(rows: &[Row]) -> String {

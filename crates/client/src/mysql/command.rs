@@ -1,5 +1,7 @@
 //! Commands to the server.
 
+use basecase_model::{Operation, Parameter};
+
 use super::packet::{begin, end};
 
 // <https://dev.mysql.com/doc/dev/mysql-server/latest/my__command_8h.html>
@@ -10,6 +12,8 @@ const EXECUTE: u8 = 0x17;
 
 /// The type of a parameter that is sent as 8 bytes, little-endian, with a sign: `MYSQL_TYPE_LONGLONG` without flags.
 const SIGNED_LONGLONG: [u8; 2] = [0x08, 0x00];
+/// The type of a parameter that is sent as text with its length: `MYSQL_TYPE_VAR_STRING`.
+const VAR_STRING: [u8; 2] = [0xfd, 0x00];
 
 /// Writes a command that carries text, or nothing, into `output`.
 fn text_command(output: &mut Vec<u8>, command: u8, text: &str) {
@@ -39,7 +43,8 @@ pub(super) fn quit(output: &mut Vec<u8>) {
 ///
 /// Types have to be sent once for each statement; the server keeps them for later executions.
 #[inline]
-pub(super) fn execute(output: &mut Vec<u8>, id: u32, parameters: &[i64], with_types: bool) {
+pub(super) fn execute(output: &mut Vec<u8>, id: u32, operation: &Operation, with_types: bool) {
+    let parameters = &operation.parameters;
     begin(output);
     output.push(EXECUTE);
     output.extend_from_slice(&id.to_le_bytes());
@@ -50,16 +55,69 @@ pub(super) fn execute(output: &mut Vec<u8>, id: u32, parameters: &[i64], with_ty
         output.resize(output.len() + parameters.len().div_ceil(8), 0);
         output.push(with_types.into());
         if with_types {
-            parameters.iter().for_each(|_| output.extend_from_slice(&SIGNED_LONGLONG));
+            parameters.iter().for_each(|parameter| {
+                output.extend_from_slice(match parameter {
+                    Parameter::Integer(_) => &SIGNED_LONGLONG,
+                    Parameter::Text { .. } => &VAR_STRING,
+                });
+            });
         }
-        parameters.iter().for_each(|parameter| output.extend_from_slice(&parameter.to_le_bytes()));
+        for parameter in parameters {
+            match parameter {
+                Parameter::Integer(integer) => output.extend_from_slice(&integer.to_le_bytes()),
+                Parameter::Text { .. } => push_text(output, operation.text_of(*parameter).as_bytes()),
+            }
+        }
     }
     end(output, 0);
+}
+
+/// Writes bytes with their length in front: a length-encoded string.
+#[inline]
+fn push_text(output: &mut Vec<u8>, text: &[u8]) {
+    let length = text.len() as u64;
+    let [first, second, third, ..] = length.to_le_bytes();
+    match length {
+        0..=250 => output.push(first),
+        251..=0xffff => output.extend_from_slice(&[0xfc, first, second]),
+        0x1_0000..=0xff_ffff => output.extend_from_slice(&[0xfd, first, second, third]),
+        _ => {
+            output.push(0xfe);
+            output.extend_from_slice(&length.to_le_bytes());
+        }
+    }
+    output.extend_from_slice(text);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn execute(output: &mut Vec<u8>, id: u32, parameters: &[i64], with_types: bool) {
+        let parameters = parameters.iter().copied().map(Parameter::from).collect();
+        super::execute(output, id, &Operation { parameters, ..Operation::default() }, with_types);
+    }
+
+    #[test]
+    fn texts_have_their_length_in_front() {
+        let mut operation = Operation { text: "ab".into(), ..Operation::default() };
+        operation.parameters = vec![Parameter::Text { start: 0, end: 2 }, Parameter::Integer(7)];
+        let mut output = Vec::new();
+        super::execute(&mut output, 3, &operation, true);
+        let body =
+            [0x17, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0xfd, 0, 8, 0, 2, b'a', b'b', 7, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(output, [&[27, 0, 0, 0], &body[..]].concat());
+        for (length, head) in [
+            (250, &[250][..]),
+            (251, &[0xfc, 251, 0]),
+            (65_535, &[0xfc, 255, 255]),
+            (65_536, &[0xfd, 0, 0, 1]),
+        ] {
+            let mut output = Vec::new();
+            push_text(&mut output, &vec![b'x'; length]);
+            assert!(output.starts_with(head) && output.len() == head.len() + length, "{length}");
+        }
+    }
 
     #[test]
     fn executions() {

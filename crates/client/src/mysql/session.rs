@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use basecase_model::{Operation, Reply, Value};
+use basecase_model::{Operation, ParameterType, Reply, Value};
 
 use super::address::Address;
 use super::command;
@@ -144,26 +144,27 @@ impl MysqlSession {
 
     /// Writes the execution of prepared statement `number` into the output buffer.
     #[inline]
-    fn encode_execution(&mut self, number: usize, parameters: &[i64]) -> Result<(), Error> {
+    fn encode_execution(&mut self, number: usize, operation: &Operation) -> Result<(), Error> {
         let refuse = |problem: String| Err(Error::new(Kind::Refused, problem));
         let Some(statement) = self.prepared.get(number) else {
             return refuse(format!("there is no prepared statement {number} in this session"));
         };
         // The server would read on behind the end of too short a packet.
-        if statement.parameters != parameters.len() {
+        if statement.parameters != operation.parameters.len() {
             return refuse(format!(
                 "prepared statement {number} takes {} parameters and was given {}",
                 statement.parameters,
-                parameters.len()
+                operation.parameters.len()
             ));
         }
-        command::execute(&mut self.output, statement.id, parameters, !statement.has_types);
+        command::execute(&mut self.output, statement.id, operation, !statement.has_types);
         Ok(())
     }
 }
 
 impl Session for MysqlSession {
-    fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
+    /// The types are sent with the first execution.
+    fn prepare_with_types(&mut self, sql: &str, _types: &[ParameterType]) -> Result<usize, Error> {
         command::prepare(&mut self.output, sql);
         self.send()?;
         let preparation = Preparation::of_packet(self.next()?).ok_or_else(cut_off)?;
@@ -185,7 +186,7 @@ impl Session for MysqlSession {
                 Form::Text
             }
             Some(number) => {
-                self.encode_execution(number, &operation.parameters)?;
+                self.encode_execution(number, operation)?;
                 Form::Binary
             }
         };

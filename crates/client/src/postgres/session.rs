@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use basecase_model::{Operation, Reply, Value};
+use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
@@ -13,6 +13,12 @@ use super::reply::{Messages, affected_rows, columns, first_integer, server_error
 use crate::transport::Transport;
 use crate::value::value_of;
 use crate::{Error, Interrupter, Kind, Session};
+
+/// Type ids of `pg_type.dat`, fixed in every version.
+const INT8: u32 = 20;
+const VARCHAR: u32 = 1043;
+/// The results' format for all columns, as most drivers ask for.
+const BINARY_RESULTS: [i16; 1] = [1];
 
 /// A session with one Postgres server.
 pub struct PostgresSession {
@@ -82,7 +88,7 @@ impl PostgresSession {
         }
     }
 
-    fn encode_execution(&mut self, number: usize, parameters: &[i64]) -> Result<(), Error> {
+    fn encode_execution(&mut self, number: usize, operation: &Operation) -> Result<(), Error> {
         let name = self.prepared.get(number).ok_or_else(|| {
             Error::new(Kind::Refused, format!("there is no prepared statement {number} in this session"))
         })?;
@@ -90,13 +96,17 @@ impl PostgresSession {
             "",
             name,
             [0i16; 0],
-            parameters,
+            &operation.parameters,
             |parameter, output| {
-                let mut digits = itoa::Buffer::new();
-                output.put_slice(digits.format(*parameter).as_bytes());
+                match parameter {
+                    Parameter::Integer(integer) => {
+                        output.put_slice(itoa::Buffer::new().format(*integer).as_bytes());
+                    }
+                    Parameter::Text { .. } => output.put_slice(operation.text_of(*parameter).as_bytes()),
+                }
                 Ok(IsNull::No)
             },
-            [0i16; 0],
+            BINARY_RESULTS,
             &mut self.output,
         )
         .map_err(|error| match error {
@@ -110,10 +120,14 @@ impl PostgresSession {
 }
 
 impl Session for PostgresSession {
-    fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
+    fn prepare_with_types(&mut self, sql: &str, types: &[ParameterType]) -> Result<usize, Error> {
         let name = format!("s{}", self.prepared.len());
         self.output.clear();
-        frontend::parse(&name, sql, [], &mut self.output).map_err(io_error)?;
+        let types = types.iter().map(|declared| match declared {
+            ParameterType::Integer => INT8,
+            ParameterType::Text => VARCHAR,
+        });
+        frontend::parse(&name, sql, types, &mut self.output).map_err(io_error)?;
         frontend::sync(&mut self.output);
         self.send()?;
         self.receive(|_| {})?;
@@ -126,11 +140,12 @@ impl Session for PostgresSession {
         self.output.clear();
         match operation.prepared {
             None => frontend::query(&operation.text, &mut self.output).map_err(io_error)?,
-            Some(number) => self.encode_execution(number, &operation.parameters)?,
+            Some(number) => self.encode_execution(number, operation)?,
         }
         self.send()?;
         let mut first = None;
-        let mut is_first = true;
+        // Results of prepared statements are binary, and their types are not asked for.
+        let mut is_first = operation.prepared.is_none();
         let reply = self.receive(|row| {
             if is_first {
                 first = first_integer(row);

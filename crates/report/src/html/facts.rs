@@ -70,11 +70,11 @@ pub(super) fn facts(results: &Results<'_>) -> Markup {
                 }
             }
             @for differences in configs::differences(experiment) { (table::render(results, &differences)) }
-            @for (dbms, config) in configs::distinct(experiment) {
+            @for config in configs::distinct(experiment) {
                 details {
-                    summary { "All settings of " (config.name) " for " (dbms) }
-                    pre { @for (name, value) in &config.settings { (name) " = " (value) "\n" } }
-                    p.small { "SHA-256 " code { (config.sha256) } }
+                    summary { "All settings of " (config.label) " for " (config.dbms) }
+                    pre { @for (name, value) in &config.facts.settings { (name) " = " (value) "\n" } }
+                    p.small { "SHA-256 " code { (config.facts.sha256) } }
                 }
             }
         }

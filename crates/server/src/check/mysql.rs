@@ -298,7 +298,7 @@ mod tests {
         To see what values a running MySQL server is using\n";
 
     fn judge(name: &str, value: &str, log: &str) -> Option<String> {
-        let setting = Setting { name: name.into(), value: value.into(), line: Some(1) };
+        let setting = Setting { name: name.into(), value: value.into(), place: "c.conf:1".into() };
         complaint(&setting, &Known::read(PRINTED.as_bytes()), log).map(|complaint| complaint.text)
     }
 
@@ -329,14 +329,15 @@ mod tests {
         ] {
             assert_eq!(judge(name, value, ""), None, "{name}");
         }
-        let setting = Setting { name: "table_open_cache".into(), value: "8000".into(), line: None };
+        let setting =
+            Setting { name: "table_open_cache".into(), value: "8000".into(), place: "--set".into() };
         let advice = complaint(&setting, &Known::read(PRINTED.as_bytes()), "").unwrap().advice.unwrap();
         assert!(advice.contains("ulimit -n"), "{advice}");
     }
 
     #[test]
     fn a_pool_that_is_no_multiple_of_its_chunks_is_refused() {
-        let pool = |value: &str| Setting { name: POOL.into(), value: value.into(), line: None };
+        let pool = |value: &str| Setting { name: POOL.into(), value: value.into(), place: "--set".into() };
         let gib = Some(f64::from(1 << 30));
         let complaint = rounded(&pool("1300M"), gib).unwrap();
         assert_eq!(complaint.text, "innodb_buffer_pool_size = 1300M becomes 2048M");
@@ -386,7 +387,7 @@ mod tests {
         #[test]
         fn any_help_and_any_log_are_read(help in "(?s).{0,200}", log in "(?s).{0,200}", value in ".{0,12}") {
             let known = Known::read(help.as_bytes());
-            let setting = Setting { name: "a".into(), value, line: None };
+            let setting = Setting { name: "a".into(), value, place: "--set".into() };
             let _ = complaint(&setting, &known, &log);
         }
     }

@@ -90,6 +90,7 @@ fn bytes(text: &str, unit: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config_file::ConfigFile;
     use crate::host::Host;
     use basecase_model::Dbms;
 
@@ -103,7 +104,9 @@ mod tests {
             2026-11-21 GMT [1] LOG:  invalid value for parameter \"wal_compression\": \"3\"\n\
             2026-11-21 GMT [1] HINT:  Available values: pglz, on, off.\n\
             2026-11-21 GMT [1] FATAL:  configuration file \"/t/p.conf\" contains errors\n";
-        let config = Config::parse(Dbms::Postgres, "c", "c.conf", "", HOST).unwrap();
+        let config = ConfigFile::parse(Dbms::Postgres, "c", "c.conf", "", HOST)
+            .unwrap()
+            .for_version(&"17.11".parse().unwrap());
         let found = complaints(log, &config);
         let names: Vec<&str> = found.iter().map(|complaint| complaint.setting.as_str()).collect();
         assert_eq!(names, ["io_method", "work_mem", "wal_compression"]);
@@ -123,7 +126,9 @@ mod tests {
     #[test]
     fn memory_adds_what_is_reserved() {
         let text = "shared_buffers = 3GB\nwal_buffers = -1\nmaintenance_work_mem = 1024";
-        let config = Config::parse(Dbms::Postgres, "c", "c.conf", text, HOST).unwrap();
+        let config = ConfigFile::parse(Dbms::Postgres, "c", "c.conf", text, HOST)
+            .unwrap()
+            .for_version(&"17.11".parse().unwrap());
         let total: u64 = memory(&config).iter().map(|(_, bytes)| bytes).sum();
         assert_eq!(total, (3 << 30) + (1 << 20));
     }

@@ -31,6 +31,9 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "daemonize",
     "datadir",
     "default_storage_engine",
+    "defaults_extra_file",
+    "defaults_file",
+    "help",
     "init_file",
     "initialize",
     "initialize_insecure",
@@ -52,6 +55,8 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "socket",
     "tmpdir",
     "user",
+    "validate_config",
+    "verbose",
     "wait_timeout",
 ];
 
@@ -157,8 +162,12 @@ fn initialises_itself(dbms: Dbms, version: &Version) -> bool {
     dbms == Dbms::Mysql && version.is_at_least(&[5, 7])
 }
 
-/// One line of an option file. Options that switch something off take no value in old versions.
+/// One line of an option file. Options that switch something off take no value in old versions, and the binary log is switched off
+/// by such an option: `log_bin` itself would take `OFF` for the name of its files.
 pub(crate) fn setting(name: &str, value: &str) -> String {
+    if name == "log_bin" && matches!(value.to_lowercase().as_str(), "0" | "off" | "false") {
+        return "skip_log_bin\n".to_owned();
+    }
     let is_switch = name.starts_with("skip_") || name.starts_with("disable_");
     if is_switch && matches!(value.to_lowercase().as_str(), "1" | "on" | "true" | "") {
         return format!("{name}\n");
@@ -253,6 +262,8 @@ mod tests {
             "init_connect = \"set @a = \\\"\\\\#\\\"\"\n"
         );
         assert_eq!(setting("skip_log_bin", "on"), "skip_log_bin\n");
+        assert_eq!(setting("log_bin", "OFF"), "skip_log_bin\n");
+        assert_eq!(setting("log_bin", "binlog"), "log_bin = \"binlog\"\n");
         assert_eq!(setting("skip_external_locking", "0"), "skip_external_locking = \"0\"\n");
     }
 

@@ -52,7 +52,7 @@ pub fn describe(parameters: &Parameters, dialect: Dialect) -> String {
             .iter()
             .map(|query| match query.set_up(dialect) {
                 Some(SetUp::Text(sql)) => format!("{sql}\n  then: execute {} (…)", query.name()),
-                Some(SetUp::Prepare(sql)) => format!("prepared: {sql}"),
+                Some(SetUp::Prepare { sql, .. }) => format!("prepared: {sql}"),
                 None => format!("as text, with values for $1 …: {}", query.text(dialect)),
             })
             .collect::<Vec<_>>()

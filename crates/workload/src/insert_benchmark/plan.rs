@@ -51,6 +51,7 @@ impl InsertBenchmark {
             roles,
             lanes: self.parameters.clients as usize * LANES_PER_CLIENT,
             flags: self.parameters.clients as usize,
+            kinds: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use basecase_model::{Expectation, Operation, Reply};
+use basecase_model::{Expectation, Operation, Parameter, Reply};
 
 use super::ROWS_PER_QUERY;
 use super::statements::{Form, Query, push_max_id};
@@ -27,13 +27,17 @@ fn fill_execution(operation: &mut Operation, form: &Form) {
     operation.expectation = Expectation::FetchedAtMost(ROWS_PER_QUERY);
     let Operation { text, parameters, .. } = operation;
     let mut digits = itoa::Buffer::new();
+    let integer = |parameter: &Parameter| match parameter {
+        Parameter::Integer(integer) => *integer,
+        Parameter::Text { .. } => 0,
+    };
     match form {
         Form::Name(name) => {
             text.push_str("execute ");
             text.push_str(name);
             for (index, value) in parameters.iter().enumerate() {
                 text.push_str(if index == 0 { " (" } else { ", " });
-                text.push_str(digits.format(*value));
+                text.push_str(digits.format(integer(value)));
             }
             text.push(')');
         }
@@ -43,7 +47,7 @@ fn fill_execution(operation: &mut Operation, form: &Form) {
             for piece in pieces {
                 text.push_str(piece);
                 if let Some(value) = values.next() {
-                    text.push_str(digits.format(*value));
+                    text.push_str(digits.format(integer(value)));
                 }
             }
         }
@@ -60,7 +64,8 @@ impl Script for RangeQueries {
     #[inline]
     fn next(&mut self, operation: &mut Operation) -> Next {
         let number = self.stream.below(3) as usize;
-        operation.parameters.push(self.stream.below(SEARCH_VALUES[number]) as i64);
+        let value = self.stream.below(SEARCH_VALUES[number]) as i64;
+        operation.parameters.push(Parameter::Integer(value));
         fill_execution(operation, &self.forms[number]);
         Next::Execute
     }
@@ -96,7 +101,7 @@ impl Script for PointQueries {
         let low = self.low.load(Ordering::Relaxed);
         let width = self.high.saturating_sub(low).max(1) as u64;
         for _ in 0..ROWS_PER_QUERY {
-            operation.parameters.push(low + self.stream.below(width) as i64);
+            operation.parameters.push(Parameter::Integer(low + self.stream.below(width) as i64));
         }
         fill_execution(operation, &self.form);
         Next::Execute
@@ -144,6 +149,14 @@ mod tests {
     use super::*;
     use crate::random::stream;
 
+    fn integers(operation: &Operation) -> Vec<i64> {
+        let integer = |parameter: &Parameter| match parameter {
+            Parameter::Integer(integer) => *integer,
+            Parameter::Text { .. } => panic!("{operation:?}"),
+        };
+        operation.parameters.iter().map(integer).collect()
+    }
+
     #[test]
     fn large_tables_return_nearly_ten_rows() {
         let mean = expected_rows_per_range_query(100_000_000);
@@ -171,7 +184,7 @@ mod tests {
                     script.answer(&Reply { first: Some(100), ..Reply::default() });
                 }
                 Next::Execute => {
-                    assert!(operation.parameters.iter().all(|id| (90..100).contains(id)), "turn {turn}");
+                    assert!(integers(&operation).iter().all(|id| (90..100).contains(id)), "turn {turn}");
                     assert!(operation.text.starts_with("execute point (9"), "{}", operation.text);
                     script.answer(&Reply { first: Some(95), ..Reply::default() });
                 }
@@ -190,7 +203,7 @@ mod tests {
             let mut operation = Operation::default();
             assert_eq!(script.next(&mut operation), Next::Execute);
             let number = operation.prepared.unwrap();
-            assert!((operation.parameters[0] as u64) < SEARCH_VALUES[number]);
+            assert!((integers(&operation)[0] as u64) < SEARCH_VALUES[number]);
             counts[number] += 1;
         }
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 410), "{counts:?}");

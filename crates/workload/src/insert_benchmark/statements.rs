@@ -160,7 +160,7 @@ impl Query {
                 Some(SetUp::Text(format!("prepare {} ({}) as {}", self.name, self.types, self.sql)))
             }
             Dialect::Mysql(_) => None,
-            Dialect::Sqlite => Some(SetUp::Prepare(self.sql.replace('$', "?"))),
+            Dialect::Sqlite => Some(SetUp::Prepare { sql: self.sql.replace('$', "?"), types: Vec::new() }),
         }
     }
 

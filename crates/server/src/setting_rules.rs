@@ -1,0 +1,92 @@
+//! Which settings a config may have.
+
+use basecase_model::Dbms;
+
+use crate::life::MYSQL_OWN_SETTINGS;
+use crate::suggestion::{alternatives, nearest};
+
+/// Settings of Postgres that basecase gives itself, because its own work depends on them.
+const OF_POSTGRES: &[&str] = &[
+    "config_file",
+    "data_directory",
+    "event_source",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "include",
+    "include_dir",
+    "include_if_exists",
+    "listen_addresses",
+    "log_destination",
+    "log_directory",
+    "log_filename",
+    "logging_collector",
+    "port",
+    "syslog_facility",
+    "syslog_ident",
+    "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
+];
+
+/// The pragmas that a config of SQLite may set. SQLite ignores one that it does not know, so a typo must be found here.
+const PRAGMAS: &[&str] = &[
+    "analysis_limit",
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "foreign_keys",
+    "fullfsync",
+    "hard_heap_limit",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "read_uncommitted",
+    "recursive_triggers",
+    "secure_delete",
+    "soft_heap_limit",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
+];
+
+/// Why a config may not have the setting `name`, and what to do.
+pub(crate) fn refuse(dbms: Dbms, name: &str) -> Result<(), (String, String)> {
+    match dbms {
+        Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb if is_own(dbms, name) => {
+            let hint = "leave it away; basecase sets it for every server that it starts";
+            Err((format!("{name} is not for configs to set"), hint.into()))
+        }
+        Dbms::Sqlite if !PRAGMAS.contains(&name) => {
+            let near = nearest(name, PRAGMAS.iter().copied());
+            let near = if near.is_empty() { PRAGMAS.join(", ") } else { alternatives(&near) };
+            Err((format!("{name} is no pragma that a config may set"), format!("did you mean {near}?")))
+        }
+        Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb | Dbms::Sqlite => Ok(()),
+    }
+}
+
+/// Whether basecase itself sets `name`.
+fn is_own(dbms: Dbms, name: &str) -> bool {
+    match dbms {
+        Dbms::Postgres => OF_POSTGRES.contains(&name),
+        Dbms::Mysql | Dbms::Mariadb => MYSQL_OWN_SETTINGS.contains(&name),
+        Dbms::Sqlite => false,
+    }
+}
+
+/// The one spelling of a setting's name: small letters, and for MySQL and MariaDB `_` for `-`, which mean the same there.
+pub(crate) fn spelled(dbms: Dbms, name: &str) -> String {
+    let name = name.to_lowercase();
+    match dbms {
+        Dbms::Mysql | Dbms::Mariadb => name.replace('-', "_"),
+        Dbms::Postgres | Dbms::Sqlite => name,
+    }
+}

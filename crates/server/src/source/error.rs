@@ -1,0 +1,213 @@
+//! Why a build could not be made from source.
+
+use std::io;
+use std::path::PathBuf;
+
+use basecase_model::Dbms;
+use thiserror::Error;
+
+/// Why a build could not be made from source.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// The order does not name dbms and version.
+    #[error(
+        "{request} is nothing to compile\nhint: write dbms and version, e.g. postgres:17.6 or postgres:17.x; a name of your own is given with --label"
+    )]
+    Request {
+        /// What was ordered.
+        request: String,
+    },
+    /// The order names no source, and none is known.
+    #[error(
+        "no source of {dbms} {version} is known here\nhint: name one with --source: a folder, an archive (.tar.gz, .tar.bz2, .tar.xz) or REPOSITORY@TAG{}",
+        debian(versions)
+    )]
+    NoSource {
+        /// The dbms.
+        dbms: Dbms,
+        /// The version asked for.
+        version: String,
+        /// The versions that Debian has.
+        versions: Vec<String>,
+    },
+    /// The source names nothing that exists.
+    #[error(
+        "no source at {text}: {reason}\nhint: name a folder, an archive (.tar.gz, .tar.bz2, .tar.xz) or REPOSITORY@TAG"
+    )]
+    Origin {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A program that compiling needs is missing.
+    #[error("no {what} in {path}\nhint: install it; on Debian, run `apt-get install --no-upgrade {package}`")]
+    Tool {
+        /// What is missing, e.g. `C compiler (gcc or cc)`.
+        what: String,
+        /// Where it was looked for.
+        path: String,
+        /// The Debian package that has it.
+        package: String,
+    },
+    /// There is no build type of that name.
+    #[error(
+        "{tree} has no build type {name:?}\nhint: there are {known}; or give compiler flags with --flags"
+    )]
+    Type {
+        /// Whose types.
+        tree: String,
+        /// What was asked for.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// The label cannot be part of a name.
+    #[error(
+        "{label:?} cannot be a label: {reason}\nhint: give --label 1 to 40 letters, digits, '-' and '_', e.g. patched"
+    )]
+    Label {
+        /// The label.
+        label: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another build has the label.
+    #[error("{name} is the name of another build: {what}\nhint: name this one with --label NAME, or remove {}", folder.display())]
+    LabelTaken {
+        /// The name.
+        name: String,
+        /// What the other build was made from and how.
+        what: String,
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// The tree is of none of the known kinds.
+    #[error(
+        "{artifact} is no source of {dbms}: it has neither Postgres' configure nor MySQL's MYSQL_VERSION or VERSION\nhint: give the top folder of the source"
+    )]
+    Unknown {
+        /// The source.
+        artifact: String,
+        /// What was asked for.
+        dbms: Dbms,
+    },
+    /// The tree is another version, or another dbms.
+    #[error(
+        "{artifact} is {actual}, not {expected} as asked\nhint: ask for {actual}, or give another source"
+    )]
+    Version {
+        /// The source.
+        artifact: String,
+        /// What was asked for, e.g. `postgres:17.6`.
+        expected: String,
+        /// What it is.
+        actual: String,
+    },
+    /// Somebody compiled in the tree, and its products would be taken for ours.
+    #[error(
+        "{artifact} has been compiled in: it holds {file}\nhint: run `make distclean` there, or give a git repository, of which only source files are taken"
+    )]
+    Used {
+        /// The source.
+        artifact: String,
+        /// The file that says so.
+        file: &'static str,
+    },
+    /// A submodule was not checked out.
+    #[error(
+        "{artifact} lacks its submodule {module}\nhint: check the commit out with `git submodule update --init` and give that folder with --source"
+    )]
+    Submodule {
+        /// The source.
+        artifact: String,
+        /// The submodule's folder.
+        module: String,
+    },
+    /// The source changed while it was copied.
+    #[error("{} changed while it was copied\nhint: wait until nothing writes to it, and try again", folder.display())]
+    Changed {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Git refused.
+    #[error("git cannot read {}: {reason}\nhint: check the repository and the tag or commit after '@'", repository.display())]
+    Git {
+        /// The repository.
+        repository: PathBuf,
+        /// What git says.
+        reason: String,
+    },
+    /// Debian's source could not be downloaded.
+    #[error(
+        "cannot get the source of {package} from Debian {suite}: {reason}\nhint: give a source with --source: a folder, an archive or REPOSITORY@TAG"
+    )]
+    Debian {
+        /// The source package.
+        package: String,
+        /// The suite.
+        suite: String,
+        /// What failed.
+        reason: String,
+    },
+    /// An archive could not be unpacked.
+    #[error("cannot unpack {}: {source}\nhint: it must be a tar archive, plain or compressed by gzip, bzip2 or xz; check also the free space of BASECASE_HOME", path.display())]
+    Unpack {
+        /// The archive.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// A step of the build failed.
+    #[error(transparent)]
+    Step(#[from] Box<StepError>),
+    /// A file or folder could not be used.
+    #[error("cannot use {}: {source}\nhint: check its permissions and the free space of its disk", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An embedded table of build types is broken.
+    #[error("cannot read {file}: {reason}\nhint: this is a mistake in basecase itself; please report it")]
+    Data {
+        /// The file.
+        file: String,
+        /// What the parser says.
+        reason: String,
+    },
+}
+
+/// A step of a build failed.
+#[derive(Debug, Error)]
+#[error("{step} {name} failed ({status}):\n{tail}\nlog: {}\nhint: {hint}", log.display())]
+pub struct StepError {
+    /// What was done, e.g. `configuring`.
+    pub step: &'static str,
+    /// What is built, e.g. `postgres 17.6 as o2nofp`.
+    pub name: String,
+    /// How the program ended.
+    pub status: String,
+    /// The last lines of the log.
+    pub tail: String,
+    /// The whole log.
+    pub log: PathBuf,
+    /// What probably helps.
+    pub hint: String,
+}
+
+impl CompileError {
+    /// An error of `path`, for `map_err`.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> CompileError {
+        let path = path.into();
+        move |source| CompileError::File { path, source }
+    }
+}
+
+fn debian(versions: &[String]) -> String {
+    if versions.is_empty() {
+        return String::new();
+    }
+    format!("; without it, {} come from Debian", versions.join(", "))
+}

@@ -1,0 +1,199 @@
+//! The steps of a build, and their log.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::error::{CompileError, StepError};
+use super::hint;
+use super::toolchain::{Compiler, Toolchain};
+use super::tree::Kind;
+use crate::keeper;
+use crate::log::{end_of, indented, last_lines};
+use crate::process;
+
+/// Lines of the log in an error.
+const TAIL_LINES: usize = 20;
+/// How often the user hears that it still goes on.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(50);
+
+/// Folders of one build.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    /// The source, which is the build's own copy.
+    pub(crate) source: PathBuf,
+    /// Where CMake compiles; Postgres compiles in the source.
+    pub(crate) objects: PathBuf,
+    /// What is installed goes below this folder first.
+    pub(crate) stage: PathBuf,
+    /// Where the build will stand.
+    pub(crate) prefix: PathBuf,
+}
+
+impl Folders {
+    /// The installed tree before it is moved to its place.
+    pub(crate) fn installed(&self) -> PathBuf {
+        self.stage.join(self.prefix.strip_prefix("/").unwrap_or(&self.prefix))
+    }
+}
+
+/// One step.
+pub(crate) struct Step {
+    title: &'static str,
+    commands: Vec<Command>,
+}
+
+/// What a build of `kind` takes: configuring, compiling, installing.
+///
+/// # Errors
+/// When a program is missing.
+pub(crate) fn steps(
+    kind: Kind,
+    toolchain: &Toolchain,
+    folders: &Folders,
+    compilers: &[Compiler],
+    arguments: &[String],
+    jobs: u32,
+) -> Result<Vec<Step>, CompileError> {
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|text| text.replace("{source}", &folders.source.display().to_string()))
+        .collect();
+    let make = toolchain.need("make", "make")?;
+    let make = |folder: &Path, words: &[&str]| {
+        let mut command = toolchain.command(&make);
+        command.arg(format!("-j{jobs}")).args(words).current_dir(folder);
+        command
+    };
+    let destination = format!("DESTDIR={}", folders.stage.display());
+    let (mut configure, folder, parts): (Command, &Path, &[&str]) = if kind.uses_cmake() {
+        let mut command = toolchain.command(&toolchain.need("cmake", "cmake")?);
+        command.arg(&folders.source);
+        command.arg(format!("-DCMAKE_INSTALL_PREFIX={}", folders.prefix.display()));
+        for (language, compiler) in ["C", "CXX"].iter().zip(compilers) {
+            command.arg(format!("-DCMAKE_{language}_COMPILER={}", compiler.program));
+        }
+        command.current_dir(&folders.objects);
+        (command, &folders.objects, &["."])
+    } else {
+        let mut command = toolchain.command(Path::new("/bin/sh"));
+        // By a relative path: it gets into the names of source files, and those into programs.
+        command
+            .arg("./configure")
+            .arg(format!("--prefix={}", folders.prefix.display()))
+            .current_dir(&folders.source);
+        // Documentation is left out; all of contrib takes a tenth of the server's time.
+        (command, &folders.source, &[".", "contrib"])
+    };
+    configure.args(arguments);
+    let compile = parts.iter().map(|part| make(folder, &["-C", part]));
+    let install = parts.iter().map(|part| make(folder, &["-C", part, "install", &destination]));
+    Ok(vec![
+        Step { title: "configuring", commands: vec![configure] },
+        Step { title: "compiling", commands: compile.collect() },
+        Step { title: "installing", commands: install.collect() },
+    ])
+}
+
+/// The flags that the compiler was given: of configure, or of InnoDB under CMake, whose projects add some of their own.
+pub(crate) fn flags_given(kind: Kind, folders: &Folders) -> Option<String> {
+    let (file, name) = if kind.uses_cmake() {
+        (folders.objects.join("storage/innobase/CMakeFiles/innobase.dir/flags.make"), "CXX_FLAGS = ")
+    } else {
+        (folders.source.join("src/Makefile.global"), "CFLAGS = ")
+    };
+    let text = fs::read_to_string(file).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Everything that the steps of one build say.
+pub(crate) struct Log {
+    path: PathBuf,
+    file: File,
+}
+
+impl Log {
+    /// A new log at `path`, in place of that of an earlier try.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn create(path: PathBuf) -> Result<Self, CompileError> {
+        let file = File::create(&path).map_err(CompileError::file(&path))?;
+        Ok(Log { path, file })
+    }
+
+    /// Runs `step` of the build `name`, e.g. `postgres 17.6`.
+    ///
+    /// # Errors
+    /// When one of its commands fails; the error has the end of the log and what probably helps.
+    pub(crate) fn run(
+        &mut self,
+        step: Step,
+        name: &str,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<(), CompileError> {
+        let title = step.title;
+        notify(&format!("{title} {name}; log: {}", self.path.display()));
+        let began = Instant::now();
+        for command in step.commands {
+            let status = self.run_command(command, || {
+                notify(&format!("still {title} {name} after {} min", began.elapsed().as_secs() / 60));
+            });
+            let status = status.map_err(CompileError::file(&self.path))?;
+            if !status.success() {
+                let end = end_of(&self.path).unwrap_or_default();
+                return Err(Box::new(StepError {
+                    step: title,
+                    name: name.to_owned(),
+                    status: status.to_string(),
+                    tail: indented(&last_lines(&end, TAIL_LINES)),
+                    log: self.path.clone(),
+                    hint: hint::of_log(&end),
+                })
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    fn run_command(&mut self, mut command: Command, mut sign: impl FnMut()) -> io::Result<ExitStatus> {
+        let folder = command.get_current_dir().unwrap_or(Path::new("/")).display();
+        writeln!(self.file, "$ cd {folder} && {}", words(&command))?;
+        command.stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
+        // make passes the signal on: when basecase is killed, only the commands in hand run to their end.
+        process::die_with_parent(&mut command, Signal::TERM);
+        let mut child = keeper::spawn(command)?;
+        let mut next = Instant::now() + SIGN_OF_LIFE;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > next {
+                next += SIGN_OF_LIFE;
+                sign();
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+/// A command as one would type it.
+fn words(command: &Command) -> String {
+    let all = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = all.map(|word| {
+        let word = word.to_string_lossy();
+        let is_plain = |c: char| c.is_alphanumeric() || "-_=+./:,@%".contains(c);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word.into_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}

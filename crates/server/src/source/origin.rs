@@ -1,0 +1,339 @@
+//! Where source code comes from: a folder, a git repository or an archive.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::error::CompileError;
+use super::git::Repository;
+use super::toolchain::Toolchain;
+use crate::disk::sha256_of;
+
+/// Digits of a commit in names.
+const COMMIT_DIGITS: usize = 8;
+
+/// Where source code comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A folder that is no git working tree.
+    Folder(PathBuf),
+    /// A git working tree as it is now, with what is not committed.
+    WorkingTree(PathBuf),
+    /// A commit of a repository.
+    Commit { repository: PathBuf, reference: String },
+    /// A tar archive, plain or compressed.
+    Archive(PathBuf),
+}
+
+/// Which source code it is exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Equal for equal source code: the SHA-256 of an archive or of a folder's content, or a commit.
+    pub(crate) digest: String,
+    /// The source for people: file name and checksum, or repository and commit.
+    pub(crate) artifact: String,
+    /// What it adds to the label of a build, so that two commits of one version are told apart; `None` of a release.
+    pub(crate) label: Option<String>,
+    /// The files of a folder or working tree, relative to it.
+    files: Vec<PathBuf>,
+}
+
+impl Origin {
+    /// The source that the user named by `text`.
+    ///
+    /// # Errors
+    /// When there is no such thing.
+    pub(crate) fn find(text: &str) -> Result<Origin, CompileError> {
+        let wrong = |reason: &str| CompileError::Origin { text: text.to_owned(), reason: reason.to_owned() };
+        let absolute = |path: &Path| path.canonicalize().map_err(CompileError::file(path));
+        let path = Path::new(text);
+        if path.is_dir() {
+            let is_bare = path.join("HEAD").is_file() && path.join("objects").is_dir();
+            return if path.join(".git").exists() {
+                Ok(Origin::WorkingTree(absolute(path)?))
+            } else if is_bare {
+                Err(wrong("a bare repository needs a tag or commit after it, as in repository.git@REL_17_6"))
+            } else {
+                Ok(Origin::Folder(absolute(path)?))
+            };
+        }
+        if path.is_file() {
+            return Ok(Origin::Archive(absolute(path)?));
+        }
+        match text.rsplit_once('@') {
+            Some((repository, reference)) if Path::new(repository).is_dir() && !reference.is_empty() => {
+                Ok(Origin::Commit {
+                    repository: absolute(Path::new(repository))?,
+                    reference: reference.to_owned(),
+                })
+            }
+            _ if text.contains("://") || text.starts_with("git@") => {
+                Err(wrong("basecase does not clone; make a local clone and name that"))
+            }
+            _ => Err(wrong("there is no such file or folder")),
+        }
+    }
+
+    /// Finds out which source code it is, without unpacking or copying it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn identify(&self, toolchain: &Toolchain) -> Result<Identity, CompileError> {
+        match self {
+            Origin::Archive(path) => {
+                let digest = sha256_of(path).map_err(CompileError::file(path))?;
+                let artifact = format!("{} sha256:{digest}", file_name(path));
+                Ok(Identity { digest, artifact, label: None, files: Vec::new() })
+            }
+            Origin::Folder(folder) => {
+                let mut files = Vec::new();
+                walk(folder, Path::new(""), &mut files).map_err(CompileError::file(folder))?;
+                let digest = digest_of(folder, &files).map_err(CompileError::file(folder))?;
+                let artifact = format!("{} sha256:{digest}", file_name(folder));
+                Ok(Identity { digest, artifact, label: None, files })
+            }
+            Origin::Commit { repository, reference } => {
+                let git = Repository::at(repository, toolchain);
+                let commit = git.commit(reference)?;
+                let label = if git.is_tagged(&commit)? { None } else { Some(head(&commit, COMMIT_DIGITS)) };
+                let artifact = format!("{}@{commit}", file_name(repository));
+                Ok(Identity { digest: commit, artifact, label, files: Vec::new() })
+            }
+            Origin::WorkingTree(folder) => {
+                let git = Repository::at(folder, toolchain);
+                let (commit, files) = (git.commit("HEAD")?, git.files()?);
+                let artifact = format!("{}@{commit}", file_name(folder));
+                if !git.is_dirty()? {
+                    let label =
+                        if git.is_tagged(&commit)? { None } else { Some(head(&commit, COMMIT_DIGITS)) };
+                    return Ok(Identity { digest: commit, artifact, label, files });
+                }
+                let digest = digest_of(folder, &files).map_err(CompileError::file(folder))?;
+                Ok(Identity {
+                    artifact: format!("{artifact} dirty sha256:{digest}"),
+                    label: Some(format!("{}-{}", head(&commit, COMMIT_DIGITS), head(&digest, 4))),
+                    digest,
+                    files,
+                })
+            }
+        }
+    }
+
+    /// Puts the source code into the empty folder `into`: the top folder of the source.
+    ///
+    /// # Errors
+    /// When it cannot be unpacked or copied, or has changed since it was identified.
+    pub(crate) fn unpack(
+        &self,
+        identity: &Identity,
+        toolchain: &Toolchain,
+        into: &Path,
+    ) -> Result<PathBuf, CompileError> {
+        match self {
+            Origin::Archive(path) => {
+                let unpacked = File::open(path).and_then(decompressed).and_then(|reader| untar(reader, into));
+                unpacked.map_err(|source| CompileError::Unpack { path: path.clone(), source })?;
+            }
+            Origin::Commit { repository, .. } => {
+                let mut child = Repository::at(repository, toolchain).archive(&identity.digest)?;
+                let unpacked = child.stdout.take().map_or(Ok(()), |reader| untar(reader, into));
+                let status = child.wait().map_err(CompileError::file(repository))?;
+                unpacked.map_err(|source| CompileError::Unpack { path: repository.clone(), source })?;
+                if !status.success() {
+                    let reason = format!("git archive ended with {status}");
+                    return Err(CompileError::Git { repository: repository.clone(), reason });
+                }
+            }
+            Origin::Folder(folder) | Origin::WorkingTree(folder) => {
+                copy(folder, &identity.files, into).map_err(CompileError::file(into))?;
+                if self.identify(toolchain)? != *identity {
+                    return Err(CompileError::Changed { folder: folder.clone() });
+                }
+                return Ok(into.to_path_buf());
+            }
+        }
+        top_folder(into).map_err(CompileError::file(into))
+    }
+}
+
+/// The compressed stream `file` in the clear.
+fn decompressed(mut file: File) -> io::Result<Box<dyn Read>> {
+    let mut magic = Vec::new();
+    file.by_ref().take(6).read_to_end(&mut magic)?;
+    io::Seek::rewind(&mut file)?;
+    let reader = io::BufReader::with_capacity(1 << 16, file);
+    Ok(match magic.as_slice() {
+        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+        [b'B', b'Z', b'h', ..] => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(reader)),
+        _ => Box::new(reader),
+    })
+}
+
+/// Unpacks with the archive's times: make compares them to see that generated files need not be generated again.
+fn untar(reader: impl Read, folder: &Path) -> io::Result<()> {
+    let mut archive = tar::Archive::new(reader);
+    archive.set_preserve_permissions(true);
+    archive.unpack(folder)
+}
+
+/// `folder`, or the one folder in it when there is nothing else.
+fn top_folder(folder: &Path) -> io::Result<PathBuf> {
+    let entries: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    match entries.as_slice() {
+        [only] if only.is_dir() => Ok(only.clone()),
+        _ => Ok(folder.to_path_buf()),
+    }
+}
+
+/// Adds the files and links below `root`/`folder` to `found`, sorted, relative to `root`.
+fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut names: Vec<_> = fs::read_dir(root.join(folder))?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<_, _>>()?;
+    names.sort();
+    for name in names {
+        let path = folder.join(name);
+        if root.join(&path).symlink_metadata()?.is_dir() {
+            walk(root, &path, found)?;
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The checksum of names, contents and execute bits of `files` below `root`.
+fn digest_of(root: &Path, files: &[PathBuf]) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    for file in files {
+        let path = root.join(file);
+        let metadata = path.symlink_metadata()?;
+        let content = if metadata.is_symlink() {
+            format!("link {}", fs::read_link(&path)?.display())
+        } else {
+            let runs = metadata.permissions().mode() & 0o100 != 0;
+            format!("{} {}", if runs { "program" } else { "file" }, sha256_of(&path)?)
+        };
+        hash.update(file.as_os_str().as_bytes());
+        hash.update(format!("\0{content}\n"));
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Copies `files` below `from` to the same places below `to`, with their times.
+fn copy(from: &Path, files: &[PathBuf], to: &Path) -> io::Result<()> {
+    for file in files {
+        let (old, new) = (from.join(file), to.join(file));
+        if let Some(folder) = new.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let metadata = old.symlink_metadata()?;
+        if metadata.is_symlink() {
+            symlink(fs::read_link(&old)?, &new)?;
+        } else {
+            fs::copy(&old, &new)?;
+            File::open(&new)?.set_modified(metadata.modified()?)?;
+        }
+    }
+    Ok(())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn head(text: &str, digits: usize) -> String {
+    text.chars().take(digits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_named_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        fs::create_dir_all(folder.path().join("clone/.git")).unwrap();
+        fs::write(folder.path().join("a.tar.gz"), "").unwrap();
+        assert!(matches!(Origin::find(&path("")), Ok(Origin::Folder(_))));
+        assert!(matches!(Origin::find(&path("clone")), Ok(Origin::WorkingTree(_))));
+        assert!(matches!(Origin::find(&path("a.tar.gz")), Ok(Origin::Archive(_))));
+        let Ok(Origin::Commit { reference, .. }) = Origin::find(&path("clone@REL_17_6")) else { panic!() };
+        assert_eq!(reference, "REL_17_6");
+        let message = |text: &str| Origin::find(text).unwrap_err().to_string();
+        assert!(message(&path("none")).contains("no such file or folder"));
+        assert!(message(&path("clone@")).contains("no such file or folder"));
+        assert!(message("https://example.org/postgres.git").contains("does not clone"));
+        fs::write(folder.path().join("HEAD"), "").unwrap();
+        fs::create_dir(folder.path().join("objects")).unwrap();
+        assert!(message(&path("")).contains("a bare repository needs a tag"));
+    }
+
+    #[test]
+    fn archives_of_every_form_become_the_same_folder() {
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(2);
+        header.set_mode(0o755);
+        header.set_mtime(1_000_000_000);
+        header.set_cksum();
+        builder.append_data(&mut header, "postgresql-17.6/configure", &b"hi"[..]).unwrap();
+        let plain = builder.into_inner().unwrap();
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&plain).unwrap();
+        let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        bz.write_all(&plain).unwrap();
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        xz.write_all(&plain).unwrap();
+        for bytes in [gz.finish().unwrap(), bz.finish().unwrap(), xz.finish().unwrap(), plain] {
+            let folder = tempfile::tempdir().unwrap();
+            let (file, out) = (folder.path().join("source"), folder.path().join("out"));
+            fs::write(&file, bytes).unwrap();
+            fs::create_dir(&out).unwrap();
+            let origin = Origin::Archive(file);
+            let identity = origin.identify(&Toolchain::system()).unwrap();
+            let top = origin.unpack(&identity, &Toolchain::system(), &out).unwrap();
+            assert_eq!(top, out.join("postgresql-17.6"));
+            let metadata = top.join("configure").metadata().unwrap();
+            assert_eq!(
+                metadata.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs(),
+                1_000_000_000
+            );
+        }
+    }
+
+    #[test]
+    fn a_folder_is_known_by_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        for top in [&first, &second] {
+            fs::create_dir_all(top.join("src")).unwrap();
+            fs::write(top.join("src/a.c"), "int a;").unwrap();
+            symlink("a.c", top.join("src/b.c")).unwrap();
+        }
+        let identify = |path: &Path| Origin::Folder(path.to_path_buf()).identify(&Toolchain::system());
+        let identity = identify(&first).unwrap();
+        assert_eq!(identity.digest, identify(&second).unwrap().digest);
+        assert_eq!(identity.files, [PathBuf::from("src/a.c"), PathBuf::from("src/b.c")]);
+        fs::set_permissions(second.join("src/a.c"), PermissionsExt::from_mode(0o755)).unwrap();
+        assert_ne!(identity.digest, identify(&second).unwrap().digest);
+
+        let out = folder.path().join("out");
+        fs::create_dir(&out).unwrap();
+        let origin = Origin::Folder(first.clone());
+        origin.unpack(&identity, &Toolchain::system(), &out).unwrap();
+        assert_eq!(fs::read_link(out.join("src/b.c")).unwrap(), Path::new("a.c"));
+        assert_eq!(
+            out.join("src/a.c").metadata().unwrap().modified().unwrap(),
+            first.join("src/a.c").metadata().unwrap().modified().unwrap()
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! The builds from source that are here. Each has a file in its folder that says what it was made from and how.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use basecase_model::{BuildFacts, Dbms};
+use serde::{Deserialize, Serialize};
+
+use super::error::CompileError;
+use super::label::ANY;
+use crate::account::Account;
+use crate::build::Build;
+use crate::obtain_error::ObtainError;
+use crate::recipe::{BuildRequest, RecipeError, Source};
+use crate::suggestion::alternatives;
+use crate::version::Version;
+
+/// The file. It is written last: a folder without it is no build.
+const MARK: &str = ".basecase-source.toml";
+/// Digits of the hash in a folder's name.
+const HASH_DIGITS: usize = 12;
+
+/// A build from source: what it was made from and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceBuild {
+    /// The dbms.
+    pub dbms: Dbms,
+    /// The version as the source says it, e.g. `17.6` or `19devel`.
+    pub version: String,
+    /// The name by which it is told from other builds of its version, e.g. `o2nofp`.
+    pub label: String,
+    /// SHA-256 over everything that the build depends on: source, arguments, compiler.
+    pub hash: String,
+    /// The source: file name and checksum, or repository and commit.
+    pub artifact: String,
+    /// E.g. `gcc 12.2.0`.
+    pub compiler: String,
+    /// The flags that the compiler was given.
+    pub flags: String,
+    /// The arguments of configure or CMake.
+    pub arguments: Vec<String>,
+}
+
+impl SourceBuild {
+    /// How other commands ask for it: `postgres:17.6:o2nofp`.
+    pub fn request(&self) -> BuildRequest {
+        let (version, provider) = (self.version.clone(), Some(self.label.clone()));
+        BuildRequest::Version { dbms: self.dbms, version, provider }
+    }
+
+    /// Compiler and optimisation flag, e.g. `gcc 12.2.0 -O2`.
+    pub fn toolchain(&self) -> String {
+        let optimisation = self.flags.split_whitespace().rev().find(|flag| flag.starts_with("-O"));
+        optimisation.map_or_else(|| self.compiler.clone(), |flag| format!("{} {flag}", self.compiler))
+    }
+
+    /// The name of its folder among the builds, and of its log without `.log`.
+    pub(crate) fn folder(&self) -> String {
+        let hash = self.hash.get(..HASH_DIGITS).unwrap_or(&self.hash);
+        format!("{}-{}-source-{hash}", self.dbms, self.version)
+    }
+
+    /// It as a build that can run, in its folder `place`.
+    ///
+    /// # Errors
+    /// When its programs do not run, or the user of servers cannot reach them.
+    pub(crate) fn open(&self, place: &Path, account: Option<&Account>) -> Result<Build, ObtainError> {
+        let mut build = Build::at(place, &self.request(), None, account)?;
+        self.complete(&mut build.facts);
+        Ok(build)
+    }
+
+    /// Adds what the build's own programs cannot say.
+    fn complete(&self, facts: &mut BuildFacts) {
+        facts.provider = ANY.to_owned();
+        facts.artifact.clone_from(&self.artifact);
+        facts.sha256 = Some(self.hash.clone());
+        facts.compiler.get_or_insert_with(|| self.compiler.clone());
+        facts.flags.get_or_insert_with(|| self.flags.clone());
+        facts.details.entry("configure".into()).or_insert_with(|| self.arguments.join(" "));
+    }
+
+    /// Makes the finished tree `folder` count as this build.
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), CompileError> {
+        let broken =
+            |error: toml::ser::Error| CompileError::Data { file: MARK.into(), reason: error.to_string() };
+        let text = toml::to_string(self).map_err(broken)?;
+        let path = folder.join(MARK);
+        fs::write(&path, text).map_err(CompileError::file(&path))
+    }
+
+    fn read(folder: &Path) -> Option<SourceBuild> {
+        let build: SourceBuild = toml::from_str(&fs::read_to_string(folder.join(MARK)).ok()?).ok()?;
+        // A copy under another name is not that build: its programs name their folder.
+        let is_in_place = folder.file_name().is_some_and(|name| *name == *build.folder());
+        is_in_place.then_some(build)
+    }
+
+    /// Whether it is of `version`, which may be a branch as in `17.x`.
+    fn is_of(&self, version: &str) -> bool {
+        match version.strip_suffix(".x") {
+            None => self.version == version,
+            Some(branch) => {
+                let branch = branch.parse::<Version>();
+                branch.is_ok_and(|branch| numbers_of(&self.version).is_some_and(|own| own.is_of(&branch)))
+            }
+        }
+    }
+}
+
+/// The numbers that `version` begins with: `17.6`, and `19` of `19devel`.
+pub(crate) fn numbers_of(version: &str) -> Option<Version> {
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    version.get(..end)?.parse().ok()
+}
+
+/// All builds from source of one library.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    builds: PathBuf,
+    here: Vec<SourceBuild>,
+}
+
+impl Shelf {
+    /// Those in the folder `builds`, sorted by dbms, version and label.
+    pub(crate) fn read(builds: &Path) -> Self {
+        let folders = fs::read_dir(builds).into_iter().flatten().flatten();
+        let mut here: Vec<SourceBuild> =
+            folders.filter_map(|entry| SourceBuild::read(&entry.path())).collect();
+        here.sort_by_key(|build| (build.dbms, numbers_of(&build.version), build.label.clone()));
+        Shelf { builds: builds.to_path_buf(), here }
+    }
+
+    /// Every build.
+    pub(crate) fn builds(self) -> Vec<SourceBuild> {
+        self.here
+    }
+
+    /// The folder of `build`.
+    pub(crate) fn place(&self, build: &SourceBuild) -> PathBuf {
+        self.builds.join(build.folder())
+    }
+
+    /// The build made of exactly this.
+    pub(crate) fn with_hash(&self, hash: &str) -> Option<&SourceBuild> {
+        self.here.iter().find(|build| build.hash == hash)
+    }
+
+    /// The build that `request` names by its label, or as `source` when it is the only one of its version; `None` when it
+    /// names none.
+    ///
+    /// # Errors
+    /// When `source` is not enough to tell them apart.
+    pub(crate) fn find(&self, request: &BuildRequest) -> Result<Option<&SourceBuild>, RecipeError> {
+        let BuildRequest::Version { dbms, version, provider: Some(word) } = request else { return Ok(None) };
+        let is_meant = |build: &&SourceBuild| build.dbms == *dbms && build.is_of(version);
+        let same: Vec<&SourceBuild> = self.here.iter().filter(is_meant).collect();
+        if word != ANY {
+            // Of a branch the newest, which stands last.
+            return Ok(same.into_iter().rfind(|build| build.label == *word));
+        }
+        match same.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some(only)),
+            several => Err(RecipeError::Provider {
+                dbms: *dbms,
+                version: version.clone(),
+                provider: word.clone(),
+                near: format!("there are {}", alternatives(&names(several))),
+            }),
+        }
+    }
+
+    /// Finds where each request comes from: those that name a build from source by themselves, the others by `of_recipes`.
+    ///
+    /// # Errors
+    /// When a request names neither.
+    pub(crate) fn resolve(
+        &self,
+        requests: &[BuildRequest],
+        of_recipes: impl FnOnce(&[BuildRequest]) -> Result<Vec<Source>, RecipeError>,
+    ) -> Result<Vec<Source>, RecipeError> {
+        let found = requests.iter().map(|request| self.find(request)).collect::<Result<Vec<_>, _>>()?;
+        let others: Vec<BuildRequest> = requests
+            .iter()
+            .zip(&found)
+            .filter(|(_, build)| build.is_none())
+            .map(|(request, _)| request.clone())
+            .collect();
+        let mut others = of_recipes(&others).map_err(|error| self.complete(error))?.into_iter();
+        // By its own name, whatever the user called it: two names of one build must not be two results.
+        let own = |build: &SourceBuild| Some(Source { request: build.request(), recipe: None });
+        Ok(found.into_iter().filter_map(|build| build.map_or_else(|| others.next(), own)).collect())
+    }
+
+    /// `error` of a request that names neither a recipe nor a build from source, with what there is from source.
+    pub(crate) fn complete(&self, mut error: RecipeError) -> RecipeError {
+        let (dbms, version, near, is_to_compile) = match &mut error {
+            RecipeError::Version { dbms, version, near } => (*dbms, version, near, true),
+            RecipeError::Provider { dbms, version, near, provider } => {
+                (*dbms, version, near, provider == ANY)
+            }
+            _ => return error,
+        };
+        let same: Vec<&SourceBuild> =
+            self.here.iter().filter(|build| build.dbms == dbms && build.is_of(version)).collect();
+        if !same.is_empty() {
+            near.push_str(&format!("; from source there is {}", alternatives(&names(&same))));
+        } else if is_to_compile {
+            near.push_str(&format!(
+                "; or compile it: `basecase server get {dbms}:{version} --from source --source …`"
+            ));
+        }
+        error
+    }
+}
+
+fn names(builds: &[&SourceBuild]) -> Vec<String> {
+    builds.iter().map(|build| build.request().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(version: &str, label: &str) -> SourceBuild {
+        SourceBuild {
+            dbms: Dbms::Postgres,
+            version: version.into(),
+            label: label.into(),
+            hash: format!("{version}{label}0123456789abcdef"),
+            artifact: "postgres@1a2b3c4d".into(),
+            compiler: "gcc 12.2.0".into(),
+            flags: "-Wall -O2 -fno-omit-frame-pointer".into(),
+            arguments: vec!["--enable-debug".into()],
+        }
+    }
+
+    fn shelf(builds: &[SourceBuild]) -> (tempfile::TempDir, Shelf) {
+        let folder = tempfile::tempdir().unwrap();
+        for build in builds {
+            let place = folder.path().join(build.folder());
+            fs::create_dir(&place).unwrap();
+            build.write(&place).unwrap();
+        }
+        let shelf = Shelf::read(folder.path());
+        (folder, shelf)
+    }
+
+    #[test]
+    fn a_build_is_found_by_its_file_alone() {
+        let mut devel = build("19devel", "o2nofp_1a2b3c4d");
+        devel.hash = "0123456789abcdef".into();
+        assert_eq!(devel.folder(), "postgres-19devel-source-0123456789ab");
+        assert_eq!(devel.toolchain(), "gcc 12.2.0 -O2");
+        let (folder, shelf) = shelf(std::slice::from_ref(&devel));
+        assert_eq!(shelf.with_hash(&devel.hash), Some(&devel));
+        assert_eq!(shelf.find(&"postgres:19devel:source".parse().unwrap()).unwrap(), Some(&devel));
+        assert_eq!(shelf.find(&devel.request()).unwrap(), Some(&devel));
+
+        let place = shelf.place(&devel);
+        fs::rename(&place, folder.path().join("other")).unwrap();
+        assert_eq!(Shelf::read(folder.path()).builds(), []);
+        fs::rename(folder.path().join("other"), &place).unwrap();
+        fs::remove_file(place.join(MARK)).unwrap();
+        assert_eq!(Shelf::read(folder.path()).builds(), []);
+    }
+
+    #[test]
+    fn builds_are_named_by_label_or_as_the_only_one() {
+        let (_folder, shelf) = shelf(&[build("17.6", "o3"), build("17.6", "o2nofp"), build("17.10", "o3")]);
+        let found = |request: &str| {
+            let found = shelf.find(&request.parse().unwrap());
+            found.map(|build| build.map(|build| build.request().to_string()))
+        };
+        assert_eq!(found("postgres:17.6:o3").unwrap().as_deref(), Some("postgres:17.6:o3"));
+        assert_eq!(found("postgres:17.x:o3").unwrap().as_deref(), Some("postgres:17.10:o3"));
+        assert_eq!(found("postgres:17.10:source").unwrap().as_deref(), Some("postgres:17.10:o3"));
+        for none in
+            ["postgres:17.10", "postgres:17.10:o2nofp", "postgres:17.1:o3", "mysql:17.6:o3", "path:/o3"]
+        {
+            assert_eq!(found(none).unwrap(), None, "{none}");
+        }
+        let message = found("postgres:17.6:source").unwrap_err().to_string();
+        assert!(message.ends_with("hint: there are postgres:17.6:o2nofp or postgres:17.6:o3"), "{message}");
+    }
+
+    #[test]
+    fn requests_are_resolved_in_their_order() {
+        let (_folder, shelf) = shelf(&[build("17.6", "o3")]);
+        let requests = ["path:/a", "postgres:17.x:source", "path:/b"].map(|text| text.parse().unwrap());
+        let of_recipes = |rest: &[BuildRequest]| {
+            Ok(rest.iter().map(|request| Source { request: request.clone(), recipe: None }).collect())
+        };
+        let sources = shelf.resolve(&requests, of_recipes).unwrap();
+        let names: Vec<String> = sources.iter().map(|source| source.request.to_string()).collect();
+        assert_eq!(names, ["path:/a", "postgres:17.6:o3", "path:/b"]);
+    }
+
+    #[test]
+    fn mistakes_are_told_what_there_is_from_source() {
+        let (_folder, shelf) = shelf(&[build("17.6", "o3")]);
+        let error = |version: &str| RecipeError::Version {
+            dbms: Dbms::Postgres,
+            version: version.into(),
+            near: "near is 1".into(),
+        };
+        let message = shelf.complete(error("17.6")).to_string();
+        assert!(message.contains("near is 1; from source there is postgres:17.6:o3"), "{message}");
+        let message = shelf.complete(error("17.7")).to_string();
+        assert!(
+            message.contains("`basecase server get postgres:17.7 --from source --source …`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn facts_name_the_source() {
+        let mut facts = BuildFacts {
+            dbms: Dbms::Postgres,
+            short: "pg176_o3".into(),
+            requested: "postgres:17.6:o3".into(),
+            version: "17.6".into(),
+            provider: "path".into(),
+            artifact: "/x/bin".into(),
+            sha256: None,
+            compiler: None,
+            flags: Some("-O3".into()),
+            details: std::collections::BTreeMap::new(),
+        };
+        build("17.6", "o3").complete(&mut facts);
+        assert_eq!((facts.provider.as_str(), facts.artifact.as_str()), ("source", "postgres@1a2b3c4d"));
+        assert_eq!((facts.compiler.as_deref(), facts.flags.as_deref()), (Some("gcc 12.2.0"), Some("-O3")));
+        assert_eq!(facts.sha256.as_deref(), Some("17.6o30123456789abcdef"));
+        assert_eq!(facts.details["configure"], "--enable-debug");
+    }
+}

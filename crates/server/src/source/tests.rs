@@ -1,0 +1,428 @@
+//! Builds from source of tiny trees with toy programs: names, caching, and what a user reads when something fails. A real
+//! Postgres is compiled in `tests/source.rs`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::error::CompileError;
+use super::shelf::{Shelf, SourceBuild};
+use super::toolchain::Toolchain;
+use super::workshop::Workshop;
+use super::{Setup, SourceOrder};
+
+const GCC: &str = "echo 'gcc version 12.2.0 (toy)' >&2";
+/// Installs a program where the last `--prefix` or `-DCMAKE_INSTALL_PREFIX` said.
+const MAKE: &str = r#"
+echo "make $*"
+for word in "$@"; do
+    case $word in DESTDIR=*) /bin/mkdir -p "${word#DESTDIR=}$(/bin/cat prefix)/bin" && /bin/date > "${word#DESTDIR=}$(/bin/cat prefix)/bin/server";; esac
+done"#;
+const CMAKE: &str =
+    r#"for word in "$@"; do case $word in -DCMAKE_INSTALL_PREFIX=*) echo "${word#*=}" > prefix;; esac; done"#;
+const CONFIGURE: &str = r#"PACKAGE_NAME='PostgreSQL'
+PACKAGE_VERSION='17.6'
+for word in "$@"; do case $word in --prefix=*) echo "${word#*=}" > prefix;; esac; done
+"#;
+
+/// A folder with toy programs, an empty folder of builds, and room for sources.
+struct Bench {
+    folder: tempfile::TempDir,
+    workshop: Workshop,
+}
+
+fn bench() -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let (programs, builds) = (folder.path().join("programs"), folder.path().join("builds"));
+    fs::create_dir(&programs).unwrap();
+    fs::create_dir(&builds).unwrap();
+    for (name, script) in [
+        ("gcc", GCC),
+        ("g++", GCC),
+        ("make", MAKE),
+        ("cmake", CMAKE),
+        ("bison", ""),
+        ("flex", ""),
+        ("perl", ""),
+    ] {
+        let path = programs.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    std::os::unix::fs::symlink("/usr/bin/git", programs.join("git")).unwrap();
+    let toolchain = Toolchain::only_in(&programs);
+    let workshop = Workshop { builds, toolchain, reserved: vec!["pypi".into()] };
+    Bench { folder, workshop }
+}
+
+impl Bench {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A folder with files.
+    fn tree(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
+        for (file, text) in files {
+            let path = self.path(name).join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        self.path(name)
+    }
+
+    /// An archive with these files below one folder.
+    fn archive(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let top = self.tree("to-pack", files);
+        let path = self.path(name);
+        let mut builder = tar::Builder::new(fs::File::create(&path).unwrap());
+        builder.append_dir_all("top", &top).unwrap();
+        builder.finish().unwrap();
+        fs::remove_dir_all(top).unwrap();
+        path
+    }
+
+    fn git(&self, tree: &Path, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(tree).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// A repository of one commit at the tag `REL_17_6`.
+    fn repository(&self) -> PathBuf {
+        let tree = self
+            .tree("postgres", &[("configure", CONFIGURE), ("src/a.c", "int a;"), (".gitignore", "*.o\n")]);
+        self.git(&tree, &["init", "-q", "-b", "main"]);
+        self.git(&tree, &["add", "."]);
+        self.git(&tree, &["commit", "-q", "-m", "1"]);
+        self.git(&tree, &["tag", "REL_17_6"]);
+        tree
+    }
+
+    fn make(&self, order: &SourceOrder) -> Result<SourceBuild, CompileError> {
+        self.workshop.make(order, &mut |_| {})
+    }
+
+    fn message(&self, order: &SourceOrder) -> String {
+        self.make(order).unwrap_err().to_string()
+    }
+
+    /// What is in the folder of builds, locks left out.
+    fn builds(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.workshop.builds).unwrap().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.retain(|name| !name.ends_with(".lock"));
+        names.sort();
+        names
+    }
+}
+
+fn order(request: &str, source: impl AsRef<Path>) -> SourceOrder {
+    SourceOrder {
+        request: request.parse().unwrap(),
+        source: Some(source.as_ref().display().to_string()),
+        setup: Setup::Type("o2nofp".into()),
+        label: None,
+        configure: Vec::new(),
+        jobs: Some(2),
+    }
+}
+
+#[test]
+fn a_build_is_made_once() {
+    let bench = bench();
+    let archive = bench.archive("postgresql-17.6.tar", &[("configure", CONFIGURE)]);
+    let mut said = Vec::new();
+    let order = order("postgres:17.6", &archive);
+    let build = bench.workshop.make(&order, &mut |text| said.push(text.to_owned())).unwrap();
+    assert_eq!(build.request().to_string(), "postgres:17.6:o2nofp");
+    assert_eq!(
+        (build.compiler.as_str(), build.flags.as_str()),
+        ("gcc 12.2.0", "-O2 -fno-omit-frame-pointer")
+    );
+    assert!(build.artifact.starts_with("postgresql-17.6.tar sha256:"), "{build:?}");
+    assert!(
+        said.iter().any(|line| line.starts_with("compiling postgres 17.6 as o2nofp; log: /")),
+        "{said:?}"
+    );
+    let name = build.folder();
+    assert!(name.starts_with("postgres-17.6-source-"), "{name}");
+    assert_eq!(bench.builds(), [name.clone(), format!("{name}.log")]);
+    let program = bench.workshop.builds.join(&name).join("bin/server");
+    let made_at = program.metadata().unwrap().modified().unwrap();
+    let log = fs::read_to_string(bench.workshop.builds.join(format!("{name}.log"))).unwrap();
+    for line in [
+        "/bin/sh ./configure --prefix=",
+        " 'CFLAGS=-O2 -fno-omit-frame-pointer'\n",
+        "make -j2 -C contrib install DESTDIR=",
+    ] {
+        assert!(log.contains(line), "{log}");
+    }
+
+    // The same by its branch, by the flags of the type, and of a file elsewhere.
+    let copy = bench.path("copy.tar");
+    fs::copy(&archive, &copy).unwrap();
+    let flags = Setup::Flags("-O2 -fno-omit-frame-pointer".into());
+    let again = SourceOrder {
+        request: "postgres:17.x".parse().unwrap(),
+        setup: flags,
+        ..self::order("postgres:17.6", copy)
+    };
+    assert_eq!(bench.make(&again).unwrap(), build);
+    assert_eq!(program.metadata().unwrap().modified().unwrap(), made_at);
+
+    // That it is here does not make it what was asked for.
+    let other = SourceOrder { request: "postgres:17.5".parse().unwrap(), ..order.clone() };
+    assert!(bench.message(&other).contains(" is postgres:17.6, not postgres:17.5 as asked"));
+
+    // What a build that was cut short at the very end leaves is made anew.
+    fs::remove_file(bench.workshop.builds.join(&name).join(".basecase-source.toml")).unwrap();
+    assert_eq!(bench.make(&order).unwrap(), build);
+    assert_ne!(program.metadata().unwrap().modified().unwrap(), made_at);
+}
+
+#[test]
+fn what_killed_builds_left_is_swept_but_not_what_others_work_on() {
+    let bench = bench();
+    let tree = bench.tree("a", &[("configure", CONFIGURE)]);
+    for name in ["mysql-source-0123456789abcdef", "mysql-source-fedcba9876543210", "postgres-17.11-pypi-x"] {
+        fs::create_dir(bench.workshop.builds.join(format!(".partial-{name}"))).unwrap();
+    }
+    let turn = fs::File::create(bench.workshop.builds.join(".mysql-source-fedcba9876543210.lock")).unwrap();
+    turn.lock().unwrap();
+    bench.make(&order("postgres:17.6", &tree)).unwrap();
+    let mut left = bench.builds();
+    left.retain(|name| name.starts_with(".partial-"));
+    assert_eq!(left, [".partial-mysql-source-fedcba9876543210", ".partial-postgres-17.11-pypi-x"]);
+}
+
+#[test]
+fn builds_of_one_version_have_different_names() {
+    let bench = bench();
+    let archive = bench.archive("a.tar", &[("configure", CONFIGURE)]);
+    let base = order("postgres:17.6", archive);
+    let name = |order: SourceOrder| bench.make(&order).map(|build| build.request().to_string());
+    assert_eq!(name(base.clone()).unwrap(), "postgres:17.6:o2nofp");
+    assert_eq!(name(SourceOrder { setup: Setup::Default, ..base.clone() }).unwrap(), "postgres:17.6:def");
+    let flags = |text: &str| SourceOrder { setup: Setup::Flags(text.into()), ..base.clone() };
+    assert_eq!(name(flags("-O1")).unwrap(), "postgres:17.6:o1");
+    // Only an argument differs: the name would be the same.
+    let other = SourceOrder { configure: vec!["--with-blocksize=16".into()], ..base.clone() };
+    let message = bench.message(&other);
+    assert!(
+        message.starts_with("postgres:17.6:o2nofp is the name of another build: a.tar sha256:"),
+        "{message}"
+    );
+    assert!(message.contains("\nhint: name this one with --label NAME, or remove /"), "{message}");
+    let labelled = SourceOrder { label: Some("blocks16".into()), ..other };
+    assert_eq!(name(labelled.clone()).unwrap(), "postgres:17.6:blocks16");
+    // A build keeps its first name.
+    assert_eq!(
+        name(SourceOrder { label: Some("again".into()), ..labelled }).unwrap(),
+        "postgres:17.6:blocks16"
+    );
+    for label in ["pypi", "source", "a:b"] {
+        let wrong = SourceOrder { label: Some(label.into()), ..flags("-O9") };
+        assert!(matches!(bench.make(&wrong), Err(CompileError::Label { .. })), "{label}");
+    }
+    assert_eq!(Shelf::read(&bench.workshop.builds).builds().len(), 4);
+}
+
+#[test]
+fn a_missing_compiler_is_found_before_anything_is_unpacked() {
+    let mut bench = bench();
+    let archive = bench.archive("a.tar", &[("configure", CONFIGURE)]);
+    fs::remove_file(bench.path("programs/gcc")).unwrap();
+    let message = bench.message(&order("postgres:17.6", &archive));
+    assert!(message.starts_with("no C compiler (gcc or cc) in /"), "{message}");
+    assert!(
+        message.ends_with("\nhint: install it; on Debian, run `apt-get install --no-upgrade gcc`"),
+        "{message}"
+    );
+    bench.workshop.toolchain = Toolchain::only_in(&bench.path("nowhere"));
+    let order = SourceOrder { source: None, ..order("postgres:15.18", "") };
+    assert!(bench.message(&order).starts_with("no C compiler (gcc or cc) in /"));
+    assert!(bench.builds().is_empty() && !bench.path("sources").exists());
+}
+
+#[test]
+fn programs_that_a_tree_needs_are_named() {
+    let bench = bench();
+    fs::remove_file(bench.path("programs/bison")).unwrap();
+    let tree = bench.tree("a", &[("configure", CONFIGURE)]);
+    let message = bench.message(&order("postgres:17.6", &tree));
+    assert!(message.starts_with("no bison in /"), "{message}");
+    // This one holds what bison would make.
+    bench.tree("a", &[("src/backend/parser/gram.c", "")]);
+    bench.make(&order("postgres:17.6", &tree)).unwrap();
+    fs::remove_file(bench.path("programs/cmake")).unwrap();
+    let mysql = SourceOrder { setup: Setup::Default, ..order("mysql:8.0.40", &tree) };
+    assert!(bench.message(&mysql).contains("`apt-get install --no-upgrade cmake`"));
+}
+
+#[test]
+fn a_failing_step_shows_its_last_words_and_the_log() {
+    let bench = bench();
+    let script = "PACKAGE_NAME='PostgreSQL'\nPACKAGE_VERSION='17.6'\necho 'configure: error: zlib library not found' >&2\nexit 3\n";
+    let tree = bench.tree("a", &[("configure", script)]);
+    let message = bench.message(&order("postgres:17.6", &tree));
+    assert!(
+        message.starts_with("configuring postgres 17.6 as o2nofp failed (exit status: 3):\n"),
+        "{message}"
+    );
+    assert!(message.contains("\n  configure: error: zlib library not found\nlog: /"), "{message}");
+    assert!(
+        message.ends_with(
+            "\nhint: zlib1g-dev is missing; on Debian, run `apt-get install --no-upgrade zlib1g-dev`"
+        ),
+        "{message}"
+    );
+    // Nothing is left but the log.
+    let left = bench.builds();
+    assert!(left.len() == 1 && left[0].ends_with(".log"), "{left:?}");
+    assert!(message.contains(&left[0]), "{message}");
+    assert_eq!(fs::read_dir(&tree).unwrap().count(), 1);
+}
+
+#[test]
+fn another_source_than_asked_for_is_refused() {
+    let bench = bench();
+    let archive = bench.archive("pg.tar", &[("configure", CONFIGURE)]);
+    let message = bench.message(&order("postgres:17.5", &archive));
+    assert!(message.starts_with("pg.tar sha256:"), "{message}");
+    assert!(
+        message.contains(" is postgres:17.6, not postgres:17.5 as asked\nhint: ask for postgres:17.6"),
+        "{message}"
+    );
+    assert!(bench.message(&order("postgres:16.x", &archive)).contains("not postgres:16.x as asked"));
+    let mysql = SourceOrder { setup: Setup::Default, ..order("mysql:8.0.40", &archive) };
+    assert!(bench.message(&mysql).contains("is postgres:17.6, not mysql:8.0.40"));
+    let strange = bench.archive("strange.tar", &[("README", "hello")]);
+    assert!(
+        bench
+            .message(&order("postgres:17.6", strange))
+            .contains(" is no source of postgres: it has neither ")
+    );
+    fs::write(bench.path("broken.tar"), "hello").unwrap();
+    let message = bench.message(&order("postgres:17.6", bench.path("broken.tar")));
+    assert!(
+        message.contains("cannot unpack /") && message.contains("hint: it must be a tar archive"),
+        "{message}"
+    );
+    let used = bench.tree("used", &[("configure", CONFIGURE), ("config.status", "")]);
+    let message = bench.message(&order("postgres:17.6", used));
+    assert!(
+        message.contains("has been compiled in: it holds config.status\nhint: run `make distclean`"),
+        "{message}"
+    );
+    assert!(bench.builds().is_empty());
+}
+
+#[test]
+fn commits_between_releases_are_part_of_the_name() {
+    let bench = bench();
+    let tree = bench.repository();
+    let released = bench.make(&order("postgres:17.6", bench.path("postgres@REL_17_6"))).unwrap();
+    let commit = bench.git(&tree, &["rev-parse", "HEAD"]);
+    assert_eq!(released.label, "o2nofp");
+    assert_eq!(released.artifact, format!("postgres@{commit}"));
+    // The clean working tree of that commit is the same source.
+    assert_eq!(bench.make(&order("postgres:17.6", &tree)).unwrap(), released);
+
+    fs::write(tree.join("src/a.c"), "int b;").unwrap();
+    bench.git(&tree, &["commit", "-q", "-a", "-m", "2"]);
+    let commit = bench.git(&tree, &["rev-parse", "HEAD"]);
+    let build = bench.make(&order("postgres:17.6", bench.path("postgres@main"))).unwrap();
+    assert_eq!(build.label, format!("o2nofp_{}", &commit[..8]));
+
+    let message = bench.message(&order("postgres:17.6", bench.path("postgres@REL_17_7")));
+    assert!(
+        message.starts_with("git cannot read /") && message.contains("hint: check the repository"),
+        "{message}"
+    );
+    assert!(
+        bench
+            .message(&order("postgres:17.6", bench.path("postgres@--output=x")))
+            .starts_with("git cannot read /")
+    );
+}
+
+#[test]
+fn a_dirty_working_tree_is_another_source_and_stays_as_it_is() {
+    let bench = bench();
+    let tree = bench.repository();
+    let commit = bench.git(&tree, &["rev-parse", "HEAD"]);
+    fs::write(tree.join("src/new.c"), "int n;").unwrap();
+    fs::write(tree.join("src/a.o"), "object").unwrap();
+    let first = bench.make(&order("postgres:17.6", &tree)).unwrap();
+    let start = format!("o2nofp_{}-", &commit[..8]);
+    assert!(first.label.starts_with(&start) && first.label.len() == start.len() + 4, "{}", first.label);
+    assert!(first.artifact.starts_with(&format!("postgres@{commit} dirty sha256:")), "{}", first.artifact);
+    assert_eq!(bench.git(&tree, &["status", "--porcelain"]), "?? src/new.c");
+    assert!(!tree.join("prefix").exists());
+    // What git ignores is no source, so that products of a compilation in the tree do not matter.
+    fs::write(tree.join("src/a.o"), "another object").unwrap();
+    assert_eq!(bench.make(&order("postgres:17.6", &tree)).unwrap(), first);
+    fs::write(tree.join("src/new.c"), "int m;").unwrap();
+    assert_ne!(bench.make(&order("postgres:17.6", &tree)).unwrap().label, first.label);
+}
+
+#[test]
+fn trees_of_mysql_are_told_apart() {
+    let bench = bench();
+    let version =
+        "MYSQL_VERSION_MAJOR=8\nMYSQL_VERSION_MINOR=0\nMYSQL_VERSION_PATCH=32\nMYSQL_VERSION_EXTRA=\n";
+    let order = |source: &Path, name: &str| SourceOrder {
+        setup: Setup::Type(name.into()),
+        ..order("mysql:8.0.x", source)
+    };
+    let mysql = bench.tree("mysql", &[("MYSQL_VERSION", version)]);
+    let build = bench.make(&order(&mysql, "rel_lessps")).unwrap();
+    assert_eq!(build.request().to_string(), "mysql:8.0.32:rel_lessps");
+    assert!(build.arguments.iter().any(|text| text == "-DDISABLE_PSI_MUTEX=1"), "{build:?}");
+    let log = fs::read_to_string(bench.workshop.builds.join(format!("{}.log", build.folder()))).unwrap();
+    assert!(log.contains("/source/boost ") && log.contains(" -DCMAKE_CXX_COMPILER=g++ "), "{log}");
+
+    let fb = bench.tree(
+        "fb",
+        &[("MYSQL_VERSION", version), ("storage/rocksdb/a", ""), (".gitmodules", "\tpath = rocksdb\n")],
+    );
+    fs::create_dir(fb.join("rocksdb")).unwrap();
+    bench.git(&fb, &["init", "-q", "-b", "main"]);
+    // Git keeps no empty folders, so this stands for a submodule that was not checked out.
+    bench.git(&fb, &["update-index", "--add", "--cacheinfo", &format!("160000,{},rocksdb", "1".repeat(40))]);
+    bench.git(&fb, &["add", "MYSQL_VERSION", "storage", ".gitmodules"]);
+    bench.git(&fb, &["commit", "-q", "-m", "1"]);
+    let message = bench.message(&order(&bench.path("fb@HEAD"), "rel"));
+    assert!(message.contains("lacks its submodule rocksdb\nhint: "), "{message}");
+    assert!(bench.message(&order(&fb, "rel")).contains("lacks its submodule rocksdb"));
+
+    fs::remove_dir_all(fb.join(".git")).unwrap();
+    bench.tree("fb", &[("rocksdb/Makefile", "")]);
+    let build = bench.make(&order(&fb, "rel_o2nofp")).unwrap();
+    assert_eq!(build.request().to_string(), "mysql:8.0.32:fb_rel_o2nofp");
+    assert!(build.arguments.iter().any(|text| text.contains("-DROCKSDB_PLATFORM_POSIX")), "{build:?}");
+    let message = bench.message(&order(&fb, "rel_lessps"));
+    assert!(
+        message.starts_with("fb-mysql has no build type \"rel_lessps\"\nhint: there are rel, "),
+        "{message}"
+    );
+}
+
+#[test]
+fn submodules_that_are_checked_out_are_part_of_the_source() {
+    let bench = bench();
+    let (module, tree) = (bench.tree("module", &[("m.c", "int m;")]), bench.repository());
+    bench.git(&module, &["init", "-q", "-b", "main"]);
+    bench.git(&module, &["add", "."]);
+    bench.git(&module, &["commit", "-q", "-m", "1"]);
+    let url = module.display().to_string();
+    bench.git(&tree, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "module"]);
+    bench.git(&tree, &["commit", "-q", "-m", "2"]);
+    let build = bench.make(&order("postgres:17.6", &tree)).unwrap();
+    fs::write(tree.join("module/m.c"), "int n;").unwrap();
+    let dirty = bench.make(&order("postgres:17.6", &tree)).unwrap();
+    assert!(dirty.label.starts_with(&format!("{}-", build.label)), "{} {}", dirty.label, build.label);
+}

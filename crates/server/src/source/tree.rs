@@ -1,0 +1,144 @@
+//! What a folder of source code is.
+
+use std::fs;
+use std::path::Path;
+
+use basecase_model::Dbms;
+
+/// Whose source it is; what is configured and compiled in its own way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Postgres,
+    Mysql,
+    /// Meta's MySQL with MyRocks.
+    FbMysql,
+    Mariadb,
+}
+
+impl Kind {
+    /// The kinds of tree that are sources of `dbms`.
+    pub(crate) fn of(dbms: Dbms) -> &'static [Kind] {
+        match dbms {
+            Dbms::Postgres => &[Kind::Postgres],
+            Dbms::Mysql => &[Kind::Mysql, Kind::FbMysql],
+            Dbms::Mariadb => &[Kind::Mariadb],
+            Dbms::Sqlite => &[],
+        }
+    }
+
+    pub(crate) fn dbms(self) -> Dbms {
+        match self {
+            Kind::Postgres => Dbms::Postgres,
+            Kind::Mysql | Kind::FbMysql => Dbms::Mysql,
+            Kind::Mariadb => Dbms::Mariadb,
+        }
+    }
+
+    /// Its name for people.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Kind::FbMysql => "fb-mysql",
+            other => other.dbms().as_str(),
+        }
+    }
+
+    pub(crate) fn uses_cmake(self) -> bool {
+        self != Kind::Postgres
+    }
+}
+
+/// A recognised source: its kind, and its version as it says itself, e.g. `17.6` or `19devel`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tree {
+    pub(crate) kind: Kind,
+    pub(crate) version: String,
+}
+
+/// Recognises the source in `folder`; `None` when it is of no known kind.
+pub(crate) fn recognise(folder: &Path) -> Option<Tree> {
+    let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    if let Some(configure) = text("configure")
+        && shell_value(&configure, "PACKAGE_NAME").as_deref() == Some("PostgreSQL")
+    {
+        let version = shell_value(&configure, "PACKAGE_VERSION")?;
+        return Some(Tree { kind: Kind::Postgres, version });
+    }
+    let file = text("MYSQL_VERSION").or_else(|| text("VERSION"))?;
+    let number = |name: &str| shell_value(&file, &format!("MYSQL_VERSION_{name}"));
+    let extra = number("EXTRA").unwrap_or_default();
+    let version = format!("{}.{}.{}{extra}", number("MAJOR")?, number("MINOR")?, number("PATCH")?);
+    let kind = if folder.join("storage/maria").is_dir() {
+        Kind::Mariadb
+    } else if folder.join("storage/rocksdb").is_dir() && folder.join("rocksdb").is_dir() {
+        // RocksDB itself is a submodule at the top of this tree alone.
+        Kind::FbMysql
+    } else {
+        Kind::Mysql
+    };
+    Some(Tree { kind, version })
+}
+
+/// The first submodule of the tree that is an empty folder: git leaves them so unless it is asked.
+pub(crate) fn missing_submodule(folder: &Path) -> Option<String> {
+    let modules = fs::read_to_string(folder.join(".gitmodules")).ok()?;
+    let paths = modules.lines().filter_map(|line| line.trim().strip_prefix("path"));
+    let mut paths = paths.filter_map(|rest| rest.trim_start().strip_prefix('=')).map(str::trim);
+    let is_empty = |path: &str| fs::read_dir(folder.join(path)).map_or(true, |mut all| all.next().is_none());
+    paths.find(|path| is_empty(path)).map(str::to_owned)
+}
+
+/// The file at the top of `folder` that says that somebody compiled there.
+pub(crate) fn trace_of_use(folder: &Path) -> Option<&'static str> {
+    ["config.status", "CMakeCache.txt"].into_iter().find(|file| folder.join(file).exists())
+}
+
+/// The value of `NAME=value` or `NAME='value'` in a line of its own.
+fn shell_value(text: &str, name: &str) -> Option<String> {
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    values.next().map(|value| value.trim().trim_matches(['\'', '"']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> Option<(Kind, String)> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        recognise(folder.path()).map(|tree| (tree.kind, tree.version))
+    }
+
+    #[test]
+    fn trees_are_recognised_by_their_files() {
+        let postgres = "#! /bin/sh\nPACKAGE_NAME='PostgreSQL'\nPACKAGE_TARNAME='postgresql'\nPACKAGE_VERSION='19devel'\n";
+        assert_eq!(tree(&[("configure", postgres)]), Some((Kind::Postgres, "19devel".into())));
+        let numbers = |major: u32, minor: u32, patch: u32| {
+            format!(
+                "MYSQL_VERSION_MAJOR={major}\nMYSQL_VERSION_MINOR={minor}\nMYSQL_VERSION_PATCH={patch}\nMYSQL_VERSION_EXTRA=\n"
+            )
+        };
+        let (eight, eleven) = (numbers(8, 0, 32), numbers(11, 8, 6));
+        assert_eq!(tree(&[("MYSQL_VERSION", &eight)]), Some((Kind::Mysql, "8.0.32".into())));
+        let fb = [("MYSQL_VERSION", eight.as_str()), ("storage/rocksdb/a", ""), ("rocksdb/a", "")];
+        assert_eq!(tree(&fb), Some((Kind::FbMysql, "8.0.32".into())));
+        let mariadb = [("VERSION", eleven.as_str()), ("storage/maria/a", ""), ("storage/rocksdb/a", "")];
+        assert_eq!(tree(&mariadb), Some((Kind::Mariadb, "11.8.6".into())));
+        assert_eq!(tree(&[("configure", "PACKAGE_NAME='hello'"), ("VERSION", "1.0")]), None);
+    }
+
+    #[test]
+    fn an_empty_submodule_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(missing_submodule(folder.path()), None);
+        let modules = "[submodule \"rocksdb\"]\n\tpath = rocksdb\n\turl = git@example.org:rocksdb.git\n";
+        fs::write(folder.path().join(".gitmodules"), modules).unwrap();
+        fs::create_dir(folder.path().join("rocksdb")).unwrap();
+        assert_eq!(missing_submodule(folder.path()).as_deref(), Some("rocksdb"));
+        fs::write(folder.path().join("rocksdb/Makefile"), "").unwrap();
+        assert_eq!(missing_submodule(folder.path()), None);
+    }
+}

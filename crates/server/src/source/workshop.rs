@@ -1,0 +1,329 @@
+//! Making one build from source.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use basecase_model::Dbms;
+use sha2::{Digest, Sha256};
+
+use super::SourceOrder;
+use super::error::CompileError;
+use super::job::{Folders, Log, flags_given, steps};
+use super::label;
+use super::origin::{Identity, Origin};
+use super::shelf::{Shelf, SourceBuild, numbers_of};
+use super::table::{Configuration, DebianSource, Table};
+use super::toolchain::{Compiler, Language, Toolchain};
+use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
+use crate::archive::open_to_all;
+use crate::host::Host;
+use crate::recipe::BuildRequest;
+use crate::version::Version;
+
+/// Rises when builds are made otherwise than before in a way that no argument shows.
+const REVISION: u32 = 1;
+/// What the names of folders of work begin with.
+const PARTIAL: &str = ".partial-";
+
+/// Where builds are made.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    /// The folder of all builds.
+    pub(crate) builds: PathBuf,
+    /// The programs that compile.
+    pub(crate) toolchain: Toolchain,
+    /// Labels that would be taken for something else.
+    pub(crate) reserved: Vec<String>,
+}
+
+/// An order whose words have been checked: what of the build is known before its source is unpacked.
+struct Plan<'o> {
+    order: &'o SourceOrder,
+    dbms: Dbms,
+    version: &'o str,
+    origin: Origin,
+    identity: Identity,
+    compilers: Vec<Compiler>,
+    /// How each kind of tree that may come out is configured.
+    configurations: Vec<(Kind, Result<Configuration, CompileError>)>,
+    hash: String,
+}
+
+impl Workshop {
+    /// The build that `order` describes; see [`crate::Library::compile`].
+    pub(crate) fn make(
+        &self,
+        order: &SourceOrder,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<SourceBuild, CompileError> {
+        let plan = self.plan(order, notify)?;
+        if let Some(build) = Shelf::read(&self.builds).with_hash(&plan.hash) {
+            return plan.accept(build.dbms, &build.version).map(|()| build.clone());
+        }
+        let _turn = self.take_turn(&plan)?;
+        // Another basecase may have made it meanwhile.
+        let shelf = Shelf::read(&self.builds);
+        match shelf.with_hash(&plan.hash) {
+            Some(build) => plan.accept(build.dbms, &build.version).map(|()| build.clone()),
+            None => self.compile(plan, &shelf, notify),
+        }
+    }
+
+    fn plan<'o>(
+        &self,
+        order: &'o SourceOrder,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Plan<'o>, CompileError> {
+        let request = &order.request;
+        let unclear = || order.unclear();
+        let BuildRequest::Version { dbms, version, provider: None } = request else { return Err(unclear()) };
+        let numbers = numbers_of(version.trim_end_matches(".x")).ok_or_else(unclear)?;
+        if let Some(label) = &order.label {
+            label::check(label, &self.reserved)?;
+        }
+        let kinds = Kind::of(*dbms);
+        let has_library = |name: &str| self.toolchain.has_library(name);
+        let configuration = |kind: Kind| {
+            Table::of(kind)?.configuration(kind, &numbers, &order.setup, &has_library, &order.configure)
+        };
+        let configurations: Vec<_> = kinds.iter().map(|kind| (*kind, configuration(*kind))).collect();
+        if configurations.iter().all(|(_, made)| made.is_err()) {
+            // The first kind is the usual one.
+            let first = configurations.into_iter().next();
+            return Err(first.and_then(|(_, made)| made.err()).unwrap_or_else(unclear));
+        }
+        let languages: &[Language] = if kinds.iter().any(|kind| kind.uses_cmake()) {
+            &[Language::C, Language::Cpp]
+        } else {
+            &[Language::C]
+        };
+        let compilers = languages.iter().map(|language| self.toolchain.compiler(*language, &order.configure));
+        let compilers = compilers.collect::<Result<Vec<_>, _>>()?;
+        self.toolchain.need("make", "make")?;
+        if kinds.iter().any(|kind| kind.uses_cmake()) {
+            self.toolchain.need("cmake", "cmake")?;
+        }
+        let origin = match &order.source {
+            Some(text) => Origin::find(text)?,
+            None => Origin::Archive(self.debian_source(*dbms, version)?.archive(&self.sources(), notify)?),
+        };
+        let identity = origin.identify(&self.toolchain)?;
+        let hash = hash(*dbms, &identity, &configurations, &compilers);
+        Ok(Plan { order, dbms: *dbms, version, origin, identity, compilers, configurations, hash })
+    }
+
+    /// Debian's source of `version`, of a branch the newest.
+    fn debian_source(&self, dbms: Dbms, version: &str) -> Result<DebianSource, CompileError> {
+        let mut known = Vec::new();
+        for kind in Kind::of(dbms) {
+            known.extend(Table::of(*kind)?.debian);
+        }
+        let is_meant =
+            |source: &&DebianSource| match version.strip_suffix(".x").and_then(|text| text.parse().ok()) {
+                Some(branch) => numbers_of(&source.version).is_some_and(|own: Version| own.is_of(&branch)),
+                None => source.version == version,
+            };
+        let found = known.iter().filter(is_meant).max_by_key(|source| numbers_of(&source.version)).cloned();
+        found.ok_or_else(|| CompileError::NoSource {
+            dbms,
+            version: version.to_owned(),
+            versions: known.into_iter().map(|source| source.version).collect(),
+        })
+    }
+
+    /// The folder of archives that were downloaded.
+    fn sources(&self) -> PathBuf {
+        self.builds.with_file_name("sources")
+    }
+
+    /// Waits until no other basecase makes this build. The turn ends when the file is dropped.
+    fn take_turn(&self, plan: &Plan<'_>) -> Result<File, CompileError> {
+        let name = plan.work_name();
+        let turn = self.turn(&name).and_then(|file| file.lock().map(|()| file));
+        turn.map_err(CompileError::file(self.builds.join(name)))
+    }
+
+    /// The file whose lock is the right to work on `name`.
+    fn turn(&self, name: &str) -> io::Result<File> {
+        let path = self.builds.join(format!(".{name}.lock"));
+        File::options().create(true).truncate(false).write(true).open(path)
+    }
+
+    /// Removes what killed basecases left of other builds, which may be gigabytes and be ordered never again.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_str().and_then(|name| name.strip_prefix(PARTIAL));
+            let Some(name) = name.filter(|name| name.contains("-source-")) else { continue };
+            if self.turn(name).is_ok_and(|file| file.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    fn compile(
+        &self,
+        plan: Plan<'_>,
+        shelf: &Shelf,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<SourceBuild, CompileError> {
+        let name = format!("{PARTIAL}{}", plan.work_name());
+        // Whoever has the turn is the only one at work here.
+        let _ = fs::remove_dir_all(self.builds.join(&name));
+        self.sweep();
+        // In the folder of the result, so that the last step is a rename. The name is always the same, because it gets into
+        // programs through __FILE__.
+        let work = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(&self.builds);
+        let work = work.map_err(CompileError::file(&self.builds))?;
+        notify(&format!("unpacking {}", plan.identity.artifact));
+        let source = plan.unpack(&work, &self.toolchain)?;
+        let tree = plan.recognise(&source)?;
+        let (kind, compilers) = (tree.kind, plan.compilers.clone());
+        let jobs = plan.order.jobs.unwrap_or_else(|| Host::detect().cores);
+        self.check_generators(kind, &source)?;
+        let mut build = plan.describe(tree, &self.reserved)?;
+        if let Ok(Some(other)) = shelf.find(&build.request()) {
+            return Err(CompileError::LabelTaken {
+                name: build.request().to_string(),
+                what: format!("{}, {}, {}", other.artifact, other.toolchain(), other.arguments.join(" ")),
+                folder: shelf.place(other),
+            });
+        }
+        let place = shelf.place(&build);
+        let folders = Folders {
+            objects: work.path().join("objects"),
+            stage: work.path().join("stage"),
+            source,
+            prefix: place.clone(),
+        };
+        for folder in [&folders.objects, &folders.stage] {
+            fs::create_dir(folder).map_err(CompileError::file(folder))?;
+        }
+        let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
+        let mut log = Log::create(place.with_file_name(format!("{}.log", build.folder())))?;
+        let title = format!("{} {} as {}", build.dbms, build.version, build.label);
+        for step in steps {
+            log.run(step, &title, notify)?;
+        }
+        build.flags = flags_given(kind, &folders).unwrap_or(build.flags);
+        let installed = folders.installed();
+        open_to_all(&installed).map_err(CompileError::file(&installed))?;
+        build.write(&installed)?;
+        // Without its file it is no build, so it can only be the remains of one.
+        let _ = fs::remove_dir_all(&place);
+        fs::rename(&installed, &place).map_err(CompileError::file(&place))?;
+        Ok(build)
+    }
+
+    /// Makes sure of the programs that generate source files, where the source lacks those.
+    fn check_generators(&self, kind: Kind, source: &Path) -> Result<(), CompileError> {
+        let programs: &[&str] = match kind {
+            // The archives of Postgres up to 16 hold what these would generate.
+            Kind::Postgres if source.join("src/backend/parser/gram.c").exists() => &[],
+            Kind::Postgres => &["bison", "flex", "perl"],
+            Kind::Mysql | Kind::FbMysql | Kind::Mariadb => &["bison"],
+        };
+        programs.iter().try_for_each(|program| self.toolchain.need(program, program).map(drop))
+    }
+}
+
+impl Plan<'_> {
+    /// The name of what belongs to this build before its version is known for sure.
+    fn work_name(&self) -> String {
+        format!("{}-source-{}", self.dbms, self.hash.get(..16).unwrap_or(&self.hash))
+    }
+
+    /// Puts the source into the folder of work: its top folder, which is always the same.
+    fn unpack(&self, work: &tempfile::TempDir, toolchain: &Toolchain) -> Result<PathBuf, CompileError> {
+        let (unpacked, source) = (work.path().join("unpacked"), work.path().join("source"));
+        fs::create_dir(&unpacked).map_err(CompileError::file(&unpacked))?;
+        let top = self.origin.unpack(&self.identity, toolchain, &unpacked)?;
+        fs::rename(&top, &source).map_err(CompileError::file(&source))?;
+        Ok(source)
+    }
+
+    /// Makes sure that the source is what was asked for.
+    fn recognise(&self, source: &Path) -> Result<Tree, CompileError> {
+        let artifact = self.identity.artifact.clone();
+        let Some(tree) = recognise(source) else {
+            return Err(CompileError::Unknown { artifact, dbms: self.dbms });
+        };
+        self.accept(tree.kind.dbms(), &tree.version)?;
+        if let Some(file) = trace_of_use(source) {
+            return Err(CompileError::Used { artifact, file });
+        }
+        match missing_submodule(source) {
+            Some(module) => Err(CompileError::Submodule { artifact, module }),
+            None => Ok(tree),
+        }
+    }
+
+    /// Makes sure that a source of `version` is what was asked for.
+    fn accept(&self, dbms: Dbms, version: &str) -> Result<(), CompileError> {
+        let wanted = self.version;
+        let is_wanted = match wanted.strip_suffix(".x").and_then(|branch| branch.parse::<Version>().ok()) {
+            Some(branch) => numbers_of(version).is_some_and(|own| own.is_of(&branch)),
+            None => version == wanted,
+        };
+        if dbms == self.dbms && is_wanted {
+            return Ok(());
+        }
+        Err(CompileError::Version {
+            artifact: self.identity.artifact.clone(),
+            expected: format!("{}:{wanted}", self.dbms),
+            actual: format!("{dbms}:{version}"),
+        })
+    }
+
+    /// The build that comes of `tree`; its flags are those that were asked for.
+    fn describe(self, tree: Tree, reserved: &[String]) -> Result<SourceBuild, CompileError> {
+        let of_kind = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
+        let configuration = of_kind.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
+        let label = self.order.label.clone().unwrap_or_else(|| {
+            label::derived(tree.kind, &configuration.name, self.identity.label.as_deref())
+        });
+        label::check(&label, reserved)?;
+        Ok(SourceBuild {
+            dbms: self.dbms,
+            version: tree.version,
+            label,
+            hash: self.hash,
+            artifact: self.identity.artifact,
+            compiler: self.compilers.last().map(|compiler| compiler.version.clone()).unwrap_or_default(),
+            flags: configuration.flags.unwrap_or_default(),
+            arguments: configuration.arguments,
+        })
+    }
+}
+
+impl SourceOrder {
+    fn unclear(&self) -> CompileError {
+        CompileError::Request { request: self.request.to_string() }
+    }
+}
+
+/// The hash over everything that a build depends on. Which of several kinds the source is, is part of the source.
+fn hash(
+    dbms: Dbms,
+    identity: &Identity,
+    configurations: &[(Kind, Result<Configuration, CompileError>)],
+    compilers: &[Compiler],
+) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update(text.as_bytes());
+        hash.update([0]);
+    };
+    add(&format!("{REVISION} {dbms} {}", identity.digest));
+    for compiler in compilers {
+        add(&compiler.full_version);
+    }
+    for (kind, configuration) in configurations {
+        add(kind.as_str());
+        for argument in configuration.iter().flat_map(|configuration| &configuration.arguments) {
+            add(argument);
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

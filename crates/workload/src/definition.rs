@@ -1,0 +1,157 @@
+//! Workloads as data: what a workload file says, read and checked.
+
+mod check;
+mod event;
+mod expression;
+mod lexer;
+mod mistake;
+mod option;
+mod placeholder;
+mod reader;
+mod spelling;
+mod statement;
+mod step;
+mod table;
+mod variant;
+
+use toml::de::DeTable;
+
+pub(crate) use event::{Choice, Event, Line};
+pub(crate) use expression::{Condition, Expression, Operator};
+pub use mistake::WorkloadError;
+pub(crate) use mistake::{Mistake, suggestion};
+pub use option::{OptionDefinition, Setting};
+pub(crate) use placeholder::{Count, DistributionUse, Parameter, Piece, Placeholder, Repeat, Value};
+pub(crate) use statement::{Expected, Quantity, Statement};
+pub use step::Duration;
+pub(crate) use step::{List, Place, StepBody, StepDefinition};
+pub(crate) use table::{Column, Index, Table};
+
+use reader::{Entry, Fields};
+
+/// A workload as its file defines it, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Its name: of the built-in workload, or of the file.
+    pub name: String,
+    /// What it is, for people.
+    pub about: String,
+    /// What a user can set.
+    pub options: Vec<OptionDefinition>,
+    /// The file's name.
+    pub(crate) file: String,
+    /// The file, for the places of mistakes that show later.
+    pub(crate) text: String,
+    /// Names, places, and texts.
+    pub(crate) templates: Vec<(String, usize, String)>,
+    /// Parameters of distributions that are used without any.
+    pub(crate) parameters: Vec<(String, Vec<Parameter>)>,
+    /// Distribution of draws that name none.
+    pub(crate) distribution: Option<DistributionUse>,
+    /// Distribution of draws of the load that name none.
+    pub(crate) load_distribution: Option<DistributionUse>,
+    /// The option whose value is part of a step's label.
+    pub(crate) label: Option<(String, usize)>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) steps: Vec<StepDefinition>,
+    pub(crate) lists: Vec<List>,
+}
+
+impl Workload {
+    /// Reads and checks a workload file; `name` is its path, or the name of a built-in workload.
+    ///
+    /// # Errors
+    /// The first mistake, with its place and, for unknown names, the nearest known one.
+    pub fn load(text: &str, name: &str) -> Result<Workload, WorkloadError> {
+        let located = |mistake: Mistake| mistake.in_file(name, text);
+        let document = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            located(Mistake::new(at, error.message()))
+        })?;
+        let workload = Workload::read(Fields::of_file(text, &document), name, text).map_err(located)?;
+        workload.check().map_err(located)?;
+        Ok(workload)
+    }
+
+    fn read(fields: Fields<'_>, name: &str, text: &str) -> Result<Workload, Mistake> {
+        let distribution = |key| {
+            fields.optional(key, |value: &reader::Value<'_>| placeholder::parse_distribution(value.text()?))
+        };
+        let workload = Workload {
+            name: fields.optional("name", reader::Value::string)?.unwrap_or_else(|| name.to_owned()),
+            about: fields.optional("about", reader::Value::string)?.unwrap_or_default(),
+            file: name.to_owned(),
+            text: text.to_owned(),
+            options: named(&fields, "options", OptionDefinition::read)?,
+            templates: named(&fields, "templates", |entry| {
+                Ok((entry.name.to_owned(), entry.at, entry.value.string()?))
+            })?,
+            parameters: named(&fields, "distributions", read_parameters)?,
+            distribution: distribution("distribution")?,
+            load_distribution: distribution("load_distribution")?,
+            label: fields.optional("label", |value| Ok((value.string()?, value.at())))?,
+            tables: named(&fields, "tables", Table::read)?,
+            statements: named(&fields, "statements", Statement::read)?,
+            events: named(&fields, "events", Event::read)?,
+            steps: fields
+                .optional("steps", |steps| steps.list()?.iter().map(StepDefinition::read).collect())?
+                .unwrap_or_default(),
+            lists: named(&fields, "lists", List::read)?,
+        };
+        fields.finish()?;
+        Ok(workload.with_plain_events())
+    }
+
+    /// A step may name a statement as its event, which then is this statement alone.
+    fn with_plain_events(mut self) -> Workload {
+        for step in &self.steps {
+            for (name, at) in step.body.event.iter().chain(&step.clean.event) {
+                let is_known = self.events.iter().any(|event| event.name == *name);
+                if !is_known && self.statements.iter().any(|statement| statement.name == *name) {
+                    self.events.push(Event::of_statement(name, *at));
+                }
+            }
+        }
+        self
+    }
+
+    /// A mistake of this file.
+    pub(crate) fn located(&self, mistake: Mistake) -> WorkloadError {
+        mistake.in_file(&self.file, &self.text)
+    }
+
+    /// A refusal of what was asked of this workload.
+    pub(crate) fn refused(&self, problem: impl Into<String>, hint: impl Into<String>) -> WorkloadError {
+        WorkloadError::Request { workload: self.name.clone(), problem: problem.into(), hint: hint.into() }
+    }
+}
+
+/// What `read` makes of every entry of the table under `key`, in the order of the file.
+fn named<'a, T>(
+    fields: &Fields<'a>,
+    key: &'static str,
+    read: impl Fn(&Entry<'a>) -> Result<T, Mistake>,
+) -> Result<Vec<T>, Mistake> {
+    match fields.get(key) {
+        None => Ok(Vec::new()),
+        Some(value) => value.fields()?.entries().iter().map(read).collect(),
+    }
+}
+
+/// `NAME = ["option", 0.8, …]`.
+fn read_parameters(entry: &Entry<'_>) -> Result<(String, Vec<Parameter>), Mistake> {
+    use crate::distribution::Distribution;
+    if Distribution::parameters(entry.name).is_none() {
+        return Err(Mistake::unknown(entry.at, "distribution", entry.name, Distribution::names()));
+    }
+    let parameter = |value: reader::Value<'_>| match Setting::read(&value)? {
+        Setting::Text(name) => Ok(Parameter::Option { name, at: value.at() }),
+        Setting::Integer(integer) => Ok(Parameter::Number(integer as f64)),
+        Setting::Number(number) => Ok(Parameter::Number(number)),
+        Setting::Boolean(_) => Err(Mistake::new(value.at(), "expected a number or an option")),
+    };
+    let parameters: Result<Vec<_>, _> = entry.value.list()?.into_iter().map(parameter).collect();
+    Ok((entry.name.to_owned(), parameters?))
+}

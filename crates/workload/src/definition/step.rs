@@ -1,0 +1,204 @@
+//! Steps of a workload, and lists of them in an order.
+
+use super::expression::{Condition, Expression};
+use super::mistake::Mistake;
+use super::option::Setting;
+use super::placeholder::{DistributionUse, parse_distribution};
+use super::reader::{Entry, Fields, Value};
+
+/// A step as the file defines it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StepDefinition {
+    pub(crate) name: String,
+    pub(crate) at: usize,
+    pub(crate) about: String,
+    /// Options with the values that they have in this step; several values make several steps.
+    pub(crate) set: Vec<(String, usize, Vec<Setting>)>,
+    pub(crate) body: StepBody,
+    /// What differs in clean mode.
+    pub(crate) clean: StepBody,
+}
+
+/// What both modes can say about a step.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct StepBody {
+    pub(crate) event: Option<(String, usize)>,
+    pub(crate) distribution: Option<DistributionUse>,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) threads: Option<Expression>,
+    /// Its tables are created and left empty.
+    pub(crate) empty_tables: Option<Condition>,
+    /// The tables have to be loaded anew before it.
+    pub(crate) reload_before: Option<bool>,
+    /// The tables have to be loaded anew after it.
+    pub(crate) reload_after: Option<bool>,
+}
+
+/// How long a step is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duration {
+    /// As long as steps that read.
+    Read,
+    /// As long as steps that write.
+    Write,
+    /// So many seconds.
+    Seconds(u32),
+}
+
+impl StepDefinition {
+    pub(crate) fn read(value: &Value<'_>) -> Result<Self, Mistake> {
+        let fields = value.fields()?;
+        let name = fields.need("name")?;
+        let body = StepBody::read(&fields)?;
+        if body.event.is_none() {
+            fields.need("event")?;
+        }
+        let step = StepDefinition {
+            name: name.string()?,
+            at: name.at(),
+            about: fields.optional("about", Value::string)?.unwrap_or_default(),
+            set: fields.optional("set", read_set)?.unwrap_or_default(),
+            body,
+            clean: match fields.get("clean") {
+                None => StepBody::default(),
+                Some(clean) => {
+                    let fields = clean.fields()?;
+                    let body = StepBody::read(&fields)?;
+                    fields.finish()?;
+                    body
+                }
+            },
+        };
+        fields.finish()?;
+        Ok(step)
+    }
+}
+
+fn read_set(value: &Value<'_>) -> Result<Vec<(String, usize, Vec<Setting>)>, Mistake> {
+    let entry = |entry: Entry<'_>| {
+        let settings: Result<Vec<_>, _> = entry.value.one_or_more()?.iter().map(Setting::read).collect();
+        Ok((entry.name.to_owned(), entry.at, settings?))
+    };
+    value.fields()?.entries().into_iter().map(entry).collect()
+}
+
+impl StepBody {
+    fn read(fields: &Fields<'_>) -> Result<Self, Mistake> {
+        Ok(StepBody {
+            event: fields.optional("event", |event| Ok((event.string()?, event.at())))?,
+            distribution: fields
+                .optional("distribution", |distribution| parse_distribution(distribution.text()?))?,
+            duration: fields.optional("duration", read_duration)?,
+            threads: fields.optional("threads", Value::expression)?,
+            empty_tables: fields.optional("empty_tables", Value::condition)?,
+            reload_before: fields.optional("reload_before", Value::boolean)?,
+            reload_after: fields.optional("reload_after", Value::boolean)?,
+        })
+    }
+
+    /// This body, where it says something, else `other`.
+    pub(crate) fn or(&self, other: &StepBody) -> StepBody {
+        let (first, second) = (self.clone(), other.clone());
+        StepBody {
+            event: first.event.or(second.event),
+            distribution: first.distribution.or(second.distribution),
+            duration: first.duration.or(second.duration),
+            threads: first.threads.or(second.threads),
+            empty_tables: first.empty_tables.or(second.empty_tables),
+            reload_before: first.reload_before.or(second.reload_before),
+            reload_after: first.reload_after.or(second.reload_after),
+        }
+    }
+}
+
+fn read_duration(value: &Value<'_>) -> Result<Duration, Mistake> {
+    match value.text().map(|located| located.text) {
+        Ok("read") => Ok(Duration::Read),
+        Ok("write") => Ok(Duration::Write),
+        Ok(other) => Err(Mistake::unknown(value.at(), "duration", other, ["read", "write"])),
+        Err(_) => match u32::try_from(value.integer()?) {
+            Ok(seconds) if seconds > 0 => Ok(Duration::Seconds(seconds)),
+            _ => Err(Mistake::new(value.at(), "a step takes 1 to 4294967295 seconds")),
+        },
+    }
+}
+
+/// Steps in an order, and the groups in which their results are shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct List {
+    pub(crate) name: String,
+    pub(crate) at: usize,
+    pub(crate) about: String,
+    pub(crate) order: Vec<Place>,
+    pub(crate) groups: Vec<Group>,
+}
+
+/// One place of a list: a step, and what is special about it there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) at: usize,
+    /// `NAME`, `NAME=VALUE`, with a suffix such as `NAME.pre=VALUE` where it is run a second time.
+    pub(crate) step: String,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) threads: Option<Expression>,
+    /// Maintenance follows.
+    pub(crate) maintenance: bool,
+}
+
+/// A group of steps whose results are shown together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) steps: Vec<(String, usize)>,
+}
+
+impl List {
+    pub(crate) fn read(entry: &Entry<'_>) -> Result<Self, Mistake> {
+        let fields = entry.value.fields()?;
+        let list = List {
+            name: entry.name.to_owned(),
+            at: entry.at,
+            about: fields.optional("about", Value::string)?.unwrap_or_default(),
+            order: fields.need("order")?.list()?.iter().map(Place::read).collect::<Result<_, _>>()?,
+            groups: fields
+                .optional("groups", |groups| groups.list()?.iter().map(Group::read).collect())?
+                .unwrap_or_default(),
+        };
+        fields.finish()?;
+        Ok(list)
+    }
+}
+
+impl Place {
+    fn read(value: &Value<'_>) -> Result<Self, Mistake> {
+        let plain = |step: &Value<'_>| {
+            let (at, step) = (step.at(), step.string()?);
+            Ok(Place { at, step, duration: None, threads: None, maintenance: false })
+        };
+        if !value.is_table() {
+            return plain(value);
+        }
+        let fields = value.fields()?;
+        let place = Place {
+            duration: fields.optional("duration", read_duration)?,
+            threads: fields.optional("threads", Value::expression)?,
+            maintenance: fields.optional("maintenance", Value::boolean)?.unwrap_or(false),
+            ..plain(&fields.need("step")?)?
+        };
+        fields.finish()?;
+        Ok(place)
+    }
+}
+
+impl Group {
+    fn read(value: &Value<'_>) -> Result<Self, Mistake> {
+        let fields = value.fields()?;
+        let steps = fields.need("steps")?.list()?;
+        let group = Group {
+            name: fields.need("name")?.string()?,
+            steps: steps.iter().map(|step| Ok((step.string()?, step.at()))).collect::<Result<_, _>>()?,
+        };
+        fields.finish()?;
+        Ok(group)
+    }
+}

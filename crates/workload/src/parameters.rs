@@ -1,0 +1,222 @@
+//! The values of a workload's options in one run, and what expressions come to with them.
+
+use crate::Workload;
+use crate::definition::{Condition, DistributionUse, Expression, Mistake, Parameter, Setting, suggestion};
+use crate::definition::{OptionDefinition, WorkloadError};
+use crate::distribution::Distribution;
+
+/// Whether published results can be compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Every peculiarity that changes published numbers is kept.
+    #[default]
+    Compatible,
+    /// Without the biases of the published method.
+    Clean,
+}
+
+impl Mode {
+    /// The word in files and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Compatible => "compatible",
+            Mode::Clean => "clean",
+        }
+    }
+}
+
+/// The checked values of a workload's options in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameters {
+    /// In the order of the workload's options.
+    pub(crate) settings: Vec<Setting>,
+    /// Threads, each with a connection.
+    pub threads: u32,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Whether published results can be compared with.
+    pub mode: Mode,
+    /// Whether statements are prepared where the workload says so; else all are sent as text.
+    pub is_prepared: bool,
+}
+
+/// Options that every workload has.
+const COMMON: [&str; 4] = ["threads", "seed", "mode", "prepared"];
+
+impl Workload {
+    /// Checks the values that a user gives to options; the others have their defaults. `-` in a name is `_`.
+    ///
+    /// Beside the workload's own there are `threads`, `seed`, `mode` (`compatible` or `clean`) and `prepared` (`on` or
+    /// `off`).
+    ///
+    /// # Errors
+    /// An unknown option, with the nearest known one, or a value that the option cannot have.
+    pub fn options(&self, given: &[(&str, &str)]) -> Result<Parameters, WorkloadError> {
+        let mut parameters = Parameters {
+            settings: self.options.iter().map(|option| option.default.clone()).collect(),
+            threads: 1,
+            seed: crate::insert_benchmark::DEFAULT_SEED,
+            mode: Mode::default(),
+            is_prepared: true,
+        };
+        for (name, value) in given {
+            let name = name.replace('-', "_");
+            let wrong = |wanted: &str| self.refused(format!("{name} is `{value}`"), format!("give {wanted}"));
+            match name.as_str() {
+                "threads" => match value.parse() {
+                    Ok(threads) if threads > 0 => parameters.threads = threads,
+                    _ => return Err(wrong("a number of threads from 1 on")),
+                },
+                "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer from 0 on"))?,
+                "mode" => {
+                    parameters.mode = match *value {
+                        "compatible" => Mode::Compatible,
+                        "clean" => Mode::Clean,
+                        _ => return Err(wrong("`compatible` or `clean`")),
+                    }
+                }
+                "prepared" => match Setting::Boolean(true).read_alike(value) {
+                    Ok(setting) => parameters.is_prepared = setting == Setting::Boolean(true),
+                    Err(wanted) => return Err(wrong(&wanted)),
+                },
+                _ => {
+                    let Some(index) = self.options.iter().position(|option| option.name == name) else {
+                        let known = self.option_names().chain(COMMON);
+                        return Err(
+                            self.refused(format!("unknown option `{name}`"), suggestion(&name, known))
+                        );
+                    };
+                    let option = &self.options[index];
+                    let setting = option.default.read_alike(value).map_err(|wanted| wrong(&wanted))?;
+                    option.check(&setting).map_err(|(problem, hint)| self.refused(problem, hint))?;
+                    parameters.settings[index] = setting;
+                }
+            }
+        }
+        let scope = Scope::new(self, &parameters);
+        // Bounds that depend on other options are checked for the steps that use the option.
+        for option in
+            self.options.iter().filter(|option| matches!(option.most, Some(Expression::Constant(_))))
+        {
+            scope.check_most(option)?;
+        }
+        Ok(parameters)
+    }
+}
+
+impl Parameters {
+    /// Names and values in the order of the file, then those that every workload has.
+    pub fn facts(&self, workload: &Workload) -> Vec<(String, String)> {
+        let own = workload.options.iter().zip(&self.settings);
+        own.map(|(option, setting)| (option.name.clone(), setting.to_string()))
+            .chain([
+                ("threads".to_owned(), self.threads.to_string()),
+                ("seed".to_owned(), self.seed.to_string()),
+                ("mode".to_owned(), self.mode.as_str().to_owned()),
+                ("prepared".to_owned(), Setting::Boolean(self.is_prepared).to_string()),
+            ])
+            .collect()
+    }
+}
+
+/// The names that expressions know, with their values.
+#[derive(Debug, Clone)]
+pub(crate) struct Scope<'a> {
+    pub(crate) workload: &'a Workload,
+    settings: Vec<Setting>,
+    threads: u32,
+    /// The thread, counted from 0, where there is one.
+    pub(crate) thread: Option<u32>,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn new(workload: &'a Workload, parameters: &Parameters) -> Self {
+        let settings = parameters.settings.clone();
+        Scope { workload, settings, threads: parameters.threads, thread: None }
+    }
+
+    /// The scope of a step, where some options have other values.
+    pub(crate) fn with(mut self, settings: &[(String, Setting)]) -> Self {
+        for (name, setting) in settings {
+            if let Some(index) = self.workload.options.iter().position(|option| option.name == *name) {
+                self.settings[index] = setting.clone();
+            }
+        }
+        self
+    }
+
+    pub(crate) fn with_threads(self, threads: u32) -> Self {
+        Scope { threads, ..self }
+    }
+
+    fn setting(&self, name: &str) -> Option<&Setting> {
+        let index = self.workload.options.iter().position(|option| option.name == name)?;
+        self.settings.get(index)
+    }
+
+    /// The value of a name that is a number.
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        match (name, self.setting(name)) {
+            ("threads", _) => Some(i64::from(self.threads)),
+            ("thread", _) => self.thread.map(i64::from),
+            (_, Some(Setting::Integer(integer))) => Some(*integer),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn evaluate(&self, expression: &Expression) -> Result<i64, Mistake> {
+        expression.evaluate(&|name| self.integer(name))
+    }
+
+    pub(crate) fn holds(&self, condition: &Condition) -> bool {
+        condition.holds(&|name| self.setting(name) == Some(&Setting::Boolean(true)))
+    }
+
+    /// Replaces `{option}` in a text that is sent as it is.
+    pub(crate) fn substitute(&self, text: &str) -> String {
+        let mut made = text.to_owned();
+        for (option, setting) in self.workload.options.iter().zip(&self.settings) {
+            made = made.replace(&format!("{{{}}}", option.name), &setting.to_string());
+        }
+        made
+    }
+
+    /// The distribution that is meant, with its parameters.
+    pub(crate) fn distribution(&self, used: Option<&DistributionUse>) -> Result<Distribution, Mistake> {
+        let Some(used) = used else { return Ok(Distribution::Uniform) };
+        let name = match self.setting(&used.name) {
+            Some(Setting::Text(chosen)) => chosen,
+            _ => &used.name,
+        };
+        let usual = self.workload.parameters.iter().find(|(known, _)| known == name);
+        let parameters = match usual {
+            Some((_, usual)) if used.parameters.is_empty() => usual,
+            _ => &used.parameters,
+        };
+        let number = |parameter: &Parameter| match parameter {
+            Parameter::Number(number) => *number,
+            Parameter::Option { name, .. } => match self.setting(name) {
+                Some(Setting::Integer(integer)) => *integer as f64,
+                Some(Setting::Number(number)) => *number,
+                _ => f64::NAN,
+            },
+        };
+        let numbers: Vec<f64> = parameters.iter().map(number).collect();
+        Distribution::named(name, &numbers).map_err(|problem| Mistake::new(used.at, problem))
+    }
+
+    /// Checks an option against its largest value.
+    pub(crate) fn check_most(&self, option: &OptionDefinition) -> Result<(), WorkloadError> {
+        let (Some(most), Some(value)) = (&option.most, self.integer(&option.name)) else { return Ok(()) };
+        let limit = self.evaluate(most).map_err(|mistake| self.workload.located(mistake))?;
+        if value <= limit {
+            return Ok(());
+        }
+        let reason = match most {
+            Expression::Name { name, .. } => format!("above {name}, which is {limit}"),
+            _ => format!("above {limit}"),
+        };
+        let problem = format!("{} is {value}, which is {reason}", option.name);
+        Err(self.workload.refused(problem, format!("give {limit} or less")))
+    }
+}

@@ -1,0 +1,234 @@
+//! The steps of a run: what was asked for, in order, with labels and groups.
+
+use std::collections::BTreeSet;
+
+use crate::definition::{
+    Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
+};
+use crate::parameters::{Mode, Parameters, Scope};
+use crate::statement_kind::{class_of, visit_expressions};
+use crate::{StatementClass, Workload};
+
+/// One step of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Name with the suffix of a repeated run, e.g. `random-points.pre`.
+    pub name: String,
+    /// Name as results show it, e.g. `random-points.pre_range=10`.
+    pub label: String,
+    /// What it does, for people.
+    pub about: String,
+    /// The group of results that it belongs to; `None` when its result is not shown.
+    pub group: Option<String>,
+    /// Whether its statements read only, or also write.
+    pub class: StatementClass,
+    /// How long it is measured.
+    pub duration: Duration,
+    /// Threads, each with a connection.
+    pub threads: u32,
+    /// Whether maintenance follows.
+    pub maintenance_after: bool,
+    /// The tables have to be loaded anew before it.
+    pub reload_before: bool,
+    /// The tables have to be loaded anew after it.
+    pub reload_after: bool,
+    /// Options with the values that they have in it.
+    pub(crate) settings: Vec<(String, Setting)>,
+    pub(crate) body: StepBody,
+}
+
+/// A step's place without a list.
+fn alone(step: &str) -> Place {
+    Place { at: 0, step: step.to_owned(), duration: None, threads: None, maintenance: false }
+}
+
+impl Workload {
+    /// The names of lists with what they are, in the order of the file.
+    pub fn lists(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.lists.iter().map(|list| (list.name.as_str(), list.about.as_str()))
+    }
+
+    /// The groups of a list in the order in which results are shown, each with the labels of its steps.
+    pub fn groups(&self, list: &str) -> Vec<(String, Vec<String>)> {
+        let Some(list) = self.lists.iter().find(|known| known.name == list) else { return Vec::new() };
+        list.groups
+            .iter()
+            .map(|group| {
+                let variants = group.steps.iter().flat_map(|(step, _)| self.variants(step));
+                (group.name.clone(), variants.map(|variant| variant.label).collect())
+            })
+            .collect()
+    }
+
+    /// The steps that `words` ask for: names of lists, of groups, of steps, or labels. Nothing asks for the first list,
+    /// or for every step where there is no list.
+    ///
+    /// # Errors
+    /// A word that names nothing, with the nearest name; a number of threads below 1; an option of a step that is
+    /// larger than the step allows, such as a range larger than the table.
+    pub fn steps(&self, parameters: &Parameters, words: &[&str]) -> Result<Vec<Step>, WorkloadError> {
+        let mut steps = Vec::new();
+        if words.is_empty() {
+            match self.lists.first() {
+                Some(list) => self.add_list(parameters, list, &mut steps)?,
+                None => {
+                    for definition in &self.steps {
+                        self.add(parameters, self.lists.first(), &alone(&definition.name), &mut steps)?;
+                    }
+                }
+            }
+        }
+        for word in words {
+            self.add_word(parameters, word, &mut steps)?;
+        }
+        Ok(steps)
+    }
+
+    fn add_word(
+        &self,
+        parameters: &Parameters,
+        word: &str,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), WorkloadError> {
+        if let Some(list) = self.lists.iter().find(|list| list.name == *word) {
+            return self.add_list(parameters, list, steps);
+        }
+        for list in &self.lists {
+            if let Some(group) = list.groups.iter().find(|group| group.name == *word) {
+                let labels: BTreeSet<String> = group
+                    .steps
+                    .iter()
+                    .flat_map(|(step, _)| self.variants(step))
+                    .map(|variant| variant.label)
+                    .collect();
+                let mut all = Vec::new();
+                self.add_list(parameters, list, &mut all)?;
+                steps.extend(all.into_iter().filter(|step| labels.contains(&step.label)));
+                return Ok(());
+            }
+        }
+        if self.variants(word).is_empty() {
+            let groups =
+                self.lists.iter().flat_map(|list| list.groups.iter().map(|group| group.name.as_str()));
+            let lists = self.lists.iter().map(|list| list.name.as_str());
+            let known = self.steps.iter().map(|step| step.name.as_str()).chain(lists).chain(groups);
+            return Err(
+                self.refused(format!("unknown step, list or group `{word}`"), suggestion(word, known))
+            );
+        }
+        self.add(parameters, self.lists.first(), &alone(word), steps)
+    }
+
+    fn add_list(
+        &self,
+        parameters: &Parameters,
+        list: &List,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), WorkloadError> {
+        list.order.iter().try_for_each(|place| self.add(parameters, Some(list), place, steps))
+    }
+
+    fn add(
+        &self,
+        parameters: &Parameters,
+        list: Option<&List>,
+        place: &Place,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), WorkloadError> {
+        for variant in self.variants(&place.step) {
+            let definition: &StepDefinition = variant.definition;
+            let body = match parameters.mode {
+                Mode::Compatible => definition.body.clone(),
+                Mode::Clean => definition.clean.or(&definition.body),
+            };
+            let settings: Vec<(String, Setting)> =
+                variant.settings.into_iter().map(|(name, setting)| (name.to_owned(), setting)).collect();
+            let scope = Scope::new(self, parameters).with(&settings);
+            let threads = match place.threads.as_ref().or(body.threads.as_ref()) {
+                None => parameters.threads,
+                Some(expression) => {
+                    let threads = scope.evaluate(expression).map_err(|mistake| self.located(mistake))?;
+                    u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or_else(|| {
+                        let problem = format!("step {} would have {threads} threads", variant.label);
+                        self.refused(problem, "a step has 1 thread or more")
+                    })?
+                }
+            };
+            self.check_bounds(&scope, &body)?;
+            let class = self.class_of(&body);
+            let has_label = |step: &(String, usize)| {
+                self.variants(&step.0).iter().any(|member| member.label == variant.label)
+            };
+            let group = match list {
+                None => Some(self.name.clone()),
+                Some(list) => list
+                    .groups
+                    .iter()
+                    .find(|group| group.steps.iter().any(has_label))
+                    .map(|group| group.name.clone()),
+            };
+            steps.push(Step {
+                name: variant.name,
+                label: variant.label,
+                about: definition.about.clone(),
+                group,
+                class,
+                duration: place.duration.or(body.duration).unwrap_or(match class {
+                    StatementClass::Write => Duration::Write,
+                    StatementClass::Read | StatementClass::Other => Duration::Read,
+                }),
+                threads,
+                maintenance_after: place.maintenance,
+                reload_before: body.reload_before.unwrap_or(false),
+                reload_after: body.reload_after.unwrap_or(false),
+                settings,
+                body,
+            });
+        }
+        Ok(())
+    }
+
+    /// The event of a step; every step that was checked has one.
+    pub(crate) fn event_of(&self, body: &StepBody) -> Option<&Event> {
+        let (name, _) = body.event.as_ref()?;
+        self.events.iter().find(|event| event.name == *name)
+    }
+
+    /// Write when any statement of its event writes.
+    fn class_of(&self, body: &StepBody) -> StatementClass {
+        let statements = self.event_of(body).into_iter().flat_map(|event| &event.lines);
+        let mut classes = statements
+            .flat_map(|line| &line.statements)
+            .filter_map(|(name, _)| self.statement(name))
+            .map(|statement| class_of(statement.sql.of(crate::Dialect::Postgres)));
+        if classes.any(|class| class == StatementClass::Write) {
+            StatementClass::Write
+        } else {
+            StatementClass::Read
+        }
+    }
+
+    /// Checks the options that a step uses against bounds that depend on other options.
+    fn check_bounds(&self, scope: &Scope<'_>, body: &StepBody) -> Result<(), WorkloadError> {
+        let Some(event) = self.event_of(body) else { return Ok(()) };
+        let mut used = BTreeSet::new();
+        let mut note = |expression: &Expression| {
+            let _ = expression.visit_names(&mut |name, _| {
+                used.insert(name.to_owned());
+                Ok::<(), ()>(())
+            });
+        };
+        for line in event.lines.iter().filter(|line| scope.holds(&line.when)) {
+            note(&line.times);
+            for statement in line.statements.iter().filter_map(|(name, _)| self.statement(name)) {
+                statement.sql.all().into_iter().for_each(|pieces| {
+                    visit_expressions(pieces, &mut note);
+                });
+            }
+        }
+        self.options
+            .iter()
+            .filter(|option| used.contains(&option.name))
+            .try_for_each(|option| scope.check_most(option))
+    }
+}

@@ -1,0 +1,97 @@
+//! The SQL that makes tables.
+
+use crate::Dialect;
+use crate::definition::{Column, Index, Mistake, Table};
+use crate::parameters::Scope;
+
+/// Puts a table's number, counted from 1, into a name.
+fn numbered(name: &str, number: usize) -> String {
+    name.replace("{number}", &number.to_string())
+}
+
+impl Table {
+    /// Names of all tables of this kind.
+    pub(crate) fn names(&self, scope: &Scope<'_>) -> Result<Vec<String>, Mistake> {
+        let count = scope.evaluate(&self.count)?;
+        if !(1..=1_000_000).contains(&count) {
+            let problem = format!("there cannot be {count} tables of kind `{}`", self.kind);
+            return Err(Mistake::new(self.at, problem).with_hint("1 to 1000000 tables are possible"));
+        }
+        Ok((1..=count as usize).map(|number| numbered(&self.name, number)).collect())
+    }
+
+    /// The columns that the table has with these options.
+    pub(crate) fn columns_in<'a>(&'a self, scope: &'a Scope<'_>) -> impl Iterator<Item = &'a Column> {
+        self.columns.iter().filter(|column| scope.holds(&column.when))
+    }
+
+    /// Checks that the dbms fills the columns that the load leaves out. SQLite does so for a primary key only.
+    pub(crate) fn check_ids(&self, scope: &Scope<'_>, dialect: Dialect) -> Result<(), Mistake> {
+        let has_key = self.primary_key.as_ref().is_some_and(|key| scope.holds(&key.when));
+        let loaded = self.columns_in(scope).any(|column| column.content.is_some());
+        let left_out = self.columns_in(scope).find(|column| column.content.is_none());
+        match left_out {
+            Some(column) if dialect == Dialect::Sqlite && loaded && !has_key => {
+                let problem = format!(
+                    "SQLite makes no values for column `{}` of table `{}`, which has no primary key",
+                    column.name, self.kind
+                );
+                Err(Mistake::new(self.at, problem).with_hint("keep the primary key on SQLite"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops the table numbered from 1 if it exists and creates it, with the indexes that it begins with.
+    pub(crate) fn create(&self, scope: &Scope<'_>, dialect: Dialect, number: usize) -> Vec<String> {
+        let name = numbered(&self.name, number);
+        let mark = format!("basecase: {}", scope.workload.name);
+        let mut parts: Vec<String> = self
+            .columns_in(scope)
+            .map(|column| format!("{} {}", column.name, column.sql_type.of(dialect)))
+            .collect();
+        if let Some(key) = self.primary_key.as_ref().filter(|key| scope.holds(&key.when)) {
+            parts.push(format!("PRIMARY KEY ({})", key.columns));
+        }
+        let is_mysql = matches!(dialect, Dialect::Mysql(_));
+        let early = || self.indexes_in(scope, true);
+        if is_mysql {
+            // An AUTO_INCREMENT column without a key is refused, so that it has to be there from the beginning.
+            parts.extend(
+                early().map(|index| format!("KEY {} ({})", numbered(&index.name, number), index.columns)),
+            );
+        }
+        let mut create = format!("CREATE TABLE {name}({})", parts.join(", "));
+        if let Dialect::Mysql(engine) = dialect {
+            create.push_str(&format!(" ENGINE = {engine} COMMENT = '{mark}'"));
+        }
+        let suffix = scope.substitute(self.suffix.of(dialect));
+        if !suffix.trim().is_empty() {
+            create.push(' ');
+            create.push_str(suffix.trim());
+        }
+        let mut statements = vec![format!("DROP TABLE IF EXISTS {name}"), create];
+        if dialect == Dialect::Postgres {
+            // Marks the table as one that a later run may drop.
+            statements.push(format!("COMMENT ON TABLE {name} IS '{mark}'"));
+        }
+        if !is_mysql {
+            statements.extend(early().map(|index| create_index(index, &name, number)));
+        }
+        statements
+    }
+
+    /// Creates the indexes that come after the load.
+    pub(crate) fn create_indexes(&self, scope: &Scope<'_>, number: usize) -> Vec<String> {
+        let name = numbered(&self.name, number);
+        self.indexes_in(scope, false).map(|index| create_index(index, &name, number)).collect()
+    }
+
+    fn indexes_in<'a>(&'a self, scope: &'a Scope<'_>, is_early: bool) -> impl Iterator<Item = &'a Index> {
+        self.indexes.iter().filter(move |index| index.is_early == is_early && scope.holds(&index.when))
+    }
+}
+
+fn create_index(index: &Index, table: &str, number: usize) -> String {
+    format!("CREATE INDEX {} ON {table}({})", numbered(&index.name, number), index.columns)
+}

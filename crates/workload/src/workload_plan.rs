@@ -1,0 +1,231 @@
+//! From a workload's steps to the roles that run them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use basecase_model::OperationClass;
+
+use crate::compilation::{CompiledEvent, Compiler, Samplers, Slot};
+use crate::definition::{Mistake, Table, WorkloadError};
+use crate::event_script::{EventScript, State};
+use crate::generator::Generator;
+use crate::load_script::{Cell, LoadScript, Origin, TableLoad};
+use crate::parameters::{Mode, Parameters, Scope};
+use crate::statement_kind::kinds;
+use crate::steps::Step;
+use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StepPlan, Work, Workload};
+
+impl Workload {
+    /// The roles of a step: one for each thread, named `client`, which works until the step is stopped.
+    ///
+    /// # Errors
+    /// What does not fit together with these options: an empty range, an event that does nothing.
+    pub fn plan(
+        &self,
+        parameters: &Parameters,
+        step: &Step,
+        dialect: Dialect,
+    ) -> Result<StepPlan, WorkloadError> {
+        self.plan_step(parameters, step, dialect).map_err(|mistake| self.located(mistake))
+    }
+
+    fn plan_step(&self, parameters: &Parameters, step: &Step, dialect: Dialect) -> Result<StepPlan, Mistake> {
+        let mut samplers = Samplers::new();
+        let mut roles = Vec::new();
+        for thread in 0..step.threads {
+            let (compiled, tables) = self.compile(parameters, step, dialect, thread, &mut samplers)?;
+            let state = State {
+                generator: Generator::of(parameters.seed, &step.label, thread),
+                numbers: vec![0; compiled.numbers],
+                texts: vec![String::new(); compiled.texts],
+                table: 0,
+            };
+            let script = EventScript::new(state, tables, compiled.lines);
+            roles.push(role(thread, "client", OperationClass::Query, compiled.set_up, Box::new(script)));
+        }
+        let kinds = self.kinds(parameters, step, dialect);
+        Ok(StepPlan { name: step.label.clone(), before: Vec::new(), roles, lanes: 0, flags: 0, kinds })
+    }
+
+    /// The kinds of statements of a step, in the order in which operations number them.
+    pub(crate) fn kinds(
+        &self,
+        parameters: &Parameters,
+        step: &Step,
+        dialect: Dialect,
+    ) -> Vec<crate::StatementKind> {
+        let scope = Scope::new(self, parameters).with(&step.settings);
+        self.event_of(&step.body).map(|event| kinds(&scope, event, dialect)).unwrap_or_default()
+    }
+
+    /// What one thread of a step executes, and the tables that it chooses from.
+    pub(crate) fn compile(
+        &self,
+        parameters: &Parameters,
+        step: &Step,
+        dialect: Dialect,
+        thread: u32,
+        samplers: &mut Samplers,
+    ) -> Result<(CompiledEvent, Arc<[String]>), Mistake> {
+        let event = self.event_of(&step.body).ok_or_else(|| Mistake::new(0, "a step has no event"))?;
+        let mut scope = Scope::new(self, parameters).with(&step.settings).with_threads(step.threads);
+        scope.thread = Some(thread);
+        let tables: Arc<[String]> = match self.table_of(step) {
+            Some(table) => table.names(&scope)?.into(),
+            None => Arc::default(),
+        };
+        let kinds = self.kinds(parameters, step, dialect);
+        let distribution = step.body.distribution.as_ref().or(self.distribution.as_ref());
+        let compiler = Compiler::new(scope, dialect, parameters, distribution, &tables, samplers);
+        Ok((compiler.event(event, &kinds)?, Arc::clone(&tables)))
+    }
+
+    /// The kind of tables that a step works on.
+    fn table_of(&self, step: &Step) -> Option<&Table> {
+        match &self.event_of(&step.body)?.table {
+            Some((kind, _)) => self.tables.iter().find(|table| table.kind == *kind),
+            None => self.tables.first(),
+        }
+    }
+
+    /// The load of the tables that these steps need: tables are created before the clock starts, then thread `t` of
+    /// `loaders` fills tables `t`, `t + loaders`, … and creates their indexes. The content does not depend on the number
+    /// of loaders.
+    ///
+    /// In compatible mode the rows are those of `sysbench prepare` (1.0.20) with one thread for the same number of tables and
+    /// rows.
+    ///
+    /// # Errors
+    /// What does not fit together with these options.
+    pub fn load_plan(
+        &self,
+        parameters: &Parameters,
+        steps: &[Step],
+        dialect: Dialect,
+        loaders: u32,
+    ) -> Result<StepPlan, WorkloadError> {
+        self.plan_load(parameters, steps, dialect, loaders.max(1)).map_err(|mistake| self.located(mistake))
+    }
+
+    /// The kinds of tables that steps need, each with whether it stays empty.
+    pub(crate) fn tables_of(&self, parameters: &Parameters, steps: &[Step]) -> Vec<(&Table, bool)> {
+        let scope = Scope::new(self, parameters);
+        let needed = |table: &&Table| {
+            let users: Vec<&Step> = steps
+                .iter()
+                .filter(|step| self.table_of(step).is_some_and(|used| used.kind == table.kind))
+                .collect();
+            let is_empty = |step: &&Step| {
+                step.body.empty_tables.as_ref().is_some_and(|condition| scope.holds(condition))
+            };
+            (!users.is_empty()).then(|| users.iter().any(is_empty))
+        };
+        self.tables.iter().filter_map(|table| Some((table, needed(&table)?))).collect()
+    }
+
+    fn plan_load(
+        &self,
+        parameters: &Parameters,
+        steps: &[Step],
+        dialect: Dialect,
+        loaders: u32,
+    ) -> Result<StepPlan, Mistake> {
+        let scope = Scope::new(self, parameters);
+        let mut before = Vec::new();
+        let mut roles = Vec::new();
+        let mut created = BTreeSet::new();
+        for (table, is_empty) in self.tables_of(parameters, steps) {
+            let names = table.names(&scope)?;
+            table.check_ids(&scope, dialect)?;
+            if let Some(name) = names.iter().find(|name| !created.insert((*name).clone())) {
+                let problem = format!("the steps need different tables of the name {name}");
+                return Err(Mistake::new(table.at, problem)
+                    .with_hint("run the steps of each kind of table by themselves"));
+            }
+            for number in 1..=names.len() {
+                before.extend(table.create(&scope, dialect, number));
+            }
+            let rows = if is_empty { 0 } else { scope.evaluate(&table.rows)? };
+            let rows = u64::try_from(rows)
+                .map_err(|_| Mistake::new(table.at, format!("a table cannot have {rows} rows")))?;
+            let (cells, columns) = self.cells(table, parameters, dialect, &names)?;
+            let load = |number: usize, name: &String| TableLoad {
+                table: number,
+                head: format!("INSERT INTO {name}({}) VALUES", columns.join(", ")),
+                indexes: table.create_indexes(&scope, number + 1),
+            };
+            for loader in 0..loaders.min(names.len() as u32) {
+                let own: Vec<TableLoad> = names
+                    .iter()
+                    .enumerate()
+                    .skip(loader as usize)
+                    .step_by(loaders as usize)
+                    .map(|(number, name)| load(number, name))
+                    .collect();
+                let origin = match parameters.mode {
+                    Mode::Compatible => Origin::Sysbench,
+                    Mode::Clean => Origin::Seed(parameters.seed),
+                };
+                let planned = rows * own.len() as u64;
+                let state = State {
+                    generator: Generator::of_sysbench_prepare(),
+                    numbers: vec![0],
+                    texts: Vec::new(),
+                    table: 0,
+                };
+                let rows = if cells.is_empty() { 0 } else { rows };
+                let script = LoadScript::new(own, rows, cells.clone(), origin, state);
+                let role = role(loader, "loader", OperationClass::Insert, Vec::new(), Box::new(script));
+                roles.push(RolePlan { planned_items: Some(planned), ..role });
+            }
+        }
+        Ok(StepPlan { name: "load".to_owned(), before, roles, lanes: 0, flags: 0, kinds: Vec::new() })
+    }
+
+    /// The columns that the load fills, with their names.
+    fn cells(
+        &self,
+        table: &Table,
+        parameters: &Parameters,
+        dialect: Dialect,
+        names: &[String],
+    ) -> Result<(Vec<Cell>, Vec<String>), Mistake> {
+        let scope = Scope::new(self, parameters);
+        let columns: Vec<_> = table.columns_in(&scope).filter(|column| column.content.is_some()).collect();
+        let mut samplers = Samplers::new();
+        let distribution = self.load_distribution.as_ref().or(self.distribution.as_ref());
+        let mut compiler =
+            Compiler::new(scope.clone(), dialect, parameters, distribution, names, &mut samplers);
+        compiler.slots.push(("row".to_owned(), Slot::Number(0)));
+        compiler.numbers = 1;
+        let mut cells = Vec::new();
+        for (index, column) in columns.iter().enumerate() {
+            let Some(content) = &column.content else { continue };
+            let named = table.draws.iter().position(|(name, _)| *name == column.name);
+            let draw = named.unwrap_or(table.draws.len() + index);
+            cells.push(Cell { source: compiler.source(content, None)?, draw });
+        }
+        Ok((cells, columns.iter().map(|column| column.name.clone()).collect()))
+    }
+}
+
+fn role(
+    thread: u32,
+    name: &'static str,
+    class: OperationClass,
+    set_up: Vec<SetUp>,
+    script: Box<dyn Script>,
+) -> RolePlan {
+    RolePlan {
+        client: thread + 1,
+        name,
+        class,
+        set_up,
+        work: Work::Script(script),
+        feeds: 0..0,
+        pacing: Pacing::Closed,
+        until: None,
+        raises: None,
+        planned_items: None,
+    }
+}

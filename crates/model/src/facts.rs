@@ -35,13 +35,14 @@ impl BuildFacts {
     /// What two builds must share for their numbers to differ by version alone: compiler and optimisation flags.
     pub fn toolchain(&self) -> String {
         let compiler = self.compiler.as_deref().unwrap_or("unknown compiler");
-        let optimisation = self
-            .flags
-            .as_deref()
-            .and_then(|flags| flags.split_whitespace().rev().find(|flag| flag.starts_with("-O")))
-            .unwrap_or("unknown flags");
+        let optimisation = self.flags.as_deref().and_then(optimisation_flag).unwrap_or("unknown flags");
         format!("{compiler} {optimisation}")
     }
+}
+
+/// The optimisation flag among compiler flags, e.g. `-O2`. Of several the last counts, as it does for compilers.
+pub fn optimisation_flag(flags: &str) -> Option<&str> {
+    flags.split_whitespace().rev().find(|flag| flag.starts_with("-O"))
 }
 
 /// One named settings file.

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use basecase_model::optimisation_flag;
+
 use crate::version::Version;
 
 /// The facts found.
@@ -26,8 +28,7 @@ pub(crate) struct Imprint {
 impl Imprint {
     /// The last flag that says how far the compiler optimised, which is the one that counts.
     pub(crate) fn optimisation(&self) -> Option<String> {
-        let flags = self.flags.as_deref()?.split_whitespace();
-        flags.rev().find(|flag| flag.starts_with("-O")).map(str::to_owned)
+        optimisation_flag(self.flags.as_deref()?).map(str::to_owned)
     }
 }
 

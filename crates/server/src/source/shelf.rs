@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use basecase_model::{BuildFacts, Dbms};
+use basecase_model::{BuildFacts, Dbms, optimisation_flag};
 use serde::{Deserialize, Serialize};
 
 use super::error::CompileError;
@@ -51,7 +51,7 @@ impl SourceBuild {
 
     /// Compiler and optimisation flag, e.g. `gcc 12.2.0 -O2`.
     pub fn toolchain(&self) -> String {
-        let optimisation = self.flags.split_whitespace().rev().find(|flag| flag.starts_with("-O"));
+        let optimisation = optimisation_flag(&self.flags);
         optimisation.map_or_else(|| self.compiler.clone(), |flag| format!("{} {flag}", self.compiler))
     }
 
@@ -96,15 +96,15 @@ impl SourceBuild {
         let is_in_place = folder.file_name().is_some_and(|name| *name == *build.folder());
         is_in_place.then_some(build)
     }
+}
 
-    /// Whether it is of `version`, which may be a branch as in `17.x`.
-    fn is_of(&self, version: &str) -> bool {
-        match version.strip_suffix(".x") {
-            None => self.version == version,
-            Some(branch) => {
-                let branch = branch.parse::<Version>();
-                branch.is_ok_and(|branch| numbers_of(&self.version).is_some_and(|own| own.is_of(&branch)))
-            }
+/// Whether `version` is the one that is `wanted`, or of that branch, as in `17.x`.
+pub(crate) fn is_wanted(version: &str, wanted: &str) -> bool {
+    match wanted.strip_suffix(".x") {
+        None => version == wanted,
+        Some(branch) => {
+            let branch = branch.parse::<Version>();
+            branch.is_ok_and(|branch| numbers_of(version).is_some_and(|own| own.is_of(&branch)))
         }
     }
 }
@@ -154,7 +154,7 @@ impl Shelf {
     /// When `source` is not enough to tell them apart.
     pub(crate) fn find(&self, request: &BuildRequest) -> Result<Option<&SourceBuild>, RecipeError> {
         let BuildRequest::Version { dbms, version, provider: Some(word) } = request else { return Ok(None) };
-        let is_meant = |build: &&SourceBuild| build.dbms == *dbms && build.is_of(version);
+        let is_meant = |build: &&SourceBuild| build.dbms == *dbms && is_wanted(&build.version, version);
         let same: Vec<&SourceBuild> = self.here.iter().filter(is_meant).collect();
         if word != ANY {
             // Of a branch the newest, which stands last.
@@ -203,8 +203,11 @@ impl Shelf {
             }
             _ => return error,
         };
-        let same: Vec<&SourceBuild> =
-            self.here.iter().filter(|build| build.dbms == dbms && build.is_of(version)).collect();
+        let same: Vec<&SourceBuild> = self
+            .here
+            .iter()
+            .filter(|build| build.dbms == dbms && is_wanted(&build.version, version))
+            .collect();
         if !same.is_empty() {
             near.push_str(&format!("; from source there is {}", alternatives(&names(&same))));
         } else if is_to_compile {

@@ -12,14 +12,13 @@ use super::error::CompileError;
 use super::job::{Folders, Log, flags_given, steps};
 use super::label;
 use super::origin::{Identity, Origin};
-use super::shelf::{Shelf, SourceBuild, numbers_of};
+use super::shelf::{Shelf, SourceBuild, is_wanted, numbers_of};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
 use crate::archive::open_to_all;
 use crate::host::Host;
 use crate::recipe::BuildRequest;
-use crate::version::Version;
 
 /// Rises when builds are made otherwise than before in a way that no argument shows.
 const REVISION: u32 = 1;
@@ -119,12 +118,8 @@ impl Workshop {
         for kind in Kind::of(dbms) {
             known.extend(Table::of(*kind)?.debian);
         }
-        let is_meant =
-            |source: &&DebianSource| match version.strip_suffix(".x").and_then(|text| text.parse().ok()) {
-                Some(branch) => numbers_of(&source.version).is_some_and(|own: Version| own.is_of(&branch)),
-                None => source.version == version,
-            };
-        let found = known.iter().filter(is_meant).max_by_key(|source| numbers_of(&source.version)).cloned();
+        let wanted = known.iter().filter(|source| is_wanted(&source.version, version));
+        let found = wanted.max_by_key(|source| numbers_of(&source.version)).cloned();
         found.ok_or_else(|| CompileError::NoSource {
             dbms,
             version: version.to_owned(),
@@ -262,11 +257,7 @@ impl Plan<'_> {
     /// Makes sure that a source of `version` is what was asked for.
     fn accept(&self, dbms: Dbms, version: &str) -> Result<(), CompileError> {
         let wanted = self.version;
-        let is_wanted = match wanted.strip_suffix(".x").and_then(|branch| branch.parse::<Version>().ok()) {
-            Some(branch) => numbers_of(version).is_some_and(|own| own.is_of(&branch)),
-            None => version == wanted,
-        };
-        if dbms == self.dbms && is_wanted {
+        if dbms == self.dbms && is_wanted(version, wanted) {
             return Ok(());
         }
         Err(CompileError::Version {

@@ -14,6 +14,7 @@ use crate::life;
 use crate::loader;
 use crate::recipe::{BuildRequest, Recipe};
 use crate::server_version::server_version;
+use crate::supply;
 use crate::tree::Tree;
 use crate::version::Version;
 
@@ -126,7 +127,7 @@ impl Build {
         if let Some(account) = account {
             account.check_reaches(&program)?;
         }
-        let broken = |reason: String| why_broken(program.clone(), account, reason);
+        let broken = |reason: String| why_broken(&tree, account, reason);
         let said = said_of_version(&tree, account).map_err(broken)?;
         let announced = Announcement::read(&said).ok_or_else(|| BuildError::Broken {
             program: program.clone(),
@@ -182,7 +183,8 @@ fn said_of_version(tree: &Tree, account: Option<&Account>) -> Result<String, Str
     }
 }
 
-fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> BuildError {
+fn why_broken(tree: &Tree, account: Option<&Account>, reason: String) -> BuildError {
+    let program = tree.bin().join(tree.server());
     if let Some(wanted) = loader::wanted_glibc(&reason) {
         return BuildError::Libraries {
             program,
@@ -190,7 +192,8 @@ fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> Bu
             hint: "this build is for a newer system; use another provider or path:DIR".into(),
         };
     }
-    let missing = loader::missing(&program, account, &reason);
+    let mut missing = loader::missing(tree, account);
+    missing.extend(loader::from_loader(&reason));
     if missing.is_empty() {
         return BuildError::Broken { program, reason };
     }
@@ -202,7 +205,7 @@ fn why_broken(program: PathBuf, account: Option<&Account>, reason: String) -> Bu
     } else {
         format!("on Debian, run `apt-get install --no-upgrade {}`", packages.join(" "))
     };
-    BuildError::Libraries { program, libraries: missing.join(", "), hint }
+    BuildError::Libraries { program, libraries: supply::names(&missing), hint }
 }
 
 fn facts(

@@ -16,9 +16,7 @@ use crate::process;
 use crate::tree::Tree;
 use crate::version::Version;
 
-pub(crate) use mysql::{
-    OWN_SETTINGS as MYSQL_OWN_SETTINGS, own_settings as mysql_own_settings, setting as mysql_setting,
-};
+pub(crate) use mysql::{own_settings as mysql_own_settings, setting as mysql_setting};
 
 /// What differs between dbms in the life of a server: one of Postgres, one of the family of MySQL.
 pub(crate) trait Life: Sync {

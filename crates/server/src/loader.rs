@@ -5,11 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::account::Account;
-use crate::process;
-use crate::supply;
-
-/// The programs that basecase runs of any build, as far as it has them.
-const PROGRAMS: &[&str] = &["postgres", "initdb", "mysqld", "mariadbd"];
+use crate::tree::Tree;
 
 /// The Debian package of a library by the start of its file name, where that is not derived from the name.
 const PACKAGES: &[(&str, &str)] = &[
@@ -54,31 +50,15 @@ pub(crate) fn debian_package(file: &str) -> Option<String> {
         .map(|in_name| format!("libllvm{}", if in_name.is_empty() { version } else { &in_name[1..] }))
 }
 
-/// The libraries that `program` needs and the loader does not find. The loader's own message, `error`, names only the first.
-pub(crate) fn missing(program: &Path, account: Option<&Account>, error: &str) -> Vec<String> {
-    let mut libraries = traced(process::command(program, account));
-    libraries.extend(from_loader(error));
-    libraries.into_iter().collect()
+/// [`missing`] of the installation at `path`, as it is now; nothing where there is none.
+pub(crate) fn missing_in(path: &Path, account: Option<&Account>) -> BTreeSet<String> {
+    Tree::find(path).map(|tree| missing(&tree, account)).unwrap_or_default()
 }
 
-/// The libraries that the programs of the build `tree` need and the loader finds neither in the tree nor in the system.
-pub(crate) fn missing_in(tree: &Path, account: Option<&Account>) -> BTreeSet<String> {
-    let programs = PROGRAMS.iter().map(|name| tree.join("bin").join(name)).filter(|path| path.exists());
-    let folders: Vec<String> = [supply::FOLDER, "libs"]
-        .iter()
-        .map(|folder| tree.join(folder))
-        .filter(|folder| folder.is_dir())
-        .map(|folder| folder.display().to_string())
-        .collect();
-    programs
-        .flat_map(|program| {
-            let mut command = process::command(&program, account);
-            if !folders.is_empty() {
-                command.env("LD_LIBRARY_PATH", folders.join(":"));
-            }
-            traced(command)
-        })
-        .collect()
+/// The libraries that the programs of `tree` need and the loader finds neither in the tree nor in the system.
+pub(crate) fn missing(tree: &Tree, account: Option<&Account>) -> BTreeSet<String> {
+    let programs = [tree.server(), "initdb"].into_iter().filter(|name| tree.bin().join(name).exists());
+    programs.flat_map(|name| traced(tree.command(name, account))).collect()
 }
 
 /// What the loader does not find for the program of `command`, which it lists instead of running it (`ldd` asks the same way,
@@ -130,7 +110,8 @@ impl KnownLibraries {
     }
 }
 
-fn from_loader(error: &str) -> Option<String> {
+/// The library that the loader's complaint names; others may be missing too.
+pub(crate) fn from_loader(error: &str) -> Option<String> {
     let (_, text) = error.split_once("error while loading shared libraries: ")?;
     text.split_once(": cannot open").map(|(library, _)| library.to_owned())
 }

@@ -2,7 +2,6 @@
 
 use basecase_model::Dbms;
 
-use crate::life::MYSQL_OWN_SETTINGS;
 use crate::suggestion::{alternatives, nearest};
 
 /// Settings of Postgres that basecase gives itself, because its own work depends on them.
@@ -27,6 +26,48 @@ const OF_POSTGRES: &[&str] = &[
     "unix_socket_directories",
     "unix_socket_group",
     "unix_socket_permissions",
+];
+
+/// Settings of MySQL and MariaDB that no config may have: those that basecase gives itself, because its own work depends
+/// on them, and those that would put files outside of the instance's directory.
+const OF_MYSQL: &[&str] = &[
+    "aria_log_dir_path",
+    "basedir",
+    "bind_address",
+    "bootstrap",
+    "character_sets_dir",
+    "chroot",
+    "console",
+    "daemonize",
+    "datadir",
+    "default_storage_engine",
+    "defaults_extra_file",
+    "defaults_file",
+    "help",
+    "init_file",
+    "initialize",
+    "initialize_insecure",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "lc_messages_dir",
+    "log_error",
+    "mysqlx",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "rocksdb_datadir",
+    "rocksdb_wal_dir",
+    "secure_file_priv",
+    "skip_grant_tables",
+    "skip_name_resolve",
+    "skip_networking",
+    "socket",
+    "tmpdir",
+    "user",
+    "validate_config",
+    "verbose",
+    "wait_timeout",
 ];
 
 /// The pragmas that a config of SQLite may set. SQLite ignores one that it does not know, so a typo must be found here.
@@ -77,7 +118,7 @@ pub(crate) fn refuse(dbms: Dbms, name: &str) -> Result<(), (String, String)> {
 fn is_own(dbms: Dbms, name: &str) -> bool {
     match dbms {
         Dbms::Postgres => OF_POSTGRES.contains(&name),
-        Dbms::Mysql | Dbms::Mariadb => MYSQL_OWN_SETTINGS.contains(&name),
+        Dbms::Mysql | Dbms::Mariadb => OF_MYSQL.contains(&name),
         Dbms::Sqlite => false,
     }
 }
@@ -88,5 +129,20 @@ pub(crate) fn spelled(dbms: Dbms, name: &str) -> String {
     match dbms {
         Dbms::Mysql | Dbms::Mariadb => name.replace('-', "_"),
         Dbms::Postgres | Dbms::Sqlite => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_basecase_sets_itself_is_refused() {
+        for (dbms, name) in
+            [(Dbms::Mysql, "datadir"), (Dbms::Mariadb, "skip_networking"), (Dbms::Postgres, "port")]
+        {
+            let (reason, _) = refuse(dbms, name).unwrap_err();
+            assert_eq!(reason, format!("{name} is not for configs to set"));
+        }
     }
 }

@@ -51,7 +51,8 @@ pub(crate) fn supply(
     Ok(())
 }
 
-fn names(libraries: &BTreeSet<String>) -> String {
+/// The file names of libraries as messages list them.
+pub(crate) fn names(libraries: &BTreeSet<String>) -> String {
     libraries.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 

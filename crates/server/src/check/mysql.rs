@@ -11,7 +11,7 @@ use basecase_model::{Dbms, Engine};
 
 use super::{Answer, CheckError, Complaint, Question};
 use crate::config::Setting;
-use crate::life::{MYSQL_OWN_SETTINGS, mysql_own_settings, mysql_setting};
+use crate::life::{mysql_own_settings, mysql_setting};
 
 /// Makes a server print what it would start with.
 const HELP: &[&str] = &["--verbose", "--help"];
@@ -108,11 +108,6 @@ fn refused(setting: &Setting, text: String) -> Complaint {
 /// What is wrong with one setting.
 fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
     let Setting { name, value, .. } = setting;
-    if MYSQL_OWN_SETTINGS.contains(&name.as_str()) {
-        let advice = "leave it away; basecase decides it for every server that it starts";
-        let text = format!("{name} is not for configs to set");
-        return Some(Complaint { setting: name.clone(), text, advice: Some(advice.to_owned()) });
-    }
     if !known.has(name) {
         let text = format!("unknown setting {name}");
         return Some(Complaint { setting: name.clone(), text, advice: None });
@@ -309,7 +304,6 @@ mod tests {
             Some("unknown setting innodb_buffer_pol_size")
         );
         assert_eq!(judge("loose_log_bin", "x", "").as_deref(), Some("unknown setting loose_log_bin"));
-        assert_eq!(judge("datadir", "/x", "").as_deref(), Some("datadir is not for configs to set"));
         for (name, value) in [("log_bin", "x"), ("skip_log_bin", "1"), ("ansi", "1"), ("sql_mode", "ANSI")] {
             assert_eq!(judge(name, value, ""), None, "{name}");
         }

@@ -18,48 +18,6 @@ use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
 use crate::tree::Tree;
 use crate::version::Version;
 
-/// Settings that no config may have: those that basecase gives itself, because its own work depends on them, and those that
-/// would put files outside of the instance's directory.
-pub(crate) const OWN_SETTINGS: &[&str] = &[
-    "aria_log_dir_path",
-    "basedir",
-    "bind_address",
-    "bootstrap",
-    "character_sets_dir",
-    "chroot",
-    "console",
-    "daemonize",
-    "datadir",
-    "default_storage_engine",
-    "defaults_extra_file",
-    "defaults_file",
-    "help",
-    "init_file",
-    "initialize",
-    "initialize_insecure",
-    "innodb_data_home_dir",
-    "innodb_log_group_home_dir",
-    "innodb_undo_directory",
-    "lc_messages_dir",
-    "log_error",
-    "mysqlx",
-    "pid_file",
-    "plugin_dir",
-    "port",
-    "rocksdb_datadir",
-    "rocksdb_wal_dir",
-    "secure_file_priv",
-    "skip_grant_tables",
-    "skip_name_resolve",
-    "skip_networking",
-    "socket",
-    "tmpdir",
-    "user",
-    "validate_config",
-    "verbose",
-    "wait_timeout",
-];
-
 /// The life of MySQL and MariaDB.
 pub(super) struct Mysql;
 

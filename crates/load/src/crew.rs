@@ -1,20 +1,23 @@
 //! All roles of a step: made ready before the clock starts, then let go together.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::{Endpoint, Error, Interrupter};
-use basecase_model::{Measures, RoleRecord};
+use basecase_model::{Measures, StatementCounts, StatementRecord};
 use basecase_probe::Watch;
-use basecase_workload::{SetUp, StepPlan, Work};
+use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
 use crate::lane::lane;
 use crate::outcome::{AssembleError, Failure, Outcome};
 use crate::progress::{Progress, RoleProgress};
-use crate::worker::{Shared, Worker};
+use crate::recorder::Recording;
+use crate::schedule::Schedule;
+use crate::shared::Shared;
+use crate::worker::{Site, Worker};
 
 /// How often limits are looked at while the roles work.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -34,6 +37,8 @@ pub struct Crew {
     workers: Vec<Worker>,
     interrupters: Vec<Interrupter>,
     flags: usize,
+    kinds: Vec<StatementKind>,
+    window: Window,
     progress: Arc<Progress>,
 }
 
@@ -42,23 +47,15 @@ impl Crew {
     ///
     /// # Errors
     /// When a session cannot be opened or the dbms refuses its set-up.
-    pub fn assemble(plan: StepPlan, endpoint: &Endpoint) -> Result<Crew, AssembleError> {
+    pub fn assemble(mut plan: StepPlan, endpoint: &Endpoint) -> Result<Crew, AssembleError> {
         let (mut senders, mut consumers): (Vec<_>, Vec<_>) =
             (0..plan.lanes).map(|_| lane()).map(|(sender, consumer)| (Some(sender), Some(consumer))).unzip();
         let progress = Progress {
-            roles: plan
-                .roles
-                .iter()
-                .map(|role| RoleProgress {
-                    class: role.class,
-                    planned_items: role.planned_items,
-                    items: AtomicU64::new(0),
-                })
-                .collect(),
+            roles: plan.roles.iter().map(|role| RoleProgress::new(role.class, role.planned_items)).collect(),
         };
         let mut workers = Vec::with_capacity(plan.roles.len());
         let mut interrupters = Vec::with_capacity(plan.roles.len());
-        for role in plan.roles {
+        for role in std::mem::take(&mut plan.roles) {
             let failed = |source: Error| AssembleError { client: role.client, role: role.name, source };
             let mut session = endpoint.connect().map_err(failed)?;
             for set_up in &role.set_up {
@@ -78,7 +75,8 @@ impl Crew {
             let senders = senders.iter_mut().map(Option::take).collect();
             workers.push(Worker { plan: role, session, senders, consumer });
         }
-        Ok(Crew { workers, interrupters, flags: plan.flags, progress: Arc::new(progress) })
+        let StepPlan { flags, kinds, window, .. } = plan;
+        Ok(Crew { workers, interrupters, flags, kinds, window, progress: Arc::new(progress) })
     }
 
     /// How far the step is, while it runs.
@@ -88,11 +86,12 @@ impl Crew {
 
     /// Lets all roles go together and waits until they are done or a limit is reached. Closes the sessions.
     pub fn run(self, watch: &Watch, limits: &Limits<'_>) -> Outcome {
-        let Crew { workers, interrupters, flags, progress } = self;
-        let shared = Shared::new(flags);
+        let Crew { workers, interrupters, flags, kinds, window, progress } = self;
+        let shared = Shared::new(flags, kinds.len());
         let gate = Barrier::new(workers.len() + 1);
         let (sender, finished) = channel();
         let count = workers.len();
+        let start = || Schedule::new(&window, Instant::now());
 
         thread::scope(|scope| {
             for (index, worker) in workers.into_iter().enumerate() {
@@ -100,30 +99,39 @@ impl Crew {
                 scope.spawn(move || {
                     gate.wait();
                     gate.wait();
-                    let origin = *shared.origin.get_or_init(Instant::now);
+                    let schedule = shared.schedule.get_or_init(start);
                     let (client, role) = (worker.plan.client, worker.plan.name);
-                    let (record, error) = worker.work(shared, &progress.roles[index], origin);
+                    let site = Site { shared, schedule, progress: &progress.roles[index] };
+                    let (recording, error) = worker.work(site);
                     let failure = error.map(|source| Failure::Session { client, role, source });
                     // The receiver waits for every role.
-                    let _ = sender.send((index, record, failure));
+                    let _ = sender.send((index, recording, failure));
                 });
             }
             drop(sender);
 
             gate.wait();
-            let before = watch.snapshot();
-            let started_at = SystemTime::now();
-            let origin = *shared.origin.get_or_init(Instant::now);
+            let mut before = watch.snapshot();
+            let mut started_at = SystemTime::now();
+            let origin = shared.schedule.get_or_init(start).origin;
             gate.wait();
 
-            let mut records: Vec<Option<RoleRecord>> = (0..count).map(|_| None).collect();
+            let mut is_open = window.warm_up.is_zero();
+            let mut recordings: Vec<Option<Recording>> = (0..count).map(|_| None).collect();
             let mut failure = None;
             let mut stopped_at: Option<Instant> = None;
             let mut interrupted = false;
             loop {
-                match finished.recv_timeout(LOOK_EVERY) {
-                    Ok((index, record, error)) => {
-                        records[index] = Some(record);
+                let now = Instant::now();
+                if !is_open && now >= origin {
+                    is_open = true;
+                    before = watch.snapshot();
+                    started_at = SystemTime::now();
+                }
+                let until_open = if is_open { LOOK_EVERY } else { origin - now };
+                match finished.recv_timeout(LOOK_EVERY.min(until_open)) {
+                    Ok((index, recording, error)) => {
+                        recordings[index] = Some(recording);
                         // Errors after the first are its consequences.
                         if failure.is_none() {
                             failure = error;
@@ -132,7 +140,7 @@ impl Crew {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                if records.iter().all(Option::is_some) {
+                if recordings.iter().all(Option::is_some) {
                     break;
                 }
                 if failure.is_none() {
@@ -150,11 +158,31 @@ impl Crew {
                 }
             }
             let counters: Measures = watch.snapshot().since(&before);
-            let roles: Vec<RoleRecord> = records.into_iter().flatten().collect();
+            let recordings: Vec<Recording> = recordings.into_iter().flatten().collect();
+            let statements = statements(kinds, &recordings);
+            let warm_up_events = recordings.iter().map(|recording| recording.warm_up_events).sum();
+            let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
             let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
-            Outcome { started_at, seconds: ended_us as f64 / 1e6, roles, counters, failure }
+            let seconds = ended_us as f64 / 1e6;
+            Outcome { started_at, seconds, roles, statements, warm_up_events, counters, failure }
         })
     }
+}
+
+/// Sums up each kind of statements over all roles.
+fn statements(kinds: Vec<StatementKind>, recordings: &[Recording]) -> Vec<StatementRecord> {
+    let sum = |of: fn(&Recording) -> &[StatementCounts], kind: usize| {
+        let mut sum = StatementCounts::default();
+        recordings.iter().filter_map(|recording| of(recording).get(kind)).for_each(|counts| sum.add(counts));
+        sum
+    };
+    let record = |(number, StatementKind { name, class })| StatementRecord {
+        name,
+        class,
+        window: sum(|recording| &recording.window, number),
+        warm_up: sum(|recording| &recording.warm_up, number),
+    };
+    kinds.into_iter().enumerate().map(record).collect()
 }
 
 fn limit_reached(limits: &Limits<'_>, origin: Instant) -> Option<Failure> {

@@ -4,12 +4,15 @@
 //! given, whatever the workload. While the clock runs nothing is connected, prepared or, once buffers have grown,
 //! allocated.
 
+mod arrivals;
 mod crew;
 mod lane;
 mod outcome;
 mod pacer;
 mod progress;
 mod recorder;
+mod schedule;
+mod shared;
 mod worker;
 
 pub use crew::{Crew, Limits};

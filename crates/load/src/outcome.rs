@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use basecase_client::Error;
-use basecase_model::{Measures, RoleRecord};
+use basecase_model::{Measures, RoleRecord, StatementRecord};
 use thiserror::Error;
 
 /// Why the sessions of a step could not be made ready.
@@ -48,6 +48,10 @@ pub struct Outcome {
     pub seconds: f64,
     /// What each role did, in the order of the plan.
     pub roles: Vec<RoleRecord>,
+    /// What the kinds of statements came to, over all roles.
+    pub statements: Vec<StatementRecord>,
+    /// Events that began before the window opened.
+    pub warm_up_events: u64,
     /// What the machine counted over the window.
     pub counters: Measures,
     /// Why it ended early, if it did.

@@ -11,10 +11,18 @@ pub struct RoleProgress {
     pub class: OperationClass,
     /// Items that it will finish, when that is known.
     pub planned_items: Option<u64>,
-    pub(crate) items: AtomicU64,
+    items: AtomicU64,
 }
 
 impl RoleProgress {
+    pub(crate) fn new(class: OperationClass, planned_items: Option<u64>) -> Self {
+        RoleProgress { class, planned_items, items: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn add(&self, items: u32) {
+        self.items.fetch_add(u64::from(items), Ordering::Relaxed);
+    }
+
     /// Items finished so far.
     pub fn items(&self) -> u64 {
         self.items.load(Ordering::Relaxed)

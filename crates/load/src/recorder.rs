@@ -2,16 +2,38 @@
 
 use std::time::Instant;
 
-use basecase_model::{Aside, Operation, Reply, RoleRecord, Sample};
+use basecase_model::{Aside, Operation, Reply, RoleRecord, Sample, StatementCounts};
 use basecase_workload::RolePlan;
 
 /// Length of a sample.
 const INTERVAL_MS: u32 = 1_000;
 
 /// Fills a [`RoleRecord`] while the role runs.
+///
+/// An event counts where it began: one that began before the window opened is part of the warm-up, with all its statements.
 pub(crate) struct Recorder {
     record: RoleRecord,
+    /// When the window opens.
     origin: Instant,
+    /// When the event began that is not complete.
+    began: Option<Instant>,
+    is_in_window: bool,
+    /// Kinds of its statements so far with the rows that they affected, in case that they are undone.
+    affected: Vec<(u16, u64)>,
+    warm_up_events: u64,
+    window: Vec<StatementCounts>,
+    warm_up: Vec<StatementCounts>,
+}
+
+/// What a role did.
+pub(crate) struct Recording {
+    pub(crate) role: RoleRecord,
+    /// Events that began before the window opened.
+    pub(crate) warm_up_events: u64,
+    /// By kind, in the window.
+    pub(crate) window: Vec<StatementCounts>,
+    /// By kind, before the window.
+    pub(crate) warm_up: Vec<StatementCounts>,
 }
 
 /// When an operation was sent and when its last row was fetched.
@@ -22,12 +44,26 @@ pub(crate) struct Span {
 }
 
 impl Recorder {
-    pub(crate) fn new(plan: &RolePlan, origin: Instant) -> Self {
-        let record = RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS);
-        Recorder { record, origin }
+    /// For operations of so many kinds.
+    pub(crate) fn new(plan: &RolePlan, kinds: usize, origin: Instant) -> Self {
+        Recorder {
+            record: RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS),
+            origin,
+            began: None,
+            is_in_window: false,
+            affected: Vec::new(),
+            warm_up_events: 0,
+            window: vec![StatementCounts::default(); kinds],
+            warm_up: vec![StatementCounts::default(); kinds],
+        }
     }
 
-    /// Counts one main operation.
+    /// Whether an event has begun and is not complete.
+    pub(crate) fn is_within_event(&self) -> bool {
+        self.began.is_some()
+    }
+
+    /// Counts one main operation, whose event was meant to begin at `intended`.
     #[inline]
     pub(crate) fn count(
         &mut self,
@@ -36,18 +72,40 @@ impl Recorder {
         span: Span,
         intended: Option<Instant>,
     ) {
-        let service_ns = nanoseconds(span.sent, span.answered);
+        let began = match self.began {
+            Some(began) => began,
+            None => {
+                self.is_in_window = span.sent >= self.origin;
+                self.began = Some(span.sent);
+                span.sent
+            }
+        };
+        let is_mismatch = !operation.expectation.is_met_by(reply);
+        let counts = if self.is_in_window { &mut self.window } else { &mut self.warm_up };
+        if let Some(counts) = counts.get_mut(usize::from(operation.kind)) {
+            counts.executed += 1;
+            counts.without_effect += u64::from(reply.affected == 0);
+            counts.affected += reply.affected;
+            counts.fetched += reply.fetched;
+            counts.mismatches += u64::from(is_mismatch);
+        }
+        if operation.ends_event {
+            self.began = None;
+            self.affected.clear();
+        } else {
+            self.affected.push((operation.kind, reply.affected));
+        }
+        if !self.is_in_window {
+            self.warm_up_events += u64::from(operation.ends_event);
+            return;
+        }
         let ended_us = self.mark(span);
         let record = &mut self.record;
         record.statements += 1;
         record.items += u64::from(operation.items);
         record.affected += reply.affected;
         record.fetched += reply.fetched;
-        record.mismatches += u64::from(!operation.expectation.is_met_by(reply));
-        record.service.record_ns(service_ns);
-        if let Some(intended) = intended {
-            record.response.get_or_insert_default().record_ns(nanoseconds(intended, span.answered));
-        }
+        record.mismatches += u64::from(is_mismatch);
         let interval = (ended_us / (u64::from(INTERVAL_MS) * 1_000)) as usize;
         let samples = &mut record.series.samples;
         if interval >= samples.len() {
@@ -55,7 +113,15 @@ impl Recorder {
         }
         let sample = &mut samples[interval];
         sample.items += operation.items;
-        sample.max_us = sample.max_us.max(u32::try_from(service_ns / 1_000).unwrap_or(u32::MAX));
+        if operation.ends_event {
+            let service_ns = nanoseconds(began, span.answered);
+            record.events += 1;
+            record.service.record_ns(service_ns);
+            if let Some(intended) = intended {
+                record.response.get_or_insert_default().record_ns(nanoseconds(intended, span.answered));
+            }
+            sample.max_us = sample.max_us.max(u32::try_from(service_ns / 1_000).unwrap_or(u32::MAX));
+        }
     }
 
     /// Counts one operation beside the main ones.
@@ -75,8 +141,23 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn count_retry(&mut self) {
+    /// Counts a repetition. `is_undone` when it begins the event anew, at `failed` if nothing of it was executed yet: the
+    /// time of the failure belongs to it.
+    pub(crate) fn count_retry(&mut self, is_undone: bool, failed: Instant) {
         self.record.retries += 1;
+        if !is_undone {
+            return;
+        }
+        if self.began.is_none() {
+            self.is_in_window = failed >= self.origin;
+            self.began = Some(failed);
+        }
+        let counts = if self.is_in_window { &mut self.window } else { &mut self.warm_up };
+        for (kind, affected) in self.affected.drain(..) {
+            if let Some(counts) = counts.get_mut(usize::from(kind)) {
+                counts.undone += affected;
+            }
+        }
     }
 
     /// Keeps the role's first and last instant; returns the last in µs after the window opened.
@@ -90,10 +171,13 @@ impl Recorder {
         self.record.ended_us
     }
 
-    pub(crate) fn finish(mut self, client_cpu_us: f64, server_cpu_us: Option<f64>) -> RoleRecord {
-        self.record.client_cpu_us = client_cpu_us;
-        self.record.server_cpu_us = server_cpu_us;
-        self.record
+    pub(crate) fn finish(self, client_cpu_us: f64, server_cpu_us: Option<f64>) -> Recording {
+        Recording {
+            role: RoleRecord { client_cpu_us, server_cpu_us, ..self.record },
+            warm_up_events: self.warm_up_events,
+            window: self.window,
+            warm_up: self.warm_up,
+        }
     }
 }
 
@@ -102,4 +186,81 @@ impl Recorder {
 fn nanoseconds(start: Instant, end: Instant) -> u64 {
     let elapsed = end.saturating_duration_since(start);
     elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use basecase_model::OperationClass;
+    use basecase_workload::{Pacing, Work};
+
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn recorder(origin: Instant) -> Recorder {
+        let plan = RolePlan {
+            client: 1,
+            name: "client",
+            class: OperationClass::Query,
+            set_up: Vec::new(),
+            work: Work::Lane(0),
+            feeds: 0..0,
+            pacing: Pacing::Closed,
+            until: None,
+            raises: None,
+            planned_items: None,
+        };
+        Recorder::new(&plan, 2, origin)
+    }
+
+    fn operation(kind: u16, ends_event: bool) -> Operation {
+        Operation { kind, ends_event, items: 1, ..Operation::default() }
+    }
+
+    fn reply(affected: u64) -> Reply {
+        Reply { affected, ..Reply::default() }
+    }
+
+    #[test]
+    fn an_event_is_timed_as_a_whole_and_counts_where_it_began() {
+        let start = Instant::now();
+        let mut recorder = recorder(start + 10 * MS);
+        let span = |from: u32, to: u32| Span { sent: start + from * MS, answered: start + to * MS };
+        // Its second statement is sent after the opening, and it is still of the warm-up.
+        recorder.count(&operation(0, false), &reply(1), span(5, 8), None);
+        recorder.count(&operation(1, true), &reply(0), span(11, 12), None);
+        recorder.count(&operation(0, false), &reply(1), span(12, 15), None);
+        recorder.count(&operation(1, true), &reply(0), span(16, 22), None);
+        let recording = recorder.finish(0.0, None);
+        let role = recording.role;
+        assert_eq!((recording.warm_up_events, role.events, role.statements, role.items), (1, 1, 2, 2));
+        assert_eq!((role.started_us, role.ended_us), (2_000, 12_000));
+        assert_eq!((role.service.count(), role.service.max_ns()), (1, 10_000_000));
+        let executed = |counts: &[StatementCounts]| -> Vec<_> {
+            counts.iter().map(|counts| (counts.executed, counts.without_effect)).collect()
+        };
+        assert_eq!(executed(&recording.window), [(1, 0), (1, 1)]);
+        assert_eq!(executed(&recording.warm_up), [(1, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn what_is_begun_anew_is_undone_and_its_time_counts() {
+        let start = Instant::now();
+        let mut recorder = recorder(start);
+        let span = |from: u32, to: u32| Span { sent: start + from * MS, answered: start + to * MS };
+        recorder.count(&operation(0, false), &reply(3), span(0, 1), None);
+        recorder.count_retry(true, start + MS);
+        recorder.count(&operation(0, false), &reply(2), span(3, 4), None);
+        recorder.count(&operation(1, true), &reply(0), span(4, 5), None);
+        // An event whose first statement fails has begun with it.
+        recorder.count_retry(true, start + 6 * MS);
+        recorder.count(&operation(0, true), &reply(1), span(8, 9), None);
+        let recording = recorder.finish(0.0, None);
+        assert_eq!((recording.role.events, recording.role.retries), (2, 2));
+        assert_eq!((recording.window[0].affected, recording.window[0].undone), (6, 3));
+        assert_eq!(recording.role.service.max_ns(), 5_000_000);
+        assert_eq!(recording.role.service.quantile_ns(0.1) / 100_000, 30);
+    }
 }

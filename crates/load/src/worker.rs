@@ -1,68 +1,23 @@
 //! One role at work in its own thread.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use basecase_client::{Error, Kind, Session};
-use basecase_model::{Operation, Reply, RoleRecord};
+use basecase_model::{Operation, Reply};
 use basecase_probe::{process_cpu_ns, thread_cpu_ns};
-use basecase_workload::{Next, RolePlan, Script, Work};
+use basecase_workload::{Next, Restart, RolePlan, Script, Work};
 
 use crate::lane::{Consumer, Sender};
 use crate::pacer::Pacer;
 use crate::progress::RoleProgress;
-use crate::recorder::{Recorder, Span};
+use crate::recorder::{Recorder, Recording, Span};
+use crate::schedule::{Admission, Schedule};
+use crate::shared::Shared;
 
 /// How often an operation is repeated after a retryable error before the role gives up.
 const ATTEMPTS: u32 = 10;
-
-/// What all roles of a step see.
-pub(crate) struct Shared {
-    /// When the window opened.
-    pub(crate) origin: OnceLock<Instant>,
-    /// Every role stops after its current operation.
-    pub(crate) abort: AtomicBool,
-    /// Flags that roles raise for each other.
-    pub(crate) flags: Vec<AtomicBool>,
-    pause: Mutex<()>,
-    wake: Condvar,
-}
-
-impl Shared {
-    pub(crate) fn new(flags: usize) -> Self {
-        Shared {
-            origin: OnceLock::new(),
-            abort: AtomicBool::new(false),
-            flags: (0..flags).map(|_| AtomicBool::new(false)).collect(),
-            pause: Mutex::new(()),
-            wake: Condvar::new(),
-        }
-    }
-
-    /// Stops every role and wakes those that wait for their schedule.
-    pub(crate) fn stop(&self) {
-        self.abort.store(true, Ordering::Release);
-        let _guard = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wake.notify_all();
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.abort.load(Ordering::Relaxed)
-    }
-
-    /// Waits until `instant`, or until the step is stopped.
-    fn wait_until(&self, instant: Instant) {
-        let mut guard = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let left = instant.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.is_stopped() {
-                return;
-            }
-            guard = self.wake.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-}
+/// How often in a row an event is begun anew: many roles may compete for few rows.
+const EVENT_ATTEMPTS: u32 = 10_000;
 
 /// One role with its session and its ends of the lanes.
 pub(crate) struct Worker {
@@ -74,63 +29,113 @@ pub(crate) struct Worker {
     pub(crate) consumer: Option<Consumer>,
 }
 
+/// What a role at work needs besides itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) progress: &'a RoleProgress,
+}
+
+/// CPU time so far in ns: of the client's thread, and of the session's process of the server.
+#[derive(Clone, Copy)]
+struct CpuTime {
+    client: Option<u64>,
+    server: Option<u64>,
+}
+
+impl CpuTime {
+    fn now(session: &dyn Session) -> Self {
+        CpuTime { client: thread_cpu_ns(), server: session.server_pid().and_then(process_cpu_ns) }
+    }
+}
+
+/// What came of an operation.
+enum Outcome {
+    Answered(Reply, Span),
+    /// The event has to be begun anew, for this reason.
+    Undone(Error),
+}
+
 impl Worker {
     /// Works until nothing is left or the step is stopped. Raises the role's flag in every case.
-    pub(crate) fn work(
-        mut self,
-        shared: &Shared,
-        progress: &RoleProgress,
-        origin: Instant,
-    ) -> (RoleRecord, Option<Error>) {
-        let mut recorder = Recorder::new(&self.plan, origin);
-        let pid = self.session.server_pid();
-        let server_before = pid.and_then(process_cpu_ns);
-        let client_before = thread_cpu_ns();
+    pub(crate) fn work(mut self, site: Site<'_>) -> (Recording, Option<Error>) {
+        let mut recorder = Recorder::new(&self.plan, site.shared.kinds, site.schedule.origin);
+        let mut before = CpuTime::now(self.session.as_ref());
         let work = std::mem::replace(&mut self.plan.work, Work::Lane(usize::MAX));
         let result = match work {
-            Work::Script(mut script) => self.follow(&mut *script, &mut recorder, shared, progress, origin),
-            Work::Lane(_) => self.work_off(&mut recorder, shared, progress),
+            Work::Script(mut script) => self.follow(&mut *script, &mut recorder, site, &mut before),
+            Work::Lane(_) => self.work_off(&mut recorder, site),
         };
         if let Some(flag) = self.plan.raises {
-            shared.flags[flag.0].store(true, Ordering::Release);
+            site.shared.raise(flag);
         }
+        let after = CpuTime::now(self.session.as_ref());
         let since =
             |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?) as f64 / 1_000.0);
-        let client_cpu_us = since(client_before, thread_cpu_ns()).unwrap_or(0.0);
-        let server_cpu_us = since(server_before, pid.and_then(process_cpu_ns));
-        (recorder.finish(client_cpu_us, server_cpu_us), result.err())
+        let client_cpu_us = since(before.client, after.client).unwrap_or(0.0);
+        (recorder.finish(client_cpu_us, since(before.server, after.server)), result.err())
     }
 
     fn is_done(&self, shared: &Shared) -> bool {
-        shared.is_stopped()
-            || self.plan.until.is_some_and(|flag| shared.flags[flag.0].load(Ordering::Acquire))
+        shared.is_stopped() || self.plan.until.is_some_and(|flag| shared.is_raised(flag))
     }
 
-    /// Follows the role's own script.
+    /// Follows the role's own script. `before` is read again when the window opens.
     fn follow(
         &mut self,
         script: &mut dyn Script,
         recorder: &mut Recorder,
-        shared: &Shared,
-        progress: &RoleProgress,
-        origin: Instant,
+        site: Site<'_>,
+        before: &mut CpuTime,
     ) -> Result<(), Error> {
-        let mut pacer = Pacer::new(self.plan.pacing, origin);
+        let Site { shared, schedule, progress } = site;
+        let mut pacer = Pacer::new(self.plan.pacing, schedule.origin);
         let mut operation = Operation::default();
+        let mut now = Instant::now();
+        let mut is_warming_up = now < schedule.origin;
+        let (mut intended, mut attempts) = (None, 0);
         while !self.is_done(shared) {
+            if !recorder.is_within_event() {
+                match schedule.admit(now) {
+                    Admission::Now => {}
+                    Admission::At(instant) => {
+                        intended = Some(instant);
+                        shared.wait_until(instant);
+                        if shared.is_stopped() {
+                            break;
+                        }
+                    }
+                    Admission::Closed => break,
+                }
+                if is_warming_up && Instant::now() >= schedule.origin {
+                    is_warming_up = false;
+                    *before = CpuTime::now(self.session.as_ref());
+                }
+            }
             operation.clear();
             match script.next(&mut operation) {
-                Next::Execute => {
-                    let (reply, span) = self.execute(&operation, recorder, shared)?;
-                    recorder.count(&operation, &reply, span, None);
-                    progress.items.fetch_add(u64::from(operation.items), Ordering::Relaxed);
-                    script.answer(&reply);
-                }
-                Next::Aside(name) => {
-                    let (reply, span) = self.execute(&operation, recorder, shared)?;
-                    recorder.count_aside(name, span);
-                    script.answer(&reply);
-                }
+                Next::Execute => match self.execute(&operation, Some(&mut *script), recorder, shared)? {
+                    Outcome::Answered(reply, span) => {
+                        recorder.count(&operation, &reply, span, intended);
+                        progress.add(operation.items);
+                        script.answer(&reply);
+                        (now, attempts) = (span.answered, 0);
+                    }
+                    Outcome::Undone(error) => {
+                        attempts += 1;
+                        if attempts == EVENT_ATTEMPTS {
+                            return Err(error);
+                        }
+                    }
+                },
+                Next::Aside(name) => match self.execute(&operation, None, recorder, shared)? {
+                    Outcome::Answered(reply, span) => {
+                        recorder.count_aside(name, span);
+                        script.answer(&reply);
+                    }
+                    Outcome::Undone(error) => return Err(error),
+                },
                 Next::Send(lane) => {
                     let sender = self.senders.get(lane - self.plan.feeds.start).and_then(Option::as_ref);
                     if !sender.is_some_and(|sender| sender.send(&mut operation, pacer.intended())) {
@@ -149,48 +154,71 @@ impl Worker {
     }
 
     /// Works off a lane until its other end is done and it is empty.
-    fn work_off(
-        &mut self,
-        recorder: &mut Recorder,
-        shared: &Shared,
-        progress: &RoleProgress,
-    ) -> Result<(), Error> {
+    fn work_off(&mut self, recorder: &mut Recorder, site: Site<'_>) -> Result<(), Error> {
         let Some(consumer) = self.consumer.take() else {
             return Ok(());
         };
-        while !self.is_done(shared) {
+        while !self.is_done(site.shared) {
             let Some(ticket) = consumer.next() else {
                 break;
             };
-            let (reply, span) = self.execute(&ticket.operation, recorder, shared)?;
-            recorder.count(&ticket.operation, &reply, span, ticket.intended);
-            progress.items.fetch_add(u64::from(ticket.operation.items), Ordering::Relaxed);
-            consumer.give_back(ticket.operation);
+            match self.execute(&ticket.operation, None, recorder, site.shared)? {
+                Outcome::Answered(reply, span) => {
+                    recorder.count(&ticket.operation, &reply, span, ticket.intended);
+                    site.progress.add(ticket.operation.items);
+                    consumer.give_back(ticket.operation);
+                }
+                Outcome::Undone(error) => return Err(error),
+            }
         }
         Ok(())
     }
 
-    /// Executes one operation, repeated while a repetition can mend its error. Repetitions count into its time.
+    /// Executes one operation, repeated while a repetition can mend its error. Repetitions count into its time. A script may
+    /// want to begin its event anew instead.
     #[inline]
     fn execute(
         &mut self,
         operation: &Operation,
+        mut script: Option<&mut dyn Script>,
         recorder: &mut Recorder,
         shared: &Shared,
-    ) -> Result<(Reply, Span), Error> {
+    ) -> Result<Outcome, Error> {
         let sent = Instant::now();
         let mut attempt = 1;
         loop {
-            match self.session.execute(operation) {
-                Ok(reply) => return Ok((reply, Span { sent, answered: Instant::now() })),
-                Err(error)
-                    if error.kind() == Kind::Retryable && attempt < ATTEMPTS && !shared.is_stopped() =>
-                {
-                    attempt += 1;
-                    recorder.count_retry();
+            let error = match self.session.execute(operation) {
+                Ok(reply) => {
+                    return Ok(Outcome::Answered(reply, Span { sent, answered: Instant::now() }));
                 }
-                Err(error) => return Err(error),
+                Err(error) => error,
+            };
+            if error.kind() != Kind::Retryable || shared.is_stopped() {
+                return Err(error);
             }
+            match script.as_mut().map_or(Restart::Operation, |script| script.restart()) {
+                Restart::Operation if attempt < ATTEMPTS => {
+                    attempt += 1;
+                    recorder.count_retry(false, sent);
+                }
+                Restart::Operation => return Err(error),
+                Restart::Event { rolls_back } => {
+                    if rolls_back {
+                        self.roll_back()?;
+                    }
+                    recorder.count_retry(true, sent);
+                    return Ok(Outcome::Undone(error));
+                }
+            }
+        }
+    }
+
+    /// Rolls back a transaction that the dbms may have rolled back already, or that never began.
+    #[cold]
+    fn roll_back(&mut self) -> Result<(), Error> {
+        match self.session.query("ROLLBACK") {
+            Err(error) if error.kind() == Kind::Disconnected => Err(error),
+            _ => Ok(()),
         }
     }
 }

@@ -2,15 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use basecase_client::{Endpoint, mysql, postgres, sqlite};
-use basecase_load::{Crew, Failure, Limits, Outcome};
+use basecase_load::{Crew, Limits, Outcome};
 use basecase_model::{Engine, ParameterType, Value};
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, StepPlan, Workload};
 
-fn run(plan: StepPlan, endpoint: &Endpoint, time: Option<Duration>) -> Outcome {
+fn run(plan: StepPlan, endpoint: &Endpoint) -> Outcome {
     let mut control = endpoint.connect().unwrap();
     for statement in &plan.before {
         control.query(statement).unwrap();
@@ -18,30 +17,33 @@ fn run(plan: StepPlan, endpoint: &Endpoint, time: Option<Duration>) -> Outcome {
     let name = plan.name.clone();
     let crew = Crew::assemble(plan, endpoint).unwrap();
     let stop = AtomicBool::new(false);
-    let outcome = crew.run(&Watch::new(Target::default()), &Limits { stop: &stop, time });
-    // These steps have no end of their own.
-    let is_right = matches!(outcome.failure, None | Some(Failure::TimeLimit(_)));
-    assert!(is_right, "{name}: {:?}", outcome.failure);
+    let outcome = crew.run(&Watch::new(Target::default()), &Limits { stop: &stop, time: None });
+    assert!(outcome.failure.is_none(), "{name}: {:?}", outcome.failure);
     for role in &outcome.roles {
         assert_eq!(role.mismatches, 0, "{name}: {role:?}");
         assert!(role.statements > 0 || name == "load", "{name}");
     }
+    let executed: u64 = outcome.statements.iter().map(|record| record.window.executed).sum();
+    let statements: u64 = outcome.roles.iter().map(|role| role.statements).sum();
+    assert!(executed == statements || outcome.statements.is_empty(), "{name}: {executed} of {statements}");
     outcome
 }
+
+/// Seconds of a step and before it.
+const MOMENT: [(&str, &str); 2] = [("seconds", "0.1"), ("warm_up_seconds", "0.02")];
 
 /// Loads the tables and runs the steps that `words` name, each for a moment.
 fn run_all(workload: &str, words: &[&str], options: &[(&str, &str)], dialect: Dialect, endpoint: &Endpoint) {
     let workload = Workload::builtin(workload).unwrap().unwrap();
-    let parameters = workload.options(options).unwrap();
+    let parameters = workload.options(&[options, &MOMENT].concat()).unwrap();
     let steps = workload.steps(&parameters, words).unwrap();
     let load = || workload.load_plan(&parameters, &steps, dialect, 2).unwrap();
-    run(load(), endpoint, None);
+    run(load(), endpoint);
     for step in &steps {
         if step.reload_before {
-            run(load(), endpoint, None);
+            run(load(), endpoint);
         }
-        let plan = workload.plan(&parameters, step, dialect).unwrap();
-        run(plan, endpoint, Some(Duration::from_millis(60)));
+        run(workload.plan(&parameters, step, dialect).unwrap(), endpoint);
     }
 }
 
@@ -108,7 +110,7 @@ fn on_postgres() {
     let workload = Workload::builtin("oltp_read_write").unwrap().unwrap();
     let parameters = workload.options(&[("tables", "2"), ("rand_type", "special")]).unwrap();
     let steps = workload.steps(&parameters, &[]).unwrap();
-    run(workload.load_plan(&parameters, &steps, Dialect::Postgres, 2).unwrap(), &endpoint, None);
+    run(workload.load_plan(&parameters, &steps, Dialect::Postgres, 2).unwrap(), &endpoint);
     for (table, sum) in
         [("sbtest1", "bab55a0903c68ec246c8c77608440844"), ("sbtest2", "ca0ca237290ec18d7b23792799fd7425")]
     {

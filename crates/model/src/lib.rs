@@ -11,6 +11,7 @@ mod measures;
 mod operation;
 mod series;
 mod state;
+mod statement;
 mod step;
 mod trial;
 
@@ -23,5 +24,6 @@ pub use measures::{Measures, names};
 pub use operation::{Expectation, Operation, Parameter, ParameterType, Reply, Value};
 pub use series::{Sample, Series};
 pub use state::{Check, State, TableState};
+pub use statement::{StatementClass, StatementCounts, StatementRecord};
 pub use step::{Headline, StepFacts};
 pub use trial::{Aside, OperationClass, Place, RoleRecord, Trial, TrialStatus};

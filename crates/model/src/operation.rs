@@ -71,7 +71,7 @@ pub enum ParameterType {
 }
 
 /// One statement, ready to be sent. Its buffers are reused, so that nothing is allocated per operation.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
     /// The prepared statement to execute, by its number in the role's set-up; `None` sends `text` as it is.
     pub prepared: Option<usize>,
@@ -81,12 +81,26 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     /// Which of the step's kinds of statements it is.
     pub kind: u16,
-    /// How many events are complete when it is answered: none within an event, usually 1 at its end.
-    pub events: u32,
+    /// Whether its event is complete when it is answered; only within a transaction of several it is not.
+    pub ends_event: bool,
     /// How many units of the role's rate this statement stands for: rows of an insert or delete, 1 of a query.
     pub items: u32,
     /// What the server must answer.
     pub expectation: Expectation,
+}
+
+impl Default for Operation {
+    fn default() -> Self {
+        Operation {
+            prepared: None,
+            text: String::new(),
+            parameters: Vec::new(),
+            kind: 0,
+            ends_event: true,
+            items: 0,
+            expectation: Expectation::Anything,
+        }
+    }
 }
 
 impl Operation {
@@ -96,7 +110,7 @@ impl Operation {
         self.text.clear();
         self.parameters.clear();
         self.kind = 0;
-        self.events = 0;
+        self.ends_event = true;
         self.items = 0;
         self.expectation = Expectation::Anything;
     }

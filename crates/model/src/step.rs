@@ -40,4 +40,11 @@ pub struct StepFacts {
     pub sla_target: Option<f64>,
     /// What the headline counts when it does not follow from the roles: rows indexed in `l.x`.
     pub headline_items: Option<u64>,
+    /// The group of results that it belongs to, where a workload has groups. There a step without one prepares others, and its
+    /// result is not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Threads, each with a connection, where steps can differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
 }

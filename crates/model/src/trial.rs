@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Check, Histogram, Measures, Series, State};
+use crate::{Check, Histogram, Measures, Series, State, StatementRecord};
 
 /// What a role's statements do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub enum OperationClass {
     Insert,
     /// Removes rows; its items are rows.
     Delete,
-    /// Reads; its items are queries.
+    /// Reads, or executes whatever the statements of a workload file are; its items are queries.
     Query,
     /// Makes the statements that other roles execute; has no items of its own.
     Build,
@@ -56,6 +56,8 @@ pub struct RoleRecord {
     pub statements: u64,
     /// Items finished, in the unit of the class: rows asked for, or queries.
     pub items: u64,
+    /// Events: what is begun anew as a whole. A transaction of a workload file; everywhere else each statement.
+    pub events: u64,
     /// Rows affected, as the server counted them.
     pub affected: u64,
     /// Rows fetched.
@@ -72,9 +74,9 @@ pub struct RoleRecord {
     pub client_cpu_us: f64,
     /// CPU time of the server's process for this role's session, µs, where the dbms has one process per session.
     pub server_cpu_us: Option<f64>,
-    /// From just before a statement was sent until its last row was fetched.
+    /// Of each event, from just before its first statement was sent until the last row of its last one was fetched.
     pub service: Histogram,
-    /// From the instant at which the schedule meant the statement to start; only of paced roles.
+    /// From the instant at which the schedule meant the event to start; only of paced roles.
     pub response: Option<Histogram>,
     /// Per-second items and largest service times.
     pub series: Series,
@@ -91,6 +93,7 @@ impl RoleRecord {
             class,
             statements: 0,
             items: 0,
+            events: 0,
             affected: 0,
             fetched: 0,
             retries: 0,
@@ -154,6 +157,8 @@ pub struct Trial {
     pub status: TrialStatus,
     /// What each role of each client did.
     pub roles: Vec<RoleRecord>,
+    /// What the kinds of statements came to, where a step has several.
+    pub statements: Vec<StatementRecord>,
     /// What the host, the client and the server used, over exactly the window.
     pub counters: Measures,
     /// Levels at the end of the step.
@@ -179,6 +184,7 @@ impl Trial {
             seconds: 0.0,
             status: TrialStatus::Complete,
             roles: Vec::new(),
+            statements: Vec::new(),
             counters: Measures::new(),
             gauges: Measures::new(),
             state: State::default(),
@@ -203,11 +209,11 @@ impl Trial {
     }
 
     /// Items per second of one class: the sum over its roles of items divided by the seconds in which that role was
-    /// at work, from the window's opening to its last statement. 0 when the class has no role.
+    /// at work, from its first statement to its last. 0 when the class has no role.
     pub fn rate(&self, class: OperationClass) -> f64 {
         self.roles_of(class)
-            .filter(|role| role.ended_us > 0)
-            .map(|role| role.items as f64 * 1e6 / role.ended_us as f64)
+            .filter(|role| role.ended_us > role.started_us)
+            .map(|role| role.items as f64 * 1e6 / (role.ended_us - role.started_us) as f64)
             .sum()
     }
 }

@@ -131,6 +131,8 @@ pub fn step(name: &str) -> StepFacts {
         headline,
         sla_target: queries.then_some(rate),
         headline_items: (headline == Headline::Indexed).then_some(20_100),
+        group: None,
+        threads: None,
     }
 }
 
@@ -315,6 +317,7 @@ fn role(
     RoleRecord {
         client,
         statements,
+        events: statements,
         items,
         affected: if class == OperationClass::Query { 0 } else { items },
         fetched: if class == OperationClass::Query { items * 10 } else { 0 },

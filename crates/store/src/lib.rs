@@ -11,6 +11,7 @@ mod progress;
 mod role;
 mod samples;
 mod schema;
+mod statement;
 mod store;
 mod trial;
 mod verify;

@@ -15,8 +15,9 @@ pub(crate) fn insert(
         .prepare_cached(
             "INSERT INTO role (trial, number, client, role, class, statements, items, affected, fetched, retries,
                  mismatches, started_us, ended_us, client_cpu_us, server_cpu_us, asides, interval_ms, samples,
-                 service, response)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+                 service, response, events)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                 ?21)",
         )?
         .execute(params![
             trial,
@@ -39,6 +40,7 @@ pub(crate) fn insert(
             samples::to_bytes(&record.series.samples)?,
             record.service.to_bytes()?,
             record.response.as_ref().map(Histogram::to_bytes).transpose()?,
+            record.events,
         ])?;
     Ok(())
 }
@@ -64,6 +66,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
         class: serde_json::from_value(class.into())?,
         statements: row.get("statements")?,
         items: row.get("items")?,
+        events: row.get("events")?,
         affected: row.get("affected")?,
         fetched: row.get("fetched")?,
         retries: row.get("retries")?,

@@ -4,7 +4,7 @@ use basecase_model::{Cell, Check, Measures, Place, State, TableState, Trial, Tri
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, role};
+use crate::{Problem, role, statement};
 
 /// A trial's id: the first 32 hexadecimal digits of the SHA-256 of what tells it from every other, as a JSON array.
 pub(crate) fn id_of(
@@ -62,6 +62,7 @@ pub(crate) fn insert(
     for (number, record) in trial.roles.iter().enumerate() {
         role::insert(connection, &id, number, record)?;
     }
+    statement::insert(connection, &id, &trial.statements)?;
     insert_measures(connection, &id, "counter", &trial.counters)?;
     insert_measures(connection, &id, "gauge", &trial.gauges)?;
     insert_state(connection, &id, &trial.state)?;
@@ -167,6 +168,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
 fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, Problem> {
     Ok(Trial {
         roles: role::select(connection, &id)?,
+        statements: statement::select(connection, &id)?,
         counters: select_measures(connection, &id, "counter")?,
         gauges: select_measures(connection, &id, "gauge")?,
         state: select_state(connection, &id)?,

@@ -110,8 +110,8 @@ fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {
 fn contradictions(record: &RoleRecord) -> Vec<String> {
     let mut problems = Vec::new();
     let timed = record.service.count();
-    if timed != record.statements {
-        problems.push(format!("{} statements, but {timed} service times", record.statements));
+    if timed != record.events {
+        problems.push(format!("{} events, but {timed} service times", record.events));
     }
     let sampled: u64 = record.series.samples.iter().map(|sample| u64::from(sample.items)).sum();
     if sampled != record.items && !record.series.samples.is_empty() {

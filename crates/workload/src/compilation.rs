@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use basecase_model::ParameterType;
+use basecase_model::{ParameterType, StatementClass};
 
 use crate::definition::{
     Count, DistributionUse, Event, Expected, Expression, Line, Mistake, Operator, Piece, Placeholder, Repeat,
@@ -13,7 +13,7 @@ use crate::event_script::{
     Answer, CompiledLine, CompiledStatement, Form, Formula, Part, Source, TableChoice,
 };
 use crate::parameters::{Parameters, Scope};
-use crate::{Dialect, SetUp, StatementClass, StatementKind};
+use crate::{Dialect, SetUp, StatementKind};
 
 /// Samplers by place in the file and bounds: threads share what is drawn once for all, and its tables of constants.
 pub(crate) type Samplers = HashMap<(usize, i64, i64), Sampler>;
@@ -46,6 +46,7 @@ pub(crate) struct Compiler<'a> {
 
 /// An event ready to be executed by one thread.
 pub(crate) struct CompiledEvent {
+    pub(crate) is_transaction: bool,
     pub(crate) lines: Vec<CompiledLine>,
     pub(crate) set_up: Vec<SetUp>,
     pub(crate) numbers: usize,
@@ -100,7 +101,8 @@ impl<'a> Compiler<'a> {
             );
         }
         lines.extend(commit);
-        Ok(CompiledEvent { lines, set_up: self.set_up, numbers: self.numbers, texts: self.texts })
+        let (set_up, numbers, texts) = (self.set_up, self.numbers, self.texts);
+        Ok(CompiledEvent { is_transaction, lines, set_up, numbers, texts })
     }
 
     /// BEGIN or COMMIT. MySQL refuses to prepare BEGIN (error 1295), so that it goes as text there.

@@ -50,6 +50,8 @@ pub struct Workload {
     pub(crate) distribution: Option<DistributionUse>,
     /// Distribution of draws of the load that name none.
     pub(crate) load_distribution: Option<DistributionUse>,
+    /// Seconds before a step's window opens, where the user gives no others.
+    pub(crate) warm_up_seconds: f64,
     /// The option whose value is part of a step's label.
     pub(crate) label: Option<(String, usize)>,
     pub(crate) tables: Vec<Table>,
@@ -91,6 +93,7 @@ impl Workload {
             parameters: named(&fields, "distributions", read_parameters)?,
             distribution: distribution("distribution")?,
             load_distribution: distribution("load_distribution")?,
+            warm_up_seconds: fields.optional("warm_up_seconds", read_warm_up)?.unwrap_or(0.0),
             label: fields.optional("label", |value| Ok((value.string()?, value.at())))?,
             tables: named(&fields, "tables", Table::read)?,
             statements: named(&fields, "statements", Statement::read)?,
@@ -137,6 +140,14 @@ fn named<'a, T>(
     match fields.get(key) {
         None => Ok(Vec::new()),
         Some(value) => value.fields()?.entries().iter().map(read).collect(),
+    }
+}
+
+fn read_warm_up(value: &reader::Value<'_>) -> Result<f64, Mistake> {
+    match Setting::read(value)? {
+        Setting::Integer(seconds) if seconds >= 0 => Ok(seconds as f64),
+        Setting::Number(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        _ => Err(Mistake::new(value.at(), "expected a number of seconds from 0 on")),
     }
 }
 

@@ -112,8 +112,8 @@ fn statements(script: &mut dyn Script, is_load: bool) -> Vec<Operation> {
             Next::Execute => script.answer(&Reply::default()),
             _ => {}
         }
-        let is_end = operation.events > 0 && !is_load;
-        if !is_load || statements.last().is_none_or(|last| last.events == 0 || operation.events == 0) {
+        let is_end = operation.ends_event && !is_load;
+        if !is_load || statements.last().is_none_or(|last| last.items == 0 || operation.items == 0) {
             statements.push(operation);
         }
         if is_end {

@@ -7,7 +7,7 @@ use basecase_model::{Expectation, Operation, Parameter, ParameterType, Reply};
 use crate::definition::{Operator, Quantity};
 use crate::distribution::Sampler;
 use crate::generator::Generator;
-use crate::{Next, Script};
+use crate::{Next, Restart, Script};
 
 /// Statements on one table, repeated.
 #[derive(Debug, Clone)]
@@ -262,7 +262,6 @@ impl CompiledStatement {
                 }
             }
         }
-        operation.items = rows;
         operation.expectation = self.answer.expectation(&state.numbers, u64::from(rows));
         Some(rows)
     }
@@ -274,14 +273,20 @@ pub(crate) struct EventScript {
     pub(crate) tables: Arc<[String]>,
     /// At least one, each with a statement and repeated at least once.
     pub(crate) lines: Vec<CompiledLine>,
+    is_transaction: bool,
     line: usize,
     repetition: u32,
     statement: usize,
 }
 
 impl EventScript {
-    pub(crate) fn new(state: State, tables: Arc<[String]>, lines: Vec<CompiledLine>) -> Self {
-        EventScript { state, tables, lines, line: 0, repetition: 0, statement: 0 }
+    pub(crate) fn new(
+        state: State,
+        tables: Arc<[String]>,
+        lines: Vec<CompiledLine>,
+        is_transaction: bool,
+    ) -> Self {
+        EventScript { state, tables, lines, is_transaction, line: 0, repetition: 0, statement: 0 }
     }
 }
 
@@ -302,6 +307,8 @@ impl Script for EventScript {
         let Some(rows) = statement.fill(&mut self.state, &self.tables, operation) else {
             return Next::Finish;
         };
+        operation.items = rows;
+        operation.ends_event = false;
         self.statement += 1;
         if self.statement == statements {
             self.statement = 0;
@@ -311,7 +318,7 @@ impl Script for EventScript {
                 self.line += 1;
                 if self.line == lines {
                     self.line = 0;
-                    operation.events = rows;
+                    operation.ends_event = true;
                 }
             }
         }
@@ -320,7 +327,10 @@ impl Script for EventScript {
 
     fn answer(&mut self, _reply: &Reply) {}
 
-    fn restart(&mut self) {
+    fn restart(&mut self) -> Restart {
+        // BEGIN itself may be what failed, and a rollback then undoes nothing.
+        let rolls_back = self.is_transaction;
         (self.line, self.repetition, self.statement) = (0, 0, 0);
+        Restart::Event { rolls_back }
     }
 }

@@ -19,6 +19,7 @@ mod script;
 mod statement_kind;
 mod steps;
 mod table_sql;
+mod timing;
 mod workload_plan;
 
 pub use definition::{Duration, OptionDefinition, Setting, Workload, WorkloadError};
@@ -27,6 +28,8 @@ pub use generator::Generator;
 pub use parameters::{Mode, Parameters};
 pub use random::{Stream, stream};
 pub use script::{
-    Flag, Next, Pacing, RolePlan, Script, SetUp, StatementClass, StatementKind, StepPlan, Work,
+    Flag, Next, Pacing, Restart, RolePlan, Script, SetUp, StatementKind, StepPlan, Window, Work,
 };
 pub use steps::Step;
+pub use timing::Timing;
+pub use workload_plan::LOAD;

@@ -163,7 +163,6 @@ impl LoadScript {
             rows += 1;
         }
         operation.items = rows;
-        operation.events = 1;
         operation.expectation = Expectation::Affected(u64::from(rows));
     }
 }

@@ -4,6 +4,7 @@ use crate::Workload;
 use crate::definition::{Condition, DistributionUse, Expression, Mistake, Parameter, Setting, suggestion};
 use crate::definition::{OptionDefinition, WorkloadError};
 use crate::distribution::Distribution;
+use crate::timing::{self, Timing};
 
 /// Whether published results can be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,14 +31,16 @@ impl Mode {
 pub struct Parameters {
     /// In the order of the workload's options.
     pub(crate) settings: Vec<Setting>,
-    /// Threads, each with a connection.
-    pub threads: u32,
+    /// Numbers of threads, each with a connection; with several, every step runs once with each.
+    pub threads: Vec<u32>,
     /// Seed of every random stream.
     pub seed: u64,
     /// Whether published results can be compared with.
     pub mode: Mode,
     /// Whether statements are prepared where the workload says so; else all are sent as text.
     pub is_prepared: bool,
+    /// How long steps are measured.
+    pub timing: Timing,
 }
 
 /// Options that every workload has.
@@ -46,27 +49,33 @@ const COMMON: [&str; 4] = ["threads", "seed", "mode", "prepared"];
 impl Workload {
     /// Checks the values that a user gives to options; the others have their defaults. `-` in a name is `_`.
     ///
-    /// Beside the workload's own there are `threads`, `seed`, `mode` (`compatible` or `clean`) and `prepared` (`on` or
-    /// `off`).
+    /// Beside the workload's own there are `threads` (one number, or several as in `8,16,32`), `seed`, `mode` (`compatible` or
+    /// `clean`), `prepared` (`on` or `off`), `seconds` (or `time`), `write_seconds`, `warm_up_seconds`, `events` and `rate`.
     ///
     /// # Errors
     /// An unknown option, with the nearest known one, or a value that the option cannot have.
     pub fn options(&self, given: &[(&str, &str)]) -> Result<Parameters, WorkloadError> {
         let mut parameters = Parameters {
             settings: self.options.iter().map(|option| option.default.clone()).collect(),
-            threads: 1,
+            threads: vec![1],
             seed: crate::insert_benchmark::DEFAULT_SEED,
             mode: Mode::default(),
             is_prepared: true,
+            timing: Timing::new(self.warm_up_seconds),
         };
         for (name, value) in given {
             let name = name.replace('-', "_");
             let wrong = |wanted: &str| self.refused(format!("{name} is `{value}`"), format!("give {wanted}"));
+            if let Some(result) = parameters.timing.set(&name, value) {
+                result.map_err(|wanted| wrong(&wanted))?;
+                continue;
+            }
             match name.as_str() {
-                "threads" => match value.parse() {
-                    Ok(threads) if threads > 0 => parameters.threads = threads,
-                    _ => return Err(wrong("a number of threads from 1 on")),
-                },
+                "threads" => {
+                    parameters.threads = thread_counts(value).ok_or_else(|| {
+                        wrong("a number of threads from 1 on, or several, each once: 8,16,32")
+                    })?;
+                }
                 "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer from 0 on"))?,
                 "mode" => {
                     parameters.mode = match *value {
@@ -81,7 +90,7 @@ impl Workload {
                 },
                 _ => {
                     let Some(index) = self.options.iter().position(|option| option.name == name) else {
-                        let known = self.option_names().chain(COMMON);
+                        let known = self.option_names().chain(COMMON).chain(timing::NAMES);
                         return Err(
                             self.refused(format!("unknown option `{name}`"), suggestion(&name, known))
                         );
@@ -108,15 +117,32 @@ impl Parameters {
     /// Names and values in the order of the file, then those that every workload has.
     pub fn facts(&self, workload: &Workload) -> Vec<(String, String)> {
         let own = workload.options.iter().zip(&self.settings);
+        let threads: Vec<String> = self.threads.iter().map(u32::to_string).collect();
         own.map(|(option, setting)| (option.name.clone(), setting.to_string()))
             .chain([
-                ("threads".to_owned(), self.threads.to_string()),
+                ("threads".to_owned(), threads.join(",")),
                 ("seed".to_owned(), self.seed.to_string()),
                 ("mode".to_owned(), self.mode.as_str().to_owned()),
                 ("prepared".to_owned(), Setting::Boolean(self.is_prepared).to_string()),
             ])
+            .chain(self.timing.facts())
             .collect()
     }
+
+    /// The largest number of threads.
+    pub fn most_threads(&self) -> u32 {
+        self.threads.iter().copied().max().unwrap_or(1)
+    }
+}
+
+/// Reads `8` or `8,16,32`; `None` when one is no number, 0, or there twice.
+fn thread_counts(text: &str) -> Option<Vec<u32>> {
+    let mut counts = Vec::new();
+    for word in text.split(',') {
+        let count = word.trim().parse().ok().filter(|count| *count > 0 && !counts.contains(count))?;
+        counts.push(count);
+    }
+    Some(counts)
 }
 
 /// The names that expressions know, with their values.
@@ -132,7 +158,7 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     pub(crate) fn new(workload: &'a Workload, parameters: &Parameters) -> Self {
         let settings = parameters.settings.clone();
-        Scope { workload, settings, threads: parameters.threads, thread: None }
+        Scope { workload, settings, threads: parameters.most_threads(), thread: None }
     }
 
     /// The scope of a step, where some options have other values.

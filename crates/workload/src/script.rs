@@ -1,8 +1,9 @@
 //! The form of a step: roles, what each does next, how they are paced and when they stop.
 
 use std::ops::Range;
+use std::time::Duration;
 
-use basecase_model::{Operation, OperationClass, ParameterType, Reply};
+use basecase_model::{Operation, OperationClass, ParameterType, Reply, StatementClass};
 
 /// What a role does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +28,22 @@ pub trait Script: Send {
     /// Takes the answer to the operation of the last [`Next::Execute`] or [`Next::Aside`].
     fn answer(&mut self, reply: &Reply);
 
-    /// Begins the current event anew: its last operation failed in a way that ended its transaction.
-    fn restart(&mut self) {}
+    /// Says what to do about an operation that failed in a way that a repetition can mend.
+    fn restart(&mut self) -> Restart {
+        Restart::Operation
+    }
+}
+
+/// What is repeated after a failure that a repetition can mend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restart {
+    /// The operation, as it was.
+    Operation,
+    /// The event, from its beginning and with new values.
+    Event {
+        /// Whether its transaction is rolled back first.
+        rolls_back: bool,
+    },
 }
 
 /// Where a role's operations come from.
@@ -108,15 +123,18 @@ pub struct StatementKind {
     pub class: StatementClass,
 }
 
-/// How a statement is counted, as sysbench does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatementClass {
-    /// Returns rows, or could.
-    Read,
-    /// Changes rows; counted as [`StatementClass::Other`] when it changed none.
-    Write,
-    /// Neither, such as BEGIN.
-    Other,
+/// When the measured window opens, and when roles stop that would go on for ever. Both between events only.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Window {
+    /// How long the roles work before it opens. What they do then is not part of the result.
+    pub warm_up: Duration,
+    /// How long it stays open: an event that has begun by then is finished.
+    pub time: Option<Duration>,
+    /// Events of all roles together, from its opening on.
+    pub events: Option<u64>,
+    /// Events per second that all roles together begin, at random instants as independent users would; `None` is as many as
+    /// can be.
+    pub events_per_second: Option<f64>,
 }
 
 /// One step on one candidate: what runs before the clock starts, and the roles that run while it does.
@@ -133,4 +151,6 @@ pub struct StepPlan {
     pub flags: usize,
     /// The kinds of statements that operations number; empty when they are of one kind.
     pub kinds: Vec<StatementKind>,
+    /// When the window opens and when it ends, besides when all work is done.
+    pub window: Window,
 }

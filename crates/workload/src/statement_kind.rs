@@ -1,8 +1,10 @@
 //! Which kinds of statements an event has, and how each is counted.
 
+use basecase_model::StatementClass;
+
 use crate::definition::{Count, Event, Expression, Piece, Repeat, Value};
 use crate::parameters::Scope;
-use crate::{Dialect, StatementClass, StatementKind};
+use crate::{Dialect, StatementKind};
 
 /// How a statement counts, by its first word.
 pub(crate) fn class_of(pieces: &[Piece]) -> StatementClass {

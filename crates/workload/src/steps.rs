@@ -2,19 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use basecase_model::StatementClass;
+
+use crate::Workload;
 use crate::definition::{
     Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
 };
 use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::{class_of, visit_expressions};
-use crate::{StatementClass, Workload};
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Name with the suffix of a repeated run, e.g. `random-points.pre`.
     pub name: String,
-    /// Name as results show it, e.g. `random-points.pre_range=10`.
+    /// Name as results show it, e.g. `random-points.pre_range=10`; with several numbers of threads also with the number:
+    /// `random-points_range=10.dop8`.
     pub label: String,
     /// What it does, for people.
     pub about: String,
@@ -64,8 +67,8 @@ impl Workload {
     /// or for every step where there is no list.
     ///
     /// # Errors
-    /// A word that names nothing, with the nearest name; a number of threads below 1; an option of a step that is
-    /// larger than the step allows, such as a range larger than the table.
+    /// A word that names nothing, with the nearest name; a step that is named twice; a number of threads below 1; an option of a
+    /// step that is larger than the step allows, such as a range larger than the table.
     pub fn steps(&self, parameters: &Parameters, words: &[&str]) -> Result<Vec<Step>, WorkloadError> {
         let mut steps = Vec::new();
         if words.is_empty() {
@@ -80,6 +83,14 @@ impl Workload {
         }
         for word in words {
             self.add_word(parameters, word, &mut steps)?;
+        }
+        for (number, step) in steps.iter().enumerate() {
+            if steps[..number].iter().any(|earlier| earlier.label == step.label) {
+                return Err(self.refused(
+                    format!("step {} is named twice", step.label),
+                    format!("name it once, or the second time with a suffix: {}.again", step.name),
+                ));
+            }
         }
         Ok(steps)
     }
@@ -145,15 +156,18 @@ impl Workload {
                 variant.settings.into_iter().map(|(name, setting)| (name.to_owned(), setting)).collect();
             let scope = Scope::new(self, parameters).with(&settings);
             let threads = match place.threads.as_ref().or(body.threads.as_ref()) {
-                None => parameters.threads,
+                None => parameters.threads.clone(),
                 Some(expression) => {
                     let threads = scope.evaluate(expression).map_err(|mistake| self.located(mistake))?;
-                    u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or_else(|| {
-                        let problem = format!("step {} would have {threads} threads", variant.label);
-                        self.refused(problem, "a step has 1 thread or more")
-                    })?
+                    let threads =
+                        u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or_else(|| {
+                            let problem = format!("step {} would have {threads} threads", variant.label);
+                            self.refused(problem, "a step has 1 thread or more")
+                        })?;
+                    vec![threads]
                 }
             };
+            let is_sweep = threads.len() > 1;
             self.check_bounds(&scope, &body)?;
             let class = self.class_of(&body);
             let has_label = |step: &(String, usize)| {
@@ -167,7 +181,7 @@ impl Workload {
                     .find(|group| group.steps.iter().any(has_label))
                     .map(|group| group.name.clone()),
             };
-            steps.push(Step {
+            let step = Step {
                 name: variant.name,
                 label: variant.label,
                 about: definition.about.clone(),
@@ -177,13 +191,20 @@ impl Workload {
                     StatementClass::Write => Duration::Write,
                     StatementClass::Read | StatementClass::Other => Duration::Read,
                 }),
-                threads,
-                maintenance_after: place.maintenance,
+                threads: 0,
+                maintenance_after: false,
                 reload_before: body.reload_before.unwrap_or(false),
                 reload_after: body.reload_after.unwrap_or(false),
                 settings,
                 body,
-            });
+            };
+            let last = threads.last().copied();
+            steps.extend(threads.into_iter().map(|threads| Step {
+                threads,
+                label: if is_sweep { format!("{}.dop{threads}", step.label) } else { step.label.clone() },
+                maintenance_after: place.maintenance && Some(threads) == last,
+                ..step.clone()
+            }));
         }
         Ok(())
     }

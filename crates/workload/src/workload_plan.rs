@@ -13,7 +13,10 @@ use crate::load_script::{Cell, LoadScript, Origin, TableLoad};
 use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::kinds;
 use crate::steps::Step;
-use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StepPlan, Work, Workload};
+use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StepPlan, Window, Work, Workload};
+
+/// The name of the step that loads the tables.
+pub const LOAD: &str = "load";
 
 impl Workload {
     /// The roles of a step: one for each thread, named `client`, which works until the step is stopped.
@@ -40,11 +43,20 @@ impl Workload {
                 texts: vec![String::new(); compiled.texts],
                 table: 0,
             };
-            let script = EventScript::new(state, tables, compiled.lines);
+            let script = EventScript::new(state, tables, compiled.lines, compiled.is_transaction);
             roles.push(role(thread, "client", OperationClass::Query, compiled.set_up, Box::new(script)));
         }
         let kinds = self.kinds(parameters, step, dialect);
-        Ok(StepPlan { name: step.label.clone(), before: Vec::new(), roles, lanes: 0, flags: 0, kinds })
+        let window = parameters.timing.window(step.duration);
+        Ok(StepPlan {
+            name: step.label.clone(),
+            before: Vec::new(),
+            roles,
+            lanes: 0,
+            flags: 0,
+            kinds,
+            window,
+        })
     }
 
     /// The kinds of statements of a step, in the order in which operations number them.
@@ -179,7 +191,15 @@ impl Workload {
                 roles.push(RolePlan { planned_items: Some(planned), ..role });
             }
         }
-        Ok(StepPlan { name: "load".to_owned(), before, roles, lanes: 0, flags: 0, kinds: Vec::new() })
+        Ok(StepPlan {
+            name: LOAD.to_owned(),
+            before,
+            roles,
+            lanes: 0,
+            flags: 0,
+            kinds: Vec::new(),
+            window: Window::default(),
+        })
     }
 
     /// The columns that the load fills, with their names.

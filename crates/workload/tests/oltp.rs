@@ -1,8 +1,8 @@
 //! The classic mixes with the options that people pass, without a server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use basecase_model::{Engine, Expectation, Operation, Parameter, Reply};
-use basecase_workload::{Dialect, Next, SetUp, StatementClass, StepPlan, Work, Workload};
+use basecase_model::{Engine, Expectation, Operation, Parameter, Reply, StatementClass};
+use basecase_workload::{Dialect, Next, SetUp, StepPlan, Work, Workload};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::Mysql(Engine::Innodb), Dialect::Sqlite];
 
@@ -25,7 +25,7 @@ fn operations(plan: &mut StepPlan, events: u32) -> Vec<(String, Operation)> {
         let mut operation = Operation::default();
         assert_eq!(script.next(&mut operation), Next::Execute);
         script.answer(&Reply::default());
-        done += operation.events;
+        done += u32::from(operation.ends_event);
         let text = match operation.prepared.map(|number| &role.set_up[number]) {
             Some(SetUp::Prepare { sql, .. }) => sql.clone(),
             Some(SetUp::Text(_)) => panic!("not prepared"),
@@ -120,11 +120,11 @@ fn slices_of_select_random() {
 #[test]
 fn bulk_inserts_fill_statements() {
     let mut plan = plan("bulk_insert", &[("threads", "2")], Dialect::Postgres);
-    let operations = operations(&mut plan, 60_000);
+    let operations = operations(&mut plan, 2);
     let (first, operation) = &operations[0];
     assert!(first.starts_with("INSERT INTO sbtest2 VALUES(1,1),(2,2),"), "{}", &first[..60]);
     let rows = operation.items;
-    assert_eq!(operation.events, rows, "an event is a row");
+    assert!(operation.ends_event);
     assert_eq!(operation.expectation, Expectation::Affected(u64::from(rows)));
     let next = format!("INSERT INTO sbtest2 VALUES({n},{n}),", n = rows + 1);
     assert!(operations[1].0.starts_with(&next), "{}", &operations[1].0[..60]);

@@ -126,7 +126,7 @@ fn verify_finds_every_kind_of_damage() {
         ("UPDATE trial SET round = 9", "it should have the id"),
         ("UPDATE trial SET protocol_revision = 9", "protocol revision"),
         ("UPDATE trial SET warnings = ''", "cannot read its warnings"),
-        ("UPDATE role SET statements = 4", "4 statements, but 3 service times"),
+        ("UPDATE role SET events = 4", "4 events, but 3 service times"),
         ("UPDATE role SET items = 301", "301 items, but 300 in the time series"),
         ("UPDATE role SET service = x'00'", "cannot read a stored histogram"),
         ("UPDATE role SET response = x'00'", "cannot read a stored histogram"),

@@ -68,9 +68,38 @@ fn a_newer_version_is_refused_with_a_hint() {
     drop(store);
     for refused in [Store::create_or_open(&path), Store::open_read_only(&path)] {
         let error = refused.unwrap_err();
-        assert!(matches!(error.problem, Problem::Newer { found: 2, known: 1 }), "{error}");
+        assert!(matches!(error.problem, Problem::Newer { found: 3, known: 2 }), "{error}");
         assert!(error.to_string().ends_with("hint: use a newer basecase"));
     }
+}
+
+#[test]
+fn a_store_of_the_first_version_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(include_str!("../schema.sql")).unwrap();
+    let application_id = schema::APPLICATION_ID;
+    old.execute_batch(&format!(
+        "PRAGMA application_id = {application_id}; PRAGMA user_version = 1;
+         INSERT INTO experiment VALUES ('e', 'n', 't', '{{}}');
+         INSERT INTO cell VALUES ('c', '{{}}');
+         INSERT INTO trial VALUES
+             ('t', 'e', 'c', 's', 'x', 0, 0, 0, 'unpinned', 't', 1.0, 'complete', NULL, NULL, 1, '[]');
+         INSERT INTO role VALUES
+             ('t', 0, 1, 'r', 'insert', 42, 4200, 0, 0, 0, 0, 0, 1, 0.0, NULL, '[]', 1000, x'', x'', NULL);"
+    ))
+    .unwrap();
+    drop(old);
+    assert!(matches!(
+        Store::open_read_only(&path).unwrap_err().problem,
+        Problem::Older { found: 1, known: 2 }
+    ));
+    let store = Store::create_or_open(&path).unwrap();
+    let events = "SELECT events FROM role";
+    let events: u64 = store.connection().query_row(events, [], |row| row.get(0)).unwrap();
+    assert_eq!(events, 42, "every statement was an event");
+    assert_eq!(store.connection().query_row("SELECT count(*) FROM statement", [], |row| row.get(0)), Ok(0));
 }
 
 #[test]

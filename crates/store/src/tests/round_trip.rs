@@ -1,8 +1,8 @@
 //! What is stored comes back equal.
 
 use basecase_model::{
-    Aside, Check, Histogram, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, TableState,
-    Trial, TrialStatus,
+    Aside, Check, Histogram, Measures, OperationClass, Place, RoleRecord, Sample, Series, State,
+    StatementClass, StatementCounts, StatementRecord, TableState, Trial, TrialStatus,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,7 +61,7 @@ prop_compose! {
             Just(OperationClass::Query),
             Just(OperationClass::Build),
         ],
-        counts in prop::array::uniform8(count()),
+        counts in prop::array::uniform9(count()),
         client_cpu_us in finite(),
         server_cpu_us in prop::option::of(finite()),
         service in histogram(),
@@ -69,11 +69,33 @@ prop_compose! {
         series in series(),
         asides in vec(aside(), 0..3),
     ) -> RoleRecord {
-        let [statements, items, affected, fetched, retries, mismatches, started_us, ended_us] = counts;
+        let [statements, items, events, affected, fetched, retries, mismatches, started_us, ended_us] = counts;
         RoleRecord {
-            client, role, class, statements, items, affected, fetched, retries, mismatches, started_us, ended_us,
-            client_cpu_us, server_cpu_us, service, response, series, asides,
+            client, role, class, statements, items, events, affected, fetched, retries, mismatches, started_us,
+            ended_us, client_cpu_us, server_cpu_us, service, response, series, asides,
         }
+    }
+}
+
+prop_compose! {
+    fn counts()(counts in prop::array::uniform6(count())) -> StatementCounts {
+        let [executed, without_effect, affected, undone, fetched, mismatches] = counts;
+        StatementCounts { executed, without_effect, affected, undone, fetched, mismatches }
+    }
+}
+
+prop_compose! {
+    fn statement()(
+        name in any::<String>(),
+        class in prop_oneof![
+            Just(StatementClass::Read),
+            Just(StatementClass::Write),
+            Just(StatementClass::Other),
+        ],
+        window in counts(),
+        warm_up in counts(),
+    ) -> StatementRecord {
+        StatementRecord { name, class, window, warm_up }
     }
 }
 
@@ -108,6 +130,7 @@ prop_compose! {
         seconds in finite(),
         status in status(),
         roles in vec(role(), 0..4),
+        statements in vec(statement(), 0..12),
         measures in (measures(), measures()),
         tables in vec(table(), 0..3),
         checks in vec(check(), 0..3),
@@ -118,7 +141,7 @@ prop_compose! {
         let (counters, gauges) = measures;
         Trial {
             cell: sample::cell(&step).key(), step, candidate, place: Place { round, pass, position }, placement,
-            started_at, seconds, status, roles, counters, gauges, state: State { tables }, checks, warnings,
+            started_at, seconds, status, roles, statements, counters, gauges, state: State { tables }, checks, warnings,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use basecase_model::{
     Aside, BuildFacts, CandidateFacts, CandidateName, Cell, Check, ConfigFacts, Dbms, Experiment, Headline,
-    Histogram, HostFacts, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, StepFacts,
-    TableState, Trial, TrialStatus,
+    Histogram, HostFacts, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, StatementClass,
+    StatementCounts, StatementRecord, StepFacts, TableState, Trial, TrialStatus,
 };
 
 pub(crate) fn experiment(id: &str) -> Experiment {
@@ -57,6 +57,8 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             // No binary fraction, so that a careless reading would show.
             sla_target: Some(99.1 / 3.0),
             headline_items: None,
+            group: None,
+            threads: None,
         }],
     }
 }
@@ -97,6 +99,7 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
             class: OperationClass::Insert,
             statements: 3,
             items: 300,
+            events: 3,
             affected: 300,
             fetched: 0,
             retries: 0,
@@ -112,6 +115,12 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
                 samples: vec![Sample { items: 200, max_us: 9 }, Sample { items: 100, max_us: 200 }],
             },
             asides: vec![Aside { name: "min_id".into(), count: 1, total_us: 5, max_us: 5 }],
+        }],
+        statements: vec![StatementRecord {
+            name: "delete".into(),
+            class: StatementClass::Write,
+            window: StatementCounts { executed: 3, without_effect: 1, affected: 2, ..Default::default() },
+            warm_up: StatementCounts { executed: 7, undone: 5, ..Default::default() },
         }],
         counters,
         gauges: Measures::new(),

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::placeholder::{DistributionUse, Parameter, Piece, Placeholder, Value};
 use super::{Condition, Count, Event, Expression, Line, Mistake, Setting, Statement, StepBody, Workload};
 use crate::distribution::Distribution;
+use crate::timing;
 
 /// Names that a file cannot give to anything.
-const RESERVED: [&str; 15] = [
+const RESERVED: [&str; 16] = [
     "table", "number", "repeat", "end", "bytes", "index", "thread", "threads", "row", "and", "not", "min",
-    "max", "seed", "mode",
+    "max", "seed", "mode", "prepared",
 ];
 
 /// Names that stand for numbers beside options.
@@ -43,7 +44,7 @@ impl Workload {
     }
 
     fn check_names(&self) -> Checked {
-        let mut seen = BTreeSet::from(RESERVED);
+        let mut seen: BTreeSet<&str> = RESERVED.into_iter().chain(timing::NAMES).collect();
         for option in &self.options {
             if !seen.insert(&option.name) {
                 let problem = format!("`{}` has a meaning of its own", option.name);

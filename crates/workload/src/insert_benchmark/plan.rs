@@ -11,7 +11,7 @@ use super::statements::{Query, create_table};
 use super::writers::{Builder, DELETE_LANE, Deletes, INSERT_LANE, Indexer};
 use super::{Pace, Parameters, Step, StepKind, table_name};
 use crate::random::stream;
-use crate::{Dialect, Flag, Pacing, RolePlan, StepPlan, Work};
+use crate::{Dialect, Flag, Pacing, RolePlan, StepPlan, Window, Work};
 
 /// Why a step is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,7 @@ impl InsertBenchmark {
             lanes: self.parameters.clients as usize * LANES_PER_CLIENT,
             flags: self.parameters.clients as usize,
             kinds: Vec::new(),
+            window: Window::default(),
         }
     }
 

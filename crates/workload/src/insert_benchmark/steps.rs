@@ -118,6 +118,8 @@ impl Step {
             sla_target: self.rate.map(|rate| (rate * u64::from(clients)) as f64),
             headline_items: (self.kind == StepKind::Index)
                 .then(|| parameters.loaded_rows() + 100 * u64::from(clients)),
+            group: None,
+            threads: None,
         }
     }
 }

@@ -1,0 +1,55 @@
+//! When events are meant to begin that arrive at a rate.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use basecase_workload::{Stream, stream};
+
+/// Hands out the instants at which events are meant to begin: at random, independent of each other and of how long they take, so
+/// that the pauses between them are distributed exponentially. An event that finds every role busy waits, and its waiting counts.
+pub(crate) struct Arrivals {
+    mean_pause_s: f64,
+    next: Mutex<(Instant, Stream)>,
+}
+
+impl Arrivals {
+    /// From `start` on.
+    pub(crate) fn new(events_per_second: f64, start: Instant) -> Self {
+        Arrivals {
+            mean_pause_s: 1.0 / events_per_second,
+            next: Mutex::new((start, stream(0, "arrivals", 0, ""))),
+        }
+    }
+
+    /// When the next event is meant to begin.
+    pub(crate) fn next(&self) -> Instant {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let (instant, stream) = &mut *next;
+        // 53 random bits in (0, 1]: the logarithm of 0 does not exist.
+        let uniform = ((stream.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        *instant += Duration::from_secs_f64(-uniform.ln() * self.mean_pause_s);
+        *instant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_exponential() {
+        let start = Instant::now();
+        let arrivals = Arrivals::new(1000.0, start);
+        let mut last = start;
+        let pauses: Vec<f64> = (0..100_000)
+            .map(|_| {
+                let next = arrivals.next();
+                (next - std::mem::replace(&mut last, next)).as_secs_f64() * 1000.0
+            })
+            .collect();
+        let mean = pauses.iter().sum::<f64>() / pauses.len() as f64;
+        let variance = pauses.iter().map(|pause| (pause - mean).powi(2)).sum::<f64>() / pauses.len() as f64;
+        // Both are 1; their standard errors are 0.003 and 0.009.
+        assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
+    }
+}

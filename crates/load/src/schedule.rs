@@ -1,0 +1,107 @@
+//! When the window opens and closes, and which events may begin.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use basecase_workload::Window;
+
+use crate::arrivals::Arrivals;
+
+/// A window on the clock.
+pub(crate) struct Schedule {
+    /// When the window opens.
+    pub(crate) origin: Instant,
+    closes: Option<Instant>,
+    events_left: Option<AtomicU64>,
+    arrivals: Option<Arrivals>,
+}
+
+/// Whether an event may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// At once.
+    Now,
+    /// At this instant.
+    At(Instant),
+    /// No more events begin.
+    Closed,
+}
+
+impl Schedule {
+    /// For roles that are let go at `start`.
+    pub(crate) fn new(window: &Window, start: Instant) -> Self {
+        let origin = start + window.warm_up;
+        Schedule {
+            origin,
+            closes: window.time.map(|time| origin + time),
+            events_left: window.events.map(AtomicU64::new),
+            arrivals: window.events_per_second.map(|rate| Arrivals::new(rate, start)),
+        }
+    }
+
+    /// Asks for the next event, at `now`.
+    #[inline]
+    pub(crate) fn admit(&self, now: Instant) -> Admission {
+        let is_closed = |instant| self.closes.is_some_and(|closes| instant >= closes);
+        if is_closed(now) {
+            return Admission::Closed;
+        }
+        // What is done before the window opens is beside the count.
+        if let Some(left) = self.events_left.as_ref().filter(|_| now >= self.origin)
+            && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+        {
+            return Admission::Closed;
+        }
+        match &self.arrivals {
+            None => Admission::Now,
+            Some(arrivals) => {
+                let instant = arrivals.next();
+                if is_closed(instant) { Admission::Closed } else { Admission::At(instant) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn time_counts_from_the_opening() {
+        let start = Instant::now();
+        let window = Window { warm_up: SECOND, time: Some(2 * SECOND), ..Window::default() };
+        let schedule = Schedule::new(&window, start);
+        assert_eq!(schedule.origin, start + SECOND);
+        assert_eq!(schedule.admit(start), Admission::Now);
+        assert_eq!(schedule.admit(start + 3 * SECOND - Duration::from_nanos(1)), Admission::Now);
+        assert_eq!(schedule.admit(start + 3 * SECOND), Admission::Closed);
+    }
+
+    #[test]
+    fn events_of_the_warm_up_are_beside_the_count() {
+        let start = Instant::now();
+        let schedule =
+            Schedule::new(&Window { warm_up: SECOND, events: Some(2), ..Window::default() }, start);
+        let admissions: Vec<Admission> =
+            [0, 0, 0, 1, 1, 1].into_iter().map(|second| schedule.admit(start + second * SECOND)).collect();
+        assert_eq!(admissions[..5], [Admission::Now; 5]);
+        assert_eq!(admissions[5], Admission::Closed);
+    }
+
+    #[test]
+    fn arrivals_end_with_the_window() {
+        let start = Instant::now();
+        let window = Window { time: Some(SECOND), events_per_second: Some(1000.0), ..Window::default() };
+        let schedule = Schedule::new(&window, start);
+        let mut events = 0;
+        while let Admission::At(instant) = schedule.admit(start) {
+            assert!(instant < start + SECOND);
+            events += 1;
+        }
+        assert!((800..1200).contains(&events), "{events}");
+    }
+}

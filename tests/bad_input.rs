@@ -365,7 +365,7 @@ fn experiment_files_that_cannot_be_understood() {
     exit code 1
     -- stderr
     error: experiment file workload.toml: there is no workload "tpcc"
-    hint: the workloads are insert-benchmark
+    hint: the workloads are insert-benchmark, microbenchmarks, oltp, oltp_read_write, oltp_read_only, oltp_write_only, oltp_point_select, oltp_insert, oltp_delete, oltp_update_index, oltp_update_non_index, bulk_insert, select_random_points, select_random_ranges; or give a file: ./tpcc.toml
     "#);
     assert_snapshot!(run("dbms.toml", "candidates = [\"postgers:17.11\"]\n"), @r#"
     exit code 1
@@ -433,13 +433,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 1
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 2
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 1
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 2
     hint: use a newer basecase
     "#);
 
@@ -733,7 +733,7 @@ fn servers_of_the_user_that_cannot_be_used() {
     exit code 1
     -- stderr
     error: candidate url:postgres://me@127.0.0.1:[PORT]/ib has a table pi1 that basecase did not make
-    hint: name a database of its own, for the run drops and creates the tables pi1 to pi1
+    hint: name a database of its own, for the run drops and creates the table pi1
     "#);
     sql("select precious from pi1");
     sql("drop table pi1");

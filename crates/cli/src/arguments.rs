@@ -4,11 +4,10 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr as _;
 
-use basecase_lab::file::Sizes;
-use basecase_lab::{CandidateSpec, Verify};
+use basecase_lab::{CandidateSpec, Sizes, Verify};
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
-use basecase_workload::insert_benchmark::Pace;
+use basecase_workload::insert_benchmark::{self, Pace};
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
@@ -27,7 +26,7 @@ pub(crate) enum Command {
     /// Compare two SQLite configs in a minute, with nothing to install
     Demo(Demo),
     /// Compare candidates: the first is the base case that the others are divided by
-    Compare(Compare),
+    Compare(Box<Compare>),
     /// Run an experiment file, or go on with one that was cut short
     Run(Run),
     /// Render the report of a store again
@@ -56,6 +55,8 @@ pub(crate) struct Compare {
     /// Config of the candidates that name none: a name or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) config: Option<String>,
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArguments,
     #[command(flatten)]
     pub(crate) sizes: SizeArguments,
     /// Seed of every random stream
@@ -89,27 +90,60 @@ pub(crate) struct Run {
     pub(crate) places: PlaceArguments,
 }
 
+/// Which workload, and what it can be given.
+#[derive(Args)]
+pub(crate) struct WorkloadArguments {
+    /// insert-benchmark, microbenchmarks, oltp_read_write …, or a workload file such as ./mine.toml; `basecase workload list`
+    #[arg(long, value_name = "NAME|FILE", default_value = insert_benchmark::NAME)]
+    pub(crate) workload: String,
+    #[command(flatten)]
+    pub(crate) choice: WorkloadChoice,
+}
+
+/// What a workload file can be given.
+#[derive(Args)]
+pub(crate) struct WorkloadChoice {
+    /// Lists, groups, steps or labels of a workload file, e.g. 32 or random-points=10; its first list by default
+    #[arg(long = "list", value_name = "WORD", value_delimiter = ',')]
+    pub(crate) list: Vec<String>,
+    /// An option of a workload file, e.g. skip-trx=on, rand-type=zipfian; `basecase workload show NAME` lists them
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) options: Vec<(String, String)>,
+    /// Tables of a workload file
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) tables: Option<u32>,
+    /// Threads of a workload file, each with a connection; several as in 8,16,32 run every step with each
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<String>,
+    /// Seconds of each step of a workload file that writes; as long as one that reads by default
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) write_seconds: Option<f64>,
+    /// Seconds before the window of a step of a workload file opens
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) warm_up_seconds: Option<f64>,
+}
+
 /// Sizes: a preset, and what differs from it.
 #[derive(Args)]
 pub(crate) struct SizeArguments {
     /// A named size; `basecase workload show insert-benchmark` lists them
     #[arg(long)]
-    preset: Option<String>,
+    pub(crate) preset: Option<String>,
     /// Factor on the preset's rows, writes and seconds
     #[arg(long, allow_negative_numbers = true)]
-    scale: Option<f64>,
+    pub(crate) scale: Option<f64>,
     /// Clients, each with a table of its own
     #[arg(long, allow_negative_numbers = true)]
-    clients: Option<u32>,
-    /// Rows that l.i0 loads into each table
+    pub(crate) clients: Option<u32>,
+    /// Rows that the load puts into each table
     #[arg(long, allow_negative_numbers = true)]
-    rows: Option<u64>,
+    pub(crate) rows: Option<u64>,
     /// Rows that each client inserts in l.i1 (4/5) and l.i2 (1/5)
     #[arg(long, allow_negative_numbers = true)]
-    writes: Option<u64>,
-    /// Nominal seconds of each read-write step
+    pub(crate) writes: Option<u64>,
+    /// Nominal seconds of each read-write step, or of each step of a workload file
     #[arg(long, allow_negative_numbers = true)]
-    seconds: Option<u64>,
+    pub(crate) seconds: Option<u64>,
 }
 
 impl From<&SizeArguments> for Sizes {
@@ -292,31 +326,31 @@ pub(crate) enum WorkloadCommand {
     /// List the workloads
     List,
     /// Show a workload's steps and statements
-    Show {
-        /// Its name, or a workload file such as ./mine.toml
-        #[arg(value_name = "NAME|FILE")]
-        name: String,
-        /// Whose SQL is shown
-        #[arg(long, default_value = "postgres", value_parser = dbms)]
-        dbms: basecase_model::Dbms,
-        /// Whose SQL is shown, where a dbms has several engines: innodb or rocksdb
-        #[arg(long, value_parser = engine)]
-        engine: Option<basecase_model::Engine>,
-        /// An option of a workload file, e.g. table-size=1000000
-        #[arg(long = "option", value_name = "NAME=VALUE", value_parser = setting)]
-        options: Vec<(String, String)>,
-        /// Lists, groups, steps or labels of a workload file, e.g. 32 or random-points=10; all steps by default
-        #[arg(long = "list", value_name = "WORD", value_delimiter = ',')]
-        list: Vec<String>,
-        #[command(flatten)]
-        sizes: SizeArguments,
-    },
+    Show(Box<ShowWorkload>),
     /// Check a workload file: what is wrong, with line and column
     Check {
         /// The file
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+}
+
+/// Which workload is shown, and as whom.
+#[derive(Args)]
+pub(crate) struct ShowWorkload {
+    /// Its name, or a workload file such as ./mine.toml
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) name: String,
+    /// Whose SQL is shown
+    #[arg(long, default_value = "postgres", value_parser = dbms)]
+    pub(crate) dbms: basecase_model::Dbms,
+    /// Whose SQL is shown, where a dbms has several engines: innodb or rocksdb
+    #[arg(long, value_parser = engine)]
+    pub(crate) engine: Option<basecase_model::Engine>,
+    #[command(flatten)]
+    pub(crate) choice: WorkloadChoice,
+    #[command(flatten)]
+    pub(crate) sizes: SizeArguments,
 }
 
 /// Declares a command-line form of an enum of a lower room.

@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod output;
 mod screen;
+mod task;
 
 use std::process::ExitCode;
 use std::sync::Arc;

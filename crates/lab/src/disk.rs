@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use basecase_server::{ConfigFile, free_bytes};
-use basecase_workload::insert_benchmark::{Parameters, Step};
+
+use crate::task::Task;
 
 /// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
 const BYTES_PER_ROW: u64 = 400;
@@ -14,15 +15,11 @@ const BYTES_BESIDES: u64 = 1 << 30;
 /// Refuses a run that the disk under `data` will not hold. Candidates run one after the other and each is removed when it is
 /// done, so the largest counts.
 pub(crate) fn check<'a>(
-    parameters: &Parameters,
+    task: &Task,
     configs: impl Iterator<Item = &'a ConfigFile>,
     data: &Path,
 ) -> Result<()> {
-    let clients = u64::from(parameters.clients);
-    let inserted: u64 = Step::all(parameters).iter().map(Step::inserted_rows).sum();
-    // Deleted rows leave space behind that is used again; a quarter of what passes through is kept as slack.
-    let rows = parameters.loaded_rows() + inserted.saturating_sub(parameters.rows) / 4 * clients;
-    let tables = rows.saturating_mul(BYTES_PER_ROW);
+    let tables = task.rows_on_disk().saturating_mul(BYTES_PER_ROW);
     // MySQL up to 5.7 writes its whole redo log at once, however small the tables are.
     let log = configs.filter_map(log_bytes).max().unwrap_or(0).min(tables.saturating_mul(4).max(4 << 30));
     let needed = tables.saturating_add(BYTES_BESIDES).saturating_add(log);

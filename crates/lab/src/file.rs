@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use basecase_server::{Settle, without_credentials};
-use basecase_workload::insert_benchmark::{self, DEFAULT_SEED, PRESETS, Pace, Parameters, Preset};
+use basecase_workload::insert_benchmark::{self, Pace};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::message::explain;
 use crate::plan::{Request, Verify};
+use crate::sizes::Sizes;
+use crate::task::Task;
+use crate::workload_file::WorkloadFile;
 
 /// Why an experiment file was refused.
 #[derive(Debug, Error)]
@@ -57,25 +61,13 @@ struct ExperimentFile {
     #[serde(default)]
     sizes: Sizes,
     #[serde(default)]
+    list: Vec<String>,
+    #[serde(default)]
+    options: toml::Table,
+    #[serde(default)]
+    settings: toml::Table,
+    #[serde(default)]
     schedule: Schedule,
-}
-
-/// Sizes as they are written: a preset, and what differs from it.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sizes {
-    /// Name of a preset.
-    pub preset: Option<String>,
-    /// Factor on the preset's rows, writes and seconds.
-    pub scale: Option<f64>,
-    /// Number of clients.
-    pub clients: Option<u32>,
-    /// Rows per table in `l.i0`.
-    pub rows: Option<u64>,
-    /// Writes per client in `l.i1` and `l.i2` together.
-    pub writes: Option<u64>,
-    /// Seconds of each read-write step.
-    pub seconds: Option<u64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -89,34 +81,6 @@ struct Schedule {
     pace: Pace,
     seed: Option<u64>,
     step_limit_seconds: Option<u64>,
-}
-
-impl Sizes {
-    /// The parameters that these sizes stand for.
-    ///
-    /// # Errors
-    /// When the preset is unknown or a size is outside its range; the text says what to do.
-    pub fn parameters(&self, pace: Pace, seed: Option<u64>) -> Result<Parameters, String> {
-        let preset = match &self.preset {
-            None => &PRESETS[0],
-            Some(name) => Preset::find(name).ok_or_else(|| {
-                let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-                format!("there is no preset {name:?}\nhint: the presets are {}", known.join(", "))
-            })?,
-        };
-        let scaled =
-            preset.parameters().scaled(self.scale.unwrap_or(1.0)).map_err(|error| error.to_string())?;
-        let parameters = Parameters {
-            clients: self.clients.unwrap_or(scaled.clients),
-            rows: self.rows.unwrap_or(scaled.rows),
-            writes: self.writes.unwrap_or(scaled.writes),
-            seconds: self.seconds.unwrap_or(scaled.seconds),
-            pace,
-            seed: seed.unwrap_or(DEFAULT_SEED),
-        };
-        parameters.check().map_err(|error| error.to_string())?;
-        Ok(parameters)
-    }
 }
 
 /// Reads an experiment file.
@@ -136,12 +100,6 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         reason: without_credentials(error.to_string().trim_end()),
     })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
-    if let Some(workload) = file.workload.filter(|workload| workload != insert_benchmark::NAME) {
-        return Err(refuse(format!(
-            "there is no workload {workload:?}\nhint: the workloads are {}",
-            insert_benchmark::NAME
-        )));
-    }
     let mut names = file.candidates;
     for build in &file.builds {
         if file.configs.is_empty() {
@@ -157,15 +115,55 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         .map(|name| name.parse())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
+    let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
+    let task = if workload == insert_benchmark::NAME {
+        if !file.options.is_empty() || !file.list.is_empty() {
+            return Err(refuse(format!(
+                "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
+            )));
+        }
+        let parameters = file.sizes.parameters(file.schedule.pace, file.schedule.seed);
+        Task::InsertBenchmark(parameters.map_err(refuse)?)
+    } else {
+        if file.sizes != Sizes::default() {
+            return Err(refuse(format!(
+                "sizes are for {}\nhint: what {workload} can be given stands under [options]",
+                insert_benchmark::NAME
+            )));
+        }
+        let mut options = texts(&file.options);
+        options.extend(file.schedule.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
+        // A file is meant beside the experiment that names it.
+        let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
+        let named =
+            if workload.starts_with("./") { beside.display().to_string() } else { workload.to_owned() };
+        let definition = WorkloadFile::definition_of(&named).map_err(|error| refuse(explain(&error)))?;
+        let chosen = WorkloadFile::new(definition, &options, &file.list);
+        Task::WorkloadFile(Box::new(chosen.map_err(|error| refuse(error.to_string()))?))
+    };
     Ok(Request {
         name: file.name.unwrap_or_else(|| stem.to_owned()),
         candidates,
-        parameters: file.sizes.parameters(file.schedule.pace, file.schedule.seed).map_err(refuse)?,
+        task,
         settle: file.schedule.settle,
         verify: file.schedule.verify,
         step_limit_seconds: file.schedule.step_limit_seconds,
-        extra_settings: Vec::new(),
+        extra_settings: texts(&file.settings),
     })
+}
+
+/// Names with their values as a command line would give them.
+fn texts(table: &toml::Table) -> Vec<(String, String)> {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(values) => values
+            .iter()
+            .map(|value| value.to_string().trim_matches('"').to_owned())
+            .collect::<Vec<_>>()
+            .join(","),
+        other => other.to_string(),
+    };
+    table.iter().map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
 #[cfg(test)]
@@ -186,15 +184,13 @@ mod tests {
             settle = "formula"
         "#;
         let request = parse(text, "e.toml", "e").unwrap();
+        let Task::InsertBenchmark(parameters) = &request.task else { panic!("{:?}", request.task) };
         let names: Vec<String> = request.candidates.iter().map(ToString::to_string).collect();
         assert_eq!(
             names.join(" "),
             "sqlite@wal_normal postgres:17.11@x10a postgres:17.11@default postgres:18.6@x10a postgres:18.6@default"
         );
-        assert_eq!(
-            (request.parameters.clients, request.parameters.rows, request.parameters.seconds),
-            (2, 30_000, 2)
-        );
+        assert_eq!((parameters.clients, parameters.rows, parameters.seconds), (2, 30_000, 2));
         assert_eq!((request.settle, request.name.as_str()), (Settle::Formula, "e"));
     }
 
@@ -214,5 +210,35 @@ mod tests {
         assert!(preset.contains("cached-c8"), "{preset}");
         let workload = refuse("workload = \"tpcc\"\ncandidates = [\"sqlite\"]");
         assert!(workload.contains("insert-benchmark"), "{workload}");
+        let options = refuse("candidates = [\"sqlite\"]\n[options]\ntables = 3");
+        assert!(options.contains("[sizes]"), "{options}");
+        let range = refuse("workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrow = 3");
+        assert!(range.contains("e.toml") && range.contains("unknown option `row`"), "{range}");
+    }
+
+    #[test]
+    fn a_sweep_of_a_workload_file() {
+        let text = r#"
+            workload = "oltp_read_write"
+            candidates = ["sqlite"]
+            [options]
+            threads = [8, 16]
+            skip_trx = true
+            table-size = 1000
+            [settings]
+            max_connections = 100
+            [schedule]
+            seed = 7
+        "#;
+        let request = parse(text, "e.toml", "e").unwrap();
+        assert_eq!(request.extra_settings, [("max_connections".to_owned(), "100".to_owned())]);
+        let facts = request.task.facts();
+        for fact in [("threads", "8,16"), ("skip_trx", "on"), ("table_size", "1000"), ("seed", "7")] {
+            let fact = (fact.0.to_owned(), fact.1.to_owned());
+            assert!(facts.contains(&fact), "{fact:?} {facts:?}");
+        }
+        let labels: Vec<String> =
+            request.task.outlines().into_iter().map(|outline| outline.facts.label).collect();
+        assert_eq!(labels, ["load", "oltp_read_write.dop8", "oltp_read_write.dop16"]);
     }
 }

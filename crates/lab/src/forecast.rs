@@ -8,23 +8,9 @@ pub(crate) struct Forecast {
     seconds: Vec<f64>,
 }
 
-/// Rows per second that a load is guessed to take before one was measured.
-const LOADED_PER_SECOND: f64 = 50_000.0;
-/// Rows per second that random inserts with deletes are guessed to take before they were measured.
-const WRITTEN_PER_SECOND: f64 = 5_000.0;
-
 impl Forecast {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let seconds = plan
-            .steps
-            .iter()
-            .map(|step| match step.rate {
-                Some(rate) => step.max_rows as f64 / rate as f64,
-                None if step.deletes() => step.max_rows as f64 / WRITTEN_PER_SECOND,
-                None => plan.experiment.loaded_rows as f64 / LOADED_PER_SECOND,
-            })
-            .collect();
-        Forecast { seconds }
+        Forecast { seconds: plan.steps.iter().map(|step| step.guessed_seconds).collect() }
     }
 
     /// Takes in how long a step took.

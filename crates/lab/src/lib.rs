@@ -2,6 +2,8 @@
 
 mod candidate;
 mod checks;
+mod connections;
+mod course;
 mod disk;
 pub mod file;
 mod forecast;
@@ -10,12 +12,18 @@ mod observer;
 mod plan;
 mod run;
 mod site;
+mod sizes;
+mod task;
+mod workload_file;
 
 pub use candidate::{CandidateError, CandidateSpec, Origin};
 pub use message::explain;
 pub use observer::{Event, Observer};
 pub use plan::{Candidate, Places, Plan, Request, Verify};
 pub use run::{RunOptions, Summary, run};
+pub use sizes::Sizes;
+pub use task::Task;
+pub use workload_file::WorkloadFile;
 
 /// The version of SQLite that is embedded.
 pub fn sqlite_version() -> &'static str {

@@ -15,12 +15,14 @@ use basecase_server::{
     Settle, Transport, check, of_url,
 };
 use basecase_workload::Dialect;
-use basecase_workload::insert_benchmark::{self, InsertBenchmark, Parameters, Step, table_name};
+use basecase_workload::insert_benchmark::Purpose;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::candidate::{CandidateSpec, Origin};
+use crate::connections;
 use crate::disk;
+use crate::task::{Outline, Task};
 
 /// How thoroughly tables are compared with the model after each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,8 +48,8 @@ pub struct Request {
     pub name: String,
     /// The candidates; the first is the base case.
     pub candidates: Vec<CandidateSpec>,
-    /// Sizes and options of the workload.
-    pub parameters: Parameters,
+    /// The workload with its sizes and options.
+    pub task: Task,
     /// How debt is settled before the read-write steps.
     pub settle: Settle,
     /// How thoroughly tables are checked.
@@ -88,7 +90,7 @@ pub struct Candidate {
     pub(crate) source: Source,
     /// The cells of its steps, in their order.
     pub(crate) cells: Vec<Cell>,
-    pub(crate) benchmark: InsertBenchmark,
+    pub(crate) dialect: Dialect,
 }
 
 impl Candidate {
@@ -118,7 +120,8 @@ pub struct Plan {
     pub experiment: Experiment,
     /// The candidates in their order.
     pub candidates: Vec<Candidate>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) task: Task,
+    pub(crate) steps: Vec<Outline>,
     pub(crate) settle: Settle,
     pub(crate) counts_rows: bool,
     pub(crate) step_limit_seconds: Option<u64>,
@@ -143,7 +146,7 @@ impl Plan {
         let host = Host::detect();
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
-        let steps = Step::all(&request.parameters);
+        let steps = request.task.outlines();
         let sources = sources(request, places, host, notify)?;
         let facts = candidate_facts(request, &sources)?;
         let names: Vec<&CandidateName> = facts.iter().map(|facts| &facts.name).collect();
@@ -169,10 +172,7 @@ impl Plan {
             .zip(cells)
             .map(|((facts, source), cells)| Candidate {
                 directory: places.data.join(&id).join(&facts.name.0),
-                benchmark: InsertBenchmark {
-                    parameters: request.parameters.clone(),
-                    dialect: Dialect::of(facts.build.dbms, facts.engine),
-                },
+                dialect: Dialect::of(facts.build.dbms, facts.engine),
                 facts,
                 source,
                 cells,
@@ -188,7 +188,13 @@ impl Plan {
         }
         let owner = Owner { experiment: id.clone(), candidate: "every candidate".into() };
         let hold = FolderHold::take(&folder, owner)?;
-        let mut parameters = request.parameters.facts();
+        let task = &request.task;
+        for candidate in &candidates {
+            // What of the workload does not fit a dialect should not be found out after a load.
+            let course = task.course(candidate.dialect)?;
+            (0..steps.len()).try_for_each(|step| course.plan(step, Purpose::Measure).map(drop))?;
+        }
+        let mut parameters = task.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
         parameters.push(("transport".into(), transports(&candidates, places.transport)));
         let experiment = Experiment {
@@ -198,14 +204,14 @@ impl Plan {
             command: command.to_owned(),
             basecase_version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol_revision: PROTOCOL_REVISION,
-            workload: insert_benchmark::NAME.to_owned(),
+            workload: task.name().to_owned(),
             parameters,
-            clients: request.parameters.clients,
-            loaded_rows: request.parameters.loaded_rows(),
-            seed: request.parameters.seed,
+            clients: task.clients(),
+            loaded_rows: task.loaded_rows(),
+            seed: task.seed(),
             host: host_facts,
             candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
-            steps: steps.iter().map(|step| step.facts(&request.parameters)).collect(),
+            steps: steps.iter().map(|step| step.facts.clone()).collect(),
         };
         Ok(Plan {
             device: experiment.host.device.clone(),
@@ -213,10 +219,11 @@ impl Plan {
             experiment,
             candidates,
             counts_rows: match request.verify {
-                Verify::Auto => request.parameters.loaded_rows() <= COUNTED_ROWS,
+                Verify::Auto => task.loaded_rows() <= COUNTED_ROWS,
                 Verify::Full => true,
                 Verify::Bounds => false,
             },
+            task: request.task.clone(),
             steps,
             settle: request.settle,
             step_limit_seconds: request.step_limit_seconds,
@@ -308,7 +315,7 @@ fn sources(
             ConfigFile::find(spec.dbms(), name, host).map(Some)
         })
         .collect::<Result<_, _>>()?;
-    disk::check(&request.parameters, files.iter().flatten(), &places.data)?;
+    disk::check(&request.task, files.iter().flatten(), &places.data)?;
     let requests: Vec<BuildRequest> = request
         .candidates
         .iter()
@@ -345,6 +352,9 @@ fn sources(
                 let build = builds.next().context("a build was not resolved")?;
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
                 check(&build, spec.table_engine(), &config, host)?;
+                let settings = config.facts().settings;
+                let sessions = request.task.sessions();
+                connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
                 Source::Build(Box::new(build), config)
             }
             (_, None) => bail!("candidate {spec} has no config"),
@@ -364,7 +374,7 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                 Source::Build(build, config) => (build.facts.clone(), config.facts()),
                 Source::Embedded(config) => (bundled_facts(spec), config.facts()),
                 Source::Url(endpoint) => (
-                    url_facts(spec, endpoint, request.parameters.clients)?,
+                    url_facts(spec, endpoint, &request.task)?,
                     ConfigFacts { name: "as_is".into(), settings: Vec::new(), sha256: String::new() },
                 ),
             };
@@ -396,16 +406,19 @@ fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
 }
 
 /// Asks the user's server which one it is, and refuses to touch tables that are not basecase's.
-fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<BuildFacts> {
+fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, task: &Task) -> Result<BuildFacts> {
     let mut session = endpoint.connect()?;
     let server = of_url(endpoint.clone(), spec.table_engine())?.context("a URL names a server")?;
-    for table in (1..=clients).map(table_name) {
-        if server.is_foreign(session.as_mut(), &table)? {
+    let tables = &task.tables();
+    for table in tables {
+        if server.is_foreign(session.as_mut(), table)? {
             bail!(
-                "candidate {spec} has a table {table} that basecase did not make\nhint: name a database of its own, for the run drops and creates the tables pi1 to pi{clients}"
+                "candidate {spec} has a table {table} that basecase did not make\nhint: name a database of its own, for the run drops and creates {}",
+                names_of(tables)
             );
         }
     }
+    connections::ask(&spec.to_string(), session.as_mut(), server.dbms(), task.sessions())?;
     let report = server.report(session.as_mut())?;
     let requested = spec.to_string();
     let dbms = server.dbms();
@@ -425,6 +438,15 @@ fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, clients: u32) -> Result<
     Ok(facts)
 }
 
+/// Some tables in words.
+fn names_of(tables: &[String]) -> String {
+    match tables {
+        [] => "no table".to_owned(),
+        [only] => format!("the table {only}"),
+        [first, .., last] => format!("the tables {first} to {last}"),
+    }
+}
+
 /// Adds what the running server says to what was known of its build.
 pub(crate) fn complete(facts: &mut BuildFacts, report: SelfReport) {
     if facts.version.is_empty() {
@@ -441,29 +463,32 @@ fn cells(
     facts: &CandidateFacts,
     request: &Request,
     places: &Places,
-    steps: &[Step],
+    steps: &[Outline],
     host: &HostFacts,
 ) -> Vec<Cell> {
     let build = &facts.build;
     let identity =
         [build.provider.as_str(), &build.artifact, build.sha256.as_deref().unwrap_or(&build.version)]
             .join(":");
-    let parameters = serde_json::json!({
-        "sizes": request.parameters,
-        "settle": request.settle,
-        // Counting rows warms caches for the step after.
-        "verify": request.verify,
-        "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
-    });
+    let parameters = |step| {
+        serde_json::json!({
+            "sizes": request.task.cell_sizes(step),
+            "settle": request.settle,
+            // Counting rows warms caches for the step after.
+            "verify": request.verify,
+            "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
+        })
+    };
     steps
         .iter()
-        .map(|step| Cell {
+        .enumerate()
+        .map(|(number, step)| Cell {
             build: identity.clone(),
             engine: facts.engine,
             config: facts.config.sha256.clone(),
-            workload: insert_benchmark::NAME.to_owned(),
-            step: step.name.to_owned(),
-            parameters: parameters.clone(),
+            workload: request.task.name().to_owned(),
+            step: step.facts.name.clone(),
+            parameters: parameters(number),
             host: host.id.clone(),
             protocol_revision: PROTOCOL_REVISION,
         })

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use basecase_load::{Crew, Failure, Limits, Outcome};
-use basecase_model::{Measures, OperationClass, Place, RoleRecord, Trial, TrialStatus, names};
+use basecase_model::{Check, Measures, OperationClass, Place, RoleRecord, Trial, TrialStatus, names};
 use basecase_server::{Settle, settle};
 use basecase_store::{InFlight, Store};
-use basecase_workload::insert_benchmark::{Model, Purpose, Step};
+use basecase_workload::StepPlan;
+use basecase_workload::insert_benchmark::Purpose;
 
 use crate::checks;
+use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
 use crate::observer::{Event, Observer};
@@ -158,11 +160,10 @@ impl Run<'_> {
         open: &mut Option<Site>,
     ) -> Result<()> {
         let first = *next;
-        let mut model = Model::new(&candidate.benchmark.parameters, candidate.benchmark.dialect);
+        let mut course = plan.task.course(candidate.dialect)?;
         let mut warning = None;
         if first > 0 {
-            plan.steps[..first].iter().for_each(|step| model.apply(step));
-            *open = self.find_again(plan, candidate, &model)?;
+            *open = self.find_again(plan, candidate, course.as_mut(), first)?;
             if open.is_some() {
                 warning = Some(AFTER_RESTART);
             }
@@ -177,17 +178,20 @@ impl Run<'_> {
         self.store.save_experiment(&plan.experiment)?;
         if first > 0 && warning.is_none() {
             warning = Some(ON_REBUILT);
-            self.rebuild(plan, candidate, site, first)?;
+            course = self.rebuild(plan, candidate, site, first)?;
         }
         for number in first..plan.steps.len() {
             *next = number;
-            let settles = number > 0 && plan.steps[number - 1].settles_after()
-                || (number == first && warning == Some(ON_REBUILT) && plan.steps[number].rate.is_some());
+            let settles = number > 0 && plan.steps[number - 1].settles_after
+                || (number == first
+                    && warning == Some(ON_REBUILT)
+                    && plan.steps[number].settles_after_rebuild);
             let settled = if settles { Some(self.settle(plan, candidate, site)?) } else { None };
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let Some(mut trial) = self.step(plan, candidate, site, &mut model, number, index)? else {
+            self.reload(plan, candidate, site, course.as_mut(), number)?;
+            let Some(mut trial) = self.step(plan, candidate, site, course.as_mut(), number, index)? else {
                 return Ok(());
             };
             if let Some(settled) = settled {
@@ -205,13 +209,27 @@ impl Run<'_> {
     }
 
     /// What an interrupted run left, when its tables hold exactly what the last stored step left.
-    fn find_again(&mut self, plan: &Plan, candidate: &Candidate, model: &Model) -> Result<Option<Site>> {
+    fn find_again(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        course: &mut dyn Course,
+        first: usize,
+    ) -> Result<Option<Site>> {
         self.phase(candidate, "looking at what the interrupted run left");
+        let Some(last) = self.store.complete_trial(&candidate.cells[first - 1].key(), 0)? else {
+            return Ok(None);
+        };
+        course.resume(first, &last.state);
         let Ok(Some(mut site)) = Site::open(plan, candidate, Content::Left) else {
             return Ok(None);
         };
-        let compared = site.state(model, true).and_then(|state| site.compare(model, &state));
-        let matches = compared.is_ok_and(|checks| checks::failures(&checks).is_empty());
+        let compared = if self.may_have_written(plan, candidate, first)? {
+            Ok(vec![])
+        } else {
+            site.state(course, true).and_then(|state| site.compare(course, &state))
+        };
+        let matches = compared.is_ok_and(|checks| !checks.is_empty() && checks::failures(&checks).is_empty());
         if matches {
             return Ok(Some(site));
         }
@@ -221,25 +239,41 @@ impl Run<'_> {
         Ok(None)
     }
 
+    /// Whether the step that was cut short has changed rows in a way that counting them does not show.
+    fn may_have_written(&self, plan: &Plan, candidate: &Candidate, first: usize) -> Result<bool> {
+        let was_begun = self.store.in_flight()?.is_some_and(|step| step.cell == candidate.cells[first].key());
+        Ok(was_begun && plan.steps[first].changes_rows_in_place)
+    }
+
     /// Brings a fresh database to the state before step `first`.
-    fn rebuild(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site, first: usize) -> Result<()> {
-        let mut model = Model::new(&candidate.benchmark.parameters, candidate.benchmark.dialect);
-        for step in &plan.steps[..first] {
-            self.phase(candidate, &format!("rebuilding: {}", step.name));
-            let outcome = self.execute(plan, candidate, site, step, Purpose::Rebuild)?;
+    fn rebuild(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        site: &mut Site,
+        first: usize,
+    ) -> Result<Box<dyn Course>> {
+        let mut course = plan.task.course(candidate.dialect)?;
+        for step in course.past(first) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(course);
+            }
+            self.phase(candidate, &format!("rebuilding: {}", plan.steps[step].facts.name));
+            let step_plan = course.plan(step, Purpose::Rebuild)?;
+            let outcome = self.execute(plan, site, step_plan, plan.steps[step].limit)?;
+            course.advance(step, &outcome);
             if let Some(failure) = outcome.failure {
                 return Err(failure.into());
             }
-            model.apply(step);
         }
-        let state = site.state(&model, plan.counts_rows)?;
-        let failures = checks::failures(&site.compare(&model, &state)?);
+        let state = site.state(course.as_ref(), plan.counts_rows)?;
+        let failures = checks::failures(&site.compare(course.as_mut(), &state)?);
         anyhow::ensure!(
             failures.is_empty(),
             "the rebuilt database is not as it was: {}",
             failures.join("; ")
         );
-        Ok(())
+        Ok(course)
     }
 
     fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
@@ -266,32 +300,48 @@ impl Run<'_> {
 
     /// Runs the roles of a step and nothing else.
     fn execute(
+        &self,
+        plan: &Plan,
+        site: &mut Site,
+        step_plan: StepPlan,
+        limit: Option<Duration>,
+    ) -> Result<Outcome> {
+        let crew = assemble(site, step_plan)?;
+        Ok(crew.run(&site.watch, &self.limits(plan, limit)))
+    }
+
+    fn limits(&self, plan: &Plan, usual: Option<Duration>) -> Limits<'_> {
+        Limits { stop: self.stop, time: plan.step_limit_seconds.map(Duration::from_secs).or(usual) }
+    }
+
+    /// Loads the tables anew for a step that begins with them as they were.
+    fn reload(
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
         site: &mut Site,
-        step: &Step,
-        purpose: Purpose,
-    ) -> Result<Outcome> {
-        let step_plan = candidate.benchmark.plan(step, purpose);
-        for statement in &step_plan.before {
-            site.control.query(statement)?;
+        course: &mut dyn Course,
+        number: usize,
+    ) -> Result<()> {
+        let Some(load) = course.reload(number)? else { return Ok(()) };
+        self.phase(candidate, "loading the tables anew");
+        let outcome = self.execute(plan, site, load, None)?;
+        if let Some(failure) = outcome.failure {
+            return Err(failure.into());
         }
-        let crew = Crew::assemble(step_plan, site.served.endpoint())?;
-        if purpose == Purpose::Measure {
-            let number = plan.steps.iter().position(|other| other.name == step.name).unwrap_or(0);
-            let trials = plan.trials() - self.summary.measured - self.summary.found;
-            self.observer.notice(Event::StepBegins {
-                candidate: &candidate.facts.name.0,
-                step: step.label,
-                progress: crew.progress(),
-                seconds: self.forecast.seconds(number),
-                seconds_after: self.forecast.seconds_after(number, trials),
-            });
-        }
-        let rated = step.rate.map(|_| candidate.benchmark.parameters.seconds * 5 + 600);
-        let time = plan.step_limit_seconds.or(rated).map(Duration::from_secs);
-        Ok(crew.run(&site.watch, &Limits { stop: self.stop, time }))
+        course.reset();
+        self.settle(plan, candidate, site).map(drop)
+    }
+
+    fn tell_begin(&mut self, plan: &Plan, candidate: &Candidate, number: usize, crew: &Crew) {
+        let trials = plan.trials() - self.summary.measured - self.summary.found;
+        self.observer.notice(Event::StepBegins {
+            candidate: &candidate.facts.name.0,
+            step: &plan.steps[number].facts.label,
+            progress: crew.progress(),
+            seconds: self.forecast.seconds(number),
+            seconds_after: self.forecast.seconds_after(number, trials),
+        });
     }
 
     /// Measures one step. `None` when the user stopped it.
@@ -300,7 +350,7 @@ impl Run<'_> {
         plan: &Plan,
         candidate: &Candidate,
         site: &mut Site,
-        model: &mut Model,
+        course: &mut dyn Course,
         number: usize,
         position: usize,
     ) -> Result<Option<Trial>> {
@@ -310,30 +360,33 @@ impl Run<'_> {
         self.store.begin_step(&InFlight {
             experiment: plan.experiment.id.clone(),
             cell: cell.clone(),
-            step: step.name.to_owned(),
+            step: step.facts.name.clone(),
             candidate: candidate.facts.name.to_string(),
             place,
         })?;
         site.served.drop_logs(site.control.as_mut())?;
-        let before = site.served.statistics(site.control.as_mut(), &site.tables)?;
-        let outcome = self.execute(plan, candidate, site, step, Purpose::Measure)?;
+        let writers = plan.task.clients() as usize;
+        let before = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
+        let crew = assemble(site, course.plan(number, Purpose::Measure)?)?;
+        self.tell_begin(plan, candidate, number, &crew);
+        let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);
         }
-        let before_model = model.clone();
-        model.apply(step);
+        course.advance(number, &outcome);
         let mut trial = Trial {
             seconds: outcome.seconds,
             warnings: warnings(&outcome.roles, site.served.pid().is_some()),
-            checks: checks::of_roles(step, &before_model, model, &outcome.roles),
-            roles: outcome.roles,
-            counters: outcome.counters,
+            checks: course.check_roles(number, &outcome),
+            counters: std::mem::take(&mut outcome.counters),
             ..blank_trial(plan, candidate, number, place, outcome.started_at)
         };
-        let examined = match outcome.failure {
+        let examined = match outcome.failure.take() {
             Some(failure) => Err(failure.into()),
-            None => self.examine(plan, site, model, &before, &mut trial),
+            None => self.examine(plan, site, course, number, (&before, &outcome), &mut trial),
         };
+        trial.roles = outcome.roles;
+        trial.statements = outcome.statements;
         let reason = match examined {
             Err(error) => Some(explain(&error)),
             Ok(()) => {
@@ -352,15 +405,18 @@ impl Run<'_> {
         &mut self,
         plan: &Plan,
         site: &mut Site,
-        model: &Model,
-        before: &Measures,
+        course: &mut dyn Course,
+        number: usize,
+        (before, outcome): (&Measures, &Outcome),
         trial: &mut Trial,
     ) -> Result<()> {
-        let server = counters_at_rest(site, before, &trial.roles)?;
-        trial.checks.extend(checks::of_server(&server, &trial.roles));
+        let writers = plan.task.clients() as usize;
+        let (server, checks) =
+            counters_at_rest(site, before, writers, |server| course.check_server(number, server, outcome))?;
+        trial.checks.extend(checks);
         trial.counters.extend(server);
-        trial.state = site.state(model, plan.counts_rows)?;
-        trial.checks.extend(site.compare(model, &trial.state)?);
+        trial.state = site.state(course, plan.counts_rows)?;
+        trial.checks.extend(site.compare(course, &trial.state)?);
         trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
         if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
             trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
@@ -397,15 +453,29 @@ impl Run<'_> {
     }
 }
 
-/// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are.
-fn counters_at_rest(site: &mut Site, before: &Measures, roles: &[RoleRecord]) -> Result<Measures> {
+/// Executes what comes before the clock starts, and opens the sessions.
+fn assemble(site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
+    for statement in &step_plan.before {
+        site.control.query(statement)?;
+    }
+    Ok(Crew::assemble(step_plan, site.served.endpoint())?)
+}
+
+/// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
+/// `check` says of them.
+fn counters_at_rest(
+    site: &mut Site,
+    before: &Measures,
+    writers: usize,
+    check: impl Fn(&Measures) -> Vec<Check>,
+) -> Result<(Measures, Vec<Check>)> {
     let until = Instant::now() + COUNTERS_PATIENCE;
     loop {
-        let after = site.served.statistics(site.control.as_mut(), &site.tables)?;
+        let after = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
         let server = after.since(before);
-        let arrived = checks::failures(&checks::of_server(&server, roles)).is_empty();
-        if arrived || Instant::now() >= until {
-            return Ok(server);
+        let checks = check(&server);
+        if checks::failures(&checks).is_empty() || Instant::now() >= until {
+            return Ok((server, checks));
         }
         thread::sleep(Duration::from_millis(50));
     }
@@ -425,7 +495,7 @@ fn blank_trial(
     started_at: SystemTime,
 ) -> Trial {
     let (cell, name) = (candidate.cells[number].key(), &candidate.facts.name.0);
-    Trial::empty(cell, plan.steps[number].name, name, place, timestamp(started_at))
+    Trial::empty(cell, &plan.steps[number].facts.name, name, place, timestamp(started_at))
 }
 
 fn timestamp(time: SystemTime) -> String {

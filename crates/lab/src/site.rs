@@ -7,11 +7,11 @@ use basecase_client::{Endpoint, Session};
 use basecase_model::{Check, State, TableState};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
-    Build, Config, Depth, Instance, InstanceSpec, Owner, Served, SqliteServer, Transport, of_instance, of_url,
+    Build, Config, Depth, Instance, InstanceSpec, Look, Owner, Served, SqliteServer, Transport, of_instance,
+    of_url,
 };
-use basecase_workload::insert_benchmark::{Model, table_name};
 
-use crate::checks;
+use crate::course::Course;
 use crate::plan::{Candidate, Plan, Source, complete};
 
 /// How long a server may take to get ready; after a crash it recovers first.
@@ -66,8 +66,7 @@ impl Site {
         };
         let control = connect(served.endpoint())?;
         let watch = Watch::new(Target { device: plan.device.clone(), server: served.pid() });
-        let tables = (1..=candidate.benchmark.parameters.clients).map(table_name).collect();
-        Ok(Some(Site { served, control, watch, tables }))
+        Ok(Some(Site { served, control, watch, tables: plan.task.tables() }))
     }
 
     /// Completes the facts of the build by what the running server says, and refuses one of another version.
@@ -87,25 +86,31 @@ impl Site {
     }
 
     /// What the tables hold. Rows are counted only where the plan says so.
-    pub(crate) fn state(&mut self, model: &Model, counts_rows: bool) -> Result<State> {
+    pub(crate) fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State> {
         let mut tables: Vec<TableState> = Vec::new();
-        for (name, expected) in model.tables() {
-            let depth =
-                if counts_rows { Depth::Full } else { Depth::From(expected.min_id().unwrap_or(i64::MIN)) };
-            tables.push(self.served.table(self.control.as_mut(), &name, depth)?);
+        for table in course.tables() {
+            tables.push(self.served.table(
+                self.control.as_mut(),
+                Look {
+                    table: &table.name,
+                    key: table.key.as_deref(),
+                    depth: if counts_rows { Depth::Full } else { Depth::From(table.least_id) },
+                    asks_last_value: table.has_last_value,
+                },
+            )?);
         }
         Ok(State { tables })
     }
 
-    /// Compares what the tables hold, and their indexes, with the model: a build of indexes that was cut short leaves every
+    /// Compares what the tables hold, and their indexes, with what they must: a build of indexes that was cut short leaves every
     /// row in its place.
-    pub(crate) fn compare(&mut self, model: &Model, state: &State) -> Result<Vec<Check>> {
-        let mut checks = checks::of_state(model, state);
-        for (name, expected) in model.tables() {
-            let present = self.served.secondary_indexes(self.control.as_mut(), &name)?;
+    pub(crate) fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>> {
+        let mut checks = course.check_state(state);
+        for table in course.tables() {
+            let present = self.served.secondary_indexes(self.control.as_mut(), &table.name)?;
             checks.push(Check::equal(
-                format!("{name} secondary indexes"),
-                &expected.secondary_indexes(),
+                format!("{} secondary indexes", table.name),
+                &table.secondary_indexes,
                 &present,
             ));
         }

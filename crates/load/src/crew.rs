@@ -176,7 +176,7 @@ fn statements(kinds: Vec<StatementKind>, recordings: &[Recording]) -> Vec<Statem
         recordings.iter().filter_map(|recording| of(recording).get(kind)).for_each(|counts| sum.add(counts));
         sum
     };
-    let record = |(number, StatementKind { name, class })| StatementRecord {
+    let record = |(number, StatementKind { name, class, .. })| StatementRecord {
         name,
         class,
         window: sum(|recording| &recording.window, number),

@@ -89,10 +89,14 @@ pub mod names {
     pub const SERVER_COMMITS: &str = "server.commits";
     /// Insert statements that the server executed, by its own count.
     pub const SERVER_INSERT_STATEMENTS: &str = "server.insert_statements";
+    /// Update statements that the server executed, by its own count.
+    pub const SERVER_UPDATE_STATEMENTS: &str = "server.update_statements";
     /// Delete statements that the server executed, by its own count.
     pub const SERVER_DELETE_STATEMENTS: &str = "server.delete_statements";
     /// Rows that the server says it inserted.
     pub const SERVER_ROWS_INSERTED: &str = "server.rows_inserted";
+    /// Rows that the server says it updated.
+    pub const SERVER_ROWS_UPDATED: &str = "server.rows_updated";
     /// Rows that the server says it deleted.
     pub const SERVER_ROWS_DELETED: &str = "server.rows_deleted";
 }

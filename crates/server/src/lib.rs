@@ -70,7 +70,7 @@ pub use obtain_error::{Artifact, ObtainError};
 pub use postgres_server::PostgresServer;
 pub use recipe::{BuildRequest, Packages, Provider, Recipe, RecipeError, Source};
 pub use secret::without_credentials;
-pub use served::{Debt, Depth, SelfReport, Served, of_instance, of_url};
+pub use served::{Debt, Depth, Look, SelfReport, Served, of_instance, of_url};
 pub use settings::SyntaxError;
 pub use settle::{Patience, Settle, Settled, settle};
 pub use source::{CompileError, Setup, SourceBuild, SourceOrder, StepError};

@@ -8,13 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Kind, Session};
-use basecase_model::{Dbms, Engine, Measures, TableState, names};
+use basecase_model::{Dbms, Engine, Measures, names};
 
 use crate::disk::directory_bytes;
 use crate::instance::{Instance, InstanceError};
-use crate::served::{
-    DATABASE, Debt, Depth, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text,
-};
+use crate::served::{DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text};
 use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::version::Version;
@@ -22,6 +20,13 @@ use status::Figures;
 
 /// How long sessions that were closed may take to end. Those that stay open longer do not matter.
 const SESSIONS_END: Duration = Duration::from_secs(2);
+/// What InnoDB says of rows, under names that every version shares.
+const INNODB_ROWS: [(&str, &str); 4] = [
+    ("innodb.rows_read", "innodb_rows_read"),
+    ("innodb.rows_inserted", "innodb_rows_inserted"),
+    ("innodb.rows_updated", "innodb_rows_updated"),
+    ("innodb.rows_deleted", "innodb_rows_deleted"),
+];
 
 /// A MySQL or MariaDB server: an [`Instance`] of basecase's, or the user's own.
 #[derive(Debug)]
@@ -173,29 +178,13 @@ impl Served for MysqlServer {
         Ok(integer(session, &sql)? != Some(0))
     }
 
-    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
-        let (rows, min_id) = match depth {
-            Depth::Full => (
-                integer(session, &format!("select count(*) from {table}"))?,
-                integer(session, &format!("select min(transactionid) from {table}"))?,
-            ),
-            Depth::From(id) => {
-                let from = format!("from {table} where transactionid >= {id} order by 1 limit 1");
-                (None, integer(session, &format!("select transactionid {from}"))?)
-            }
-        };
+    fn last_value(&self, session: &mut dyn Session, table: &str, _: &str) -> Result<Option<i64>, Error> {
         self.forget_statistics(session)?;
         let next = format!(
             "select auto_increment from information_schema.tables \
              where table_schema = database() and table_name = '{table}'"
         );
-        Ok(TableState {
-            table: table.to_owned(),
-            rows: rows.map(|rows| rows as u64),
-            min_id,
-            max_id: integer(session, &format!("select max(transactionid) from {table}"))?,
-            last_value: integer(session, &next)?.map(|next| next - 1),
-        })
+        Ok(integer(session, &next)?.map(|next| next - 1))
     }
 
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
@@ -206,7 +195,7 @@ impl Served for MysqlServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error> {
+    fn statistics(&self, session: &mut dyn Session, _: &[String], writers: usize) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         // They count for the whole server, and the user's own may have others at work.
         if self.instance.is_none() {
@@ -215,14 +204,18 @@ impl Served for MysqlServer {
         let mut counters = vec![
             (names::SERVER_CONNECTIONS, "connections"),
             (names::SERVER_INSERT_STATEMENTS, "com_insert"),
+            (names::SERVER_UPDATE_STATEMENTS, "com_update"),
             (names::SERVER_DELETE_STATEMENTS, "com_delete"),
         ];
+        if self.engine == Engine::Innodb {
+            counters.extend(INNODB_ROWS);
+        }
         // With a binary log each commit counts for the log as well.
         if !self.has_binary_log {
             counters.push((names::SERVER_COMMITS, "handler_commit"));
         }
         // InnoDB of MySQL adds to its counters without atomic operations, and may lose what several writers add at once.
-        let is_exact = self.dbms == Dbms::Mariadb || tables.len() <= 1;
+        let is_exact = self.dbms == Dbms::Mariadb || writers <= 1;
         if let Some([inserted, deleted]) = self.row_counters().filter(|_| is_exact) {
             counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
         }

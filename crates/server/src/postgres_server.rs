@@ -3,12 +3,10 @@
 use std::thread;
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, TableState, Value, names};
+use basecase_model::{Dbms, Measures, Value, names};
 
 use crate::instance::{Instance, InstanceError};
-use crate::served::{
-    DATABASE, Debt, Depth, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text,
-};
+use crate::served::{DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text};
 use crate::settle::Patience;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
@@ -105,29 +103,8 @@ impl Served for PostgresServer {
         Ok(integer(session, &sql)? != Some(0))
     }
 
-    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
-        let (rows, min_id) = match depth {
-            Depth::Full => (
-                integer(session, &format!("select count(*) from {table}"))?,
-                integer(session, &format!("select min(transactionid) from {table}"))?,
-            ),
-            Depth::From(id) => (
-                None,
-                integer(
-                    session,
-                    &format!(
-                        "select transactionid from {table} where transactionid >= {id} order by 1 limit 1"
-                    ),
-                )?,
-            ),
-        };
-        Ok(TableState {
-            table: table.to_owned(),
-            rows: rows.map(|rows| rows as u64),
-            min_id,
-            max_id: integer(session, &format!("select max(transactionid) from {table}"))?,
-            last_value: integer(session, &format!("select last_value from {table}_transactionid_seq"))?,
-        })
+    fn last_value(&self, session: &mut dyn Session, table: &str, key: &str) -> Result<Option<i64>, Error> {
+        integer(session, &format!("select last_value from {table}_{key}_seq"))
     }
 
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
@@ -137,7 +114,7 @@ impl Served for PostgresServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error> {
+    fn statistics(&self, session: &mut dyn Session, tables: &[String], _: usize) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         let here = "from pg_stat_database where datname = current_database()";
         set(&mut measures, names::SERVER_COMMITS, integer(session, &format!("select xact_commit {here}"))?);
@@ -150,9 +127,11 @@ impl Served for PostgresServer {
             );
         }
         let of_tables = format!("from pg_stat_user_tables where relname in ({})", quoted(tables));
-        for (name, column) in
-            [(names::SERVER_ROWS_INSERTED, "n_tup_ins"), (names::SERVER_ROWS_DELETED, "n_tup_del")]
-        {
+        for (name, column) in [
+            (names::SERVER_ROWS_INSERTED, "n_tup_ins"),
+            (names::SERVER_ROWS_UPDATED, "n_tup_upd"),
+            (names::SERVER_ROWS_DELETED, "n_tup_del"),
+        ] {
             set(
                 &mut measures,
                 name,

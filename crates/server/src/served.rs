@@ -22,6 +22,19 @@ pub enum Depth {
     From(i64),
 }
 
+/// A table to look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// Its name.
+    pub table: &'a str,
+    /// The column of integers that tells its rows apart, if there is one.
+    pub key: Option<&'a str>,
+    /// How thoroughly.
+    pub depth: Depth,
+    /// Whether the last value that the dbms gave the key is asked for.
+    pub asks_last_value: bool,
+}
+
 /// What a dbms has put off: deleted rows, log and dirty pages that somebody's time will pay for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Debt {
@@ -67,11 +80,44 @@ pub trait Served {
     /// When the dbms does not answer.
     fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error>;
 
+    /// The last value that the dbms gave the key of a table, where it can tell.
+    ///
+    /// # Errors
+    /// When there is no such table or the dbms does not answer.
+    fn last_value(&self, session: &mut dyn Session, table: &str, key: &str) -> Result<Option<i64>, Error>;
+
     /// What one table holds.
     ///
     /// # Errors
     /// When there is no such table or the dbms does not answer.
-    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error>;
+    fn table(&self, session: &mut dyn Session, look: Look<'_>) -> Result<TableState, Error> {
+        let table = look.table;
+        let rows = match look.depth {
+            Depth::Full => integer(session, &format!("select count(*) from {table}"))?,
+            Depth::From(_) => None,
+        };
+        let mut state = TableState {
+            table: table.to_owned(),
+            rows: rows.map(|rows| rows as u64),
+            min_id: None,
+            max_id: None,
+            last_value: None,
+        };
+        if let Some(key) = look.key {
+            state.min_id = match look.depth {
+                Depth::Full => integer(session, &format!("select min({key}) from {table}"))?,
+                Depth::From(id) => integer(
+                    session,
+                    &format!("select {key} from {table} where {key} >= {id} order by 1 limit 1"),
+                )?,
+            };
+            state.max_id = integer(session, &format!("select max({key}) from {table}"))?;
+            if look.asks_last_value {
+                state.last_value = self.last_value(session, table, key)?;
+            }
+        }
+        Ok(state)
+    }
 
     /// How many secondary indexes a table has that are complete.
     ///
@@ -79,11 +125,17 @@ pub trait Served {
     /// When there is no such table or the dbms does not answer.
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error>;
 
-    /// The server's own counters, ever growing, under the names of [`basecase_model::names`] that begin with `server.`.
+    /// The server's own counters, ever growing, under the names of [`basecase_model::names`] that begin with `server.`, and under
+    /// the engine's. Counters that lose what several of `writers` sessions add at once are among the engine's only.
     ///
     /// # Errors
     /// When the dbms does not answer.
-    fn statistics(&self, session: &mut dyn Session, tables: &[String]) -> Result<Measures, Error>;
+    fn statistics(
+        &self,
+        session: &mut dyn Session,
+        tables: &[String],
+        writers: usize,
+    ) -> Result<Measures, Error>;
 
     /// Sizes on disk, under the names that begin with `size.`.
     ///

@@ -5,13 +5,13 @@ use std::{fs, io};
 
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, TableState, names};
+use basecase_model::{Dbms, Measures, names};
 
 use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
 use crate::lock::{DirectoryLock, Owner};
-use crate::served::{Debt, Depth, SelfReport, Served, host_is_at_rest, integer, set, text};
+use crate::served::{Debt, SelfReport, Served, host_is_at_rest, integer, set, text};
 use crate::settle::Patience;
 
 /// The database file in its folder; its journal and log begin with the same name.
@@ -112,19 +112,8 @@ impl Served for SqliteServer {
         Ok(false)
     }
 
-    fn table(&self, session: &mut dyn Session, table: &str, depth: Depth) -> Result<TableState, Error> {
-        let rows = match depth {
-            Depth::Full => integer(session, &format!("select count(*) from {table}"))?,
-            Depth::From(_) => None,
-        };
-        Ok(TableState {
-            table: table.to_owned(),
-            rows: rows.map(|rows| rows as u64),
-            // Deleted rows leave nothing behind that a search would step over.
-            min_id: integer(session, &format!("select min(transactionid) from {table}"))?,
-            max_id: integer(session, &format!("select max(transactionid) from {table}"))?,
-            last_value: integer(session, &format!("select seq from sqlite_sequence where name = '{table}'"))?,
-        })
+    fn last_value(&self, session: &mut dyn Session, table: &str, _: &str) -> Result<Option<i64>, Error> {
+        integer(session, &format!("select seq from sqlite_sequence where name = '{table}'"))
     }
 
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
@@ -132,7 +121,7 @@ impl Served for SqliteServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    fn statistics(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Measures, Error> {
+    fn statistics(&self, _: &mut dyn Session, _: &[String], _: usize) -> Result<Measures, Error> {
         // SQLite counts per connection only, and those of the roles are closed when this is asked.
         Ok(Measures::new())
     }

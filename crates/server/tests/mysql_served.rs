@@ -12,7 +12,7 @@ use std::time::Duration;
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_server::{
-    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Owner, Served, Settle, Settled,
+    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Look, Owner, Served, Settle, Settled,
     Transport, default_home, of_instance, of_url, settle,
 };
 use directory::directory;
@@ -20,6 +20,10 @@ use obtain::obtain;
 
 const INDEXES: [&str; 3] =
     ["a (productid, customerid, price)", "b (cashregisterid, customerid, price)", "c (price, dateandtime)"];
+
+fn pi1(depth: Depth) -> Look<'static> {
+    Look { table: "pi1", key: Some("transactionid"), depth, asks_last_value: true }
+}
 
 fn create(table: &str, engine: Engine, comment: &str) -> String {
     format!(
@@ -52,9 +56,9 @@ fn counted(
     control: &mut dyn Session,
     work: &mut dyn FnMut(&mut dyn Session),
 ) -> Measures {
-    let before = served.statistics(control, &[]).unwrap();
+    let before = served.statistics(control, &[], 1).unwrap();
     work(served.endpoint().connect().unwrap().as_mut());
-    served.statistics(control, &[]).unwrap().since(&before)
+    served.statistics(control, &[], 1).unwrap().since(&before)
 }
 
 fn figure(session: &mut dyn Session, sql: &str) -> Value {
@@ -120,10 +124,10 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     assert!(is_known(&churning, names::SERVER_ROWS_DELETED, rows / 4), "{churning:?}");
 
     let (first, last) = (i64::from(rows / 4) + 1, i64::from(rows / 4 + rows));
-    let state = served.table(control, "pi1", Depth::Full).unwrap();
+    let state = served.table(control, pi1(Depth::Full)).unwrap();
     assert_eq!((state.rows, state.min_id, state.max_id), (Some(u64::from(rows)), Some(first), Some(last)));
     assert_eq!(state.last_value, Some(last));
-    let state = served.table(control, "pi1", Depth::From(first - 3)).unwrap();
+    let state = served.table(control, pi1(Depth::From(first - 3))).unwrap();
     assert_eq!((state.rows, state.min_id, state.max_id), (None, Some(first), Some(last)));
 
     let dirty_pages = "select @@innodb_max_dirty_pages_pct";
@@ -152,12 +156,12 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     }
     // The same server as if it were the user's own, with others at work on it and files of its own.
     let mut theirs = of_url(served.endpoint().clone(), Some(engine)).unwrap().unwrap();
-    assert_eq!(theirs.statistics(control, &tables).unwrap(), Measures::new());
+    assert_eq!(theirs.statistics(control, &tables, 1).unwrap(), Measures::new());
     let sizes = theirs.sizes(control).unwrap();
     assert!(sizes.get(names::DATABASE_BYTES).is_some() && sizes.get(names::DIRECTORY_BYTES).is_none());
     assert_eq!((theirs.pid(), theirs.stop()), (None, None));
     theirs.discard(served.endpoint().connect().unwrap(), &tables).unwrap();
-    assert!(served.table(control, "pi1", Depth::Full).is_err());
+    assert!(served.table(control, pi1(Depth::Full)).is_err());
 
     let control = served.endpoint().connect().unwrap();
     assert_eq!(served.discard(control, &[]).unwrap(), None);

@@ -13,7 +13,9 @@ use crate::event_script::{
     Answer, CompiledLine, CompiledStatement, Form, Formula, Part, Source, TableChoice,
 };
 use crate::parameters::{Parameters, Scope};
-use crate::{Dialect, SetUp, StatementKind};
+use crate::statement_kind::change_of;
+use crate::steps::RowsLeft;
+use crate::{Change, Dialect, SetUp, StatementKind};
 
 /// Samplers by place in the file and bounds: threads share what is drawn once for all, and its tables of constants.
 pub(crate) type Samplers = HashMap<(usize, i64, i64), Sampler>;
@@ -32,6 +34,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) is_prepared: bool,
     /// The distribution of draws that name none.
     pub(crate) distribution: Option<&'a DistributionUse>,
+    /// What there is of the rows that were loaded.
+    pub(crate) rows: RowsLeft,
     /// Names of the tables to choose from.
     pub(crate) tables: &'a [String],
     pub(crate) samplers: &'a mut Samplers,
@@ -67,6 +71,7 @@ impl<'a> Compiler<'a> {
             dialect,
             is_prepared: parameters.is_prepared,
             distribution,
+            rows: RowsLeft::All,
             tables,
             samplers,
             slots: Vec::new(),
@@ -182,9 +187,12 @@ impl<'a> Compiler<'a> {
         };
         let answer = match &statement.expected {
             None => Answer::Anything,
+            Some(Expected { .. }) if self.rows == RowsLeft::Others && !is_insert(pieces) => Answer::Anything,
             Some(Expected { quantity, is_bound, rows }) => Answer::Rows {
                 quantity: *quantity,
-                is_bound: *is_bound || rows_may_be_missing,
+                is_bound: *is_bound
+                    || rows_may_be_missing
+                    || (self.rows == RowsLeft::Some && !is_insert(pieces)),
                 rows: self.formula(rows, None)?,
             },
         };
@@ -370,6 +378,10 @@ fn folded(operator: Operator, at: usize, left: i64, right: i64) -> Result<i64, M
     operator
         .apply(left, right)
         .ok_or_else(|| Mistake::new(at, "the result is beyond 64 bits, or a division by zero"))
+}
+
+fn is_insert(pieces: &[Piece]) -> bool {
+    change_of(pieces) == Some(Change::Insert)
 }
 
 /// SQLite takes the write lock at once for an event that writes: a transaction that reads first cannot wait for it later.

@@ -120,6 +120,11 @@ impl Workload {
         self
     }
 
+    /// The file as it was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A mistake of this file.
     pub(crate) fn located(&self, mistake: Mistake) -> WorkloadError {
         mistake.in_file(&self.file, &self.text)

@@ -26,6 +26,8 @@ pub use steps::{Step, StepKind};
 pub const NAME: &str = "insert-benchmark";
 /// Rows that a range query asks for, and ids that a point query looks up.
 pub const ROWS_PER_QUERY: u64 = 10;
+/// Roles that a client has in a step at most: builder, inserter, deleter and querier.
+pub const MOST_ROLES_PER_CLIENT: u32 = 4;
 /// Ids that a Postgres session takes from the sequence at once.
 pub const SEQUENCE_CACHE: i64 = 1000;
 

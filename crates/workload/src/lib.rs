@@ -28,8 +28,8 @@ pub use generator::Generator;
 pub use parameters::{Mode, Parameters};
 pub use random::{Stream, stream};
 pub use script::{
-    Flag, Next, Pacing, Restart, RolePlan, Script, SetUp, StatementKind, StepPlan, Window, Work,
+    Change, Flag, Next, Pacing, Restart, RolePlan, Script, SetUp, StatementKind, StepPlan, Window, Work,
 };
 pub use steps::Step;
 pub use timing::Timing;
-pub use workload_plan::LOAD;
+pub use workload_plan::{LOAD, LoadedTable};

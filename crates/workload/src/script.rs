@@ -121,6 +121,21 @@ pub struct StatementKind {
     pub name: String,
     /// How its statements are counted.
     pub class: StatementClass,
+    /// What they do to rows; `None` when they change none.
+    pub change: Option<Change>,
+    /// How many of them an event has.
+    pub per_event: u64,
+}
+
+/// What a statement does to rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Adds rows.
+    Insert,
+    /// Changes rows that stay.
+    Update,
+    /// Removes rows.
+    Delete,
 }
 
 /// When the measured window opens, and when roles stop that would go on for ever. Both between events only.

@@ -2,18 +2,33 @@
 
 use basecase_model::StatementClass;
 
-use crate::definition::{Count, Event, Expression, Piece, Repeat, Value};
+use crate::definition::{Count, Event, Expression, Mistake, Piece, Repeat, Value};
 use crate::parameters::Scope;
-use crate::{Dialect, StatementKind};
+use crate::{Change, Dialect, StatementKind};
+
+/// The first word, in capitals.
+fn first_word(pieces: &[Piece]) -> String {
+    let Some(Piece::Text(text)) = pieces.first() else { return String::new() };
+    let word: String = text.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
+    word.to_ascii_uppercase()
+}
 
 /// How a statement counts, by its first word.
 pub(crate) fn class_of(pieces: &[Piece]) -> StatementClass {
-    let Some(Piece::Text(text)) = pieces.first() else { return StatementClass::Other };
-    let word: String = text.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-    match word.to_ascii_uppercase().as_str() {
+    match first_word(pieces).as_str() {
         "SELECT" | "WITH" | "VALUES" | "TABLE" | "SHOW" | "EXPLAIN" => StatementClass::Read,
         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => StatementClass::Write,
         _ => StatementClass::Other,
+    }
+}
+
+/// What a statement does to rows, where its first word says it for sure.
+pub(crate) fn change_of(pieces: &[Piece]) -> Option<Change> {
+    match first_word(pieces).as_str() {
+        "INSERT" => Some(Change::Insert),
+        "UPDATE" => Some(Change::Update),
+        "DELETE" => Some(Change::Delete),
+        _ => None,
     }
 }
 
@@ -39,21 +54,37 @@ pub(crate) fn visit_expressions(pieces: &[Piece], visit: &mut impl FnMut(&Expres
 }
 
 /// The kinds of statements of an event, in the order in which operations number them.
-pub(crate) fn kinds(scope: &Scope<'_>, event: &Event, dialect: Dialect) -> Vec<StatementKind> {
+pub(crate) fn kinds(
+    scope: &Scope<'_>,
+    event: &Event,
+    dialect: Dialect,
+) -> Result<Vec<StatementKind>, Mistake> {
     let mut kinds: Vec<StatementKind> = Vec::new();
-    let mut add = |name: &str, class| {
-        if !kinds.iter().any(|kind| kind.name == name) {
-            kinds.push(StatementKind { name: name.to_owned(), class });
-        }
-    };
     if event.transaction.as_ref().is_some_and(|condition| scope.holds(condition)) {
-        add("begin", StatementClass::Other);
-        add("commit", StatementClass::Other);
+        kinds.extend(["begin", "commit"].map(|name| StatementKind {
+            name: name.to_owned(),
+            class: StatementClass::Other,
+            change: None,
+            per_event: 1,
+        }));
     }
-    for (name, _) in event.lines.iter().flat_map(|line| &line.statements) {
-        if let Some(statement) = scope.workload.statement(name) {
-            add(name, class_of(statement.sql.of(dialect)));
+    for line in event.lines.iter().filter(|line| scope.holds(&line.when)) {
+        let times = u64::try_from(scope.evaluate(&line.times)?).unwrap_or(0);
+        if times == 0 {
+            continue;
+        }
+        for statement in line.statements.iter().filter_map(|(name, _)| scope.workload.statement(name)) {
+            let sql = statement.sql.of(dialect);
+            match kinds.iter_mut().find(|kind| kind.name == statement.name) {
+                Some(kind) => kind.per_event += times,
+                None => kinds.push(StatementKind {
+                    name: statement.name.clone(),
+                    class: class_of(sql),
+                    change: change_of(sql),
+                    per_event: times,
+                }),
+            }
         }
     }
-    kinds
+    Ok(kinds)
 }

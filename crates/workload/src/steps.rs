@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use basecase_model::StatementClass;
 
-use crate::Workload;
 use crate::definition::{
     Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
 };
 use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::{class_of, visit_expressions};
+use crate::{Change, Workload};
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +35,29 @@ pub struct Step {
     pub reload_before: bool,
     /// The tables have to be loaded anew after it.
     pub reload_after: bool,
+    /// What the steps before it left of the rows that were loaded.
+    pub(crate) rows: RowsLeft,
     /// Options with the values that they have in it.
     pub(crate) settings: Vec<(String, Setting)>,
     pub(crate) body: StepBody,
+}
+
+/// What the steps before a step left of the rows that were loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowsLeft {
+    /// Every row, and no other.
+    All,
+    /// Some of them.
+    Some,
+    /// Some of them, and others.
+    Others,
+}
+
+impl Step {
+    /// Whether its statements change rows.
+    pub fn writes(&self) -> bool {
+        self.class == StatementClass::Write
+    }
 }
 
 /// A step's place without a list.
@@ -84,6 +104,7 @@ impl Workload {
         for word in words {
             self.add_word(parameters, word, &mut steps)?;
         }
+        self.note_rows_left(parameters, &mut steps)?;
         for (number, step) in steps.iter().enumerate() {
             if steps[..number].iter().any(|earlier| earlier.label == step.label) {
                 return Err(self.refused(
@@ -93,6 +114,29 @@ impl Workload {
             }
         }
         Ok(steps)
+    }
+
+    /// Notes which steps find other rows than were loaded: with fewer or more of them, replies have other sizes.
+    fn note_rows_left(&self, parameters: &Parameters, steps: &mut [Step]) -> Result<(), WorkloadError> {
+        let mut left = RowsLeft::All;
+        for step in steps {
+            if step.reload_before {
+                left = RowsLeft::All;
+            }
+            step.rows = left;
+            let kinds = self.kinds(parameters, step, crate::Dialect::Postgres)?;
+            let of = |change| -> u64 {
+                kinds.iter().filter(|kind| kind.change == Some(change)).map(|kind| kind.per_event).sum()
+            };
+            let (inserts, deletes) = (of(Change::Insert), of(Change::Delete));
+            left = match left {
+                _ if step.reload_after => RowsLeft::All,
+                _ if inserts > deletes => RowsLeft::Others,
+                RowsLeft::All if deletes > inserts => RowsLeft::Some,
+                _ => left,
+            };
+        }
+        Ok(())
     }
 
     fn add_word(
@@ -195,6 +239,7 @@ impl Workload {
                 maintenance_after: false,
                 reload_before: body.reload_before.unwrap_or(false),
                 reload_after: body.reload_after.unwrap_or(false),
+                rows: RowsLeft::All,
                 settings,
                 body,
             };

@@ -87,6 +87,11 @@ impl Table {
         self.indexes_in(scope, false).map(|index| create_index(index, &name, number)).collect()
     }
 
+    /// How many secondary indexes it has.
+    pub(crate) fn count_indexes(&self, scope: &Scope<'_>) -> u64 {
+        [true, false].map(|is_early| self.indexes_in(scope, is_early).count() as u64).iter().sum()
+    }
+
     fn indexes_in<'a>(&'a self, scope: &'a Scope<'_>, is_early: bool) -> impl Iterator<Item = &'a Index> {
         self.indexes.iter().filter(move |index| index.is_early == is_early && scope.holds(&index.when))
     }

@@ -13,12 +13,63 @@ use crate::load_script::{Cell, LoadScript, Origin, TableLoad};
 use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::kinds;
 use crate::steps::Step;
-use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StepPlan, Window, Work, Workload};
+use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StatementKind, StepPlan, Window, Work, Workload};
 
 /// The name of the step that loads the tables.
 pub const LOAD: &str = "load";
 
+/// A table as the load leaves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedTable {
+    /// Its name.
+    pub name: String,
+    /// The column of its primary key, when it is one.
+    pub key: Option<String>,
+    /// Its rows.
+    pub rows: u64,
+    /// Its indexes beside the primary key.
+    pub secondary_indexes: u64,
+}
+
 impl Workload {
+    /// The tables that these steps need, as the load leaves them.
+    ///
+    /// # Errors
+    /// What does not fit together with these options.
+    pub fn loaded_tables(
+        &self,
+        parameters: &Parameters,
+        steps: &[Step],
+    ) -> Result<Vec<LoadedTable>, WorkloadError> {
+        let scope = Scope::new(self, parameters);
+        let mut loaded = Vec::new();
+        for (table, is_empty) in self.tables_of(parameters, steps) {
+            let of_kind = || -> Result<_, Mistake> {
+                Ok((table.names(&scope)?, self.rows_of(table, is_empty, &scope)?))
+            };
+            let (names, rows) = of_kind().map_err(|mistake| self.located(mistake))?;
+            let key = table.primary_key.as_ref().filter(|key| scope.holds(&key.when));
+            let key = key.map(|key| key.columns.trim()).filter(|columns| !columns.contains(','));
+            let secondary_indexes = table.count_indexes(&scope);
+            loaded.extend(names.into_iter().map(|name| LoadedTable {
+                name,
+                key: key.map(str::to_owned),
+                rows,
+                secondary_indexes,
+            }));
+        }
+        Ok(loaded)
+    }
+
+    /// Rows that the load puts into each table of a kind.
+    fn rows_of(&self, table: &Table, is_empty: bool, scope: &Scope<'_>) -> Result<u64, Mistake> {
+        if is_empty || !table.columns_in(scope).any(|column| column.content.is_some()) {
+            return Ok(0);
+        }
+        let rows = scope.evaluate(&table.rows)?;
+        u64::try_from(rows).map_err(|_| Mistake::new(table.at, format!("a table cannot have {rows} rows")))
+    }
+
     /// The roles of a step: one for each thread, named `client`, which works until the step is stopped.
     ///
     /// # Errors
@@ -46,7 +97,7 @@ impl Workload {
             let script = EventScript::new(state, tables, compiled.lines, compiled.is_transaction);
             roles.push(role(thread, "client", OperationClass::Query, compiled.set_up, Box::new(script)));
         }
-        let kinds = self.kinds(parameters, step, dialect);
+        let kinds = self.step_kinds(parameters, step, dialect)?;
         let window = parameters.timing.window(step.duration);
         Ok(StepPlan {
             name: step.label.clone(),
@@ -60,14 +111,26 @@ impl Workload {
     }
 
     /// The kinds of statements of a step, in the order in which operations number them.
-    pub(crate) fn kinds(
+    ///
+    /// # Errors
+    /// When a line of its event cannot be repeated as often as these options say.
+    pub fn kinds(
         &self,
         parameters: &Parameters,
         step: &Step,
         dialect: Dialect,
-    ) -> Vec<crate::StatementKind> {
-        let scope = Scope::new(self, parameters).with(&step.settings);
-        self.event_of(&step.body).map(|event| kinds(&scope, event, dialect)).unwrap_or_default()
+    ) -> Result<Vec<StatementKind>, WorkloadError> {
+        self.step_kinds(parameters, step, dialect).map_err(|mistake| self.located(mistake))
+    }
+
+    fn step_kinds(
+        &self,
+        parameters: &Parameters,
+        step: &Step,
+        dialect: Dialect,
+    ) -> Result<Vec<StatementKind>, Mistake> {
+        let scope = Scope::new(self, parameters).with(&step.settings).with_threads(step.threads);
+        self.event_of(&step.body).map_or(Ok(Vec::new()), |event| kinds(&scope, event, dialect))
     }
 
     /// What one thread of a step executes, and the tables that it chooses from.
@@ -86,9 +149,10 @@ impl Workload {
             Some(table) => table.names(&scope)?.into(),
             None => Arc::default(),
         };
-        let kinds = self.kinds(parameters, step, dialect);
+        let kinds = self.step_kinds(parameters, step, dialect)?;
         let distribution = step.body.distribution.as_ref().or(self.distribution.as_ref());
-        let compiler = Compiler::new(scope, dialect, parameters, distribution, &tables, samplers);
+        let mut compiler = Compiler::new(scope, dialect, parameters, distribution, &tables, samplers);
+        compiler.rows = step.rows;
         Ok((compiler.event(event, &kinds)?, Arc::clone(&tables)))
     }
 
@@ -157,9 +221,7 @@ impl Workload {
             for number in 1..=names.len() {
                 before.extend(table.create(&scope, dialect, number));
             }
-            let rows = if is_empty { 0 } else { scope.evaluate(&table.rows)? };
-            let rows = u64::try_from(rows)
-                .map_err(|_| Mistake::new(table.at, format!("a table cannot have {rows} rows")))?;
+            let rows = self.rows_of(table, is_empty, &scope)?;
             let (cells, columns) = self.cells(table, parameters, dialect, &names)?;
             let load = |number: usize, name: &String| TableLoad {
                 table: number,
@@ -185,7 +247,6 @@ impl Workload {
                     texts: Vec::new(),
                     table: 0,
                 };
-                let rows = if cells.is_empty() { 0 } else { rows };
                 let script = LoadScript::new(own, rows, cells.clone(), origin, state);
                 let role = role(loader, "loader", OperationClass::Insert, Vec::new(), Box::new(script));
                 roles.push(RolePlan { planned_items: Some(planned), ..role });

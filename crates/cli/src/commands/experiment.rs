@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
-use basecase_lab::file::{self, Sizes};
-use basecase_lab::{CandidateSpec, Event, Observer as _, Places, Plan, Request, RunOptions, Verify};
+use basecase_lab::{
+    CandidateSpec, Event, Observer as _, Places, Plan, Request, RunOptions, Sizes, Task, Verify, file,
+};
 use basecase_report::{Format, Options};
 use basecase_server::{Settle, default_home};
 use basecase_store::Store;
 use basecase_workload::insert_benchmark::Pace;
 
 use crate::Outcome;
-use crate::arguments::{Compare, Demo, PlaceArguments, Run};
+use crate::arguments::{Compare, Demo, PlaceArguments, Run, WorkloadArguments};
 use crate::output;
 use crate::screen::Screen;
+use crate::task::task;
 
 /// Two SQLite configs that really differ, at a size that takes about a minute.
 pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
@@ -26,7 +28,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
     let request = Request {
         name: "demo".to_owned(),
         candidates,
-        parameters: sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?,
+        task: Task::InsertBenchmark(sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?),
         settle: Settle::Condition,
         verify: Verify::Full,
         step_limit_seconds: None,
@@ -45,18 +47,17 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
 }
 
 pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome> {
-    let sizes = Sizes::from(&arguments.sizes);
     let mut candidates = arguments.candidates.clone();
     for candidate in candidates.iter_mut().filter(|candidate| !candidate.is_url()) {
         candidate.config = candidate.config.take().or_else(|| arguments.config.clone());
     }
-    let parameters =
-        sizes.parameters(arguments.pace.into(), arguments.seed).map_err(|reason| anyhow!(reason))?;
+    let WorkloadArguments { workload, choice } = &arguments.workload;
+    let task = task(workload, choice, &arguments.sizes, arguments.pace.into(), arguments.seed)?;
     let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
     let request = Request {
         name: names.join(" "),
         candidates,
-        parameters,
+        task,
         settle: arguments.settle.into(),
         verify: arguments.verify.into(),
         step_limit_seconds: arguments.step_limit,

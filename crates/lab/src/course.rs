@@ -1,0 +1,68 @@
+//! One candidate's way through a workload: what is executed, and what must come of it.
+
+mod insert_benchmark;
+mod workload_file;
+
+use std::fmt::Debug;
+
+use anyhow::Result;
+use basecase_load::Outcome;
+use basecase_model::{Check, Measures, State};
+use basecase_workload::StepPlan;
+use basecase_workload::insert_benchmark::Purpose;
+
+pub(crate) use insert_benchmark::InsertBenchmarkCourse;
+pub(crate) use workload_file::WorkloadFileCourse;
+
+/// A table that a step may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ExpectedTable {
+    pub(crate) name: String,
+    /// The column of integers that tells its rows apart.
+    pub(crate) key: Option<String>,
+    /// An id at or below the smallest one.
+    pub(crate) least_id: i64,
+    /// Whether the last id that the dbms gave is known.
+    pub(crate) has_last_value: bool,
+    pub(crate) secondary_indexes: u64,
+}
+
+/// A workload on one candidate, from step to step. Steps are counted from 0.
+pub(crate) trait Course: Debug {
+    /// The statements of a step.
+    ///
+    /// # Errors
+    /// What of the step does not fit the candidate's dialect.
+    fn plan(&self, step: usize, purpose: Purpose) -> Result<StepPlan>;
+
+    /// The load that has to be executed right before a step, where it begins with tables as they were loaded. What it does is
+    /// taken in by [`Course::reset`].
+    ///
+    /// # Errors
+    /// As [`Course::plan`].
+    fn reload(&self, step: usize) -> Result<Option<StepPlan>>;
+
+    /// Takes in that the tables were loaded anew.
+    fn reset(&mut self);
+
+    /// The steps that bring a fresh database to the state before `step`.
+    fn past(&self, step: usize) -> Vec<usize>;
+
+    /// Takes in that a step ran to its end.
+    fn advance(&mut self, step: usize, outcome: &Outcome);
+
+    /// Takes in, from the beginning, that the steps before `step` ran some time ago and left this.
+    fn resume(&mut self, step: usize, left: &State);
+
+    /// Compares the roles' counts with each other and with the plan, after [`Course::advance`].
+    fn check_roles(&self, step: usize, outcome: &Outcome) -> Vec<Check>;
+
+    /// Compares the server's own counters over the step with what the client did.
+    fn check_server(&self, step: usize, server: &Measures, outcome: &Outcome) -> Vec<Check>;
+
+    /// The tables that there are now.
+    fn tables(&self) -> Vec<ExpectedTable>;
+
+    /// Compares what the tables hold with what they must, and takes it as known from now on.
+    fn check_state(&mut self, state: &State) -> Vec<Check>;
+}

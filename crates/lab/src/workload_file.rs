@@ -1,0 +1,180 @@
+//! A workload file with the user's options and the steps that he asks for.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use basecase_model::{Headline, StepFacts};
+use basecase_workload::{
+    Dialect, LOAD, LoadedTable, Parameters, Step, StepPlan, Workload, WorkloadError, insert_benchmark,
+};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::task::{Outline, guessed_load_seconds, step_limit};
+
+/// A workload file with the user's options and the steps that he asks for.
+#[derive(Debug, Clone)]
+pub struct WorkloadFile {
+    pub(crate) workload: Workload,
+    pub(crate) parameters: Parameters,
+    /// The steps after the load.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) tables: Vec<LoadedTable>,
+    /// Threads that load tables.
+    pub(crate) loaders: u32,
+    /// Lists, groups and steps as the user named them.
+    list: Vec<String>,
+}
+
+impl WorkloadFile {
+    /// The workload of this name: one that comes with basecase, or a file when the name has a `/` or ends in `.toml`.
+    ///
+    /// # Errors
+    /// When there is none, or the file cannot be read or has a mistake, which is told with line and column.
+    pub fn definition_of(name: &str) -> Result<Workload> {
+        if name.contains('/') || name.ends_with(".toml") {
+            return Self::read(Path::new(name));
+        }
+        let Some(workload) = Workload::builtin(name) else {
+            let mut known = vec![insert_benchmark::NAME.to_owned()];
+            known.extend(Workload::builtin_names());
+            bail!(
+                "there is no workload {name:?}\nhint: the workloads are {}; or give a file: ./{name}.toml",
+                known.join(", ")
+            );
+        };
+        Ok(workload?)
+    }
+
+    /// Reads a workload file.
+    ///
+    /// # Errors
+    /// As [`WorkloadFile::definition_of`].
+    pub fn read(file: &Path) -> Result<Workload> {
+        let text = std::fs::read_to_string(file).with_context(|| {
+            format!(
+                "cannot read workload file {}\nhint: docs/formats.md describes workload files",
+                file.display()
+            )
+        })?;
+        Ok(Workload::load(&text, &file.display().to_string())?)
+    }
+
+    /// Chooses the steps that `list` names, with these options.
+    ///
+    /// # Errors
+    /// An unknown option, step, list or group, with the nearest known one; a value that an option cannot have; what of the steps
+    /// does not fit together with them.
+    pub fn new(
+        workload: Workload,
+        options: &[(String, String)],
+        list: &[String],
+    ) -> Result<Self, WorkloadError> {
+        let given: Vec<(&str, &str)> =
+            options.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let parameters = workload.options(&given)?;
+        let words: Vec<&str> = list.iter().map(String::as_str).collect();
+        let steps = workload.steps(&parameters, &words)?;
+        let tables = workload.loaded_tables(&parameters, &steps)?;
+        let loaders = parameters.most_threads().min(tables.len().try_into().unwrap_or(u32::MAX)).max(1);
+        Ok(WorkloadFile { workload, parameters, steps, tables, loaders, list: list.to_vec() })
+    }
+
+    /// Options, tables and steps in words and statements of this dialect.
+    ///
+    /// # Errors
+    /// What does not fit together with these options.
+    pub fn describe(&self, dialect: Dialect) -> Result<String, WorkloadError> {
+        self.workload.describe(&self.parameters, &self.steps, dialect)
+    }
+
+    /// The load of all tables.
+    pub(crate) fn load(&self, dialect: Dialect) -> Result<StepPlan, WorkloadError> {
+        self.workload.load_plan(&self.parameters, &self.steps, dialect, self.loaders)
+    }
+
+    /// A step, counted from 0 without the load.
+    pub(crate) fn plan(&self, step: &Step, dialect: Dialect) -> Result<StepPlan, WorkloadError> {
+        self.workload.plan(&self.parameters, step, dialect)
+    }
+
+    pub(crate) fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = self.parameters.facts(&self.workload);
+        if !self.list.is_empty() {
+            facts.push(("list".to_owned(), self.list.join(",")));
+        }
+        facts.push(("definition".to_owned(), self.definition()));
+        facts
+    }
+
+    /// The beginning of the file's SHA-256.
+    fn definition(&self) -> String {
+        hex(&Sha256::digest(self.workload.text()))
+    }
+
+    /// Options, the file, and what was done to the tables before this step.
+    pub(crate) fn cell_sizes(&self, step: usize) -> serde_json::Value {
+        let options: serde_json::Map<String, serde_json::Value> = self
+            .parameters
+            .facts(&self.workload)
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect();
+        let mut past = Sha256::new();
+        for earlier in self.steps.iter().take(step.saturating_sub(1)) {
+            past.update(format!("{} {} {}\n", earlier.label, earlier.threads, earlier.maintenance_after));
+        }
+        json!({ "options": options, "definition": self.definition(), "past": hex(&past.finalize()) })
+    }
+
+    /// The load and the steps after it.
+    pub(crate) fn outlines(&self) -> Vec<Outline> {
+        let rows = self.tables.iter().map(|table| table.rows).sum();
+        // A list says where debt is settled. Steps without one should not pay for the load.
+        let settles = self.steps.iter().any(|step| step.maintenance_after);
+        let load = Outline {
+            facts: StepFacts {
+                name: LOAD.to_owned(),
+                label: LOAD.to_owned(),
+                title: "load the tables and create their indexes".to_owned(),
+                headline: Headline::Inserts,
+                sla_target: None,
+                headline_items: None,
+                group: None,
+                threads: Some(self.loaders),
+            },
+            guessed_seconds: guessed_load_seconds(rows),
+            limit: None,
+            settles_after: !settles,
+            settles_after_rebuild: false,
+            changes_rows_in_place: false,
+        };
+        std::iter::once(load).chain(self.steps.iter().map(|step| self.outline(step))).collect()
+    }
+
+    fn outline(&self, step: &Step) -> Outline {
+        let timing = &self.parameters.timing;
+        let seconds = timing.warm_up_seconds + timing.seconds_of(step.duration);
+        Outline {
+            facts: StepFacts {
+                name: step.label.clone(),
+                label: step.label.clone(),
+                title: step.about.clone(),
+                headline: Headline::Queries,
+                sla_target: None,
+                headline_items: None,
+                group: step.group.clone(),
+                threads: Some(step.threads),
+            },
+            guessed_seconds: seconds,
+            limit: Some(step_limit(seconds)),
+            settles_after: step.maintenance_after,
+            settles_after_rebuild: true,
+            changes_rows_in_place: step.writes(),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -206,6 +206,7 @@ impl Plan {
             host: host_facts,
             candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
             steps: steps.iter().map(|step| step.facts(&request.parameters)).collect(),
+            groups: Vec::new(),
         };
         Ok(Plan {
             device: experiment.host.device.clone(),

@@ -105,6 +105,7 @@ pub fn synthetic(shape: Shape) -> (Experiment, Vec<Trial>) {
         },
         candidates,
         steps,
+        groups: Vec::new(),
     };
     (experiment, trials)
 }

@@ -33,6 +33,10 @@ fn write_table(out: &mut String, table: &Table) -> std::fmt::Result {
     if !table.reading.is_empty() {
         writeln!(out, "{}\n", escaped(&table.reading))?;
     }
+    if !table.key.is_empty() {
+        table.key.iter().try_for_each(|line| writeln!(out, "- {}", escaped(line)))?;
+        writeln!(out)?;
+    }
     if !table.legend.is_empty() {
         let signs: Vec<String> = table
             .legend

@@ -8,7 +8,6 @@ use crate::document;
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
-use crate::tables::summary;
 
 /// The page `index.html`.
 pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
@@ -27,9 +26,13 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             @if let Some(note) = notes::toolchains(experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
-            @for summary in summary::tables(results, options.thresholds) { (table::render(results, &summary)) }
+            @for section in document::summary(results, options) {
+                @if let Some(heading) = section.heading { h3 { (heading) } }
+                @if let Some(reading) = section.reading { p { (reading) } }
+                @for summary in &section.tables { (table::render(results, summary)) }
+            }
             p { (notes::NOISE) }
-            p { (notes::PUBLISHED) }
+            @if let Some(published) = notes::published(results) { p { (published) } }
         }
         (facts::failed(results))
         (facts::warnings(results))

@@ -135,7 +135,6 @@ pub(crate) fn table(
     let percentile = |(name, _): &(&str, f64)| Column::numbers(*name, "latency percentile in milliseconds");
     Some(Table {
         caption: format!("{} {}, {}", step.name, class.as_str(), clock.title()),
-        reading: String::new(),
         legend: vec![
             (Mark::TopQuarter, "best quarter of the longest".into()),
             (Mark::BottomQuarter, "worst quarter of the longest, where the range is wide".into()),
@@ -148,6 +147,7 @@ pub(crate) fn table(
             .chain([Column::numbers("max s", "the longest statement in seconds")])
             .collect(),
         rows: rows.collect(),
+        ..Table::default()
     })
 }
 

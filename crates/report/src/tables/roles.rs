@@ -22,7 +22,6 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
         reading: "Sums over all clients. An item is a row of an insert or delete, or a query. Asides are statements \
                   beside a role's main ones and are in no histogram."
             .into(),
-        legend: Vec::new(),
         corner: "dbms",
         columns: vec![
             Column::words("role"),
@@ -39,6 +38,7 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
             Column::words("asides"),
         ],
         rows,
+        ..Table::default()
     })
 }
 

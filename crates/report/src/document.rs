@@ -1,13 +1,15 @@
 //! The report as a sequence of blocks, for the renderers that print from top to bottom.
 
-use basecase_model::OperationClass;
+use basecase_model::{OperationClass, StepFacts};
 
 use crate::failures::failures;
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
-use crate::tables::{Table, builds, configs, grouped, groups, lines, summary};
+use crate::tables::{
+    Table, builds, configs, connections, events, grouped, groups, lines, resources, statements, summary,
+};
 
 /// The classes whose response times are shown, in their order.
 pub(crate) const CLASSES: [OperationClass; 3] =
@@ -49,7 +51,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
     }
     if options.steps {
-        blocks.extend(steps(results));
+        blocks.extend(steps(results, options));
     }
     blocks.push(Block::Heading("Facts".into()));
     let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
@@ -113,20 +115,35 @@ fn failed(results: &Results<'_>) -> Vec<Block> {
     blocks
 }
 
-fn steps(results: &Results<'_>) -> Vec<Block> {
+fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let mut blocks = vec![
         Block::Heading("How to read the tables of the steps".into()),
-        Block::Paragraph(response_time::READING.into()),
-        Block::Paragraph(lines::READING.into()),
+        Block::Paragraph(response_time::reading(results)),
+        Block::Paragraph(lines::reading(results)),
     ];
+    if results.is_workload_file() {
+        blocks.push(Block::Paragraph(resources::READING.into()));
+    }
     for step in results.steps() {
         blocks.push(Block::Heading(format!("{}: {}", step.1.label, step.1.title)));
+        blocks.extend(of_events(results, step, options).into_iter().map(Block::Table));
         for class in CLASSES {
             let tables =
                 Clock::ALL.into_iter().filter_map(|clock| response_time::table(results, step, class, clock));
             blocks.extend(tables.map(Block::Table));
         }
+        blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
         blocks.extend(lines::tables(results, step).map(Block::Table));
     }
     blocks
+}
+
+/// What only steps of workload files have: events, kinds of statements, and how connections fared.
+pub(crate) fn of_events(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Vec<Table> {
+    let tables = [
+        events::table(results, step, options.percentile),
+        statements::table(results, step),
+        connections::table(results, step),
+    ];
+    tables.into_iter().flatten().collect()
 }

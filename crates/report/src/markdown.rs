@@ -95,6 +95,12 @@ mod tests {
     }
 
     #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &Options::default()));
+    }
+
+    #[test]
     fn what_was_written_by_others_stays_text() {
         assert_eq!(super::escaped("a|b\n<i>*_"), "a\\|b \\<i\\>\\*\\_");
         assert_eq!(super::fence("x ``` y"), "````");

@@ -164,6 +164,13 @@ mod tests {
     }
 
     #[test]
+    fn steps_of_microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
+        let options = Options { steps: true, ..Options::default() };
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
+    }
+
+    #[test]
     fn colours_add_nothing_but_colour() {
         let (experiment, trials) = fixture::sample();
         let plain = render(&experiment, &trials, Format::Text, &Options::default());

@@ -2,11 +2,15 @@
 
 pub(crate) mod builds;
 pub(crate) mod configs;
+pub(crate) mod connections;
+pub(crate) mod events;
 pub(crate) mod groups;
 pub(crate) mod lines;
 pub(crate) mod marks;
+pub(crate) mod resources;
 pub(crate) mod response_time;
 pub(crate) mod roles;
+pub(crate) mod statements;
 pub(crate) mod summary;
 
 use crate::results::Results;

@@ -211,6 +211,7 @@ impl Plan {
             seed: task.seed(),
             host: host_facts,
             candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
+            groups: task.groups(),
             steps: steps.iter().map(|step| step.facts.clone()).collect(),
         };
         Ok(Plan {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use basecase_model::StepFacts;
+use basecase_model::{Group, StepFacts};
 use basecase_workload::insert_benchmark::{self, InsertBenchmark};
 use basecase_workload::{Dialect, LoadedTable};
 use serde_json::json;
@@ -130,6 +130,14 @@ impl Task {
             Task::WorkloadFile(file) => {
                 file.tables.iter().map(|table: &LoadedTable| table.name.clone()).collect()
             }
+        }
+    }
+
+    /// The groups of results in the order in which they are shown.
+    pub(crate) fn groups(&self) -> Vec<Group> {
+        match self {
+            Task::InsertBenchmark(_) => Vec::new(),
+            Task::WorkloadFile(file) => file.groups(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use basecase_model::{Headline, StepFacts};
+use basecase_model::{Group, Headline, StepFacts};
 use basecase_workload::{
     Dialect, LOAD, LoadedTable, Parameters, Step, StepPlan, Workload, WorkloadError, insert_benchmark,
 };
@@ -125,6 +125,28 @@ impl WorkloadFile {
             past.update(format!("{} {} {}\n", earlier.label, earlier.threads, earlier.maintenance_after));
         }
         json!({ "options": options, "definition": self.definition(), "past": hex(&past.finalize()) })
+    }
+
+    /// The groups that hold one of the steps.
+    pub(crate) fn groups(&self) -> Vec<Group> {
+        let list = self.list.iter().find(|word| self.workload.lists().any(|(name, _)| name == word.as_str()));
+        let list = list.map(String::as_str).or_else(|| self.workload.lists().next().map(|(name, _)| name));
+        let Some(list) = list else {
+            let steps = self.steps.iter().map(|step| step.label.clone()).collect();
+            return vec![Group { name: self.workload.name.clone(), steps }];
+        };
+        // With several numbers of threads a step stands there once with each.
+        let labels_of = |label: &String| -> Vec<String> {
+            self.steps
+                .iter()
+                .filter(|step| step.base_label() == label)
+                .map(|step| step.label.clone())
+                .collect()
+        };
+        let groups = self.workload.groups(list).into_iter();
+        let groups =
+            groups.map(|(name, labels)| Group { name, steps: labels.iter().flat_map(labels_of).collect() });
+        groups.filter(|group| !group.steps.is_empty()).collect()
     }
 
     /// The load and the steps after it.

@@ -49,4 +49,16 @@ pub struct Experiment {
     pub candidates: Vec<CandidateFacts>,
     /// The steps in the order in which they run.
     pub steps: Vec<StepFacts>,
+    /// The groups of results in the order in which they are shown; empty where a workload has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
+}
+
+/// Steps whose results are shown in one block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// What the block is called, e.g. `point queries`.
+    pub name: String,
+    /// Labels of its steps in the order in which they are shown, whether they were run or not.
+    pub steps: Vec<String>,
 }

@@ -69,6 +69,16 @@ impl Histogram {
         self.max_ns
     }
 
+    /// The smallest latency to three significant digits, in nanoseconds; 0 when empty.
+    pub fn min_ns(&self) -> u64 {
+        if self.count() == 0 { 0 } else { self.counts.min().min(self.max_ns) }
+    }
+
+    /// The mean latency to three significant digits, in nanoseconds; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        self.counts.mean()
+    }
+
     /// The latency that `quantile` (0 to 1) of all counted latencies do not exceed, in nanoseconds; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         if self.count() == 0 { 0 } else { self.counts.value_at_quantile(quantile).min(self.max_ns) }
@@ -126,6 +136,16 @@ mod tests {
         assert_eq!(copy.quantile_ns(0.5), histogram.quantile_ns(0.5));
         assert!(Histogram::from_bytes(b"short").is_err());
         assert!(Histogram::from_bytes(b"not a histogram at all").is_err());
+    }
+
+    #[test]
+    fn smallest_and_mean_are_told_within_three_digits() {
+        assert_eq!((Histogram::new().min_ns(), Histogram::new().mean_ns()), (0, 0.0));
+        let mut histogram = Histogram::new();
+        histogram.record_ns(100_000);
+        histogram.record_ns(300_000);
+        assert!(histogram.min_ns().abs_diff(100_000) <= 100, "{}", histogram.min_ns());
+        assert!((histogram.mean_ns() - 200_000.0).abs() <= 200.0, "{}", histogram.mean_ns());
     }
 
     #[test]

@@ -84,7 +84,10 @@ pub(crate) fn charts<'a>(results: &Results<'a>, step: usize) -> Charts<'a> {
         charts.extend(over_time(class, None, &summed(&trials, of_all)));
         charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(class, clock, &trials)));
     }
-    charts.extend(of_clients(&trials));
+    // Threads of a workload file are alike, and there can be a thousand.
+    if !results.is_workload_file() {
+        charts.extend(of_clients(&trials));
+    }
     Charts {
         rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(),
         slower: SLOWER,

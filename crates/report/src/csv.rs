@@ -14,6 +14,13 @@ pub(crate) fn render(results: &Results<'_>) -> String {
     fields.extend(metrics::COLUMNS.iter().map(|metric| metric.name));
     fields.push(metrics::TAG);
     fields.extend(metrics::extras().map(|metric| metric.name));
+    let mut fields: Vec<Cow<'_, str>> = fields.into_iter().map(Cow::Borrowed).collect();
+    let of_file = results.is_workload_file();
+    if of_file {
+        fields.extend(["group", "threads"].map(Cow::Borrowed));
+        fields.extend(metrics::EVENTS.iter().chain(&metrics::RESOURCES).map(|metric| metric.name.into()));
+        fields.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
+    }
     let mut text = fields.join(",");
     text.push_str("\r\n");
     for (step, facts) in results.steps() {
@@ -39,6 +46,16 @@ pub(crate) fn render(results: &Results<'_>) -> String {
             fields.extend(metrics::COLUMNS.iter().map(metric));
             fields.push(name.to_owned());
             fields.extend(metrics::extras().map(metric));
+            if of_file {
+                fields.push(facts.group.clone().unwrap_or_default());
+                fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
+                fields.extend(metrics::EVENTS.iter().chain(&metrics::RESOURCES).map(metric));
+                fields.extend(
+                    metrics::RESOURCES
+                        .iter()
+                        .map(|metric| number(results.relative_cost(metric, step, candidate))),
+                );
+            }
             let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quoted(field)).collect();
             text.push_str(&quoted.join(","));
             text.push_str("\r\n");
@@ -67,6 +84,12 @@ mod tests {
     #[test]
     fn whole_report() {
         let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT, 2);
         insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
     }
 

@@ -1,13 +1,15 @@
 //! The report as a sequence of blocks, for the renderers that print from top to bottom.
 
-use basecase_model::OperationClass;
+use basecase_model::{OperationClass, StepFacts};
 
 use crate::failures::failures;
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
-use crate::tables::{Table, builds, configs, lines, summary};
+use crate::tables::{
+    Table, builds, configs, connections, events, grouped, groups, lines, resources, statements, summary,
+};
 
 /// The classes whose response times are shown, in their order.
 pub(crate) const CLASSES: [OperationClass; 3] =
@@ -36,34 +38,63 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = vec![Block::Title(title(results))];
     blocks.extend(notes::toolchains(experiment).map(Block::Note));
-    blocks.extend(summary::tables(results, options.thresholds).into_iter().map(Block::Table));
+    for section in summary(results, options) {
+        blocks.extend(section.heading.map(|heading| Block::Heading(heading.into())));
+        blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
+        blocks.extend(section.tables.into_iter().map(Block::Table));
+    }
     blocks.push(Block::Paragraph(notes::NOISE.into()));
-    blocks.push(Block::Paragraph(notes::PUBLISHED.into()));
+    blocks.extend(notes::published(results).map(Block::Paragraph));
     blocks.extend(failed(results));
     let warnings = notes::warnings(results);
     if !warnings.is_empty() {
         blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
     }
     if options.steps {
-        blocks.extend(steps(results));
+        blocks.extend(steps(results, options));
     }
     blocks.push(Block::Heading("Facts".into()));
-    let facts = [builds::experiment(experiment), builds::host(experiment), builds::builds(experiment)];
+    let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
     blocks.extend(facts.into_iter().chain(configs::differences(experiment)).map(Block::Table));
     blocks
+}
+
+/// Tables of the summary that are read in the same way.
+pub(crate) struct Section {
+    /// What they show, where they share a heading.
+    pub(crate) heading: Option<&'static str>,
+    /// How to read all of them.
+    pub(crate) reading: Option<&'static str>,
+    /// The tables; never none.
+    pub(crate) tables: Vec<Table>,
+}
+
+/// The tables that every format but the machine's shows first.
+pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
+    if !results.is_workload_file() {
+        let tables = summary::tables(results, options.thresholds);
+        return vec![Section { heading: None, reading: None, tables }];
+    }
+    let section =
+        |heading, reading, tables| Section { heading: Some(heading), reading: Some(reading), tables };
+    let mut sections = vec![
+        section(
+            "Relative queries per second",
+            groups::RELATIVE,
+            groups::relative_to_base(results, options.thresholds),
+        ),
+        section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),
+    ];
+    sections.retain(|section| !section.tables.is_empty());
+    sections
 }
 
 /// The report's title, e.g. `demo: insert-benchmark, 20,000 rows, 1 client`.
 pub(crate) fn title(results: &Results<'_>) -> String {
     let experiment = results.experiment;
-    let clients = if experiment.clients == 1 { "client" } else { "clients" };
-    format!(
-        "{}: {}, {} rows, {} {clients}",
-        experiment.name,
-        experiment.workload,
-        crate::tables::grouped(experiment.loaded_rows),
-        experiment.clients
-    )
+    let (count, unit) = results.concurrency();
+    let rows = grouped(experiment.loaded_rows);
+    format!("{}: {}, {rows} rows, {count} {unit}", experiment.name, experiment.workload)
 }
 
 fn failed(results: &Results<'_>) -> Vec<Block> {
@@ -84,20 +115,35 @@ fn failed(results: &Results<'_>) -> Vec<Block> {
     blocks
 }
 
-fn steps(results: &Results<'_>) -> Vec<Block> {
+fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let mut blocks = vec![
         Block::Heading("How to read the tables of the steps".into()),
-        Block::Paragraph(response_time::READING.into()),
-        Block::Paragraph(lines::READING.into()),
+        Block::Paragraph(response_time::reading(results)),
+        Block::Paragraph(lines::reading(results)),
     ];
+    if results.is_workload_file() {
+        blocks.push(Block::Paragraph(resources::READING.into()));
+    }
     for step in results.steps() {
         blocks.push(Block::Heading(format!("{}: {}", step.1.label, step.1.title)));
+        blocks.extend(of_events(results, step, options).into_iter().map(Block::Table));
         for class in CLASSES {
             let tables =
                 Clock::ALL.into_iter().filter_map(|clock| response_time::table(results, step, class, clock));
             blocks.extend(tables.map(Block::Table));
         }
+        blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
         blocks.extend(lines::tables(results, step).map(Block::Table));
     }
     blocks
+}
+
+/// What only steps of workload files have: events, kinds of statements, and how connections fared.
+pub(crate) fn of_events(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Vec<Table> {
+    let tables = [
+        events::table(results, step, options.percentile),
+        statements::table(results, step),
+        connections::table(results, step),
+    ];
+    tables.into_iter().flatten().collect()
 }

@@ -1,4 +1,6 @@
-//! A made-up experiment for tests, the benchmark and the sample pages. Deterministic.
+//! Made-up experiments for tests, the benchmark and the sample pages. Deterministic.
+
+mod workload_file;
 
 use std::collections::BTreeMap;
 
@@ -7,6 +9,8 @@ use basecase_model::{
     Histogram, HostFacts, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, StepFacts,
     TableState, Trial, TrialStatus, names,
 };
+
+pub use workload_file::{EXCERPT, LIST, microbenchmarks, sweep};
 
 /// How large a made-up experiment is.
 #[derive(Debug, Clone, Copy)]
@@ -105,6 +109,7 @@ pub fn synthetic(shape: Shape) -> (Experiment, Vec<Trial>) {
         },
         candidates,
         steps,
+        groups: Vec::new(),
     };
     (experiment, trials)
 }

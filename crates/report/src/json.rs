@@ -1,10 +1,12 @@
 //! The report as one JSON object.
 
-use basecase_model::{TableState, TrialStatus};
+use std::collections::BTreeMap;
+
+use basecase_model::{StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::metrics;
+use crate::metrics::{self, Metric};
 use crate::results::{Measured, Results};
 
 #[derive(Serialize)]
@@ -18,6 +20,10 @@ struct Report<'a> {
 struct Step<'a> {
     step: &'a str,
     unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threads: Option<u32>,
     cells: Vec<Cell<'a>>,
 }
 
@@ -30,6 +36,25 @@ struct Cell<'a> {
     state: Option<State<'a>>,
     metrics: Option<Metrics<'a>>,
     failed: Option<&'a str>,
+    #[serde(flatten)]
+    of_file: Option<OfFile<'a>>,
+}
+
+/// What only trials of a workload file have.
+#[derive(Serialize)]
+struct OfFile<'a> {
+    events: BTreeMap<&'static str, Option<f64>>,
+    costs: BTreeMap<&'static str, Option<f64>>,
+    relative_costs: BTreeMap<&'static str, Option<f64>>,
+    statements: Vec<Statement<'a>>,
+}
+
+#[derive(Serialize)]
+struct Statement<'a> {
+    kind: &'a str,
+    class: StatementClass,
+    window: StatementCounts,
+    warm_up: StatementCounts,
 }
 
 #[derive(Serialize)]
@@ -73,6 +98,8 @@ pub(crate) fn render(results: &Results<'_>) -> String {
         .map(|(step, facts)| Step {
             step: &facts.name,
             unit: facts.headline.unit(),
+            group: facts.group.as_deref(),
+            threads: facts.threads,
             cells: candidates
                 .iter()
                 .enumerate()
@@ -101,6 +128,26 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
             TrialStatus::Failed { reason, .. } => Some(reason.as_str()),
             TrialStatus::Complete => None,
         }),
+        of_file: measured
+            .filter(|measured| measured.step.threads.is_some())
+            .map(|measured| of_file(results, &measured, step, candidate)),
+    }
+}
+
+fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, candidate: usize) -> OfFile<'a> {
+    let own = |metric: &'static Metric| (metric.name, (metric.of)(measured));
+    let relative = |metric: &'static Metric| (metric.name, results.relative_cost(metric, step, candidate));
+    let statement = |record: &'a StatementRecord| Statement {
+        kind: &record.name,
+        class: record.class,
+        window: record.window,
+        warm_up: record.warm_up,
+    };
+    OfFile {
+        events: metrics::EVENTS.iter().map(own).collect(),
+        costs: metrics::RESOURCES.iter().map(own).collect(),
+        relative_costs: metrics::RESOURCES.iter().map(relative).collect(),
+        statements: measured.trial.statements.iter().map(statement).collect(),
     }
 }
 
@@ -122,6 +169,12 @@ mod tests {
     #[test]
     fn whole_report() {
         let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT[4..], 2);
         insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
     }
 

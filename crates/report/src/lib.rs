@@ -15,6 +15,7 @@ mod metrics;
 mod notes;
 mod options;
 mod results;
+mod shape;
 mod sla;
 mod tables;
 mod text;

@@ -33,6 +33,10 @@ fn write_table(out: &mut String, table: &Table) -> std::fmt::Result {
     if !table.reading.is_empty() {
         writeln!(out, "{}\n", escaped(&table.reading))?;
     }
+    if !table.key.is_empty() {
+        table.key.iter().try_for_each(|line| writeln!(out, "- {}", escaped(line)))?;
+        writeln!(out)?;
+    }
     if !table.legend.is_empty() {
         let signs: Vec<String> = table
             .legend
@@ -88,6 +92,12 @@ mod tests {
         let (experiment, trials) = fixture::sample();
         let options = Options { steps: true, ..Options::default() };
         insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &options));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &Options::default()));
     }
 
     #[test]

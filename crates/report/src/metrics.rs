@@ -2,9 +2,9 @@
 //!
 //! Counters cover exactly the measured window and all clients. What the machine could not tell is `None`, never 0.
 
-use basecase_model::{OperationClass, names};
+use basecase_model::{OperationClass, RoleRecord, names};
 
-use crate::results::{Measured, quotient};
+use crate::results::{Measured, Results, quotient};
 use crate::sla::Shortfall;
 use crate::tables::response_time::latencies;
 use crate::throughput::Throughput;
@@ -37,9 +37,33 @@ const fn metric(
     Metric { name, unit, decimals, meaning, of }
 }
 
-// The method itself is bound to one lifetime and cannot stand in the table.
+// The methods themselves are bound to one lifetime and cannot stand in the tables.
 fn inserts_per_second(measured: &Measured<'_>) -> Option<f64> {
     measured.inserts_per_second()
+}
+
+fn operations_per_second(measured: &Measured<'_>) -> Option<f64> {
+    measured.headline()
+}
+
+fn reads_per_operation(measured: &Measured<'_>) -> Option<f64> {
+    measured.per_operation(names::DEVICE_READS)
+}
+
+fn kib_read_per_operation(measured: &Measured<'_>) -> Option<f64> {
+    Some(measured.per_operation(names::DEVICE_READ_BYTES)? / KIB)
+}
+
+fn switches_per_operation(measured: &Measured<'_>) -> Option<f64> {
+    measured.per_operation(names::HOST_CONTEXT_SWITCHES)
+}
+
+fn cpu_percent(measured: &Measured<'_>) -> Option<f64> {
+    quotient(measured.host_cpu_us()? / 1e4, measured.trial.seconds * f64::from(measured.cores))
+}
+
+fn cpu_per_operation(measured: &Measured<'_>) -> Option<f64> {
+    measured.spread(measured.host_cpu_us()?)
 }
 
 /// The numbers of the 21 columns in their published order; the 21st is the candidate's name, [`TAG`].
@@ -54,10 +78,8 @@ pub(crate) static COLUMNS: [Metric; 20] = [
     metric("wmbps", "MiB/s", 1, "written to storage per second", |m| {
         Some(m.per_second(names::DEVICE_WRITTEN_BYTES)? / MIB)
     }),
-    metric("rpq", "1/op", 3, "storage reads per operation", |m| m.per_operation(names::DEVICE_READS)),
-    metric("rkbpq", "KiB/op", 3, "read from storage per operation", |m| {
-        Some(m.per_operation(names::DEVICE_READ_BYTES)? / KIB)
-    }),
+    metric("rpq", "1/op", 3, "storage reads per operation", reads_per_operation),
+    metric("rkbpq", "KiB/op", 3, "read from storage per operation", kib_read_per_operation),
     metric("wpi", "1/row", 3, "storage writes per inserted row, deletes not counted", |m| {
         m.per_insert(names::DEVICE_WRITES)
     }),
@@ -67,13 +89,9 @@ pub(crate) static COLUMNS: [Metric; 20] = [
     metric("csps", "1/s", 0, "context switches per second, whole host", |m| {
         m.per_second(names::HOST_CONTEXT_SWITCHES)
     }),
-    metric("cpups", "%", 1, "CPU of the whole host in use, all cores = 100", |m| {
-        quotient(m.host_cpu_us()? / 1e4, m.trial.seconds * f64::from(m.cores))
-    }),
-    metric("cspq", "1/op", 3, "context switches per operation, whole host", |m| {
-        m.per_operation(names::HOST_CONTEXT_SWITCHES)
-    }),
-    metric("cpupq", "µs/op", 0, "CPU per operation, whole host", |m| m.spread(m.host_cpu_us()?)),
+    metric("cpups", "%", 1, "CPU of the whole host in use, all cores = 100", cpu_percent),
+    metric("cspq", "1/op", 3, "context switches per operation, whole host", switches_per_operation),
+    metric("cpupq", "µs/op", 0, "CPU per operation, whole host", cpu_per_operation),
     metric("dbgb1", "GiB", 1, "data and indexes at the end, as the server counts them", |m| {
         Some(m.trial.gauges.get(names::DATABASE_BYTES)? / GIB)
     }),
@@ -130,9 +148,7 @@ pub(crate) static EXTRAS: [Metric; 15] = [
     metric("server_connections", "", 0, "connections accepted during the step", |m| {
         m.trial.counters.get(names::SERVER_CONNECTIONS)
     }),
-    metric("retries", "", 0, "statements repeated after an error", |m| {
-        Some(m.trial.roles.iter().map(|role| role.retries).sum::<u64>() as f64)
-    }),
+    metric("retries", "", 0, "statements repeated after an error", |m| Some(m.retries() as f64)),
     metric("sla_missed_s", "s", 0, "seconds in which inserts missed the target rate", |m| {
         Some(m.shortfall()?.missed as f64)
     }),
@@ -157,6 +173,36 @@ pub(crate) static EXTRAS: [Metric; 15] = [
     }),
 ];
 
+/// What an operation of a workload file's step costs the whole host, by the names and in the order of published metric
+/// tables; `cpu_us/o` is ours.
+pub(crate) static RESOURCES: [Metric; 7] = [
+    metric("cpu/o", "% × s/op", 6, "CPU per operation, all cores = 100 %", |m| {
+        quotient(cpu_percent(m)?, m.headline()?)
+    }),
+    metric("cpu_us/o", "µs/op", 1, "CPU per operation, over all cores", cpu_per_operation),
+    metric("cs/o", "1/op", 3, "context switches per operation", switches_per_operation),
+    metric("r/o", "1/op", 3, "storage reads per operation", reads_per_operation),
+    metric("rKB/o", "KiB/op", 3, "read from storage per operation", kib_read_per_operation),
+    metric("wKB/o", "KiB/op", 3, "written to storage per operation", |m| {
+        Some(m.per_operation(names::DEVICE_WRITTEN_BYTES)? / KIB)
+    }),
+    metric("o/s", "1/s", 0, "operations per second", operations_per_second),
+];
+
+/// What is worth knowing of the events of a workload file.
+pub(crate) static EVENTS: [Metric; 4] = [
+    metric("events_per_s", "1/s", 2, "events per second", |m| Some(m.events_per_second())),
+    metric("event_mean_us", "µs", 0, "mean service time of events", |m| {
+        Some(latencies(m.trial, m.headline_class())?.service.mean_ns() / 1e3)
+    }),
+    metric("event_p95_us", "µs", 0, "95th percentile of their service time", |m| {
+        Some(m.event_latency_ns(95.0)? / 1e3)
+    }),
+    metric("event_max_us", "µs", 0, "longest event", |m| {
+        Some(latencies(m.trial, m.headline_class())?.service.max_ns() as f64 / 1e3)
+    }),
+];
+
 /// The metrics that stand after the 21 columns where their order is kept, as in files.
 pub(crate) fn extras() -> impl Iterator<Item = &'static Metric> {
     CPU_SHARES.iter().chain(&EXTRAS)
@@ -166,6 +212,18 @@ pub(crate) fn extras() -> impl Iterator<Item = &'static Metric> {
 pub(crate) fn line() -> impl Iterator<Item = &'static Metric> {
     let shares = |metric: &'static Metric| if metric.name == "cpupq" { &CPU_SHARES[..] } else { &[] };
     COLUMNS.iter().flat_map(move |metric| std::iter::once(metric).chain(shares(metric)))
+}
+
+impl Results<'_> {
+    /// A metric divided by the base case's: 1 where both are 0, infinite where only the base case's is.
+    pub(crate) fn relative_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<f64> {
+        let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
+        Some(ratio(of(candidate)?, of(0)?))
+    }
+}
+
+fn ratio(value: f64, base: f64) -> f64 {
+    if value == 0.0 && base == 0.0 { 1.0 } else { value / base }
 }
 
 impl Measured<'_> {
@@ -195,8 +253,34 @@ impl Measured<'_> {
         quotient(self.per_second(name)? / 1e4, f64::from(self.cores))
     }
 
+    /// Events of the headline's class, over all its roles.
+    pub(crate) fn events(&self) -> u64 {
+        self.trial.roles_of(self.headline_class()).map(|role| role.events).sum()
+    }
+
+    /// Events per second: of each role over its own window, as [`Measured::queries_per_second`].
+    pub(crate) fn events_per_second(&self) -> f64 {
+        let roles = self.trial.roles_of(self.headline_class());
+        let rate = |role: &RoleRecord| {
+            quotient(role.events as f64 * 1e6, role.ended_us.saturating_sub(role.started_us) as f64)
+        };
+        // The sum over no role is -0, which prints as such.
+        roles.filter_map(rate).sum::<f64>() + 0.0
+    }
+
+    /// Statements repeated after an error that a repetition can mend.
+    pub(crate) fn retries(&self) -> u64 {
+        self.trial.roles.iter().map(|role| role.retries).sum()
+    }
+
     fn throughput(&self) -> Option<Throughput> {
         Throughput::of(self.trial.roles_of(self.headline_class()))
+    }
+
+    /// The latency that so many per cent of the events did not exceed, in nanoseconds.
+    pub(crate) fn event_latency_ns(&self, percentile: f64) -> Option<f64> {
+        let latencies = latencies(self.trial, self.headline_class())?;
+        Some(latencies.service.quantile_ns(percentile / 100.0) as f64)
     }
 
     fn latency_us(&self, class: OperationClass, quantile: f64) -> Option<f64> {
@@ -212,7 +296,7 @@ impl Measured<'_> {
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::{RoleRecord, StepFacts, Trial};
+    use basecase_model::{Headline, StepFacts, Trial};
 
     use super::*;
     use crate::fixture;
@@ -283,6 +367,24 @@ mod tests {
         let step = StepFacts { headline_items: Some(20_100), ..fixture::step("l.x") };
         assert_eq!(shown("ips", &trial(2.0, 100, 0), &step, 1), "10050");
         assert_eq!(shown("ips", &trial(0.0, 100, 0), &step, 1), "NA");
+    }
+
+    #[test]
+    fn published_cost_of_a_point_query() {
+        // 48 cores: cpu/s 83.5 at 848,290.78 queries/s are cpu/o 0.000098, and 47 µs.
+        let mut trial = trial(100.0, 0, 84_829_078);
+        trial.counters.set(names::HOST_CPU_USER_US, 0.835 * 48e6 * 100.0);
+        trial.counters.set(names::HOST_CPU_SYSTEM_US, 0.0);
+        let step = StepFacts { headline: Headline::Queries, ..fixture::step("qr100") };
+        let measured = Measured { trial: &trial, step: &step, cores: 48 };
+        let shown = |metric: &Metric| format!("{:.*}", metric.decimals, (metric.of)(&measured).unwrap());
+        assert_eq!(shown(&RESOURCES[0]), "0.000098");
+        assert_eq!(shown(&RESOURCES[1]), "47.2");
+    }
+
+    #[test]
+    fn costs_of_nothing_are_alike() {
+        assert_eq!([ratio(0.0, 0.0), ratio(2.0, 0.0), ratio(1.0, 2.0)], [1.0, f64::INFINITY, 0.5]);
     }
 
     #[test]

@@ -8,11 +8,29 @@ use crate::results::Results;
 pub(crate) const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
                                 cannot be told from noise; verdicts need repeated rounds.";
 
-/// What sets these numbers apart from published ones of the same benchmark.
-pub(crate) const PUBLISHED: &str = "Beside published results: prices are plain integers here, where the reference writes \
+/// What sets the Insert Benchmark's numbers apart from published ones.
+const PUBLISHED: &str = "Beside published results: prices are plain integers here, where the reference writes \
                                     decimals that the server parses and casts, so the server uses less CPU per inserted \
                                     row; and a step's clock runs from its first statement to its last, without the start \
                                     of clients.";
+
+/// What sets the numbers apart from published ones; `None` of a workload file that names no mode.
+pub(crate) fn published(results: &Results<'_>) -> Option<String> {
+    if !results.is_workload_file() {
+        return Some(PUBLISHED.into());
+    }
+    let (_, mode) = results.experiment.parameters.iter().find(|(name, _)| name == "mode")?;
+    let meaning = match mode.as_str() {
+        "compatible" => {
+            "every peculiarity of the published benchmark is kept, so that numbers can be held against published ones."
+        }
+        "clean" => {
+            "biases of the published benchmark are left out, so numbers are not to be held against published ones."
+        }
+        _ => return None,
+    };
+    Some(format!("Mode {mode}: {meaning}"))
+}
 
 /// Says which rows of one dbms were compiled differently, or may have been; `None` when its builds share one known toolchain.
 pub(crate) fn toolchains(experiment: &Experiment) -> Option<String> {

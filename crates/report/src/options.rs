@@ -86,7 +86,7 @@ impl FromStr for Preset {
 }
 
 /// What a caller can choose about a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// From which relative throughput on a cell is marked.
     pub thresholds: Thresholds,
@@ -95,11 +95,13 @@ pub struct Options {
     /// Whether [`Format::Text`] and [`Format::Markdown`] go on after the summary with every step's response times
     /// and metrics. Other formats always hold everything.
     pub steps: bool,
+    /// The percentile of the latency of a workload file's events, above 0 and up to 100.
+    pub percentile: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { thresholds: Preset::default().thresholds(), ansi: false, steps: false }
+        Options { thresholds: Preset::default().thresholds(), ansi: false, steps: false, percentile: 95.0 }
     }
 }
 

@@ -70,6 +70,9 @@ fn write_table(out: &mut String, table: &Table, ansi: bool) {
     if !table.reading.is_empty() {
         wrapped(out, "", &table.reading);
     }
+    for line in &table.key {
+        let _ = writeln!(out, "{}", printable(line));
+    }
     for (mark, meaning) in &table.legend {
         wrapped(out, &format!("  {} ", mark.sign()), meaning);
     }
@@ -150,6 +153,19 @@ mod tests {
     #[test]
     fn every_step() {
         let (experiment, trials) = fixture::sample();
+        let options = Options { steps: true, ..Options::default() };
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(4, &fixture::LIST, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
+
+    #[test]
+    fn steps_of_microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
         let options = Options { steps: true, ..Options::default() };
         insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
     }

@@ -54,6 +54,12 @@ pub(crate) enum RowsLeft {
 }
 
 impl Step {
+    /// The label without the number of threads.
+    pub fn base_label(&self) -> &str {
+        let suffix = format!(".dop{}", self.threads);
+        self.label.strip_suffix(&suffix).unwrap_or(&self.label)
+    }
+
     /// Whether its statements change rows.
     pub fn writes(&self) -> bool {
         self.class == StatementClass::Write

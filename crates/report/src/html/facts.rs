@@ -55,7 +55,7 @@ pub(super) fn facts(results: &Results<'_>) -> Markup {
     html! {
         section #facts {
             h2 { "Facts" }
-            (table::render(results, &builds::experiment(experiment)))
+            (table::render(results, &builds::experiment(results)))
             (table::render(results, &builds::host(experiment)))
             (table::render(results, &builds::builds(experiment)))
             @for build in builds::distinct(experiment) {

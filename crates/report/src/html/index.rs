@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::shell::{self, Page};
+use super::shell::{self, Page, Place};
 use super::{facts, page_name, table};
 use crate::document;
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
-use crate::tables::summary;
+use crate::shape::is_compared;
 
 /// The page `index.html`.
 pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
@@ -17,6 +17,8 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
         p.lead {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
             (experiment.workload) " workload"
+            @let preparing = results.steps().filter(|(_, step)| !is_compared(step)).count();
+            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of which only prepare others" }
             @if let Some(base) = experiment.candidates.first() {
                 "; every number is read against the base case, " strong { (base.name) }
             }
@@ -27,16 +29,20 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             @if let Some(note) = notes::toolchains(experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
-            @for summary in summary::tables(results, options.thresholds) { (table::render(results, &summary)) }
+            @for section in document::summary(results, options) {
+                @if let Some(heading) = section.heading { h3 { (heading) } }
+                @if let Some(reading) = section.reading { p { (reading) } }
+                @for summary in &section.tables { (table::render(results, summary)) }
+            }
             p { (notes::NOISE) }
-            p { (notes::PUBLISHED) }
+            @if let Some(published) = notes::published(results) { p { (published) } }
         }
         (facts::failed(results))
         (facts::warnings(results))
         section #steps {
             h2 { "Steps" }
             p { "Each page has bars, response times, metrics, roles and per-second charts of one step." }
-            ul.steps {
+            ul.steps.named[results.is_workload_file()] {
                 @for (_, step) in results.steps() {
                     li { a href=(page_name(step)) { (step.label) } span { (step.title) } }
                 }
@@ -44,5 +50,8 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
         }
         (facts::facts(results))
     };
-    shell::render(results, &Page { title: document::title(results), step: None, charts: false, content })
+    shell::render(
+        results,
+        &Page { title: document::title(results), place: Place::Overview, charts: false, content },
+    )
 }

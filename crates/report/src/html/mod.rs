@@ -2,6 +2,7 @@
 
 mod facts;
 mod index;
+mod metrics;
 mod shell;
 mod step;
 mod table;
@@ -37,7 +38,10 @@ pub(crate) fn write_pages(
         write(assets.join(name), content)?;
     }
     for step in results.steps() {
-        write(out_dir.join(page_name(step.1)), &step::page(results, step).into_string())?;
+        write(out_dir.join(page_name(step.1)), &step::page(results, step, options).into_string())?;
+    }
+    if results.is_workload_file() {
+        write(out_dir.join(metrics::PAGE), &metrics::page(results).into_string())?;
     }
     let index = out_dir.join("index.html");
     write(index.clone(), &index::page(results, options).into_string())?;

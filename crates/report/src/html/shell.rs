@@ -3,15 +3,26 @@
 use basecase_model::StepFacts;
 use maud::{DOCTYPE, Markup, html};
 
-use super::page_name;
+use super::{metrics, page_name};
 use crate::results::Results;
+
+/// Which page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Place<'a> {
+    /// The overview.
+    Overview,
+    /// The costs per operation of all steps.
+    Metrics,
+    /// One step.
+    Step(&'a StepFacts),
+}
 
 /// A page around its content.
 pub(super) struct Page<'a> {
     /// Title of the page.
     pub(super) title: String,
-    /// The step that it shows; none on the overview.
-    pub(super) step: Option<&'a StepFacts>,
+    /// Which one it is.
+    pub(super) place: Place<'a>,
     /// Whether it has charts.
     pub(super) charts: bool,
     /// Its content.
@@ -35,9 +46,16 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
             body {
                 header {
                     nav aria-label="Pages" {
-                        (link("index.html", "Overview", page.step.is_none()))
-                        @for (_, step) in results.steps() {
-                            (link(&page_name(step), &step.name, page.step == Some(step)))
+                        (link("index.html", "Overview", page.place == Place::Overview))
+                        @if results.is_workload_file() {
+                            (link(metrics::PAGE, "Costs per operation", page.place == Place::Metrics))
+                            // Their names would fill the first screen of a phone.
+                            details {
+                                summary { "Steps" }
+                                div { (steps(results, page.place)) }
+                            }
+                        } @else {
+                            (steps(results, page.place))
                         }
                     }
                 }
@@ -57,6 +75,12 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+fn steps(results: &Results<'_>, place: Place<'_>) -> Markup {
+    html! {
+        @for (_, step) in results.steps() { (link(&page_name(step), &step.name, place == Place::Step(step))) }
     }
 }
 

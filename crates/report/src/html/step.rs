@@ -3,17 +3,18 @@
 use basecase_model::{Headline, OperationClass, StepFacts};
 use maud::{Markup, PreEscaped, html};
 
-use super::shell::{self, Page};
+use super::shell::{self, Page, Place};
 use super::table;
 use crate::chart::{Chart, Charts, charts};
-use crate::document::CLASSES;
+use crate::document::{CLASSES, of_events};
 use crate::metrics;
+use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
-use crate::tables::{FAILED, MISSING, lines, roles};
+use crate::tables::{FAILED, MISSING, lines, resources, roles};
 
 /// The page of one step.
-pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts)) -> Markup {
+pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
     let (number, facts) = step;
     let charts = charts(results, number);
     let response_times: Vec<Markup> = CLASSES
@@ -22,22 +23,37 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts)) -> Markup {
         .filter_map(|(class, clock)| response_time::table(results, step, class, clock))
         .map(|found| table::render(results, &found))
         .collect();
+    let events = of_events(results, step, options);
+    let costs = resources::tables(results, step);
     let content = html! {
         section #throughput {
             h2 { "Throughput" }
             (bars(results, step))
         }
         @if !charts.charts.is_empty() { (over_time(&charts)) }
+        @if !events.is_empty() {
+            section #events {
+                h2 { "Events and statements" }
+                @for found in &events { (table::render(results, found)) }
+            }
+        }
         @if !response_times.is_empty() {
             section #response-times {
                 h2 { "Response times" }
-                p { (response_time::READING) }
+                p { (response_time::reading(results)) }
                 @for response_time in &response_times { (response_time) }
+            }
+        }
+        @if !costs.is_empty() {
+            section #costs {
+                h2 { "Costs per operation" }
+                p { (resources::READING) }
+                @for costs in &costs { (table::render(results, costs)) }
             }
         }
         section #metrics {
             h2 { "Metrics" }
-            p { (lines::READING) }
+            p { (lines::reading(results)) }
             @for lines in lines::tables(results, step) { (table::render(results, &lines)) }
             details {
                 summary { "What each metric tells" }
@@ -48,21 +64,26 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts)) -> Markup {
         (data(&charts))
     };
     let title = format!("{}: {}", facts.label, facts.title);
-    shell::render(results, &Page { title, step: Some(facts), charts: !charts.charts.is_empty(), content })
+    shell::render(
+        results,
+        &Page { title, place: Place::Step(facts), charts: !charts.charts.is_empty(), content },
+    )
 }
 
-/// Horizontal bars from 0: the headline value, and the insert rate beside queries.
+/// Horizontal bars from 0: the headline value, and beside queries the insert rate, or events of a workload file.
 fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts)) -> Markup {
     let inserts =
         |candidate| results.measured(number, candidate).and_then(|measured| measured.inserts_per_second());
+    let events = |candidate| Some(results.measured(number, candidate)?.events_per_second());
     let headline = |candidate| results.headline(number, candidate);
     let mut columns: Vec<(&str, Vec<Option<f64>>)> = vec![(
         step.headline.unit(),
         results.candidates().map(|(candidate, _)| headline(candidate)).collect(),
     )];
     if step.headline == Headline::Queries {
-        let rates = results.candidates().map(|(candidate, _)| inserts(candidate)).collect();
-        columns.push((Headline::Inserts.unit(), rates));
+        let (unit, second): (_, &dyn Fn(usize) -> Option<f64>) =
+            if step.threads.is_some() { ("events/s", &events) } else { (Headline::Inserts.unit(), &inserts) };
+        columns.push((unit, results.candidates().map(|(candidate, _)| second(candidate)).collect()));
     }
     let largest: Vec<f64> = columns
         .iter()

@@ -17,6 +17,7 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
                         div {
                             strong { (table.caption) }
                             @if !table.reading.is_empty() { " " span { (table.reading) } }
+                            @if !table.key.is_empty() { ul.key { @for line in &table.key { li { (line) } } } }
                         }
                     }
                     thead {
@@ -28,7 +29,7 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
                     tbody {
                         @for row in &table.rows {
                             tr class=[row.reference.then_some("reference")] {
-                                th scope="row" { (row.name) }
+                                th scope="row" { (linked(results, row.step, &row.name)) }
                                 @for (cell, column) in row.cells.iter().zip(&table.columns) {
                                     (body(cell, column, marks))
                                 }
@@ -49,15 +50,22 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
 }
 
 fn heading(results: &Results<'_>, column: &Column, marks: bool) -> Markup {
-    let step = column.step.and_then(|number| results.experiment.steps.get(number));
     let meaning = (!column.meaning.is_empty()).then_some(&column.meaning);
     html! {
         th scope="col" class=[column.words.then_some("words")] title=[meaning] {
-            @match step {
-                Some(step) => a href=(page_name(step)) { (column.name) },
-                None => (column.name),
-            }
+            (linked(results, column.step, &column.name))
             @if marks { span.sign {} }
+        }
+    }
+}
+
+/// A name, as a link where it is that of a step.
+fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
+    let step = step.and_then(|number| results.experiment.steps.get(number));
+    html! {
+        @match step {
+            Some(step) => a href=(page_name(step)) { (name) },
+            None => (name),
         }
     }
 }

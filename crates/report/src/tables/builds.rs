@@ -3,12 +3,15 @@
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
 use super::{Cell, Column, Row, Table, grouped};
+use crate::results::Results;
 
 /// What was run, and with what.
-pub(crate) fn experiment(experiment: &Experiment) -> Table {
+pub(crate) fn experiment(results: &Results<'_>) -> Table {
+    let experiment = results.experiment;
+    let concurrency = if results.is_workload_file() { "threads" } else { "clients" };
     let mut facts = vec![
         ("workload".to_owned(), experiment.workload.clone()),
-        ("clients".to_owned(), experiment.clients.to_string()),
+        (concurrency.to_owned(), results.concurrency().0),
         ("rows loaded".to_owned(), grouped(experiment.loaded_rows)),
         ("seed".to_owned(), experiment.seed.to_string()),
     ];

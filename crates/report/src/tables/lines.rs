@@ -7,8 +7,16 @@ use crate::metrics::{EXTRAS, Metric, TAG, line};
 use crate::results::Results;
 
 /// How to read every table of metrics.
-pub(crate) const READING: &str = "Metrics are means over exactly the measured window and of all clients. An operation \
-                                  is an insert in l steps and a query in q steps. cpupq is the whole host's CPU time \
+pub(crate) fn reading(results: &Results<'_>) -> String {
+    let operation = if results.is_workload_file() {
+        "of all threads. An operation is a query, and a row in the load."
+    } else {
+        "of all clients. An operation is an insert in l steps and a query in q steps."
+    };
+    format!("Metrics are means over exactly the measured window and {operation} {READING}")
+}
+
+const READING: &str = "cpupq is the whole host's CPU time \
                                   in µs per operation, server_cpupq and client_cpupq that of the server's processes \
                                   and of basecase. p50 and p99 are rates that 50 % and 99 % of the seconds reached or \
                                   exceeded, not latencies; maxop is in seconds; rss is the proportional set size of \

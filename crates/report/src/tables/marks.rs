@@ -65,6 +65,14 @@ pub(crate) fn relative(ratio: f64, thresholds: Thresholds) -> Mark {
     }
 }
 
+/// What the marks of [`relative`] mean.
+pub(crate) fn relative_legend(thresholds: Thresholds) -> Vec<(Mark, String)> {
+    vec![
+        (Mark::Better, format!("{:.2} or more", thresholds.better_from_pct as f64 / 100.0)),
+        (Mark::Worse, format!("{:.2} or less", thresholds.worse_to_pct as f64 / 100.0)),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,18 @@
 
 pub(crate) mod builds;
 pub(crate) mod configs;
+pub(crate) mod connections;
+pub(crate) mod events;
+pub(crate) mod groups;
 pub(crate) mod lines;
 pub(crate) mod marks;
+pub(crate) mod resources;
 pub(crate) mod response_time;
 pub(crate) mod roles;
+pub(crate) mod statements;
 pub(crate) mod summary;
+
+use crate::results::Results;
 
 /// What is shown where there is no value to compare.
 pub(crate) const MISSING: &str = "–";
@@ -54,6 +61,8 @@ pub(crate) struct Table {
     pub(crate) caption: String,
     /// How to read it, in a sentence or two; may be empty.
     pub(crate) reading: String,
+    /// What the columns stand for where their headings are short, a line each.
+    pub(crate) key: Vec<String>,
     /// What its marks mean.
     pub(crate) legend: Vec<(Mark, String)>,
     /// Heading of the column of names.
@@ -84,6 +93,8 @@ pub(crate) struct Row {
     pub(crate) name: String,
     /// One cell per column.
     pub(crate) cells: Vec<Cell>,
+    /// Number of the step that the row shows.
+    pub(crate) step: Option<usize>,
     /// Whether it is no candidate but what the candidates are held against.
     pub(crate) reference: bool,
 }
@@ -91,7 +102,7 @@ pub(crate) struct Row {
 impl Row {
     /// A candidate's or a fact's row.
     pub(crate) fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
-        Row { name: name.into(), cells, reference: false }
+        Row { name: name.into(), cells, ..Row::default() }
     }
 }
 
@@ -127,6 +138,14 @@ impl Cell {
     /// A cell with a mark.
     pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
         Cell { text: text.into(), mark, share: None }
+    }
+}
+
+/// The cell of a trial that failed or is not there, or that has nothing to be divided by.
+pub(crate) fn absent(results: &Results<'_>, step: usize, candidate: usize) -> Cell {
+    match results.trial(step, candidate) {
+        Some(trial) if !trial.is_complete() => Cell::plain(FAILED),
+        _ => Cell::plain(MISSING),
     }
 }
 

@@ -27,7 +27,12 @@ const PERCENTILES: [(&str, f64); 4] =
     [("p50 ms", 0.5), ("p90 ms", 0.9), ("p99 ms", 0.99), ("p99.9 ms", 0.999)];
 
 /// How to read every table of response times.
-pub(crate) const READING: &str = "Buckets hold the % of statements up to the bound in their heading and above the one \
+pub(crate) fn reading(results: &Results<'_>) -> String {
+    let events = if results.is_workload_file() { " A statement here is an event as a whole." } else { "" };
+    format!("{READING}{events}")
+}
+
+const READING: &str = "Buckets hold the % of statements up to the bound in their heading and above the one \
                                   before, not cumulated; nonzero is more than nothing and less than 0.0005 %. \
                                   Service time counts from the sending of a statement: waiting for its turn is not \
                                   inside. Response time, of paced roles only, counts from the instant at which the \
@@ -135,7 +140,6 @@ pub(crate) fn table(
     let percentile = |(name, _): &(&str, f64)| Column::numbers(*name, "latency percentile in milliseconds");
     Some(Table {
         caption: format!("{} {}, {}", step.name, class.as_str(), clock.title()),
-        reading: String::new(),
         legend: vec![
             (Mark::TopQuarter, "best quarter of the longest".into()),
             (Mark::BottomQuarter, "worst quarter of the longest, where the range is wide".into()),
@@ -148,6 +152,7 @@ pub(crate) fn table(
             .chain([Column::numbers("max s", "the longest statement in seconds")])
             .collect(),
         rows: rows.collect(),
+        ..Table::default()
     })
 }
 

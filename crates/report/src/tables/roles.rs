@@ -17,16 +17,17 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
     if rows.is_empty() {
         return None;
     }
+    let workers = if step.threads.is_some() { "threads" } else { "clients" };
     Some(Table {
         caption: format!("{} roles", step.name),
-        reading: "Sums over all clients. An item is a row of an insert or delete, or a query. Asides are statements \
-                  beside a role's main ones and are in no histogram."
-            .into(),
-        legend: Vec::new(),
+        reading: format!(
+            "Sums over all {workers}. An item is a row of an insert or delete, or a query. Asides are statements \
+             beside a role's main ones and are in no histogram."
+        ),
         corner: "dbms",
         columns: vec![
             Column::words("role"),
-            Column::numbers("clients", ""),
+            Column::numbers(workers, ""),
             Column::numbers("statements", ""),
             Column::numbers("items", "rows asked for, or queries"),
             Column::numbers("items/s", "over each role's own window"),
@@ -39,11 +40,12 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
             Column::words("asides"),
         ],
         rows,
+        ..Table::default()
     })
 }
 
 /// The records of each role, in the order in which roles first appear.
-fn roles(trial: &Trial) -> Vec<(&str, Vec<&RoleRecord>)> {
+pub(super) fn roles(trial: &Trial) -> Vec<(&str, Vec<&RoleRecord>)> {
     let mut roles: Vec<(&str, Vec<&RoleRecord>)> = Vec::new();
     for record in &trial.roles {
         match roles.iter_mut().find(|(name, _)| *name == record.role) {

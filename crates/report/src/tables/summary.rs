@@ -2,8 +2,8 @@
 
 use basecase_model::{Headline, StepFacts};
 
-use super::marks::{Shown, quarters, relative};
-use super::{Cell, Column, FAILED, MISSING, Mark, Row, Table};
+use super::marks::{Shown, quarters, relative, relative_legend};
+use super::{Cell, Column, Mark, Row, Table, absent};
 use crate::options::Thresholds;
 use crate::results::Results;
 
@@ -55,6 +55,7 @@ fn absolute(results: &Results<'_>) -> Table {
                 )
             })
             .collect(),
+        ..Table::default()
     }
 }
 
@@ -72,17 +73,16 @@ fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
         }
         None => absent(results, step, candidate),
     };
+    let mut legend = relative_legend(thresholds);
+    legend.push((Mark::Ignored, "inserts missed their target rate: do not compare".into()));
     Table {
         caption: "Table 2: throughput relative to the base case".into(),
         reading: "Throughput divided by that of the first row: 1.00 is equal, less is slower.".into(),
-        legend: vec![
-            (Mark::Better, format!("{:.2} or more", thresholds.better_from_pct as f64 / 100.0)),
-            (Mark::Worse, format!("{:.2} or less", thresholds.worse_to_pct as f64 / 100.0)),
-            (Mark::Ignored, "inserts missed their target rate: do not compare".into()),
-        ],
+        legend,
         corner: "dbms",
         columns: results.steps().map(|(number, step)| heading(number, step, &step.name)).collect(),
         rows: rows(results, |_| true, cell),
+        ..Table::default()
     }
 }
 
@@ -104,6 +104,7 @@ fn insert_rate(results: &Results<'_>) -> Table {
         name: "target".into(),
         cells: targets.map(|target| Cell::plain(format!("{target:.0}"))).collect(),
         reference: true,
+        ..Row::default()
     });
     Table {
         caption: "Table 3: insert rate of the read-write steps".into(),
@@ -115,6 +116,7 @@ fn insert_rate(results: &Results<'_>) -> Table {
         corner: "dbms",
         columns: target_columns(results),
         rows,
+        ..Table::default()
     }
 }
 
@@ -133,10 +135,10 @@ fn missed_seconds(results: &Results<'_>) -> Table {
             "A second counts when it and its two neighbours together brought less than 95 % of the target, \
                   because bursty writers move a whole second's rows at once."
                 .into(),
-        legend: Vec::new(),
         corner: "dbms",
         columns: target_columns(results),
         rows: rows(results, has_target, cell),
+        ..Table::default()
     }
 }
 
@@ -150,7 +152,7 @@ fn target_columns(results: &Results<'_>) -> Vec<Column> {
 }
 
 fn heading(number: usize, step: &StepFacts, name: &str) -> Column {
-    Column { name: name.to_owned(), meaning: step.title.clone(), step: Some(number), words: false }
+    Column { step: Some(number), ..Column::numbers(name, &step.title) }
 }
 
 fn rows(
@@ -167,14 +169,6 @@ fn rows(
 
 fn missed_sla(results: &Results<'_>, step: usize, candidate: usize) -> bool {
     results.measured(step, candidate).and_then(|measured| measured.sla()).is_some_and(|sla| !sla.met)
-}
-
-/// The cell of a trial that failed or is not there, or that has nothing to be divided by.
-fn absent(results: &Results<'_>, step: usize, candidate: usize) -> Cell {
-    match results.trial(step, candidate) {
-        Some(trial) if !trial.is_complete() => Cell::plain(FAILED),
-        _ => Cell::plain(MISSING),
-    }
 }
 
 /// Which unit holds for which steps, e.g. `inserts/s in l.i0, l.i1`.
@@ -206,7 +200,7 @@ mod tests {
         let results = Results::new(&experiment, &trials);
         let table = relative_to_base(&results, Preset::Report.thresholds());
         for row in &table.rows {
-            assert_eq!(row.cells[0], Cell::plain(MISSING), "{}", row.name);
+            assert_eq!(row.cells[0], Cell::plain(crate::tables::MISSING), "{}", row.name);
         }
         assert_eq!(table.rows[0].cells[1].text, "1.00");
     }

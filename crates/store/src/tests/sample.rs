@@ -60,6 +60,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             group: None,
             threads: None,
         }],
+        groups: Vec::new(),
     }
 }
 

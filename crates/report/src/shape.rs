@@ -1,0 +1,120 @@
+//! Which results are shown together: groups of steps, and sweeps over numbers of threads.
+
+use basecase_model::StepFacts;
+
+use crate::results::Results;
+
+/// Steps whose results are shown in one block.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct StepGroup<'a> {
+    /// What the block is called.
+    pub(crate) name: &'a str,
+    /// Numbers of its steps in the order in which they are shown.
+    pub(crate) steps: Vec<usize>,
+}
+
+/// One step with several numbers of threads.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Sweep<'a> {
+    /// The step's label without a number of threads.
+    pub(crate) name: &'a str,
+    /// Threads with the number of the step that ran with them, fewest first.
+    pub(crate) points: Vec<(u32, usize)>,
+}
+
+impl<'a> Results<'a> {
+    /// Whether the workload is a file, whose steps are threads that execute events; else it is the Insert Benchmark.
+    pub(crate) fn is_workload_file(&self) -> bool {
+        self.steps().any(|(_, step)| step.threads.is_some())
+    }
+
+    /// How many work at once, as text, and what they are called: clients, or threads of the compared steps.
+    pub(crate) fn concurrency(&self) -> (String, String) {
+        if self.is_workload_file() {
+            let compared = self.steps().filter(|(_, step)| is_compared(step));
+            counted(compared.filter_map(|(_, step)| step.threads).collect(), "thread")
+        } else {
+            counted(vec![self.experiment.clients], "client")
+        }
+    }
+
+    /// The groups in the order in which they are shown, each with the steps that were run once; none of them is empty.
+    ///
+    /// One group with the workload's name holds everything where there is one candidate, and what no other group names.
+    pub(crate) fn groups(&self) -> Vec<StepGroup<'a>> {
+        let swept: Vec<usize> =
+            self.sweeps().iter().flat_map(|sweep| &sweep.points).map(|(_, step)| *step).collect();
+        let is_alone = |step: &usize| !swept.contains(step);
+        let mut groups: Vec<StepGroup<'a>> = Vec::new();
+        for (name, steps) in self.named_groups() {
+            groups.push(StepGroup { name, steps: steps.into_iter().filter(is_alone).collect() });
+        }
+        if self.experiment.candidates.len() == 1 {
+            let steps = groups.into_iter().flat_map(|group| group.steps).collect();
+            groups = vec![StepGroup { name: &self.experiment.workload, steps }];
+        }
+        groups.retain(|group| !group.steps.is_empty());
+        groups
+    }
+
+    /// The steps that were run with several numbers of threads, in the order in which groups name them.
+    pub(crate) fn sweeps(&self) -> Vec<Sweep<'a>> {
+        let mut sweeps: Vec<Sweep<'a>> = Vec::new();
+        for number in self.named_groups().into_iter().flat_map(|(_, steps)| steps) {
+            let Some(step) = self.experiment.steps.get(number) else { continue };
+            let Some((name, threads)) = swept_name(step) else { continue };
+            match sweeps.iter_mut().find(|sweep| sweep.name == name) {
+                Some(sweep) => sweep.points.push((threads, number)),
+                None => sweeps.push(Sweep { name, points: vec![(threads, number)] }),
+            }
+        }
+        sweeps.retain(|sweep| sweep.points.len() > 1);
+        sweeps.iter_mut().for_each(|sweep| sweep.points.sort_unstable());
+        sweeps
+    }
+
+    /// Every compared step once, by the first group that names it.
+    fn named_groups(&self) -> Vec<(&'a str, Vec<usize>)> {
+        let mut rest: Vec<(usize, &'a StepFacts)> =
+            self.steps().filter(|(_, step)| is_compared(step)).collect();
+        let mut groups = Vec::new();
+        for group in &self.experiment.groups {
+            let mut steps = Vec::new();
+            for label in &group.steps {
+                let is_of = |step: &StepFacts| {
+                    step.label == *label || swept_name(step).is_some_and(|(name, _)| name == label)
+                };
+                steps.extend(rest.extract_if(.., |(_, step)| is_of(step)).map(|(number, _)| number));
+            }
+            groups.push((group.name.as_str(), steps));
+        }
+        groups
+            .push((self.experiment.workload.as_str(), rest.into_iter().map(|(number, _)| number).collect()));
+        groups
+    }
+}
+
+/// `1 client`, `8 threads`, or `1, 8 and 40 threads`: numbers as text and their unit.
+fn counted(mut numbers: Vec<u32>, unit: &str) -> (String, String) {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let unit = if numbers == [1] { unit.to_owned() } else { format!("{unit}s") };
+    let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let text = match texts.as_slice() {
+        [first, .., last] if texts.len() > 4 => format!("{first} to {last}"),
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => texts.concat(),
+    };
+    (text, unit)
+}
+
+/// Whether the result of a workload file's step is compared; else it prepares others.
+pub(crate) fn is_compared(step: &StepFacts) -> bool {
+    step.group.is_some()
+}
+
+/// The label without its number of threads, and that number; `None` of a step that names none.
+fn swept_name(step: &StepFacts) -> Option<(&str, u32)> {
+    let threads = step.threads?;
+    Some((step.label.strip_suffix(&format!(".dop{threads}"))?, threads))
+}

@@ -1,0 +1,75 @@
+//! Events of a step with the counts, rates and latencies that sysbench reports.
+
+use basecase_model::{Headline, StatementClass, StepFacts};
+
+use super::response_time::latencies;
+use super::{Cell, Column, NOT_AVAILABLE, Row, Table, absent, grouped, number};
+use crate::results::{Measured, Results};
+
+/// One row per candidate; `None` of steps that are no events of a workload file.
+pub(crate) fn table(
+    results: &Results<'_>,
+    (step_number, step): (usize, &StepFacts),
+    percentile: f64,
+) -> Option<Table> {
+    if step.threads.is_none() || step.headline != Headline::Queries {
+        return None;
+    }
+    let columns = vec![
+        Column::numbers("events", "transactions, in the words of sysbench"),
+        Column::numbers("events/s", ""),
+        Column::numbers("read", "statements that return rows, or could"),
+        Column::numbers("write", "statements that changed a row"),
+        Column::numbers("other", "BEGIN, COMMIT and writes that changed no row"),
+        Column::numbers("queries", "statements of all three classes"),
+        Column::numbers("queries/s", ""),
+        Column::numbers("retries", "ignored errors, in the words of sysbench"),
+        Column::numbers("min ms", "shortest event"),
+        Column::numbers("mean ms", "mean of events"),
+        Column::numbers(percentile_name(percentile), "latency that this percentage of events did not exceed"),
+        Column::numbers("max ms", "longest event"),
+    ];
+    let row = |candidate| match results.measured(step_number, candidate) {
+        Some(measured) => cells(&measured, percentile),
+        None => vec![absent(results, step_number, candidate); columns.len()],
+    };
+    Some(Table {
+        caption: format!("{} events", step.label),
+        reading: "Counts of the measured window, as sysbench reports them. Latencies are those of events as wholes.".into(),
+        corner: "dbms",
+        rows: results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate))).collect(),
+        columns,
+        ..Table::default()
+    })
+}
+
+/// Heading of a percentile in milliseconds, e.g. `p95 ms`.
+pub(crate) fn percentile_name(percentile: f64) -> String {
+    format!("p{percentile} ms")
+}
+
+fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<Cell> {
+    let trial = measured.trial;
+    let executed = |class| match trial.statements.as_slice() {
+        [] => NOT_AVAILABLE.to_owned(),
+        records => grouped(records.iter().map(|record| record.executed_as(class)).sum()),
+    };
+    let latencies = latencies(trial, measured.headline_class());
+    let service = latencies.as_ref().map(|latencies| &latencies.service);
+    let ms = |nanoseconds: Option<f64>| number(nanoseconds.map(|nanoseconds| nanoseconds / 1e6), 3);
+    let texts = [
+        grouped(measured.events()),
+        number(Some(measured.events_per_second()), 2),
+        executed(StatementClass::Read),
+        executed(StatementClass::Write),
+        executed(StatementClass::Other),
+        grouped(trial.items(measured.headline_class())),
+        number(measured.headline(), 2),
+        grouped(measured.retries()),
+        ms(service.map(|service| service.min_ns() as f64)),
+        ms(service.map(|service| service.mean_ns())),
+        ms(measured.event_latency_ns(percentile)),
+        ms(service.map(|service| service.max_ns() as f64)),
+    ];
+    texts.into_iter().map(Cell::plain).collect()
+}

@@ -1,0 +1,62 @@
+//! What an operation of a workload file's step costs the machine, in the form of published metric tables.
+
+use basecase_model::StepFacts;
+
+use super::{Cell, Column, Row, Table, absent, lines, number};
+use crate::metrics::{Metric, RESOURCES};
+use crate::results::Results;
+
+/// How to read these tables.
+pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the whole \
+                                  machine × seconds, as published; cpu_us/o is the same CPU time in µs. Both hold the \
+                                  client. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
+                                  anything else divided by 0 is inf.";
+
+/// The costs of every candidate, and those of the others relative to the base case; none for the Insert Benchmark.
+pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {
+    if step.1.threads.is_none() {
+        return Vec::new();
+    }
+    let absolute = table(results, step, 0, |candidate, metric| {
+        let measured = results.measured(step.0, candidate)?;
+        Some(number((metric.of)(&measured), metric.decimals))
+    });
+    let to_base = table(results, step, 1, |candidate, metric| {
+        results.measured(step.0, candidate).and(results.measured(step.0, 0))?;
+        Some(number(results.relative_cost(metric, step.0, candidate), 2))
+    });
+    let mut tables = vec![Table { caption: format!("{} costs", step.1.label), ..absolute }];
+    if !to_base.rows.is_empty() {
+        let caption = format!("{} costs relative to the base case", step.1.label);
+        let key = results.experiment.candidates.first().map(|base| format!("Relative to: {}", base.name));
+        tables.push(Table { caption, key: key.into_iter().collect(), ..to_base });
+    }
+    tables
+}
+
+/// One row per candidate from `first` on; a cell is `None` where there is nothing to compare.
+fn table(
+    results: &Results<'_>,
+    (step, _): (usize, &StepFacts),
+    first: usize,
+    text: impl Fn(usize, &Metric) -> Option<String>,
+) -> Table {
+    let cell = |candidate, metric| match text(candidate, metric) {
+        Some(text) => Cell::plain(text),
+        None => absent(results, step, candidate),
+    };
+    let row = |candidate| RESOURCES.iter().map(|metric| cell(candidate, metric)).collect();
+    Table {
+        corner: "dbms",
+        columns: RESOURCES
+            .iter()
+            .map(|metric| Column::numbers(metric.name, lines::meaning(metric)))
+            .collect(),
+        rows: results
+            .candidates()
+            .skip(first)
+            .map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate)))
+            .collect(),
+        ..Table::default()
+    }
+}

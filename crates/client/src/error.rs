@@ -7,6 +7,8 @@ use std::{fmt, io};
 pub enum Kind {
     /// The operation was undone and may succeed if it is repeated: deadlock, serialization failure, busy.
     Retryable,
+    /// A row with this key is there already.
+    Duplicate,
     /// The dbms refused the operation.
     Refused,
     /// The connection could not be made or is gone.

@@ -41,7 +41,8 @@ pub trait Session: Send {
     /// Executes one operation and fetches every row. The hot path: allocates nothing once its buffers have grown.
     ///
     /// # Errors
-    /// [`Kind::Retryable`] when the same operation may succeed if it is repeated, else fatal.
+    /// [`Kind::Retryable`] when the same operation may succeed if it is repeated, [`Kind::Duplicate`] when it inserts a
+    /// key that is there already, else fatal.
     fn execute(&mut self, operation: &Operation) -> Result<Reply, Error>;
 
     /// Executes text and returns its rows. For control statements, off the hot path.

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
@@ -163,23 +164,28 @@ fn value_of(value: ValueRef<'_>) -> Value {
     }
 }
 
+/// Extended result codes of a key that is there already: of a primary key, a unique index, a row id.
+const DUPLICATES: [i32; 3] =
+    [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_ROWID];
+
 fn sqlite_error(error: rusqlite::Error) -> Error {
+    let extended_code = match &error {
+        rusqlite::Error::SqliteFailure(inner, _) | rusqlite::Error::SqlInputError { error: inner, .. } => {
+            Some(inner.extended_code)
+        }
+        _ => None,
+    };
     let kind = match error.sqlite_error_code() {
+        _ if extended_code.is_some_and(|code| DUPLICATES.contains(&code)) => Kind::Duplicate,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Retryable,
         Some(ErrorCode::OperationInterrupted | ErrorCode::CannotOpen | ErrorCode::NotADatabase) => {
             Kind::Disconnected
         }
         _ => Kind::Refused,
     };
-    let code = match &error {
-        rusqlite::Error::SqliteFailure(inner, _) | rusqlite::Error::SqlInputError { error: inner, .. } => {
-            Some(inner.extended_code.to_string())
-        }
-        _ => None,
-    };
     let converted = Error::new(kind, format!("SQLite: {error}"));
-    match code {
-        Some(code) => converted.with_code(code),
+    match extended_code {
+        Some(code) => converted.with_code(code.to_string()),
         None => converted,
     }
 }
@@ -240,6 +246,24 @@ mod tests {
         let error = session.query("select nonsense").unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
         assert!(error.code().is_some(), "{error}");
+    }
+
+    #[test]
+    fn keys_that_are_there_already_are_told_from_other_refusals() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[]).unwrap();
+        session.query("create table t (id integer primary key, k int unique, n int not null)").unwrap();
+        session.query("create table u (a text primary key, b int) without rowid").unwrap();
+        session.query("insert into t values (1, 1, 1)").unwrap();
+        session.query("insert into u values ('x', 1)").unwrap();
+        for (sql, kind) in [
+            ("insert into t values (1, 2, 1)", Kind::Duplicate),
+            ("insert into t values (2, 1, 1)", Kind::Duplicate),
+            ("insert into u values ('x', 2)", Kind::Duplicate),
+            ("insert into t values (2, 2, null)", Kind::Refused),
+        ] {
+            assert_eq!(session.query(sql).unwrap_err().kind(), kind, "{sql}");
+        }
     }
 
     #[test]

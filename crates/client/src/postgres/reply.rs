@@ -105,8 +105,9 @@ pub(super) fn server_error(body: &[u8]) -> Error {
         }
     }
     // Appendix A of the manual: 40 is transaction rollback (deadlock, serialization), 55P03 lock not available,
-    // 57P01 to 57P05 end the session.
+    // 57P01 to 57P05 end the session, 23505 is unique violation.
     let kind = match code.as_str() {
+        "23505" => Kind::Duplicate,
         code if code.starts_with("40") || code == "55P03" => Kind::Retryable,
         code if code.starts_with("57P") || code.starts_with("08") => Kind::Disconnected,
         _ => Kind::Refused,
@@ -166,6 +167,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Retryable);
         assert_eq!(error.to_string(), "Postgres: deadlock detected (40P01)\nhint: see log");
         assert_eq!(server_error(b"C57P01\0Mgone\0\0").kind(), Kind::Disconnected);
+        assert_eq!(server_error(b"C23505\0Mduplicate key\0\0").kind(), Kind::Duplicate);
         assert_eq!(server_error(b"C42P01\0Mno table\0\0").kind(), Kind::Refused);
     }
 

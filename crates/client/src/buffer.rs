@@ -36,7 +36,7 @@ impl ReadBuffer {
     /// Reads once from `stream`, behind what is unread.
     ///
     /// # Errors
-    /// When the stream fails or has ended.
+    /// When the stream fails or has ended; [`io::ErrorKind::WouldBlock`] when it does not block and has nothing yet.
     pub(crate) fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
         let is_full = self.end == self.bytes.len();
         if is_full || self.start == self.end {
@@ -89,6 +89,32 @@ pub(crate) mod tests {
             buffer[..bytes].copy_from_slice(&self.bytes[..bytes]);
             self.bytes = &self.bytes[bytes..];
             Ok(bytes)
+        }
+    }
+
+    /// Hands out bytes cut in two, like a socket that does not block: between the pieces there is nothing yet.
+    pub(crate) struct Pieces<'a> {
+        pieces: [&'a [u8]; 2],
+        is_between: bool,
+    }
+
+    impl<'a> Pieces<'a> {
+        pub(crate) fn new(bytes: &'a [u8], cut: usize) -> Self {
+            let (first, second) = bytes.split_at(cut);
+            Pieces { pieces: [first, second], is_between: true }
+        }
+    }
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let [first, second] = &mut self.pieces;
+            if !first.is_empty() {
+                return first.read(buffer);
+            }
+            if std::mem::take(&mut self.is_between) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            second.read(buffer)
         }
     }
 

@@ -61,6 +61,16 @@ impl Error {
         Error::new(Kind::Disconnected, format!("the server sent {what}"))
     }
 
+    /// An operation was to be sent while the reply to another is still to come.
+    pub(crate) fn unanswered() -> Self {
+        Error::new(Kind::Refused, "the session still awaits the reply to its last operation")
+    }
+
+    /// A reply was waited for in a session that does not wait.
+    pub(crate) fn not_blocking() -> Self {
+        Error::new(Kind::Disconnected, "a session that does not block cannot wait for a reply")
+    }
+
     /// Says first what was tried.
     pub(crate) fn while_trying(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);

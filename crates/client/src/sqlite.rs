@@ -1,5 +1,6 @@
 //! Sessions with SQLite, embedded in this process.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -30,6 +31,8 @@ const LEAST_STATEMENTS: usize = 64;
 pub struct SqliteSession {
     connection: Connection,
     prepared: Vec<String>,
+    /// What the last operation came to, until it is received.
+    outcome: Option<Result<Reply, Error>>,
 }
 
 impl SqliteSession {
@@ -56,7 +59,20 @@ impl SqliteSession {
                 },
             )?;
         }
-        Ok(SqliteSession { connection, prepared: Vec::new() })
+        Ok(SqliteSession { connection, prepared: Vec::new(), outcome: None })
+    }
+
+    /// Executes an operation and fetches every row.
+    fn perform(&self, operation: &Operation) -> Result<Reply, Error> {
+        let Some(number) = operation.prepared else {
+            let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
+            return self.run(&mut statement, operation);
+        };
+        let sql = self.prepared.get(number).ok_or_else(|| {
+            Error::new(Kind::Refused, format!("there is no prepared statement {number} in this session"))
+        })?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
+        self.run(&mut statement, operation)
     }
 
     /// Executes a statement and fetches every row.
@@ -111,23 +127,17 @@ impl Session for SqliteSession {
         Ok(self.prepared.len() - 1)
     }
 
-    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
-        match operation.prepared {
-            None => {
-                let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
-                self.run(&mut statement, operation)
-            }
-            Some(number) => {
-                let sql = self.prepared.get(number).ok_or_else(|| {
-                    Error::new(
-                        Kind::Refused,
-                        format!("there is no prepared statement {number} in this session"),
-                    )
-                })?;
-                let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
-                self.run(&mut statement, operation)
-            }
+    /// Executes the operation.
+    fn send(&mut self, operation: &Operation) -> Result<(), Error> {
+        if self.outcome.is_some() {
+            return Err(Error::unanswered());
         }
+        self.outcome = Some(self.perform(operation));
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Option<Reply>, Error> {
+        self.outcome.take().transpose()
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
@@ -141,6 +151,19 @@ impl Session for SqliteSession {
             values.push(row?);
         }
         Ok(values)
+    }
+
+    fn has_unsent(&self) -> bool {
+        false
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Does nothing: the dbms works in the thread of its caller.
+    fn set_blocking(&mut self, _is_blocking: bool) -> Result<(), Error> {
+        Ok(())
     }
 
     fn server_pid(&self) -> Option<u32> {
@@ -264,6 +287,21 @@ mod tests {
         ] {
             assert_eq!(session.query(sql).unwrap_err().kind(), kind, "{sql}");
         }
+    }
+
+    #[test]
+    fn a_reply_is_received_once_and_before_the_next_operation() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[]).unwrap();
+        let operation = Operation { text: "select 7".into(), ..Operation::default() };
+        assert_eq!(session.receive().unwrap(), None);
+        session.send(&operation).unwrap();
+        assert_eq!(session.send(&operation).unwrap_err().kind(), Kind::Refused);
+        assert_eq!(session.receive().unwrap(), Some(Reply { fetched: 1, affected: 0, first: Some(7) }));
+        assert_eq!(session.receive().unwrap(), None);
+        session.send(&Operation { text: "nonsense".into(), ..Operation::default() }).unwrap();
+        assert_eq!(session.receive().unwrap_err().kind(), Kind::Refused);
+        assert_eq!(session.execute(&operation).unwrap().first, Some(7));
     }
 
     #[test]

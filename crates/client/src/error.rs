@@ -7,6 +7,8 @@ use std::{fmt, io};
 pub enum Kind {
     /// The operation was undone and may succeed if it is repeated: deadlock, serialization failure, busy.
     Retryable,
+    /// A row with this key is there already.
+    Duplicate,
     /// The dbms refused the operation.
     Refused,
     /// The connection could not be made or is gone.
@@ -57,6 +59,16 @@ impl Error {
     /// The server sent something that its protocol does not allow, or that this client never asks for.
     pub(crate) fn unexpected(what: &str) -> Self {
         Error::new(Kind::Disconnected, format!("the server sent {what}"))
+    }
+
+    /// An operation was to be sent while the reply to another is still to come.
+    pub(crate) fn unanswered() -> Self {
+        Error::new(Kind::Refused, "the session still awaits the reply to its last operation")
+    }
+
+    /// A reply was waited for in a session that does not wait.
+    pub(crate) fn not_blocking() -> Self {
+        Error::new(Kind::Disconnected, "a session that does not block cannot wait for a reply")
     }
 
     /// Says first what was tried.

@@ -1,6 +1,7 @@
 //! How to talk to a dbms: one session type per protocol behind one trait.
 //!
-//! A session is blocking and belongs to one thread. What is said comes from above as [`Operation`]s.
+//! A session belongs to one thread, which waits for each reply, or drives many sessions and waits on all of their
+//! sockets. What is said comes from above as [`Operation`]s.
 
 mod address;
 mod buffer;
@@ -8,9 +9,12 @@ mod endpoint;
 mod error;
 pub mod mysql;
 pub mod postgres;
+mod request;
 pub mod sqlite;
 mod transport;
 mod value;
+
+use std::os::fd::BorrowedFd;
 
 use basecase_model::{Operation, ParameterType, Reply, Value};
 
@@ -41,8 +45,45 @@ pub trait Session: Send {
     /// Executes one operation and fetches every row. The hot path: allocates nothing once its buffers have grown.
     ///
     /// # Errors
-    /// [`Kind::Retryable`] when the same operation may succeed if it is repeated, else fatal.
-    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error>;
+    /// [`Kind::Retryable`] when the same operation may succeed if it is repeated, [`Kind::Duplicate`] when it inserts a
+    /// key that is there already, else fatal. Also fatal in a session that does not block.
+    #[inline]
+    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
+        self.send(operation)?;
+        self.receive()?.ok_or_else(Error::not_blocking)
+    }
+
+    /// Sends one operation without waiting for its reply, which must be received before anything else is sent.
+    ///
+    /// A session that does not block keeps what the socket does not take: [`Session::has_unsent`] tells. An embedded
+    /// dbms executes the operation here, and keeps the reply or the error for [`Session::receive`].
+    ///
+    /// # Errors
+    /// When the operation cannot be encoded, the reply to the last one is still to come, or the connection is lost.
+    fn send(&mut self, operation: &Operation) -> Result<(), Error>;
+
+    /// Sends what is left of the operation, and takes in what has come of its reply: `None` when more is to come.
+    ///
+    /// A session that blocks waits for the whole reply instead. One that does not may also be asked when no reply is
+    /// awaited, and tells then whether the server has ended the session.
+    ///
+    /// # Errors
+    /// As [`Session::execute`]. After an error that is not [`Kind::Disconnected`], the next operation can be sent.
+    fn receive(&mut self) -> Result<Option<Reply>, Error>;
+
+    /// Whether a part of the operation is left to send: [`Session::receive`] is then also to be called when the socket
+    /// can be written.
+    fn has_unsent(&self) -> bool;
+
+    /// What to wait on for a reply; none for an embedded dbms, whose reply is there when the operation is sent.
+    fn socket(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Says whether the session waits for its server, as it does at first. One that does not only sends and receives:
+    /// preparing, [`Session::execute`] and [`Session::query`] fail in it.
+    ///
+    /// # Errors
+    /// When the operating system refuses it.
+    fn set_blocking(&mut self, is_blocking: bool) -> Result<(), Error>;
 
     /// Executes text and returns its rows. For control statements, off the hot path.
     ///

@@ -18,6 +18,7 @@ mod error;
 mod login;
 mod packet;
 mod reply;
+mod scan;
 mod session;
 
 pub use crate::address::{AddressError, Host, Password};

@@ -7,6 +7,7 @@
 mod address;
 mod login;
 mod reply;
+mod scan;
 mod session;
 
 pub use crate::address::{AddressError, Host, Password};

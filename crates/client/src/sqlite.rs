@@ -1,10 +1,12 @@
 //! Sessions with SQLite, embedded in this process.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
@@ -29,6 +31,8 @@ const LEAST_STATEMENTS: usize = 64;
 pub struct SqliteSession {
     connection: Connection,
     prepared: Vec<String>,
+    /// What the last operation came to, until it is received.
+    outcome: Option<Result<Reply, Error>>,
 }
 
 impl SqliteSession {
@@ -55,7 +59,20 @@ impl SqliteSession {
                 },
             )?;
         }
-        Ok(SqliteSession { connection, prepared: Vec::new() })
+        Ok(SqliteSession { connection, prepared: Vec::new(), outcome: None })
+    }
+
+    /// Executes an operation and fetches every row.
+    fn perform(&self, operation: &Operation) -> Result<Reply, Error> {
+        let Some(number) = operation.prepared else {
+            let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
+            return self.run(&mut statement, operation);
+        };
+        let sql = self.prepared.get(number).ok_or_else(|| {
+            Error::new(Kind::Refused, format!("there is no prepared statement {number} in this session"))
+        })?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
+        self.run(&mut statement, operation)
     }
 
     /// Executes a statement and fetches every row.
@@ -110,23 +127,17 @@ impl Session for SqliteSession {
         Ok(self.prepared.len() - 1)
     }
 
-    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
-        match operation.prepared {
-            None => {
-                let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
-                self.run(&mut statement, operation)
-            }
-            Some(number) => {
-                let sql = self.prepared.get(number).ok_or_else(|| {
-                    Error::new(
-                        Kind::Refused,
-                        format!("there is no prepared statement {number} in this session"),
-                    )
-                })?;
-                let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
-                self.run(&mut statement, operation)
-            }
+    /// Executes the operation.
+    fn send(&mut self, operation: &Operation) -> Result<(), Error> {
+        if self.outcome.is_some() {
+            return Err(Error::unanswered());
         }
+        self.outcome = Some(self.perform(operation));
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Option<Reply>, Error> {
+        self.outcome.take().transpose()
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
@@ -140,6 +151,19 @@ impl Session for SqliteSession {
             values.push(row?);
         }
         Ok(values)
+    }
+
+    fn has_unsent(&self) -> bool {
+        false
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Does nothing: the dbms works in the thread of its caller.
+    fn set_blocking(&mut self, _is_blocking: bool) -> Result<(), Error> {
+        Ok(())
     }
 
     fn server_pid(&self) -> Option<u32> {
@@ -163,23 +187,28 @@ fn value_of(value: ValueRef<'_>) -> Value {
     }
 }
 
+/// Extended result codes of a key that is there already: of a primary key, a unique index, a row id.
+const DUPLICATES: [i32; 3] =
+    [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_ROWID];
+
 fn sqlite_error(error: rusqlite::Error) -> Error {
+    let extended_code = match &error {
+        rusqlite::Error::SqliteFailure(inner, _) | rusqlite::Error::SqlInputError { error: inner, .. } => {
+            Some(inner.extended_code)
+        }
+        _ => None,
+    };
     let kind = match error.sqlite_error_code() {
+        _ if extended_code.is_some_and(|code| DUPLICATES.contains(&code)) => Kind::Duplicate,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Retryable,
         Some(ErrorCode::OperationInterrupted | ErrorCode::CannotOpen | ErrorCode::NotADatabase) => {
             Kind::Disconnected
         }
         _ => Kind::Refused,
     };
-    let code = match &error {
-        rusqlite::Error::SqliteFailure(inner, _) | rusqlite::Error::SqlInputError { error: inner, .. } => {
-            Some(inner.extended_code.to_string())
-        }
-        _ => None,
-    };
     let converted = Error::new(kind, format!("SQLite: {error}"));
-    match code {
-        Some(code) => converted.with_code(code),
+    match extended_code {
+        Some(code) => converted.with_code(code.to_string()),
         None => converted,
     }
 }
@@ -240,6 +269,39 @@ mod tests {
         let error = session.query("select nonsense").unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
         assert!(error.code().is_some(), "{error}");
+    }
+
+    #[test]
+    fn keys_that_are_there_already_are_told_from_other_refusals() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[]).unwrap();
+        session.query("create table t (id integer primary key, k int unique, n int not null)").unwrap();
+        session.query("create table u (a text primary key, b int) without rowid").unwrap();
+        session.query("insert into t values (1, 1, 1)").unwrap();
+        session.query("insert into u values ('x', 1)").unwrap();
+        for (sql, kind) in [
+            ("insert into t values (1, 2, 1)", Kind::Duplicate),
+            ("insert into t values (2, 1, 1)", Kind::Duplicate),
+            ("insert into u values ('x', 2)", Kind::Duplicate),
+            ("insert into t values (2, 2, null)", Kind::Refused),
+        ] {
+            assert_eq!(session.query(sql).unwrap_err().kind(), kind, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_reply_is_received_once_and_before_the_next_operation() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(&folder, &[]).unwrap();
+        let operation = Operation { text: "select 7".into(), ..Operation::default() };
+        assert_eq!(session.receive().unwrap(), None);
+        session.send(&operation).unwrap();
+        assert_eq!(session.send(&operation).unwrap_err().kind(), Kind::Refused);
+        assert_eq!(session.receive().unwrap(), Some(Reply { fetched: 1, affected: 0, first: Some(7) }));
+        assert_eq!(session.receive().unwrap(), None);
+        session.send(&Operation { text: "nonsense".into(), ..Operation::default() }).unwrap();
+        assert_eq!(session.receive().unwrap_err().kind(), Kind::Refused);
+        assert_eq!(session.execute(&operation).unwrap().first, Some(7));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -32,6 +33,13 @@ impl Transport {
         }
     }
 
+    pub(crate) fn set_blocking(&self, is_blocking: bool) -> io::Result<()> {
+        match self {
+            Transport::Unix(stream) => stream.set_nonblocking(!is_blocking),
+            Transport::Tcp(stream) => stream.set_nonblocking(!is_blocking),
+        }
+    }
+
     pub(crate) fn shutdown(&self) -> io::Result<()> {
         match self {
             Transport::Unix(stream) => stream.shutdown(Shutdown::Both),
@@ -44,6 +52,15 @@ impl Transport {
         match self {
             Transport::Unix(_) => true,
             Transport::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
+        }
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Transport::Unix(stream) => stream.as_fd(),
+            Transport::Tcp(stream) => stream.as_fd(),
         }
     }
 }

@@ -193,7 +193,13 @@ impl Worker {
                 }
                 Err(error) => error,
             };
-            if error.kind() != Kind::Retryable || shared.is_stopped() {
+            let is_mendable = match error.kind() {
+                Kind::Retryable => true,
+                // Another role has inserted the same row since it was deleted here: only other values can mend that.
+                Kind::Duplicate => script.is_some(),
+                Kind::Refused | Kind::Disconnected => false,
+            };
+            if !is_mendable || shared.is_stopped() {
                 return Err(error);
             }
             match script.as_mut().map_or(Restart::Operation, |script| script.restart()) {

@@ -55,6 +55,8 @@ fn kind(number: u16, state: Option<&str>) -> Kind {
         // Lock wait timeout, deadlock; a row that has changed since the snapshot (MariaDB's innodb_snapshot_isolation).
         // MyRocks reports its conflicts and timeouts by the first two.
         1205 | 1213 | 1020 => Kind::Retryable,
+        // A key that is there already, in words that name the key or do not.
+        1022 | 1062 | 1586 => Kind::Duplicate,
         // The server shuts down or the connection was killed (1053, 1927), an idle connection was closed (4031), a
         // connection was aborted (1080, 1152, 1184), the network failed (1158 to 1161), or what was sent is longer than
         // max_allowed_packet (1153): the server closes the connection after each of them. A killed statement (1317) is no
@@ -100,6 +102,7 @@ mod tests {
         assert_eq!(kind_of(1205, "#HY000Lock wait timeout exceeded"), Kind::Retryable);
         assert_eq!(kind_of(1020, "#HY000Record has changed since last read"), Kind::Retryable);
         assert_eq!(kind_of(3101, "#40000Plugin instructed the server to rollback"), Kind::Retryable);
+        assert_eq!(kind_of(1062, "#23000Duplicate entry '7' for key 'PRIMARY'"), Kind::Duplicate);
         assert_eq!(kind_of(1927, "#70100Connection was killed"), Kind::Disconnected);
         assert_eq!(kind_of(1053, "#08S01Server shutdown in progress"), Kind::Disconnected);
         assert_eq!(kind_of(1317, "#70100Query execution was interrupted"), Kind::Refused);

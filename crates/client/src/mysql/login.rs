@@ -79,11 +79,9 @@ struct Login<'a> {
 
 impl Login<'_> {
     fn receive(&mut self) -> Result<Vec<u8>, Error> {
-        let packet = self
-            .packets
-            .next(self.transport)
-            .map_err(|error| Error::broken_connection(self.product.name(), &error))?;
-        Ok(packet.to_vec())
+        self.packets
+            .read(self.transport)
+            .map_err(|error| Error::broken_connection(self.product.name(), &error))
     }
 
     /// Sends one packet, numbered after the one that came last.

@@ -16,56 +16,77 @@ pub(super) const LONGEST_PAYLOAD: usize = 0xff_ffff;
 pub(super) struct Packets {
     buffer: ReadBuffer,
     joined: Vec<u8>,
+    /// Whether the payload in `joined` goes on in the next packet.
+    is_joining: bool,
     sequence: u8,
 }
 
 impl Packets {
     pub(super) fn new() -> Self {
-        Packets { buffer: ReadBuffer::new(), joined: Vec::new(), sequence: 0 }
+        Packets { buffer: ReadBuffer::new(), joined: Vec::new(), is_joining: false, sequence: 0 }
     }
 
-    /// The next payload, read from `stream` when the buffer does not hold all of it yet.
+    /// The next payload, when all of it is here.
     #[inline]
-    pub(super) fn next(&mut self, stream: &mut impl Read) -> io::Result<&[u8]> {
-        let payload_bytes = self.complete_payload(stream)?;
-        if payload_bytes == LONGEST_PAYLOAD {
-            return self.join(stream);
+    pub(super) fn next(&mut self) -> Option<&[u8]> {
+        let payload_bytes = self.complete_payload()?;
+        if payload_bytes == LONGEST_PAYLOAD || self.is_joining {
+            return self.join(payload_bytes);
         }
-        Ok(&self.buffer.take(HEADER_BYTES + payload_bytes)[HEADER_BYTES..])
+        Some(&self.buffer.take(HEADER_BYTES + payload_bytes)[HEADER_BYTES..])
     }
 
-    /// Sequence number of the packet that was read last.
+    /// The next payload, read from `stream` when not all of it is here yet. Off the hot path.
+    pub(super) fn read(&mut self, stream: &mut impl Read) -> io::Result<Vec<u8>> {
+        loop {
+            if let Some(payload) = self.next() {
+                return Ok(payload.to_vec());
+            }
+            self.fill(stream)?;
+        }
+    }
+
+    /// Reads once from `stream`.
+    ///
+    /// # Errors
+    /// When the stream fails or has ended; [`io::ErrorKind::WouldBlock`] when it does not block and has nothing yet.
+    #[inline]
+    pub(super) fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
+        self.buffer.fill(stream)
+    }
+
+    /// Sequence number of the packet that was taken last.
     pub(super) fn sequence(&self) -> u8 {
         self.sequence
     }
 
-    /// Reads until the first packet is whole and returns the length of its payload.
+    /// Length of the first packet's payload when all of it is here.
     #[inline]
-    fn complete_payload(&mut self, stream: &mut impl Read) -> io::Result<usize> {
-        loop {
-            let unread = self.buffer.unread();
-            if let Some(header) = unread.first_chunk::<HEADER_BYTES>() {
-                let payload_bytes = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
-                if unread.len() >= HEADER_BYTES + payload_bytes {
-                    self.sequence = header[3];
-                    return Ok(payload_bytes);
-                }
-            }
-            self.buffer.fill(stream)?;
+    fn complete_payload(&mut self) -> Option<usize> {
+        let unread = self.buffer.unread();
+        let header = unread.first_chunk::<HEADER_BYTES>()?;
+        let payload_bytes = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+        if unread.len() < HEADER_BYTES + payload_bytes {
+            return None;
         }
+        self.sequence = header[3];
+        Some(payload_bytes)
     }
 
-    /// Copies the packets of one payload together.
+    /// Copies the packets of one payload together, as far as they are here; the first has `payload_bytes`.
     #[cold]
-    fn join(&mut self, stream: &mut impl Read) -> io::Result<&[u8]> {
-        self.joined.clear();
+    fn join(&mut self, mut payload_bytes: usize) -> Option<&[u8]> {
+        if !self.is_joining {
+            self.joined.clear();
+        }
         loop {
-            let payload_bytes = self.complete_payload(stream)?;
             let packet = self.buffer.take(HEADER_BYTES + payload_bytes);
             self.joined.extend_from_slice(&packet[HEADER_BYTES..]);
-            if payload_bytes < LONGEST_PAYLOAD {
-                return Ok(&self.joined);
+            self.is_joining = payload_bytes == LONGEST_PAYLOAD;
+            if !self.is_joining {
+                return Some(&self.joined);
             }
+            payload_bytes = self.complete_payload()?;
         }
     }
 }
@@ -140,10 +161,10 @@ mod tests {
         let mut rest = stream.as_slice();
         let mut packets = Packets::new();
         for payload in &payloads {
-            assert!(packets.next(&mut rest).unwrap() == payload);
+            assert!(packets.read(&mut rest).unwrap() == *payload);
         }
         assert_eq!(packets.sequence(), 7);
-        let end = packets.next(&mut rest).err().map(|error| error.kind());
+        let end = packets.read(&mut rest).err().map(|error| error.kind());
         assert_eq!(end, Some(io::ErrorKind::UnexpectedEof));
     }
 
@@ -156,7 +177,7 @@ mod tests {
             let mut trickle = Trickle::new(&stream);
             let mut packets = Packets::new();
             for payload in &payloads {
-                prop_assert!(packets.next(&mut trickle).unwrap() == payload);
+                prop_assert!(packets.read(&mut trickle).unwrap() == *payload);
             }
         }
 
@@ -164,7 +185,7 @@ mod tests {
         fn garbage_never_panics(bytes: Vec<u8>) {
             let mut rest = bytes.as_slice();
             let mut packets = Packets::new();
-            while packets.next(&mut rest).is_ok() {}
+            while packets.read(&mut rest).is_ok() {}
         }
     }
 }

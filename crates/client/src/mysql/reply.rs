@@ -78,7 +78,7 @@ pub(super) enum Form {
 }
 
 /// The type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Column {
     kind: u8,
     is_unsigned: bool,

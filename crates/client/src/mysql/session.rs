@@ -1,6 +1,6 @@
 //! One session: commands out, replies scanned.
 
-use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use basecase_model::{Operation, ParameterType, Reply, Value};
 
@@ -8,11 +8,10 @@ use super::address::Address;
 use super::command;
 use super::error::server_error;
 use super::login::{Agreement, log_in};
-use super::packet::{LONGEST_PAYLOAD, Packets};
-use super::reply::{
-    Column, Completion, EOF, ERR, Form, LOCAL_FILE_OR_NULL, OK, Preparation, first_integer, length_encoded,
-    text_columns,
-};
+use super::packet::Packets;
+use super::reply::{ERR, Form, Preparation, text_columns};
+use super::scan::{Scan, cut_off};
+use crate::request::Request;
 use crate::transport::Transport;
 use crate::value::value_of;
 use crate::{Error, Interrupter, Kind, Session};
@@ -21,7 +20,12 @@ use crate::{Error, Interrupter, Kind, Session};
 pub struct MysqlSession {
     transport: Transport,
     packets: Packets,
-    output: Vec<u8>,
+    request: Request<Vec<u8>>,
+    scan: Scan,
+    /// Whether the reply to the last request is still to come.
+    awaits_reply: bool,
+    /// The prepared statement whose reply is awaited.
+    executed: Option<usize>,
     prepared: Vec<Prepared>,
     agreement: Agreement,
 }
@@ -47,88 +51,61 @@ impl MysqlSession {
         let mut packets = Packets::new();
         let agreement = log_in(address, &mut transport, &mut packets)
             .map_err(|error| error.while_trying(&format!("cannot log in to {}", address.redacted())))?;
-        let output = Vec::with_capacity(16 * 1024);
-        Ok(MysqlSession { transport, packets, output, prepared: Vec::new(), agreement })
+        Ok(MysqlSession {
+            transport,
+            packets,
+            request: Request::default(),
+            scan: Scan::new(agreement, Form::Text),
+            awaits_reply: false,
+            executed: None,
+            prepared: Vec::new(),
+            agreement,
+        })
     }
 
-    /// Sends what stands in the output buffer.
+    /// Refuses a new request while the reply to the last one is still to come.
     #[inline]
-    fn send(&mut self) -> Result<(), Error> {
-        self.transport.write_all(&self.output).map_err(|error| self.farewell(&error))
+    fn begin(&self) -> Result<(), Error> {
+        if self.awaits_reply { Err(Error::unanswered()) } else { Ok(()) }
+    }
+
+    /// Sends the request.
+    #[inline]
+    fn send_request(&mut self, form: Form) -> Result<(), Error> {
+        self.scan = Scan::new(self.agreement, form);
+        self.request.send(&mut self.transport).map_err(|error| self.farewell(&error))?;
+        self.awaits_reply = true;
+        Ok(())
+    }
+
+    /// Takes in what has come of the reply, and shows every row to `on_row`.
+    #[inline]
+    fn take_in(&mut self, on_row: impl FnMut(&[u8])) -> Result<Option<Reply>, Error> {
+        let outcome = match self.request.send_rest(&mut self.transport) {
+            Ok(()) => self.scan.go_on(&mut self.packets, &mut self.transport, on_row),
+            Err(error) => Err(self.farewell(&error)),
+        };
+        self.awaits_reply &= matches!(outcome, Ok(None));
+        outcome
     }
 
     /// Why a command could not be sent. A server that closes a connection says why before it does.
     #[cold]
     fn farewell(&mut self, error: &std::io::Error) -> Error {
-        match self.packets.next(&mut self.transport) {
-            Ok(packet) if packet.first() == Some(&ERR) => server_error(self.agreement.product, packet),
+        match self.packets.read(&mut self.transport) {
+            Ok(packet) if packet.first() == Some(&ERR) => server_error(self.agreement.product, &packet),
             _ => Error::broken_connection(self.agreement.product.name(), error),
         }
     }
 
-    /// The next packet; an error when it is one.
-    #[inline]
-    fn next(&mut self) -> Result<&[u8], Error> {
+    /// The next packet of the reply to a preparation; an error when it is one.
+    fn next(&mut self) -> Result<Vec<u8>, Error> {
         let product = self.agreement.product;
         let packet = self
             .packets
-            .next(&mut self.transport)
+            .read(&mut self.transport)
             .map_err(|error| Error::broken_connection(product.name(), &error))?;
-        if packet.first() == Some(&ERR) { Err(server_error(product, packet)) } else { Ok(packet) }
-    }
-
-    /// Reads the whole reply to a command, and shows every row with the number of its columns and the first of them.
-    #[inline]
-    fn receive(&mut self, mut on_row: impl FnMut(&[u8], u64, Column)) -> Result<Reply, Error> {
-        let mut reply = Reply::default();
-        loop {
-            let packet = self.next()?;
-            let completion = match packet.first() {
-                Some(&OK) => Completion::of_ok(packet).ok_or_else(cut_off)?,
-                Some(&LOCAL_FILE_OR_NULL) => {
-                    return Err(Error::new(
-                        Kind::Disconnected,
-                        "LOAD DATA LOCAL is not supported in a session",
-                    ));
-                }
-                _ => {
-                    let (columns, _) = length_encoded(packet).ok_or_else(cut_off)?;
-                    self.receive_rows(columns, &mut reply, &mut on_row)?
-                }
-            };
-            reply.affected += completion.affected;
-            if !completion.is_followed {
-                return Ok(reply);
-            }
-        }
-    }
-
-    /// Reads column definitions and rows up to their end.
-    #[inline]
-    fn receive_rows(
-        &mut self,
-        columns: u64,
-        reply: &mut Reply,
-        on_row: &mut impl FnMut(&[u8], u64, Column),
-    ) -> Result<Completion, Error> {
-        let first = Column::of_definition(self.next()?).ok_or_else(cut_off)?;
-        for _ in 1..columns {
-            self.next()?;
-        }
-        let is_eof_deprecated = self.agreement.is_eof_deprecated;
-        if !is_eof_deprecated {
-            self.next()?;
-        }
-        loop {
-            let packet = self.next()?;
-            // A row of text whose first column is huge begins with the same byte, and is longer than any end.
-            if packet.first() == Some(&EOF) && packet.len() < LONGEST_PAYLOAD {
-                let end = if is_eof_deprecated { Completion::of_ok } else { Completion::of_eof };
-                return end(packet).ok_or_else(cut_off);
-            }
-            reply.fetched += 1;
-            on_row(packet, columns, first);
-        }
+        if packet.first() == Some(&ERR) { Err(server_error(product, &packet)) } else { Ok(packet) }
     }
 
     /// Skips the definitions of a prepared statement's parameters or columns.
@@ -157,7 +134,7 @@ impl MysqlSession {
                 operation.parameters.len()
             ));
         }
-        command::execute(&mut self.output, statement.id, operation, !statement.has_types);
+        command::execute(&mut self.request.bytes, statement.id, operation, !statement.has_types);
         Ok(())
     }
 }
@@ -165,9 +142,10 @@ impl MysqlSession {
 impl Session for MysqlSession {
     /// The types are sent with the first execution.
     fn prepare_with_types(&mut self, sql: &str, _types: &[ParameterType]) -> Result<usize, Error> {
-        command::prepare(&mut self.output, sql);
-        self.send()?;
-        let preparation = Preparation::of_packet(self.next()?).ok_or_else(cut_off)?;
+        self.begin()?;
+        command::prepare(&mut self.request.bytes, sql);
+        self.request.send(&mut self.transport).map_err(|error| self.farewell(&error))?;
+        let preparation = Preparation::of_packet(&self.next()?).ok_or_else(cut_off)?;
         self.skip_definitions(preparation.parameters)?;
         self.skip_definitions(preparation.columns)?;
         self.prepared.push(Prepared {
@@ -179,40 +157,56 @@ impl Session for MysqlSession {
     }
 
     #[inline]
-    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
-        let form = match operation.prepared {
+    fn send(&mut self, operation: &Operation) -> Result<(), Error> {
+        self.begin()?;
+        self.executed = operation.prepared;
+        match operation.prepared {
             None => {
-                command::query(&mut self.output, &operation.text);
-                Form::Text
+                command::query(&mut self.request.bytes, &operation.text);
+                self.send_request(Form::Text)
             }
             Some(number) => {
                 self.encode_execution(number, operation)?;
-                Form::Binary
+                self.send_request(Form::Binary)
             }
-        };
-        self.send()?;
-        let mut first = None;
-        let mut is_first = true;
-        let reply = self.receive(|row, columns, column| {
-            if is_first {
-                first = first_integer(form, row, columns, column);
-                is_first = false;
-            }
-        })?;
-        if let Some(statement) = operation.prepared.and_then(|number| self.prepared.get_mut(number)) {
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Result<Option<Reply>, Error> {
+        let reply = self.take_in(|_| {})?;
+        if reply.is_some()
+            && let Some(statement) = self.executed.and_then(|number| self.prepared.get_mut(number))
+        {
             statement.has_types = true;
         }
-        Ok(Reply { first, ..reply })
+        Ok(reply)
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
-        command::query(&mut self.output, sql);
-        self.send()?;
+        self.begin()?;
+        command::query(&mut self.request.bytes, sql);
+        self.send_request(Form::Text)?;
         let mut rows = Vec::new();
-        self.receive(|row, _, _| {
+        self.take_in(|row| {
             rows.push(text_columns(row).map(|column| column.map_or(Value::Null, value_of)).collect());
-        })?;
+        })?
+        .ok_or_else(Error::not_blocking)?;
         Ok(rows)
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.request.has_rest()
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.transport.as_fd())
+    }
+
+    fn set_blocking(&mut self, is_blocking: bool) -> Result<(), Error> {
+        self.transport
+            .set_blocking(is_blocking)
+            .map_err(|error| Error::broken_connection(self.agreement.product.name(), &error))
     }
 
     /// None: a MySQL server is one process for all sessions.
@@ -234,12 +228,8 @@ impl Session for MysqlSession {
 
 impl Drop for MysqlSession {
     fn drop(&mut self) {
-        command::quit(&mut self.output);
+        command::quit(&mut self.request.bytes);
         // The connection may be gone; there is nobody left to tell.
-        let _ = self.transport.write_all(&self.output);
+        let _ = self.request.send(&mut self.transport);
     }
-}
-
-fn cut_off() -> Error {
-    Error::unexpected("a packet that is cut off")
 }

@@ -28,7 +28,7 @@ pub(super) fn log_in(
     let mut scram: Option<ScramSha256> = None;
     let mut pid = 0;
     loop {
-        let message = messages.next(transport).map_err(io_error)?;
+        let message = messages.read(transport).map_err(io_error)?;
         output.clear();
         match message.tag {
             b'R' => {

@@ -25,17 +25,36 @@ impl Messages {
         Messages { buffer: ReadBuffer::new() }
     }
 
-    /// The next message, read from `stream` when the buffer does not hold all of it yet.
+    /// The next message, when all of it is here.
     #[inline]
-    pub(super) fn next(&mut self, stream: &mut impl Read) -> io::Result<Message<'_>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Message<'_>>> {
+        Ok(self.complete_body()?.map(|body_bytes| self.take(body_bytes)))
+    }
+
+    /// The next message, read from `stream` when not all of it is here yet.
+    pub(super) fn read(&mut self, stream: &mut impl Read) -> io::Result<Message<'_>> {
         let body_bytes = loop {
             match self.complete_body()? {
                 Some(body_bytes) => break body_bytes,
-                None => self.buffer.fill(stream)?,
+                None => self.fill(stream)?,
             }
         };
+        Ok(self.take(body_bytes))
+    }
+
+    /// Reads once from `stream`.
+    ///
+    /// # Errors
+    /// When the stream fails or has ended; [`io::ErrorKind::WouldBlock`] when it does not block and has nothing yet.
+    #[inline]
+    pub(super) fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
+        self.buffer.fill(stream)
+    }
+
+    #[inline]
+    fn take(&mut self, body_bytes: usize) -> Message<'_> {
         let message = self.buffer.take(HEADER_BYTES + body_bytes);
-        Ok(Message { tag: message[0], body: &message[HEADER_BYTES..] })
+        Message { tag: message[0], body: &message[HEADER_BYTES..] }
     }
 
     /// Length of the first message's body when all of it is here.
@@ -105,8 +124,9 @@ pub(super) fn server_error(body: &[u8]) -> Error {
         }
     }
     // Appendix A of the manual: 40 is transaction rollback (deadlock, serialization), 55P03 lock not available,
-    // 57P01 to 57P05 end the session.
+    // 57P01 to 57P05 end the session, 23505 is unique violation.
     let kind = match code.as_str() {
+        "23505" => Kind::Duplicate,
         code if code.starts_with("40") || code == "55P03" => Kind::Retryable,
         code if code.starts_with("57P") || code.starts_with("08") => Kind::Disconnected,
         _ => Kind::Refused,
@@ -143,10 +163,10 @@ mod tests {
         let mut trickle = Trickle::new(&stream);
         let mut messages = Messages::new();
         for size in [0usize, 3, 70_000, 200_000, 5] {
-            assert_eq!(messages.next(&mut trickle).unwrap().body.len(), size);
+            assert_eq!(messages.read(&mut trickle).unwrap().body.len(), size);
         }
         assert_eq!(
-            messages.next(&mut trickle).err().map(|error| error.kind()),
+            messages.read(&mut trickle).err().map(|error| error.kind()),
             Some(io::ErrorKind::UnexpectedEof)
         );
     }
@@ -166,6 +186,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Retryable);
         assert_eq!(error.to_string(), "Postgres: deadlock detected (40P01)\nhint: see log");
         assert_eq!(server_error(b"C57P01\0Mgone\0\0").kind(), Kind::Disconnected);
+        assert_eq!(server_error(b"C23505\0Mduplicate key\0\0").kind(), Kind::Duplicate);
         assert_eq!(server_error(b"C42P01\0Mno table\0\0").kind(), Kind::Refused);
     }
 

@@ -1,6 +1,7 @@
 //! One session: requests out, replies scanned.
 
-use std::io::{self, Write};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
 use bytes::{BufMut, BytesMut};
@@ -9,7 +10,9 @@ use postgres_protocol::message::frontend;
 
 use super::address::Address;
 use super::login::log_in;
-use super::reply::{Messages, affected_rows, columns, first_integer, server_error};
+use super::reply::{Messages, columns};
+use super::scan::Scan;
+use crate::request::Request;
 use crate::transport::Transport;
 use crate::value::value_of;
 use crate::{Error, Interrupter, Kind, Session};
@@ -24,7 +27,10 @@ const BINARY_RESULTS: [i16; 1] = [1];
 pub struct PostgresSession {
     transport: Transport,
     messages: Messages,
-    output: BytesMut,
+    request: Request<BytesMut>,
+    scan: Scan,
+    /// Whether the reply to the last request is still to come.
+    awaits_reply: bool,
     /// Names of the prepared statements, by their numbers.
     prepared: Vec<String>,
     pid: u32,
@@ -46,46 +52,42 @@ impl PostgresSession {
         Ok(PostgresSession {
             transport,
             messages,
-            output: BytesMut::with_capacity(16 * 1024),
+            request: Request::default(),
+            scan: Scan::default(),
+            awaits_reply: false,
             prepared: Vec::new(),
             pid,
         })
     }
 
-    /// Sends what stands in the output buffer.
+    /// Empties the request for a new one.
     #[inline]
-    fn send(&mut self) -> Result<(), Error> {
-        self.transport.write_all(&self.output).map_err(io_error)
+    fn begin(&mut self) -> Result<(), Error> {
+        if self.awaits_reply {
+            return Err(Error::unanswered());
+        }
+        self.request.bytes.clear();
+        Ok(())
     }
 
-    /// Reads until the server is ready again, and shows every row to `on_row`.
+    /// Sends the request.
     #[inline]
-    fn receive(&mut self, mut on_row: impl FnMut(&[u8])) -> Result<Reply, Error> {
-        let mut reply = Reply::default();
-        let mut failure = None;
-        loop {
-            let message = self.messages.next(&mut self.transport).map_err(io_error)?;
-            match message.tag {
-                b'D' => {
-                    reply.fetched += 1;
-                    on_row(message.body);
-                }
-                b'C' => reply.affected += affected_rows(message.body),
-                b'Z' => return failure.map_or(Ok(reply), Err),
-                b'E' => {
-                    let error = server_error(message.body);
-                    // After such an error the server closes the connection and is never ready again.
-                    if error.kind() == Kind::Disconnected {
-                        return Err(error);
-                    }
-                    failure = Some(error);
-                }
-                b'G' | b'H' | b'W' => {
-                    return Err(Error::new(Kind::Disconnected, "COPY is not supported in a session"));
-                }
-                _ => {}
-            }
-        }
+    fn send_request(&mut self, rows_are_text: bool) -> Result<(), Error> {
+        self.scan = Scan::new(rows_are_text);
+        self.request.send(&mut self.transport).map_err(io_error)?;
+        self.awaits_reply = true;
+        Ok(())
+    }
+
+    /// Takes in what has come of the reply, and shows every row to `on_row`.
+    #[inline]
+    fn take_in(&mut self, on_row: impl FnMut(&[u8])) -> Result<Option<Reply>, Error> {
+        let outcome = match self.request.send_rest(&mut self.transport) {
+            Ok(()) => self.scan.go_on(&mut self.messages, &mut self.transport, on_row),
+            Err(error) => Err(io_error(error)),
+        };
+        self.awaits_reply &= matches!(outcome, Ok(None));
+        outcome
     }
 
     fn encode_execution(&mut self, number: usize, operation: &Operation) -> Result<(), Error> {
@@ -107,14 +109,14 @@ impl PostgresSession {
                 Ok(IsNull::No)
             },
             BINARY_RESULTS,
-            &mut self.output,
+            &mut self.request.bytes,
         )
         .map_err(|error| match error {
             frontend::BindError::Conversion(error) => io_error(io::Error::other(error)),
             frontend::BindError::Serialization(error) => io_error(error),
         })?;
-        frontend::execute("", 0, &mut self.output).map_err(io_error)?;
-        frontend::sync(&mut self.output);
+        frontend::execute("", 0, &mut self.request.bytes).map_err(io_error)?;
+        frontend::sync(&mut self.request.bytes);
         Ok(())
     }
 }
@@ -122,48 +124,57 @@ impl PostgresSession {
 impl Session for PostgresSession {
     fn prepare_with_types(&mut self, sql: &str, types: &[ParameterType]) -> Result<usize, Error> {
         let name = format!("s{}", self.prepared.len());
-        self.output.clear();
+        self.begin()?;
         let types = types.iter().map(|declared| match declared {
             ParameterType::Integer => INT8,
             ParameterType::Text => VARCHAR,
         });
-        frontend::parse(&name, sql, types, &mut self.output).map_err(io_error)?;
-        frontend::sync(&mut self.output);
-        self.send()?;
-        self.receive(|_| {})?;
+        frontend::parse(&name, sql, types, &mut self.request.bytes).map_err(io_error)?;
+        frontend::sync(&mut self.request.bytes);
+        self.send_request(false)?;
+        self.take_in(|_| {})?.ok_or_else(Error::not_blocking)?;
         self.prepared.push(name);
         Ok(self.prepared.len() - 1)
     }
 
     #[inline]
-    fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
-        self.output.clear();
+    fn send(&mut self, operation: &Operation) -> Result<(), Error> {
+        self.begin()?;
         match operation.prepared {
-            None => frontend::query(&operation.text, &mut self.output).map_err(io_error)?,
+            None => frontend::query(&operation.text, &mut self.request.bytes).map_err(io_error)?,
             Some(number) => self.encode_execution(number, operation)?,
         }
-        self.send()?;
-        let mut first = None;
         // Results of prepared statements are binary, and their types are not asked for.
-        let mut is_first = operation.prepared.is_none();
-        let reply = self.receive(|row| {
-            if is_first {
-                first = first_integer(row);
-                is_first = false;
-            }
-        })?;
-        Ok(Reply { first, ..reply })
+        self.send_request(operation.prepared.is_none())
+    }
+
+    #[inline]
+    fn receive(&mut self) -> Result<Option<Reply>, Error> {
+        self.take_in(|_| {})
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
-        self.output.clear();
-        frontend::query(sql, &mut self.output).map_err(io_error)?;
-        self.send()?;
+        self.begin()?;
+        frontend::query(sql, &mut self.request.bytes).map_err(io_error)?;
+        self.send_request(true)?;
         let mut rows = Vec::new();
-        self.receive(|row| {
+        self.take_in(|row| {
             rows.push(columns(row).map(|column| column.map_or(Value::Null, value_of)).collect());
-        })?;
+        })?
+        .ok_or_else(Error::not_blocking)?;
         Ok(rows)
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.request.has_rest()
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.transport.as_fd())
+    }
+
+    fn set_blocking(&mut self, is_blocking: bool) -> Result<(), Error> {
+        self.transport.set_blocking(is_blocking).map_err(io_error)
     }
 
     fn server_pid(&self) -> Option<u32> {
@@ -181,10 +192,10 @@ impl Session for PostgresSession {
 
 impl Drop for PostgresSession {
     fn drop(&mut self) {
-        self.output.clear();
-        frontend::terminate(&mut self.output);
+        self.request.bytes.clear();
+        frontend::terminate(&mut self.request.bytes);
         // The connection may be gone; there is nobody left to tell.
-        let _ = self.send();
+        let _ = self.request.send(&mut self.transport);
     }
 }
 

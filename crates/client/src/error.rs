@@ -56,6 +56,11 @@ impl Error {
         Error::new(Kind::Disconnected, format!("the connection to {dbms} failed: {error}"))
     }
 
+    /// The operating system refused to watch the session's socket.
+    pub fn of_waiting(error: io::Error) -> Self {
+        Error::new(Kind::Disconnected, format!("cannot wait for the server: {error}"))
+    }
+
     /// The server sent something that its protocol does not allow, or that this client never asks for.
     pub(crate) fn unexpected(what: &str) -> Self {
         Error::new(Kind::Disconnected, format!("the server sent {what}"))

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use basecase_load::{Crew, Failure, Limits, Outcome};
-use basecase_model::{Check, Measures, OperationClass, Place, RoleRecord, Trial, TrialStatus, names};
+use basecase_model::{Check, Measures, OperationClass, Place, Trial, TrialStatus, names};
 use basecase_server::{Settle, settle};
 use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
@@ -376,7 +376,7 @@ impl Run<'_> {
         course.advance(number, &outcome);
         let mut trial = Trial {
             seconds: outcome.seconds,
-            warnings: warnings(&outcome.roles, site.served.pid().is_some()),
+            warnings: warnings(&outcome, site.served.pid().is_some()),
             checks: course.check_roles(number, &outcome),
             counters: std::mem::take(&mut outcome.counters),
             ..blank_trial(plan, candidate, number, place, outcome.started_at)
@@ -385,6 +385,7 @@ impl Run<'_> {
             Some(failure) => Err(failure.into()),
             None => self.examine(plan, site, course, number, (&before, &outcome), &mut trial),
         };
+        trial.gauges.extend(outcome.client);
         trial.roles = outcome.roles;
         trial.statements = outcome.statements;
         let reason = match examined {
@@ -503,11 +504,20 @@ fn timestamp(time: SystemTime) -> String {
 }
 
 /// What the reader should know of a trial that is otherwise good.
-fn warnings(roles: &[RoleRecord], has_server: bool) -> Vec<String> {
+fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
     let mut warnings = Vec::new();
-    for role in roles.iter().filter(|role| role.class != OperationClass::Build && role.ended_us > 0) {
+    if let Some(share) =
+        outcome.client.get(names::CLIENT_BUSY_SHARE).filter(|share| *share > CLIENT_BOUND_SHARE)
+    {
+        warnings.push(format!(
+            "the client was the limit: in {:.0} % of the time one of its threads had a reply to take in or a statement to send",
+            share * 100.0
+        ));
+    }
+    let is_driven = outcome.client.get(names::CLIENT_BUSY_SHARE).is_some();
+    for role in outcome.roles.iter().filter(|role| role.class != OperationClass::Build && role.ended_us > 0) {
         let busy = role.client_cpu_us / role.ended_us as f64;
-        if has_server && role.statements > 100 && busy > CLIENT_BOUND_SHARE {
+        if has_server && !is_driven && role.statements > 100 && busy > CLIENT_BOUND_SHARE {
             warnings.push(format!(
                 "the client was the limit: {} of client {} spent {:.0} % of its time on the CPU",
                 role.role,

@@ -7,17 +7,19 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::{Endpoint, Error, Interrupter};
-use basecase_model::{Measures, StatementCounts, StatementRecord};
+use basecase_model::{Measures, StatementCounts, StatementRecord, names};
 use basecase_probe::Watch;
 use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
+use crate::driver::Load;
 use crate::lane::lane;
 use crate::outcome::{AssembleError, Failure, Outcome};
 use crate::progress::{Progress, RoleProgress};
 use crate::recorder::Recording;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
-use crate::worker::{Site, Worker};
+use crate::team::{News, Team, teams};
+use crate::worker::Worker;
 
 /// How often limits are looked at while the roles work.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -34,7 +36,7 @@ pub struct Limits<'a> {
 
 /// The roles of one step, each with an open session.
 pub struct Crew {
-    workers: Vec<Worker>,
+    teams: Vec<Team>,
     interrupters: Vec<Interrupter>,
     flags: usize,
     kinds: Vec<StatementKind>,
@@ -75,8 +77,9 @@ impl Crew {
             let senders = senders.iter_mut().map(Option::take).collect();
             workers.push(Worker { plan: role, session, senders, consumer });
         }
+        let teams = teams(workers)?;
         let StepPlan { flags, kinds, window, .. } = plan;
-        Ok(Crew { workers, interrupters, flags, kinds, window, progress: Arc::new(progress) })
+        Ok(Crew { teams, interrupters, flags, kinds, window, progress: Arc::new(progress) })
     }
 
     /// How far the step is, while it runs.
@@ -86,26 +89,24 @@ impl Crew {
 
     /// Lets all roles go together and waits until they are done or a limit is reached. Closes the sessions.
     pub fn run(self, watch: &Watch, limits: &Limits<'_>) -> Outcome {
-        let Crew { workers, interrupters, flags, kinds, window, progress } = self;
+        let Crew { teams, interrupters, flags, kinds, window, progress } = self;
         let shared = Shared::new(flags, kinds.len());
-        let gate = Barrier::new(workers.len() + 1);
+        let gate = Barrier::new(teams.len() + 1);
         let (sender, finished) = channel();
-        let count = workers.len();
+        let (count, threads) = (progress.roles.len(), teams.len());
         let start = || Schedule::new(&window, Instant::now());
 
         thread::scope(|scope| {
-            for (index, worker) in workers.into_iter().enumerate() {
+            for team in teams {
                 let (shared, gate, progress, sender) = (&shared, &gate, &progress, sender.clone());
                 scope.spawn(move || {
                     gate.wait();
                     gate.wait();
                     let schedule = shared.schedule.get_or_init(start);
-                    let (client, role) = (worker.plan.client, worker.plan.name);
-                    let site = Site { shared, schedule, progress: &progress.roles[index] };
-                    let (recording, error) = worker.work(site);
-                    let failure = error.map(|source| Failure::Session { client, role, source });
-                    // The receiver waits for every role.
-                    let _ = sender.send((index, recording, failure));
+                    team.work(shared, schedule, &progress.roles, &|news| {
+                        // The receiver waits for every team.
+                        let _ = sender.send(news);
+                    });
                 });
             }
             drop(sender);
@@ -119,6 +120,7 @@ impl Crew {
             let mut is_open = window.warm_up.is_zero();
             let mut recordings: Vec<Option<Recording>> = (0..count).map(|_| None).collect();
             let mut failure = None;
+            let mut loads = Vec::new();
             let mut stopped_at: Option<Instant> = None;
             let mut interrupted = false;
             loop {
@@ -130,18 +132,12 @@ impl Crew {
                 }
                 let until_open = if is_open { LOOK_EVERY } else { origin - now };
                 match finished.recv_timeout(LOOK_EVERY.min(until_open)) {
-                    Ok((index, recording, error)) => {
-                        recordings[index] = Some(recording);
-                        // Errors after the first are its consequences.
-                        if failure.is_none() {
-                            failure = error;
-                        }
-                    }
+                    Ok(News::Done(index, recording)) => recordings[index] = Some(*recording),
+                    // Errors after the first are its consequences.
+                    Ok(News::Failed(error)) => failure = failure.or(Some(error)),
+                    Ok(News::Load(load)) => loads.push(load),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if recordings.iter().all(Option::is_some) {
-                    break;
                 }
                 if failure.is_none() {
                     failure = limit_reached(limits, origin);
@@ -164,9 +160,23 @@ impl Crew {
             let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
             let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
             let seconds = ended_us as f64 / 1e6;
-            Outcome { started_at, seconds, roles, statements, warm_up_events, counters, failure }
+            let client = client_measures(threads, &loads);
+            Outcome { started_at, seconds, roles, statements, warm_up_events, client, counters, failure }
         })
     }
+}
+
+/// How busy the client's threads were.
+fn client_measures(threads: usize, loads: &[Load]) -> Measures {
+    let mut measures = Measures::new();
+    measures.set(names::CLIENT_THREADS, threads as f64);
+    if let Some(busiest) = loads.iter().map(|load| load.busy_share).reduce(f64::max) {
+        measures.set(names::CLIENT_BUSY_SHARE, busiest);
+        let replies: u64 = loads.iter().map(|load| load.replies).sum();
+        let queued_s: f64 = loads.iter().map(|load| load.queued_s).sum();
+        measures.set(names::CLIENT_QUEUE_US, queued_s * 1e6 / replies.max(1) as f64);
+    }
+    measures
 }
 
 /// Sums up each kind of statements over all roles.

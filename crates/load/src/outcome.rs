@@ -31,6 +31,9 @@ pub enum Failure {
         /// What went wrong.
         source: Error,
     },
+    /// The client itself could not work.
+    #[error("the client cannot drive its connections: {0}")]
+    Client(std::io::Error),
     /// The hard limit was reached.
     #[error("the step was stopped at its time limit of {:.0} s\nhint: the server does not sustain the rate; raise --step-limit to let it go on", .0.as_secs_f64())]
     TimeLimit(Duration),
@@ -52,6 +55,8 @@ pub struct Outcome {
     pub statements: Vec<StatementRecord>,
     /// Events that began before the window opened.
     pub warm_up_events: u64,
+    /// How busy the client was, under the names of [`basecase_model::names`] that begin with `client.`.
+    pub client: Measures,
     /// What the machine counted over the window.
     pub counters: Measures,
     /// Why it ended early, if it did.

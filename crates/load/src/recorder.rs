@@ -58,6 +58,11 @@ impl Recorder {
         }
     }
 
+    /// Statements counted so far.
+    pub(crate) fn statements(&self) -> u64 {
+        self.record.statements
+    }
+
     /// Whether an event has begun and is not complete.
     pub(crate) fn is_within_event(&self) -> bool {
         self.began.is_some()

@@ -5,9 +5,10 @@ use std::time::Instant;
 use basecase_client::{Error, Kind, Session};
 use basecase_model::{Operation, Reply};
 use basecase_probe::{process_cpu_ns, thread_cpu_ns};
-use basecase_workload::{Next, Restart, RolePlan, Script, Work};
+use basecase_workload::{Next, RolePlan, Script, Work};
 
 use crate::lane::{Consumer, Sender};
+use crate::mending::{EVENT_ATTEMPTS, Mending, mending};
 use crate::pacer::Pacer;
 use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
@@ -16,8 +17,6 @@ use crate::shared::Shared;
 
 /// How often an operation is repeated after a retryable error before the role gives up.
 const ATTEMPTS: u32 = 10;
-/// How often in a row an event is begun anew: many roles may compete for few rows.
-const EVENT_ATTEMPTS: u32 = 10_000;
 
 /// One role with its session and its ends of the lanes.
 pub(crate) struct Worker {
@@ -193,28 +192,27 @@ impl Worker {
                 }
                 Err(error) => error,
             };
-            let is_mendable = match error.kind() {
-                Kind::Retryable => true,
-                // Another role has inserted the same row since it was deleted here: only other values can mend that.
-                Kind::Duplicate => script.is_some(),
-                Kind::Refused | Kind::Disconnected => false,
-            };
-            if !is_mendable || shared.is_stopped() {
+            if shared.is_stopped() {
                 return Err(error);
             }
-            match script.as_mut().map_or(Restart::Operation, |script| script.restart()) {
-                Restart::Operation if attempt < ATTEMPTS => {
+            // Not `as_deref_mut`, whose result would live as long as the script.
+            let own: Option<&mut dyn Script> = match &mut script {
+                Some(script) => Some(&mut **script),
+                None => None,
+            };
+            match mending(&error, own) {
+                Mending::Again if attempt < ATTEMPTS => {
                     attempt += 1;
                     recorder.count_retry(false, sent);
                 }
-                Restart::Operation => return Err(error),
-                Restart::Event { rolls_back } => {
+                Mending::Undo { rolls_back } => {
                     if rolls_back {
                         self.roll_back()?;
                     }
                     recorder.count_retry(true, sent);
                     return Ok(Outcome::Undone(error));
                 }
+                Mending::Again | Mending::Nothing => return Err(error),
             }
         }
     }

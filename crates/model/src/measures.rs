@@ -77,6 +77,14 @@ pub mod names {
     pub const SERVER_CPU_US: &str = "server.cpu_us";
     /// Gauge: proportional set size of the server's process tree, bytes.
     pub const SERVER_PSS_BYTES: &str = "server.pss_bytes";
+    /// Gauge: threads with which basecase drove the step.
+    pub const CLIENT_THREADS: &str = "client.threads";
+    /// Gauge: share of the window in which the busiest of threads that drive several sessions each did not wait for a reply, 0
+    /// to 1. Near 1, the client is the limit.
+    pub const CLIENT_BUSY_SHARE: &str = "client.busy_share";
+    /// Gauge: mean time in which a reply waited behind others that had come with it to the same thread, µs. It is part of
+    /// the latency.
+    pub const CLIENT_QUEUE_US: &str = "client.queue_us";
     /// Gauge: peak resident memory of basecase, bytes.
     pub const CLIENT_PEAK_RSS_BYTES: &str = "client.peak_rss_bytes";
     /// Gauge: size of the database as the server counts it, bytes.

@@ -1,0 +1,296 @@
+//! One thread that drives many sessions: while one waits for its server, the others go on.
+//!
+//! A thread for each session costs two switches between threads for every statement. Here a statement costs a switch only when
+//! nothing else is to be done, so that the client takes less of a machine that it shares with the server.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use basecase_client::{Error, Kind, Session};
+use basecase_model::{Operation, Reply};
+use basecase_probe::thread_cpu_ns;
+use basecase_workload::{Next, RolePlan, Script};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+
+use crate::mending::{EVENT_ATTEMPTS, Mending, mending};
+use crate::progress::RoleProgress;
+use crate::recorder::{Recorder, Recording, Span};
+use crate::schedule::{Admission, Schedule};
+use crate::shared::Shared;
+
+/// How often the thread looks whether the step was stopped, when no reply comes.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Replies that are taken in after one look.
+const EVENTS: usize = 256;
+
+/// A role that follows a script of events over a session that does not block.
+pub(crate) struct Member {
+    /// Its number among the roles of the step.
+    pub(crate) index: usize,
+    pub(crate) plan: RolePlan,
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) script: Box<dyn Script>,
+}
+
+/// How busy a driver was while the window was open.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Load {
+    /// Share of the time in which it did not wait for a reply, 0 to 1. Near 1, the client is the limit.
+    pub(crate) busy_share: f64,
+    /// Sum of the times in which replies waited behind others that had come with them, in seconds.
+    pub(crate) queued_s: f64,
+    /// Replies.
+    pub(crate) replies: u64,
+}
+
+/// Drives its members until all are done or the step is stopped.
+pub(crate) struct Driver<'a> {
+    shared: &'a Shared,
+    schedule: &'a Schedule,
+    progress: &'a [RoleProgress],
+    epoll: Epoll,
+    seats: Vec<Seat>,
+    /// Members that wait for their schedule.
+    timers: BinaryHeap<Reverse<(Instant, usize)>>,
+    active: usize,
+    failures: Vec<(usize, Error)>,
+}
+
+/// A member at work.
+struct Seat {
+    member: Member,
+    recorder: Recorder,
+    operation: Operation,
+    sent: Instant,
+    intended: Option<Instant>,
+    /// Times in a row that its event was begun anew.
+    attempts: u32,
+    is_rolling_back: bool,
+    waits_to_write: bool,
+}
+
+impl<'a> Driver<'a> {
+    /// # Errors
+    /// When the operating system cannot watch the sessions' sockets.
+    pub(crate) fn new(
+        members: Vec<Member>,
+        shared: &'a Shared,
+        schedule: &'a Schedule,
+        progress: &'a [RoleProgress],
+    ) -> io::Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        for (seat, member) in members.iter().enumerate() {
+            let socket = member.session.socket().ok_or(io::ErrorKind::Unsupported)?;
+            epoll.add(socket, EpollEvent::new(EpollFlags::EPOLLIN, seat as u64))?;
+        }
+        let seat = |member: Member| Seat {
+            recorder: Recorder::new(&member.plan, shared.kinds, schedule.origin),
+            member,
+            operation: Operation::default(),
+            sent: schedule.origin,
+            intended: None,
+            attempts: 0,
+            is_rolling_back: false,
+            waits_to_write: false,
+        };
+        let seats: Vec<Seat> = members.into_iter().map(seat).collect();
+        let active = seats.len();
+        let (timers, failures) = (BinaryHeap::new(), Vec::new());
+        Ok(Driver { shared, schedule, progress, epoll, seats, timers, active, failures })
+    }
+
+    /// Drives until all members are done or the step is stopped. `on_failure` is told at once of a member that fails.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub(crate) fn drive(
+        mut self,
+        mut on_failure: impl FnMut(usize, Error),
+    ) -> io::Result<(Vec<(usize, Recording)>, Load)> {
+        let mut events = [EpollEvent::empty(); EVENTS];
+        let mut load = Load::default();
+        let mut idle = Duration::ZERO;
+        let mut cpu_before = thread_cpu_ns();
+        let mut now = Instant::now();
+        let mut is_warming_up = now < self.schedule.origin;
+        for seat in 0..self.seats.len() {
+            self.begin(seat, now);
+        }
+        while self.active > 0 && !self.shared.is_stopped() {
+            let count = match self.epoll.wait(&mut events, self.timeout(now)) {
+                Ok(count) => count,
+                Err(Errno::EINTR) => 0,
+                Err(error) => return Err(error.into()),
+            };
+            let woke = Instant::now();
+            idle += woke - now;
+            now = woke;
+            if is_warming_up && woke >= self.schedule.origin {
+                is_warming_up = false;
+                (load, idle, cpu_before) = (Load::default(), Duration::ZERO, thread_cpu_ns());
+            }
+            for event in events.iter().take(count) {
+                let seat = event.data() as usize;
+                let Some(session) = self.seats.get_mut(seat).map(|seat| &mut seat.member.session) else {
+                    continue;
+                };
+                match session.receive() {
+                    Ok(None) => self.watch(seat),
+                    Ok(Some(reply)) => {
+                        now = Instant::now();
+                        load.replies += 1;
+                        load.queued_s += (now - woke).as_secs_f64();
+                        self.answered(seat, &reply, now);
+                    }
+                    Err(error) => {
+                        now = Instant::now();
+                        self.failed(seat, error, now);
+                    }
+                }
+            }
+            while let Some(Reverse((instant, seat))) = self.timers.peek().copied()
+                && instant <= now
+            {
+                self.timers.pop();
+                self.execute_next(seat, now);
+            }
+            self.failures.drain(..).for_each(|(index, error)| on_failure(index, error));
+        }
+        let open = now.saturating_duration_since(self.schedule.origin).as_secs_f64();
+        load.busy_share = if open > 0.0 { 1.0 - (idle.as_secs_f64() / open).min(1.0) } else { 0.0 };
+        let cpu_us = thread_cpu_ns()
+            .zip(cpu_before)
+            .map_or(0.0, |(after, before)| after.saturating_sub(before) as f64 / 1_000.0);
+        Ok((self.finish(cpu_us), load))
+    }
+
+    /// What each member did. The thread's CPU time is divided among them by their statements.
+    fn finish(self, cpu_us: f64) -> Vec<(usize, Recording)> {
+        let statements: u64 = self.seats.iter().map(|seat| seat.recorder.statements()).sum();
+        let share = |seat: &Seat| seat.recorder.statements() as f64 / statements.max(1) as f64;
+        let recording = |seat: Seat| {
+            let own_us = cpu_us * share(&seat);
+            (seat.member.index, seat.recorder.finish(own_us, None))
+        };
+        self.seats.into_iter().map(recording).collect()
+    }
+
+    /// How long to wait at most. A schedule that is nearer than a millisecond is waited for awake.
+    fn timeout(&self, now: Instant) -> EpollTimeout {
+        let next = self.timers.peek().map(|Reverse((instant, _))| instant.saturating_duration_since(now));
+        let wait = next.map_or(LOOK_EVERY, |next| next.min(LOOK_EVERY));
+        EpollTimeout::from(wait.as_millis() as u8)
+    }
+
+    /// Asks for a member's next event.
+    fn begin(&mut self, seat: usize, now: Instant) {
+        match self.schedule.admit(now) {
+            Admission::Now => self.execute_next(seat, now),
+            Admission::At(instant) => {
+                self.seats[seat].intended = Some(instant);
+                self.timers.push(Reverse((instant, seat)));
+            }
+            Admission::Closed => self.leave(seat),
+        }
+    }
+
+    /// Sends the next operation of a member's event.
+    fn execute_next(&mut self, seat: usize, now: Instant) {
+        let own = &mut self.seats[seat];
+        own.operation.clear();
+        // Only scripts that do nothing else are driven.
+        if own.member.script.next(&mut own.operation) == Next::Execute {
+            self.send(seat, now);
+        } else {
+            self.leave(seat);
+        }
+    }
+
+    fn send(&mut self, seat: usize, now: Instant) {
+        let own = &mut self.seats[seat];
+        own.sent = now;
+        match own.member.session.send(&own.operation) {
+            Ok(()) => self.watch(seat),
+            Err(error) => self.failed(seat, error, now),
+        }
+    }
+
+    /// Also waits until the socket takes more, while a part of the operation is left to send.
+    fn watch(&mut self, seat: usize) {
+        let own = &mut self.seats[seat];
+        let has_unsent = own.member.session.has_unsent();
+        if own.waits_to_write == has_unsent {
+            return;
+        }
+        own.waits_to_write = has_unsent;
+        let mut flags = EpollFlags::EPOLLIN;
+        flags.set(EpollFlags::EPOLLOUT, has_unsent);
+        let mut event = EpollEvent::new(flags, seat as u64);
+        let changed = own.member.session.socket().map(|socket| self.epoll.modify(socket, &mut event));
+        if let Some(Err(errno)) = changed {
+            self.fail(seat, Error::of_waiting(errno.into()));
+        }
+    }
+
+    fn answered(&mut self, seat: usize, reply: &Reply, now: Instant) {
+        let own = &mut self.seats[seat];
+        if std::mem::take(&mut own.is_rolling_back) {
+            self.execute_next(seat, now);
+            return;
+        }
+        let span = Span { sent: own.sent, answered: now };
+        own.recorder.count(&own.operation, reply, span, own.intended);
+        own.member.script.answer(reply);
+        own.attempts = 0;
+        if let Some(progress) = self.progress.get(own.member.index) {
+            progress.add(own.operation.items);
+        }
+        if own.recorder.is_within_event() {
+            self.execute_next(seat, now);
+        } else {
+            self.begin(seat, now);
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, seat: usize, error: Error, now: Instant) {
+        let own = &mut self.seats[seat];
+        if std::mem::take(&mut own.is_rolling_back) && error.kind() != Kind::Disconnected {
+            // The dbms had rolled back already.
+            self.execute_next(seat, now);
+            return;
+        }
+        match mending(&error, Some(own.member.script.as_mut())) {
+            Mending::Undo { rolls_back } if own.attempts < EVENT_ATTEMPTS => {
+                own.attempts += 1;
+                own.recorder.count_retry(true, own.sent);
+                if rolls_back {
+                    own.is_rolling_back = true;
+                    own.operation.clear();
+                    own.operation.text.push_str("ROLLBACK");
+                    self.send(seat, now);
+                } else {
+                    self.execute_next(seat, now);
+                }
+            }
+            _ => self.fail(seat, error),
+        }
+    }
+
+    fn fail(&mut self, seat: usize, error: Error) {
+        self.failures.push((self.seats[seat].member.index, error));
+        self.leave(seat);
+    }
+
+    /// The member is done. Its session stays open until all are.
+    fn leave(&mut self, seat: usize) {
+        self.active -= 1;
+        if let Some(socket) = self.seats[seat].member.session.socket() {
+            // A socket that cannot be left out only wakes the thread for nothing.
+            let _ = self.epoll.delete(socket);
+        }
+    }
+}

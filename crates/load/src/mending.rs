@@ -1,0 +1,36 @@
+//! What can be done about an error of a session.
+
+use basecase_client::{Error, Kind};
+use basecase_workload::{Restart, Script};
+
+/// What can be done about an error.
+pub(crate) enum Mending {
+    /// Execute the operation again.
+    Again,
+    /// Begin the event anew, with other values.
+    Undo {
+        /// Whether its transaction is rolled back first.
+        rolls_back: bool,
+    },
+    /// Nothing.
+    Nothing,
+}
+
+/// How often in a row an event is begun anew: many roles may compete for few rows.
+pub(crate) const EVENT_ATTEMPTS: u32 = 10_000;
+
+/// What can be done about an error of an operation of `script`, or of one without.
+#[cold]
+pub(crate) fn mending(error: &Error, script: Option<&mut dyn Script>) -> Mending {
+    let is_duplicate = match error.kind() {
+        Kind::Retryable => false,
+        // Another role has inserted the same row since it was deleted here: the same values would find it again.
+        Kind::Duplicate => true,
+        Kind::Refused | Kind::Disconnected => return Mending::Nothing,
+    };
+    match script.map_or(Restart::Operation, Script::restart) {
+        Restart::Event { rolls_back } => Mending::Undo { rolls_back },
+        Restart::Operation if is_duplicate => Mending::Nothing,
+        Restart::Operation => Mending::Again,
+    }
+}

@@ -1,0 +1,123 @@
+//! Which thread drives which roles.
+
+use std::num::NonZero;
+use std::thread;
+
+use basecase_workload::{Pacing, RolePlan, Work};
+
+use crate::driver::{Driver, Load, Member};
+use crate::outcome::{AssembleError, Failure};
+use crate::progress::RoleProgress;
+use crate::recorder::Recording;
+use crate::schedule::Schedule;
+use crate::shared::Shared;
+use crate::worker::{Site, Worker};
+
+/// From how many sessions on threads drive several each; docs/performance.md has the measurement.
+const DRIVEN_FROM: usize = 16;
+/// Sessions below which another thread has nothing to do.
+const SESSIONS_PER_DRIVER: usize = 16;
+/// Processors for each of these threads: the server needs more for a statement than the client.
+const CORES_PER_DRIVER: usize = 4;
+
+/// The roles of one thread.
+pub(crate) enum Team {
+    /// One that waits for its session.
+    Worker(usize, Box<Worker>),
+    /// Several, none of which waits for its session alone.
+    Driver(Vec<Member>),
+}
+
+/// What a team tells while it works.
+pub(crate) enum News {
+    /// What a role did, by its number.
+    Done(usize, Box<Recording>),
+    /// The step cannot go on.
+    Failed(Failure),
+    /// How busy the thread was.
+    Load(Load),
+}
+
+/// Whether a role does nothing but follow a script of events.
+fn is_drivable(worker: &Worker) -> bool {
+    let plan = &worker.plan;
+    matches!(plan.work, Work::Script(_))
+        && plan.feeds.is_empty()
+        && plan.pacing == Pacing::Closed
+        && plan.until.is_none()
+        && plan.raises.is_none()
+        && plan.planned_items.is_none()
+        && worker.session.socket().is_some()
+}
+
+/// Divides roles among threads.
+pub(crate) fn teams(workers: Vec<Worker>) -> Result<Vec<Team>, AssembleError> {
+    if workers.len() < DRIVEN_FROM || !workers.iter().all(is_drivable) {
+        let alone = |(index, worker)| Team::Worker(index, Box::new(worker));
+        return Ok(workers.into_iter().enumerate().map(alone).collect());
+    }
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let count = cores.div_ceil(CORES_PER_DRIVER).min(workers.len() / SESSIONS_PER_DRIVER);
+    let mut drivers: Vec<Vec<Member>> = (0..count).map(|_| Vec::new()).collect();
+    for (index, worker) in workers.into_iter().enumerate() {
+        let Worker { mut plan, mut session, .. } = worker;
+        session.set_blocking(false).map_err(|source| AssembleError {
+            client: plan.client,
+            role: plan.name,
+            source,
+        })?;
+        if let Work::Script(script) = std::mem::replace(&mut plan.work, Work::Lane(usize::MAX)) {
+            drivers[index % count].push(Member { index, plan, session, script });
+        }
+    }
+    Ok(drivers.into_iter().map(Team::Driver).collect())
+}
+
+impl Team {
+    /// Works until all roles are done or the step is stopped.
+    pub(crate) fn work(
+        self,
+        shared: &Shared,
+        schedule: &Schedule,
+        progress: &[RoleProgress],
+        tell: &dyn Fn(News),
+    ) {
+        match self {
+            Team::Worker(index, worker) => {
+                let Some(progress) = progress.get(index) else { return };
+                let failed = failure_of(&worker.plan);
+                let (recording, error) = worker.work(Site { shared, schedule, progress });
+                if let Some(error) = error {
+                    tell(News::Failed(failed(error)));
+                }
+                tell(News::Done(index, Box::new(recording)));
+            }
+            Team::Driver(members) => {
+                let failed: Vec<_> =
+                    members.iter().map(|member| (member.index, failure_of(&member.plan))).collect();
+                let driven = Driver::new(members, shared, schedule, progress).and_then(|driver| {
+                    driver.drive(|index, error| {
+                        if let Some((_, failed)) = failed.iter().find(|(own, _)| *own == index) {
+                            tell(News::Failed(failed(error)));
+                        }
+                    })
+                });
+                match driven {
+                    Ok((recordings, load)) => {
+                        for (index, recording) in recordings {
+                            tell(News::Done(index, Box::new(recording)));
+                        }
+                        tell(News::Load(load));
+                    }
+                    Err(error) => tell(News::Failed(Failure::Client(error))),
+                }
+            }
+        }
+    }
+}
+
+/// How the failure of a role is told.
+fn failure_of(plan: &RolePlan) -> impl Fn(basecase_client::Error) -> Failure + use<> {
+    let (client, role) = (plan.client, plan.name);
+    move |source| Failure::Session { client, role, source }
+}

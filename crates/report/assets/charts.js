@@ -1,4 +1,4 @@
-// Draws the charts of a step's page from the numbers embedded in it.
+// Draws the charts of a page from the numbers embedded in it.
 "use strict";
 (() => {
   const holder = document.getElementById("chart-data");
@@ -31,36 +31,48 @@
 
   const number = value =>
     value == null ? "–" : value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 3 : value < 100 ? 1 : 0 });
+  const threads = x => String(Math.round(Math.pow(2, x)));
   const percentile = x => "p" + String(+(100 - 100 * Math.pow(10, -x)).toFixed(4));
 
+  // Of the places on an axis those whose labels do not touch.
+  function apart(plot, places) {
+    const scale = plot.scales.x, shown = [];
+    const pixels = (plot.width - 90) / Math.max(scale.max - scale.min, 1e-9);
+    for (const place of places)
+      if (shown.length === 0 || (place - shown[shown.length - 1]) * pixels > 26) shown.push(place);
+    return shown;
+  }
+
   function options(chart, figure, names) {
-    const byPercentile = chart.kind === "percentiles";
+    const byPercentile = chart.kind === "percentiles", byThreads = chart.kind === "threads";
     const small = figure.parentElement.classList.contains("small-charts");
     return {
       width: figure.clientWidth,
       height: small ? 150 : 260,
       padding: [8, 20, 0, 0],
-      cursor: byPercentile ? {} : { sync: { key: small ? "clients" : "all" } },
+      cursor: byPercentile || byThreads ? {} : { sync: { key: small ? "clients" : "all" } },
       scales: {
-        x: { time: false },
+        x: byThreads ? { time: false, range: (_, min, max) => [min - 0.2, max + 0.2] } : { time: false },
         y: byPercentile ? { distr: 3 } : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
       },
       axes: [
         byPercentile
           ? { stroke: muted, grid, ticks: grid, size: 32, splits: () => [0, 1, 2, 3, 4, 5], values: (_, xs) => xs.map(percentile) }
+          : byThreads
+          ? { stroke: muted, grid, ticks: grid, size: 32, splits: plot => apart(plot, chart.threads.map(Math.log2)), values: (_, xs) => xs.map(threads) }
           : { stroke: muted, grid, ticks: grid, size: 32, values: (_, xs) => xs.map(x => x + " s") },
         { stroke: muted, grid, ticks: grid, size: 66,
           values: (_, ys) => ys.map(y => y == null ? "" : number(y)) },
       ],
       series: [
-        { label: byPercentile ? "percentile" : "second",
-          value: (_, x) => x == null ? "–" : byPercentile ? percentile(x) : number(x) },
+        { label: byPercentile ? "percentile" : byThreads ? "threads" : "second",
+          value: (_, x) => x == null ? "–" : byPercentile ? percentile(x) : byThreads ? threads(x) : number(x) },
         ...names.map(row => ({
           label: data.rows[row],
           stroke: colours[row % colours.length],
           dash: row >= colours.length ? [6, 3] : undefined,
           width: 1.25,
-          points: { show: false },
+          points: { show: byThreads, size: 5 },
           value: (_, y) => number(y),
         })),
       ],
@@ -70,9 +82,10 @@
   function draw(figure) {
     if (figure.plot || figure.clientWidth === 0) return;
     const chart = data.charts[+figure.dataset.chart];
-    const lines = chart.series.map(line => unpack(line.values, chart.factor));
+    const byThreads = chart.kind === "threads";
+    const lines = chart.series.map(line => byThreads ? line.values : unpack(line.values, chart.factor));
     const length = Math.max(...lines.map(line => line.length));
-    const xs = Array.from({ length }, (_, i) =>
+    const xs = byThreads ? chart.threads.map(Math.log2) : Array.from({ length }, (_, i) =>
       chart.kind === "percentiles" ? -Math.log10(data.slower[i]) : (i + 1) * chart.interval);
     for (const line of lines) while (line.length < length) line.push(null);
     figure.plot = new uPlot(options(chart, figure, chart.series.map(line => line.row)), [xs, ...lines], figure);

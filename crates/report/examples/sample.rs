@@ -1,4 +1,6 @@
-//! Writes the pages of a made-up experiment: `cargo run --example sample -- DIRECTORY [SECONDS] [CLIENTS]`.
+//! Writes the pages of made-up experiments: `cargo run --example sample -- DIRECTORY [SECONDS] [CLIENTS]`.
+//!
+//! The Insert Benchmark lies in the directory itself, workload files in folders of their own.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,7 +12,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(arguments.next().ok_or("name the directory to write to")?);
     let seconds = arguments.next().map_or(Ok(300), |text| text.parse())?;
     let clients = arguments.next().map_or(Ok(2), |text| text.parse())?;
-    let (experiment, trials) = fixture::sample_of(seconds, clients);
-    write_pages(&experiment, &trials, &Options::default(), &directory)?;
+    let threads = [1, 2, 4, 8, 12, 16, 24, 28, 30, 40, 50, 64];
+    let samples = [
+        ("", fixture::sample_of(seconds, clients)),
+        ("microbenchmarks", fixture::microbenchmarks(3, &fixture::LIST, seconds.min(60))),
+        ("many", fixture::microbenchmarks(12, &fixture::LIST, seconds.min(60))),
+        ("sweep", fixture::sweep(4, &threads, seconds.min(60))),
+    ];
+    for (folder, (experiment, trials)) in samples {
+        write_pages(&experiment, &trials, &Options::default(), &directory.join(folder))?;
+    }
     Ok(())
 }

@@ -2,11 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use basecase_model::{Histogram, OperationClass, RoleRecord, Trial};
+use basecase_model::{Histogram, OperationClass, RoleRecord, StepFacts, Trial};
 use serde::Serialize;
 
 use crate::document::CLASSES;
 use crate::results::Results;
+use crate::shape::timed_name;
 use crate::tables::response_time::{Clock, latencies};
 use crate::throughput::Throughput;
 
@@ -73,20 +74,20 @@ struct Line {
 }
 
 /// The charts of a step.
-pub(crate) fn charts<'a>(results: &Results<'a>, step: usize) -> Charts<'a> {
+pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFacts)) -> Charts<'a> {
     let trials: Vec<(usize, &Trial)> = results
         .candidates()
-        .filter_map(|(candidate, _)| Some((candidate, results.measured(step, candidate)?.trial)))
+        .filter_map(|(candidate, _)| Some((candidate, results.measured(number, candidate)?.trial)))
         .collect();
     let mut charts = Vec::new();
     for class in CLASSES {
         let of_all = |trial: &Trial| Throughput::of(trial.roles_of(class));
-        charts.extend(over_time(class, None, &summed(&trials, of_all)));
-        charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(class, clock, &trials)));
+        charts.extend(over_time(step, class, None, &summed(&trials, of_all)));
+        charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(step, class, clock, &trials)));
     }
     // Threads of a workload file are alike, and there can be a thousand.
-    if !results.is_workload_file() {
-        charts.extend(of_clients(&trials));
+    if step.threads.is_none() {
+        charts.extend(of_clients(step, &trials));
     }
     Charts {
         rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(),
@@ -96,7 +97,7 @@ pub(crate) fn charts<'a>(results: &Results<'a>, step: usize) -> Charts<'a> {
 }
 
 /// Charts of every single client, in fewer points the more of them there are.
-fn of_clients(trials: &[(usize, &Trial)]) -> Vec<Chart> {
+fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)]) -> Vec<Chart> {
     let series = |trial: &Trial| trial.roles.iter().filter(|role| !role.series.samples.is_empty()).count();
     let all: usize = trials.iter().map(|(_, trial)| series(trial)).sum();
     let points = CLIENT_POINTS.min(CLIENT_POINTS_OF_PAGE / all.max(1));
@@ -111,7 +112,7 @@ fn of_clients(trials: &[(usize, &Trial)]) -> Vec<Chart> {
             let is_of = |role: &&RoleRecord| role.client == client;
             let of =
                 |trial: &Trial| Some(Throughput::of(trial.roles_of(class).filter(is_of))?.coarser(points));
-            charts.extend(over_time(class, Some(client), &summed(trials, of)));
+            charts.extend(over_time(step, class, Some(client), &summed(trials, of)));
         }
     }
     charts
@@ -123,7 +124,12 @@ fn summed(trials: &[(usize, &Trial)], of: impl Fn(&Trial) -> Option<Throughput>)
 
 /// Rate and longest statement over time, or nothing when nothing was measured. Series in other intervals than the
 /// longest ones cannot share their axis and are left out.
-fn over_time(class: OperationClass, client: Option<u32>, series: &[(usize, Throughput)]) -> Vec<Chart> {
+fn over_time(
+    step: &StepFacts,
+    class: OperationClass,
+    client: Option<u32>,
+    series: &[(usize, Throughput)],
+) -> Vec<Chart> {
     let Some(interval_ms) = series.iter().map(|(_, throughput)| throughput.interval_ms).max() else {
         return Vec::new();
     };
@@ -133,7 +139,8 @@ fn over_time(class: OperationClass, client: Option<u32>, series: &[(usize, Throu
             |(row, throughput): &(usize, Throughput)| Line { row: *row, values: packed(of(throughput)) };
         series.iter().filter(same).map(line).collect::<Vec<Line>>()
     };
-    let whose = client.map_or_else(|| "all clients".to_owned(), |client| format!("client {client}"));
+    let all = if step.threads.is_some() { "all threads" } else { "all clients" };
+    let whose = client.map_or_else(|| all.to_owned(), |client| format!("client {client}"));
     let unit = unit(class);
     let interval = f64::from(interval_ms) / 1000.0;
     vec![
@@ -151,7 +158,7 @@ fn over_time(class: OperationClass, client: Option<u32>, series: &[(usize, Throu
             kind: Kind::Longest,
             class,
             client,
-            caption: format!("longest {} in ms, {whose}", class.as_str()),
+            caption: format!("longest {} in ms, {whose}", timed_name(step, class)),
             unit: "ms".into(),
             interval,
             factor: 0.001,
@@ -160,7 +167,12 @@ fn over_time(class: OperationClass, client: Option<u32>, series: &[(usize, Throu
     ]
 }
 
-fn by_percentile(class: OperationClass, clock: Clock, trials: &[(usize, &Trial)]) -> Option<Chart> {
+fn by_percentile(
+    step: &StepFacts,
+    class: OperationClass,
+    clock: Clock,
+    trials: &[(usize, &Trial)],
+) -> Option<Chart> {
     let line = |(row, trial): &(usize, &Trial)| {
         let latencies = latencies(trial, class)?;
         Some(Line { row: *row, values: packed(&quantiles(latencies.by(clock)?)) })
@@ -170,7 +182,7 @@ fn by_percentile(class: OperationClass, clock: Clock, trials: &[(usize, &Trial)]
         kind: Kind::Percentiles,
         class,
         client: None,
-        caption: format!("{} {} by percentile, in ms, logarithmic", class.as_str(), clock.title()),
+        caption: format!("{} {} by percentile, in ms, logarithmic", timed_name(step, class), clock.title()),
         unit: "ms".into(),
         interval: 0.0,
         factor: 0.0001,

@@ -18,7 +18,8 @@ pub(crate) fn render(results: &Results<'_>) -> String {
     let of_file = results.is_workload_file();
     if of_file {
         fields.extend(["group", "threads"].map(Cow::Borrowed));
-        fields.extend(metrics::EVENTS.iter().chain(&metrics::RESOURCES).map(|metric| metric.name.into()));
+        fields
+            .extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(|metric| metric.name.into()));
         fields.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
     }
     let mut text = fields.join(",");
@@ -49,7 +50,7 @@ pub(crate) fn render(results: &Results<'_>) -> String {
             if of_file {
                 fields.push(facts.group.clone().unwrap_or_default());
                 fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
-                fields.extend(metrics::EVENTS.iter().chain(&metrics::RESOURCES).map(metric));
+                fields.extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(metric));
                 fields.extend(
                     metrics::RESOURCES
                         .iter()

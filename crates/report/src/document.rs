@@ -9,6 +9,7 @@ use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{
     Table, builds, configs, connections, events, grouped, groups, lines, resources, statements, summary,
+    sweeps,
 };
 
 /// The classes whose response times are shown, in their order.
@@ -39,9 +40,9 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let mut blocks = vec![Block::Title(title(results))];
     blocks.extend(notes::toolchains(experiment).map(Block::Note));
     for section in summary(results, options) {
-        blocks.extend(section.heading.map(|heading| Block::Heading(heading.into())));
+        blocks.extend(section.heading.map(Block::Heading));
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
-        blocks.extend(section.tables.into_iter().map(Block::Table));
+        blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
     blocks.push(Block::Paragraph(notes::NOISE.into()));
     blocks.extend(notes::published(results).map(Block::Paragraph));
@@ -62,21 +63,30 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
 /// Tables of the summary that are read in the same way.
 pub(crate) struct Section {
     /// What they show, where they share a heading.
-    pub(crate) heading: Option<&'static str>,
+    pub(crate) heading: Option<String>,
     /// How to read all of them.
     pub(crate) reading: Option<&'static str>,
     /// The tables; never none.
     pub(crate) tables: Vec<Table>,
+    /// Tables that need not be seen at once.
+    pub(crate) more: Vec<Table>,
+    /// Whether it is a sweep, which has charts.
+    pub(crate) is_sweep: bool,
 }
 
 /// The tables that every format but the machine's shows first.
 pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
     if !results.is_workload_file() {
         let tables = summary::tables(results, options.thresholds);
-        return vec![Section { heading: None, reading: None, tables }];
+        return vec![Section { heading: None, reading: None, tables, more: Vec::new(), is_sweep: false }];
     }
-    let section =
-        |heading, reading, tables| Section { heading: Some(heading), reading: Some(reading), tables };
+    let section = |heading: &str, reading, tables| Section {
+        heading: Some(heading.to_owned()),
+        reading: Some(reading),
+        tables,
+        more: Vec::new(),
+        is_sweep: false,
+    };
     let mut sections = vec![
         section(
             "Relative queries per second",
@@ -86,6 +96,15 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),
     ];
     sections.retain(|section| !section.tables.is_empty());
+    sections.extend(results.sweeps().iter().map(|sweep| Section {
+        more: sweeps::others(results, sweep, options),
+        is_sweep: true,
+        ..section(
+            &format!("{} by threads", sweep.name),
+            sweeps::READING,
+            sweeps::throughput(results, sweep, options),
+        )
+    }));
     sections
 }
 

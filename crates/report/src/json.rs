@@ -144,7 +144,7 @@ fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, cand
         warm_up: record.warm_up,
     };
     OfFile {
-        events: metrics::EVENTS.iter().map(own).collect(),
+        events: metrics::of_workload_file().map(own).collect(),
         costs: metrics::RESOURCES.iter().map(own).collect(),
         relative_costs: metrics::RESOURCES.iter().map(relative).collect(),
         statements: measured.trial.statements.iter().map(statement).collect(),

@@ -2,12 +2,10 @@
 //!
 //! Counters cover exactly the measured window and all clients. What the machine could not tell is `None`, never 0.
 
-use basecase_model::{OperationClass, RoleRecord, names};
+use basecase_model::{OperationClass, names};
 
 use crate::results::{Measured, Results, quotient};
-use crate::sla::Shortfall;
 use crate::tables::response_time::latencies;
-use crate::throughput::Throughput;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = KIB * 1024.0;
@@ -196,12 +194,33 @@ pub(crate) static EVENTS: [Metric; 4] = [
         Some(latencies(m.trial, m.headline_class())?.service.mean_ns() / 1e3)
     }),
     metric("event_p95_us", "µs", 0, "95th percentile of their service time", |m| {
-        Some(m.event_latency_ns(95.0)? / 1e3)
+        Some(m.event_latency_ms(95.0)? * 1e3)
     }),
     metric("event_max_us", "µs", 0, "longest event", |m| {
         Some(latencies(m.trial, m.headline_class())?.service.max_ns() as f64 / 1e3)
     }),
 ];
+
+/// Operations on rows as InnoDB counts them.
+pub(crate) static INNODB_ROWS: [Metric; 4] = [
+    metric("innodb_rows_read_per_s", "1/s", 0, "rows read per second by InnoDB", |m| {
+        m.per_second("innodb.rows_read")
+    }),
+    metric("innodb_rows_inserted_per_s", "1/s", 0, "rows inserted per second by InnoDB", |m| {
+        m.per_second("innodb.rows_inserted")
+    }),
+    metric("innodb_rows_updated_per_s", "1/s", 0, "rows updated per second by InnoDB", |m| {
+        m.per_second("innodb.rows_updated")
+    }),
+    metric("innodb_rows_deleted_per_s", "1/s", 0, "rows deleted per second by InnoDB", |m| {
+        m.per_second("innodb.rows_deleted")
+    }),
+];
+
+/// What else files tell of the trials of a workload file.
+pub(crate) fn of_workload_file() -> impl Iterator<Item = &'static Metric> {
+    EVENTS.iter().chain(&INNODB_ROWS)
+}
 
 /// The metrics that stand after the 21 columns where their order is kept, as in files.
 pub(crate) fn extras() -> impl Iterator<Item = &'static Metric> {
@@ -226,77 +245,9 @@ fn ratio(value: f64, base: f64) -> f64 {
     if value == 0.0 && base == 0.0 { 1.0 } else { value / base }
 }
 
-impl Measured<'_> {
-    fn per_second(&self, name: &str) -> Option<f64> {
-        quotient(self.trial.counters.get(name)?, self.trial.seconds)
-    }
-
-    /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
-    fn spread(&self, amount: f64) -> Option<f64> {
-        quotient(quotient(amount, self.trial.seconds)?, self.headline()?)
-    }
-
-    fn per_operation(&self, name: &str) -> Option<f64> {
-        self.spread(self.trial.counters.get(name)?)
-    }
-
-    fn per_insert(&self, name: &str) -> Option<f64> {
-        quotient(self.per_second(name)?, self.inserts_per_second()?)
-    }
-
-    fn host_cpu_us(&self) -> Option<f64> {
-        let counters = &self.trial.counters;
-        Some(counters.get(names::HOST_CPU_USER_US)? + counters.get(names::HOST_CPU_SYSTEM_US)?)
-    }
-
-    fn share(&self, name: &str) -> Option<f64> {
-        quotient(self.per_second(name)? / 1e4, f64::from(self.cores))
-    }
-
-    /// Events of the headline's class, over all its roles.
-    pub(crate) fn events(&self) -> u64 {
-        self.trial.roles_of(self.headline_class()).map(|role| role.events).sum()
-    }
-
-    /// Events per second: of each role over its own window, as [`Measured::queries_per_second`].
-    pub(crate) fn events_per_second(&self) -> f64 {
-        let roles = self.trial.roles_of(self.headline_class());
-        let rate = |role: &RoleRecord| {
-            quotient(role.events as f64 * 1e6, role.ended_us.saturating_sub(role.started_us) as f64)
-        };
-        // The sum over no role is -0, which prints as such.
-        roles.filter_map(rate).sum::<f64>() + 0.0
-    }
-
-    /// Statements repeated after an error that a repetition can mend.
-    pub(crate) fn retries(&self) -> u64 {
-        self.trial.roles.iter().map(|role| role.retries).sum()
-    }
-
-    fn throughput(&self) -> Option<Throughput> {
-        Throughput::of(self.trial.roles_of(self.headline_class()))
-    }
-
-    /// The latency that so many per cent of the events did not exceed, in nanoseconds.
-    pub(crate) fn event_latency_ns(&self, percentile: f64) -> Option<f64> {
-        let latencies = latencies(self.trial, self.headline_class())?;
-        Some(latencies.service.quantile_ns(percentile / 100.0) as f64)
-    }
-
-    fn latency_us(&self, class: OperationClass, quantile: f64) -> Option<f64> {
-        Some(latencies(self.trial, class)?.service.quantile_ns(quantile) as f64 / 1e3)
-    }
-
-    /// Seconds in which the background inserts missed their target; `None` where the step has no target.
-    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
-        let target = self.step.sla_target?;
-        Shortfall::judge(target, &Throughput::of(self.trial.roles_of(OperationClass::Insert))?.seconds()?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use basecase_model::{Headline, StepFacts, Trial};
+    use basecase_model::{Headline, RoleRecord, StepFacts, Trial};
 
     use super::*;
     use crate::fixture;

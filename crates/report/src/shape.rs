@@ -1,6 +1,6 @@
 //! Which results are shown together: groups of steps, and sweeps over numbers of threads.
 
-use basecase_model::StepFacts;
+use basecase_model::{OperationClass, StepFacts};
 
 use crate::results::Results;
 
@@ -108,6 +108,11 @@ fn counted(mut numbers: Vec<u32>, unit: &str) -> (String, String) {
     (text, unit)
 }
 
+/// What the operations of a class are called whose latencies are shown: those of a workload file are events.
+pub(crate) fn timed_name(step: &StepFacts, class: OperationClass) -> &'static str {
+    if step.threads.is_some() && class == OperationClass::Query { "event" } else { class.as_str() }
+}
+
 /// Whether the result of a workload file's step is compared; else it prepares others.
 pub(crate) fn is_compared(step: &StepFacts) -> bool {
     step.group.is_some()
@@ -117,4 +122,46 @@ pub(crate) fn is_compared(step: &StepFacts) -> bool {
 fn swept_name(step: &StepFacts) -> Option<(&str, u32)> {
     let threads = step.threads?;
     Some((step.label.strip_suffix(&format!(".dop{threads}"))?, threads))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn steps_with_several_numbers_of_threads_are_swept_and_others_stay_in_their_groups() {
+        let (mut experiment, _) = fixture::sweep(2, &[16, 1, 4], 1);
+        let results = Results::new(&experiment, &[]);
+        assert_eq!(
+            results.sweeps(),
+            [Sweep { name: "oltp_read_write", points: vec![(1, 2), (4, 3), (16, 1)] }]
+        );
+        assert_eq!(results.groups(), []);
+        assert_eq!(results.concurrency(), ("1, 4 and 16".into(), "threads".into()));
+        // One number is no sweep, whatever a step is called.
+        experiment.steps.truncate(2);
+        let results = Results::new(&experiment, &[]);
+        assert_eq!(results.sweeps(), []);
+        assert_eq!(results.groups(), [StepGroup { name: "oltp_read_write", steps: vec![1] }]);
+    }
+
+    #[test]
+    fn groups_have_the_published_order_and_prepare_nothing() {
+        let (experiment, _) = fixture::microbenchmarks(2, &fixture::LIST, 1);
+        let results = Results::new(&experiment, &[]);
+        let groups = results.groups();
+        assert_eq!(groups.iter().map(|group| group.steps.len()).collect::<Vec<_>>(), [9, 5, 8, 10]);
+        let label = |step: &usize| experiment.steps[*step].label.as_str();
+        assert_eq!(groups[3].steps.iter().map(label).next_back(), Some("write-only_range=10000"));
+    }
+
+    #[test]
+    fn many_numbers_of_threads_are_told_by_their_ends() {
+        let text = |numbers: &[u32]| counted(numbers.to_vec(), "thread");
+        assert_eq!(text(&[1, 1]), ("1".into(), "thread".into()));
+        assert_eq!(text(&[40, 8]), ("8 and 40".into(), "threads".into()));
+        assert_eq!(text(&[1, 2, 4, 8, 16]), ("1 to 16".into(), "threads".into()));
+        assert_eq!(text(&[]), (String::new(), "threads".into()));
+    }
 }

@@ -171,6 +171,12 @@ mod tests {
     }
 
     #[test]
+    fn sweep() {
+        let (experiment, trials) = fixture::sweep(3, &[1, 4, 8, 16, 32, 64], 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
+
+    #[test]
     fn colours_add_nothing_but_colour() {
         let (experiment, trials) = fixture::sample();
         let plain = render(&experiment, &trials, Format::Text, &Options::default());

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::{facts, page_name, table};
 use crate::document;
@@ -9,16 +10,20 @@ use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
 use crate::shape::is_compared;
+use crate::sweep_chart::{CHARTS_OF_SWEEP, charts};
 
 /// The page `index.html`.
 pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     let experiment = results.experiment;
+    let sweeps = charts(results, options);
+    let mut of_sweeps = sweeps.charts.iter().enumerate();
+    let has_charts = !sweeps.charts.is_empty();
     let content = html! {
         p.lead {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
             (experiment.workload) " workload"
             @let preparing = results.steps().filter(|(_, step)| !is_compared(step)).count();
-            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of which only prepare others" }
+            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them to prepare others" }
             @if let Some(base) = experiment.candidates.first() {
                 "; every number is read against the base case, " strong { (base.name) }
             }
@@ -29,10 +34,24 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             @if let Some(note) = notes::toolchains(experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
+            @if has_charts { (without_script()) }
             @for section in document::summary(results, options) {
                 @if let Some(heading) = section.heading { h3 { (heading) } }
                 @if let Some(reading) = section.reading { p { (reading) } }
+                @if section.is_sweep {
+                    div.charts {
+                        @for (number, chart) in of_sweeps.by_ref().take(CHARTS_OF_SWEEP) {
+                            (figure(number, &chart.caption))
+                        }
+                    }
+                }
                 @for summary in &section.tables { (table::render(results, summary)) }
+                @if !section.more.is_empty() {
+                    details open[section.is_sweep && sweeps.charts.len() == CHARTS_OF_SWEEP] {
+                        summary { "Latency, events and CPU" }
+                        @for more in &section.more { (table::render(results, more)) }
+                    }
+                }
             }
             p { (notes::NOISE) }
             @if let Some(published) = notes::published(results) { p { (published) } }
@@ -49,9 +68,10 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             }
         }
         (facts::facts(results))
+        @if has_charts { (data(&sweeps)) }
     };
     shell::render(
         results,
-        &Page { title: document::title(results), place: Place::Overview, charts: false, content },
+        &Page { title: document::title(results), place: Place::Overview, charts: has_charts, content },
     )
 }

@@ -1,6 +1,7 @@
 //! The report as a directory of pages that work offline.
 
 mod facts;
+mod figure;
 mod index;
 mod metrics;
 mod shell;
@@ -111,6 +112,30 @@ mod tests {
         }
         assert!(!index.contains("http://") && !index.contains("https://"));
         assert!(read("assets/uplot/LICENSE").contains("MIT"));
+    }
+
+    #[test]
+    fn workload_files_have_an_overview_that_links_every_step() {
+        let many = fixture::microbenchmarks(12, &fixture::LIST, 2);
+        let sweep = fixture::sweep(3, &[1, 8, 64], 2);
+        for (experiment, trials) in [many, sweep] {
+            let directory = tempfile::tempdir().unwrap();
+            write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+            let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+            let index = read("index.html");
+            let is_sweep = experiment.groups.is_empty();
+            assert_eq!(
+                index.contains("\"kind\":\"threads\""),
+                is_sweep,
+                "sweeps have charts, others no script"
+            );
+            assert_eq!(index.contains("assets/charts.js"), is_sweep);
+            for step in &experiment.steps {
+                let page = read(&page_name(step));
+                assert!(index.contains(&page_name(step)) && page.contains(metrics::PAGE), "{}", step.label);
+            }
+            assert!(read(metrics::PAGE).contains("cpu/o"));
+        }
     }
 
     #[test]

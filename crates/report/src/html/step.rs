@@ -1,11 +1,12 @@
 //! The page of one step.
 
 use basecase_model::{Headline, OperationClass, StepFacts};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
+use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::table;
-use crate::chart::{Chart, Charts, charts};
+use crate::chart::{Charts, charts};
 use crate::document::{CLASSES, of_events};
 use crate::metrics;
 use crate::options::Options;
@@ -15,8 +16,8 @@ use crate::tables::{FAILED, MISSING, lines, resources, roles};
 
 /// The page of one step.
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
-    let (number, facts) = step;
-    let charts = charts(results, number);
+    let (_, facts) = step;
+    let charts = charts(results, step);
     let response_times: Vec<Markup> = CLASSES
         .into_iter()
         .flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
@@ -57,7 +58,12 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             @for lines in lines::tables(results, step) { (table::render(results, &lines)) }
             details {
                 summary { "What each metric tells" }
-                dl { @for metric in metrics::line().chain(&metrics::EXTRAS) { dt { (metric.name) } dd { (lines::meaning(metric)) } } }
+                dl {
+                    @for metric in metrics::line().chain(&metrics::EXTRAS) {
+                        dt { (metric.name) }
+                        dd { (lines::meaning(metric)) }
+                    }
+                }
             }
             @if let Some(roles) = roles::table(results, step) { (table::render(results, &roles)) }
         }
@@ -109,7 +115,8 @@ fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts)) -> Markup {
                             @for ((_, values), largest) in columns.iter().zip(&largest) {
                                 td { (bar(results, (number, candidate), values[candidate], *largest)) }
                             }
-                            td { (results.relative(number, candidate).map_or(MISSING.into(), |ratio| format!("{ratio:.2}"))) }
+                            @let ratio = results.relative(number, candidate);
+                            td { (ratio.map_or(MISSING.into(), |ratio| format!("{ratio:.2}"))) }
                         }
                     }
                 }
@@ -133,7 +140,7 @@ fn over_time(charts: &Charts<'_>) -> Markup {
     html! {
         section #charts {
             h2 { "Charts" }
-            noscript { p.note { "The charts need JavaScript; every table works without." } }
+            (without_script())
             p.small {
                 "Point at a chart to read its values, choose a name below it to hide or show a candidate, drag to \
                  enlarge a stretch and double-click to see everything again. Intervals that were not measured to \
@@ -152,24 +159,13 @@ fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
     html! {
         @if all().next().is_some() {
             h3 { (class.as_str()) }
-            div.charts { @for (number, chart) in all() { (figure(number, chart)) } }
+            div.charts { @for (number, chart) in all() { (figure(number, &chart.caption)) } }
         }
         @if let Some(clients) = clients {
             details {
                 summary { "Each of the " (clients) " clients" }
-                div.charts.small-charts { @for (number, chart) in single() { (figure(number, chart)) } }
+                div.charts.small-charts { @for (number, chart) in single() { (figure(number, &chart.caption)) } }
             }
         }
     }
-}
-
-fn figure(number: usize, chart: &Chart) -> Markup {
-    html! { figure data-chart=(number) { figcaption { (chart.caption) } } }
-}
-
-/// The series of all charts, in a form that cannot end the element that holds it.
-fn data(charts: &Charts<'_>) -> Markup {
-    // Serialising plain strings and numbers cannot fail.
-    let json = serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c");
-    html! { script type="application/json" #chart-data { (PreEscaped(json)) } }
 }

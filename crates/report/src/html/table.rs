@@ -12,7 +12,7 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
     html! {
         div.table {
             div.scroll tabindex="0" role="region" aria-label=(table.caption) {
-                table {
+                table.keyed[!table.key.is_empty()] {
                     caption {
                         div {
                             strong { (table.caption) }

@@ -35,9 +35,13 @@ pub(crate) fn table(
     };
     Some(Table {
         caption: format!("{} events", step.label),
-        reading: "Counts of the measured window, as sysbench reports them. Latencies are those of events as wholes.".into(),
+        reading: "Counts of the measured window, as sysbench reports them; latencies of events as wholes."
+            .into(),
         corner: "dbms",
-        rows: results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate))).collect(),
+        rows: results
+            .candidates()
+            .map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate)))
+            .collect(),
         columns,
         ..Table::default()
     })
@@ -68,7 +72,7 @@ fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<Cell> {
         grouped(measured.retries()),
         ms(service.map(|service| service.min_ns() as f64)),
         ms(service.map(|service| service.mean_ns())),
-        ms(measured.event_latency_ns(percentile)),
+        number(measured.event_latency_ms(percentile), 3),
         ms(service.map(|service| service.max_ns() as f64)),
     ];
     texts.into_iter().map(Cell::plain).collect()

@@ -1,7 +1,7 @@
 //! Queries per second by group, relative to the base case and absolute, in the form of published results.
 
 use super::marks::{relative, relative_legend};
-use super::{Cell, Column, Row, Table, absent};
+use super::{Cell, Column, Row, Table, absent, relative_to};
 use crate::options::Thresholds;
 use crate::results::Results;
 use crate::shape::StepGroup;
@@ -15,7 +15,6 @@ pub(crate) const ABSOLUTE: &str = "Every statement counts as a query, BEGIN and 
 
 /// A table for each group with the other candidates relative to the base case; none without another candidate.
 pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
-    let Some(base) = results.experiment.candidates.first() else { return Vec::new() };
     let cell = |step, candidate| match results.relative(step, candidate) {
         Some(ratio) => Cell::marked(format!("{ratio:.2}"), relative(ratio, thresholds)),
         None => absent(results, step, candidate),
@@ -26,7 +25,7 @@ pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) ->
     }
     let tables = results.groups().into_iter().map(|group| {
         let mut table = table(results, &group, &others, cell);
-        table.key.insert(0, format!("Relative to: {}", base.name));
+        table.key.insert(0, relative_to(results));
         table.legend = relative_legend(thresholds);
         table
     });

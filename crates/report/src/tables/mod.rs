@@ -12,6 +12,7 @@ pub(crate) mod response_time;
 pub(crate) mod roles;
 pub(crate) mod statements;
 pub(crate) mod summary;
+pub(crate) mod sweeps;
 
 use crate::results::Results;
 
@@ -139,6 +140,12 @@ impl Cell {
     pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
         Cell { text: text.into(), mark, share: None }
     }
+}
+
+/// Names the candidate that the others of a table are divided by.
+pub(crate) fn relative_to(results: &Results<'_>) -> String {
+    let base = results.experiment.candidates.first();
+    base.map(|base| format!("Relative to: {}", base.name)).unwrap_or_default()
 }
 
 /// The cell of a trial that failed or is not there, or that has nothing to be divided by.

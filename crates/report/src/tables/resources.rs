@@ -2,13 +2,13 @@
 
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Row, Table, absent, lines, number};
+use super::{Cell, Column, Row, Table, absent, lines, number, relative_to};
 use crate::metrics::{Metric, RESOURCES};
 use crate::results::Results;
 
 /// How to read these tables.
-pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the whole \
-                                  machine × seconds, as published; cpu_us/o is the same CPU time in µs. Both hold the \
+pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the \
+                                  whole machine × seconds, as published; cpu_us/o is the same in µs. Both hold the \
                                   client. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
                                   anything else divided by 0 is inf.";
 
@@ -28,8 +28,7 @@ pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Ta
     let mut tables = vec![Table { caption: format!("{} costs", step.1.label), ..absolute }];
     if !to_base.rows.is_empty() {
         let caption = format!("{} costs relative to the base case", step.1.label);
-        let key = results.experiment.candidates.first().map(|base| format!("Relative to: {}", base.name));
-        tables.push(Table { caption, key: key.into_iter().collect(), ..to_base });
+        tables.push(Table { caption, reading: relative_to(results), ..to_base });
     }
     tables
 }

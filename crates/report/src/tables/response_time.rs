@@ -7,6 +7,7 @@ use basecase_model::{Histogram, OperationClass, RoleRecord, StepFacts, Trial};
 use super::marks::quarters_least_is_best;
 use super::{Cell, Column, FAILED, MISSING, Mark, Row, Table};
 use crate::results::Results;
+use crate::shape::timed_name;
 
 /// Upper bounds of the buckets, inclusive; the last bucket has none.
 const BUCKETS: [(&str, u64); 10] = [
@@ -139,7 +140,7 @@ pub(crate) fn table(
     let bucket = |(name, _): &(&str, u64)| Column::numbers(*name, "% of statements in this bucket alone");
     let percentile = |(name, _): &(&str, f64)| Column::numbers(*name, "latency percentile in milliseconds");
     Some(Table {
-        caption: format!("{} {}, {}", step.name, class.as_str(), clock.title()),
+        caption: format!("{} {}, {}", step.name, timed_name(step, class), clock.title()),
         legend: vec![
             (Mark::TopQuarter, "best quarter of the longest".into()),
             (Mark::BottomQuarter, "worst quarter of the longest, where the range is wide".into()),

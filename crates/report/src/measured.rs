@@ -1,0 +1,83 @@
+//! What the counters and roles of a trial come to: the formulas behind every metric.
+
+use basecase_model::{OperationClass, RoleRecord, names};
+
+use crate::results::{Measured, quotient};
+use crate::sla::Shortfall;
+use crate::tables::response_time::latencies;
+use crate::throughput::Throughput;
+
+impl Measured<'_> {
+    /// A counter divided by the seconds of the window.
+    pub(crate) fn per_second(&self, name: &str) -> Option<f64> {
+        quotient(self.trial.counters.get(name)?, self.trial.seconds)
+    }
+
+    /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
+    pub(crate) fn spread(&self, amount: f64) -> Option<f64> {
+        quotient(quotient(amount, self.trial.seconds)?, self.headline()?)
+    }
+
+    /// A counter spread over the operations.
+    pub(crate) fn per_operation(&self, name: &str) -> Option<f64> {
+        self.spread(self.trial.counters.get(name)?)
+    }
+
+    /// A counter spread over the inserted rows.
+    pub(crate) fn per_insert(&self, name: &str) -> Option<f64> {
+        quotient(self.per_second(name)?, self.inserts_per_second()?)
+    }
+
+    /// CPU time of the whole host, µs over all cores.
+    pub(crate) fn host_cpu_us(&self) -> Option<f64> {
+        let counters = &self.trial.counters;
+        Some(counters.get(names::HOST_CPU_USER_US)? + counters.get(names::HOST_CPU_SYSTEM_US)?)
+    }
+
+    /// A counter of CPU time in per cent of all cores' time.
+    pub(crate) fn share(&self, name: &str) -> Option<f64> {
+        quotient(self.per_second(name)? / 1e4, f64::from(self.cores))
+    }
+
+    /// Events of the headline's class, over all its roles.
+    pub(crate) fn events(&self) -> u64 {
+        self.trial.roles_of(self.headline_class()).map(|role| role.events).sum()
+    }
+
+    /// Events per second: of each role over its own window, as [`Measured::queries_per_second`].
+    pub(crate) fn events_per_second(&self) -> f64 {
+        let roles = self.trial.roles_of(self.headline_class());
+        let rate = |role: &RoleRecord| {
+            quotient(role.events as f64 * 1e6, role.ended_us.saturating_sub(role.started_us) as f64)
+        };
+        // The sum over no role is -0, which prints as such.
+        roles.filter_map(rate).sum::<f64>() + 0.0
+    }
+
+    /// Statements repeated after an error that a repetition can mend.
+    pub(crate) fn retries(&self) -> u64 {
+        self.trial.roles.iter().map(|role| role.retries).sum()
+    }
+
+    /// What the headline's class finished in each interval.
+    pub(crate) fn throughput(&self) -> Option<Throughput> {
+        Throughput::of(self.trial.roles_of(self.headline_class()))
+    }
+
+    /// The latency that so many per cent of the events did not exceed.
+    pub(crate) fn event_latency_ms(&self, percentile: f64) -> Option<f64> {
+        let latencies = latencies(self.trial, self.headline_class())?;
+        Some(latencies.service.quantile_ns(percentile / 100.0) as f64 / 1e6)
+    }
+
+    /// The service time that this share (0 to 1) of the statements of a class did not exceed, µs.
+    pub(crate) fn latency_us(&self, class: OperationClass, quantile: f64) -> Option<f64> {
+        Some(latencies(self.trial, class)?.service.quantile_ns(quantile) as f64 / 1e3)
+    }
+
+    /// Seconds in which the background inserts missed their target; `None` where the step has no target.
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
+        let target = self.step.sla_target?;
+        Shortfall::judge(target, &Throughput::of(self.trial.roles_of(OperationClass::Insert))?.seconds()?)
+    }
+}

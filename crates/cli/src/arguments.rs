@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr as _;
 
-use basecase_lab::{CandidateSpec, Sizes, Verify};
+use basecase_lab::{CandidateSpec, PinRequest, Sizes, Verify};
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
@@ -71,6 +71,9 @@ pub(crate) struct Compare {
     /// How tables are checked after each step: by counting rows, or without reading what would warm caches
     #[arg(long, value_enum, default_value_t = VerifyArgument::Auto)]
     pub(crate) verify: VerifyArgument,
+    /// Processors of the client and of servers: client=0,server=1-3, auto or off; auto pins what has one connection
+    #[arg(long, value_name = "PLACEMENT", default_value = "auto")]
+    pub(crate) pin: PinRequest,
     /// Hard limit of each step in seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) step_limit: Option<u64>,

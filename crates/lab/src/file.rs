@@ -8,6 +8,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::message::explain;
+use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
 use crate::sizes::Sizes;
 use crate::task::Task;
@@ -81,6 +82,7 @@ struct Schedule {
     pace: Pace,
     seed: Option<u64>,
     step_limit_seconds: Option<u64>,
+    pin: Option<String>,
 }
 
 /// Reads an experiment file.
@@ -145,6 +147,11 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         name: file.name.unwrap_or_else(|| stem.to_owned()),
         candidates,
         task,
+        pin: file
+            .schedule
+            .pin
+            .map_or(Ok(PinRequest::default()), |pin| pin.parse())
+            .map_err(|error: PinError| refuse(error.to_string()))?,
         settle: file.schedule.settle,
         verify: file.schedule.verify,
         step_limit_seconds: file.schedule.step_limit_seconds,

@@ -22,6 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::candidate::{CandidateSpec, Origin};
 use crate::connections;
 use crate::disk;
+use crate::pin::{Pin, PinRequest};
 use crate::task::{Outline, Task};
 
 /// How thoroughly tables are compared with the model after each step.
@@ -57,6 +58,8 @@ pub struct Request {
     /// Hard limit of each step in seconds; by default five times a read-write step's nominal time and ten minutes, and none
     /// for the others.
     pub step_limit_seconds: Option<u64>,
+    /// Which processors the client and the servers run on.
+    pub pin: PinRequest,
     /// Settings for every server that basecase starts, on top of its config.
     pub extra_settings: Vec<(String, String)>,
 }
@@ -126,6 +129,7 @@ pub struct Plan {
     pub(crate) counts_rows: bool,
     pub(crate) step_limit_seconds: Option<u64>,
     pub(crate) transport: Option<Transport>,
+    pub(crate) pin: Pin,
     pub(crate) device: Option<String>,
     /// Nobody else may use the folder while there is a plan for it.
     _hold: FolderHold,
@@ -147,6 +151,9 @@ impl Plan {
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
         let steps = request.task.outlines();
+        let dbms: Vec<(Dbms, bool)> =
+            request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
+        let pin = Pin::resolve(&request.pin, &request.task, &dbms)?;
         let sources = sources(request, places, host, notify)?;
         let facts = candidate_facts(request, &sources)?;
         let names: Vec<&CandidateName> = facts.iter().map(|facts| &facts.name).collect();
@@ -157,7 +164,7 @@ impl Plan {
             );
         }
         let cells: Vec<Vec<Cell>> =
-            facts.iter().map(|facts| cells(facts, request, places, &steps, &host_facts)).collect();
+            facts.iter().map(|facts| cells(facts, request, places, &steps, &pin, &host_facts)).collect();
         if let Some((one, other)) = same_cell(&cells) {
             bail!(
                 "candidates {} and {} are the same build with the same settings, under two names\nhint: leave one away, or change a setting; what is measured is told apart by what was run",
@@ -197,6 +204,7 @@ impl Plan {
         let mut parameters = task.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
         parameters.push(("transport".into(), transports(&candidates, places.transport)));
+        parameters.push(("placement".into(), pin.to_string()));
         let experiment = Experiment {
             id,
             name: request.name.clone(),
@@ -229,6 +237,7 @@ impl Plan {
             settle: request.settle,
             step_limit_seconds: request.step_limit_seconds,
             transport: places.transport,
+            pin,
         })
     }
 
@@ -465,6 +474,7 @@ fn cells(
     request: &Request,
     places: &Places,
     steps: &[Outline],
+    pin: &Pin,
     host: &HostFacts,
 ) -> Vec<Cell> {
     let build = &facts.build;
@@ -472,13 +482,17 @@ fn cells(
         [build.provider.as_str(), &build.artifact, build.sha256.as_deref().unwrap_or(&build.version)]
             .join(":");
     let parameters = |step| {
-        serde_json::json!({
+        let mut parameters = serde_json::json!({
             "sizes": request.task.cell_sizes(step),
             "settle": request.settle,
             // Counting rows warms caches for the step after.
             "verify": request.verify,
             "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
-        })
+        });
+        if pin.is_any() {
+            parameters["pin"] = pin.to_string().into();
+        }
+        parameters
     };
     steps
         .iter()

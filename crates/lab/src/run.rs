@@ -306,7 +306,7 @@ impl Run<'_> {
         step_plan: StepPlan,
         limit: Option<Duration>,
     ) -> Result<Outcome> {
-        let crew = assemble(site, step_plan)?;
+        let crew = assemble(plan, site, step_plan)?;
         Ok(crew.run(&site.watch, &self.limits(plan, limit)))
     }
 
@@ -367,7 +367,7 @@ impl Run<'_> {
         site.served.drop_logs(site.control.as_mut())?;
         let writers = plan.task.clients() as usize;
         let before = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
-        let crew = assemble(site, course.plan(number, Purpose::Measure)?)?;
+        let crew = assemble(plan, site, course.plan(number, Purpose::Measure)?)?;
         self.tell_begin(plan, candidate, number, &crew);
         let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
@@ -455,11 +455,11 @@ impl Run<'_> {
 }
 
 /// Executes what comes before the clock starts, and opens the sessions.
-fn assemble(site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
+fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
     for statement in &step_plan.before {
         site.control.query(statement)?;
     }
-    Ok(Crew::assemble(step_plan, site.served.endpoint())?)
+    Ok(Crew::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
 }
 
 /// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
@@ -496,7 +496,8 @@ fn blank_trial(
     started_at: SystemTime,
 ) -> Trial {
     let (cell, name) = (candidate.cells[number].key(), &candidate.facts.name.0);
-    Trial::empty(cell, &plan.steps[number].facts.name, name, place, timestamp(started_at))
+    let trial = Trial::empty(cell, &plan.steps[number].facts.name, name, place, timestamp(started_at));
+    Trial { placement: plan.pin.to_string(), ..trial }
 }
 
 fn timestamp(time: SystemTime) -> String {

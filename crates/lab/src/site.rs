@@ -140,14 +140,16 @@ pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
 }
 
 fn instance(plan: &Plan, candidate: &Candidate, build: &Build, config: &Config) -> Result<Instance> {
-    Ok(Instance::open(InstanceSpec {
+    let mut instance = Instance::open(InstanceSpec {
         build: build.clone(),
         engine: candidate.facts.engine,
         config: config.clone(),
         directory: candidate.directory.clone(),
         transport: plan.transport.unwrap_or(Transport::published(build.facts.dbms)),
         owner: owner(plan, candidate),
-    })?)
+    })?;
+    instance.confine(plan.pin.server.clone());
+    Ok(instance)
 }
 
 fn owner(plan: &Plan, candidate: &Candidate) -> Owner {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::{Endpoint, Error, Interrupter};
 use basecase_model::{Measures, StatementCounts, StatementRecord, names};
-use basecase_probe::Watch;
+use basecase_probe::{ProcessorSet, Watch};
 use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
 use crate::driver::Load;
@@ -41,6 +41,7 @@ pub struct Crew {
     flags: usize,
     kinds: Vec<StatementKind>,
     window: Window,
+    processors: Option<ProcessorSet>,
     progress: Arc<Progress>,
 }
 
@@ -79,7 +80,12 @@ impl Crew {
         }
         let teams = teams(workers)?;
         let StepPlan { flags, kinds, window, .. } = plan;
-        Ok(Crew { teams, interrupters, flags, kinds, window, progress: Arc::new(progress) })
+        Ok(Crew { teams, interrupters, flags, kinds, window, processors: None, progress: Arc::new(progress) })
+    }
+
+    /// Lets the threads of the roles run on these processors only.
+    pub fn confined(self, processors: Option<ProcessorSet>) -> Crew {
+        Crew { processors, ..self }
     }
 
     /// How far the step is, while it runs.
@@ -89,7 +95,7 @@ impl Crew {
 
     /// Lets all roles go together and waits until they are done or a limit is reached. Closes the sessions.
     pub fn run(self, watch: &Watch, limits: &Limits<'_>) -> Outcome {
-        let Crew { teams, interrupters, flags, kinds, window, progress } = self;
+        let Crew { teams, interrupters, flags, kinds, window, processors, progress } = self;
         let shared = Shared::new(flags, kinds.len());
         let gate = Barrier::new(teams.len() + 1);
         let (sender, finished) = channel();
@@ -99,9 +105,15 @@ impl Crew {
         thread::scope(|scope| {
             for team in teams {
                 let (shared, gate, progress, sender) = (&shared, &gate, &progress, sender.clone());
+                let processors = processors.as_ref();
                 scope.spawn(move || {
+                    let confined = processors.map_or(Ok(()), ProcessorSet::confine_thread);
                     gate.wait();
                     gate.wait();
+                    if let Err(error) = confined {
+                        let _ = sender.send(News::Failed(Failure::Client(error)));
+                        return;
+                    }
                     let schedule = shared.schedule.get_or_init(start);
                     team.work(shared, schedule, &progress.roles, &|news| {
                         // The receiver waits for every team.

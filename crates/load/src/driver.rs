@@ -188,8 +188,12 @@ impl<'a> Driver<'a> {
     /// Asks for a member's next event.
     fn begin(&mut self, seat: usize, now: Instant) {
         match self.schedule.admit(now) {
-            Admission::Now => self.execute_next(seat, now),
+            Admission::Now => {
+                self.seats[seat].recorder.admit(now);
+                self.execute_next(seat, now);
+            }
             Admission::At(instant) => {
+                self.seats[seat].recorder.admit(instant);
                 self.seats[seat].intended = Some(instant);
                 self.timers.push(Reverse((instant, seat)));
             }

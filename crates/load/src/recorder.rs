@@ -10,7 +10,7 @@ const INTERVAL_MS: u32 = 1_000;
 
 /// Fills a [`RoleRecord`] while the role runs.
 ///
-/// An event counts where it began: one that began before the window opened is part of the warm-up, with all its statements.
+/// An event counts where it was admitted: one before the window opened is part of the warm-up, with all its statements.
 pub(crate) struct Recorder {
     record: RoleRecord,
     /// When the window opens.
@@ -50,7 +50,8 @@ impl Recorder {
             record: RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS),
             origin,
             began: None,
-            is_in_window: false,
+            // Roles that are not asked for events have no warm-up.
+            is_in_window: true,
             affected: Vec::new(),
             warm_up_events: 0,
             window: vec![StatementCounts::default(); kinds],
@@ -61,6 +62,12 @@ impl Recorder {
     /// Statements counted so far.
     pub(crate) fn statements(&self) -> u64 {
         self.record.statements
+    }
+
+    /// Takes in that the next event was admitted for `instant`.
+    #[inline]
+    pub(crate) fn admit(&mut self, instant: Instant) {
+        self.is_in_window = instant >= self.origin;
     }
 
     /// Whether an event has begun and is not complete.
@@ -77,14 +84,7 @@ impl Recorder {
         span: Span,
         intended: Option<Instant>,
     ) {
-        let began = match self.began {
-            Some(began) => began,
-            None => {
-                self.is_in_window = span.sent >= self.origin;
-                self.began = Some(span.sent);
-                span.sent
-            }
-        };
+        let began = *self.began.get_or_insert(span.sent);
         let is_mismatch = !operation.expectation.is_met_by(reply);
         let counts = if self.is_in_window { &mut self.window } else { &mut self.warm_up };
         if let Some(counts) = counts.get_mut(usize::from(operation.kind)) {
@@ -153,10 +153,7 @@ impl Recorder {
         if !is_undone {
             return;
         }
-        if self.began.is_none() {
-            self.is_in_window = failed >= self.origin;
-            self.began = Some(failed);
-        }
+        self.began.get_or_insert(failed);
         let counts = if self.is_in_window { &mut self.window } else { &mut self.warm_up };
         for (kind, affected) in self.affected.drain(..) {
             if let Some(counts) = counts.get_mut(usize::from(kind)) {
@@ -233,9 +230,11 @@ mod tests {
         let start = Instant::now();
         let mut recorder = recorder(start + 10 * MS);
         let span = |from: u32, to: u32| Span { sent: start + from * MS, answered: start + to * MS };
+        recorder.admit(start + 5 * MS);
         // Its second statement is sent after the opening, and it is still of the warm-up.
         recorder.count(&operation(0, false), &reply(1), span(5, 8), None);
         recorder.count(&operation(1, true), &reply(0), span(11, 12), None);
+        recorder.admit(start + 12 * MS);
         recorder.count(&operation(0, false), &reply(1), span(12, 15), None);
         recorder.count(&operation(1, true), &reply(0), span(16, 22), None);
         let recording = recorder.finish(0.0, None);

@@ -17,8 +17,10 @@ use crate::worker::{Site, Worker};
 const DRIVEN_FROM: usize = 16;
 /// Sessions below which another thread has nothing to do.
 const SESSIONS_PER_DRIVER: usize = 16;
-/// Processors for each of these threads: the server needs more for a statement than the client.
+/// Processors for each of these threads, where there are many: the server needs more for a statement than the client.
 const CORES_PER_DRIVER: usize = 4;
+/// These threads where there are few processors: two reached more than one, also on two.
+const FEWEST_DRIVERS: usize = 2;
 
 /// The roles of one thread.
 pub(crate) enum Team {
@@ -57,7 +59,7 @@ pub(crate) fn teams(workers: Vec<Worker>) -> Result<Vec<Team>, AssembleError> {
         return Ok(workers.into_iter().enumerate().map(alone).collect());
     }
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let count = cores.div_ceil(CORES_PER_DRIVER).min(workers.len() / SESSIONS_PER_DRIVER);
+    let count = cores.div_ceil(CORES_PER_DRIVER).max(FEWEST_DRIVERS).min(workers.len() / SESSIONS_PER_DRIVER);
     let mut drivers: Vec<Vec<Member>> = (0..count).map(|_| Vec::new()).collect();
     for (index, worker) in workers.into_iter().enumerate() {
         let Worker { mut plan, mut session, .. } = worker;

@@ -97,8 +97,9 @@ impl Worker {
         while !self.is_done(shared) {
             if !recorder.is_within_event() {
                 match schedule.admit(now) {
-                    Admission::Now => {}
+                    Admission::Now => recorder.admit(now),
                     Admission::At(instant) => {
+                        recorder.admit(instant);
                         intended = Some(instant);
                         shared.wait_until(instant);
                         if shared.is_stopped() {

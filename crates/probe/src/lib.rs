@@ -11,10 +11,12 @@ mod host;
 mod memory;
 mod process;
 mod processor;
+mod processor_set;
 mod watch;
 
 pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use device::{device_under, filesystem_under};
 pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
+pub use processor_set::ProcessorSet;
 pub use watch::{Snapshot, Target, Watch};

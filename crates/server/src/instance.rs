@@ -21,6 +21,7 @@ use crate::process;
 use crate::secret::random_password;
 use basecase_client::{Endpoint, Password};
 use basecase_model::{Dbms, Engine};
+use basecase_probe::ProcessorSet;
 
 /// The database user that owns every instance.
 pub const SUPERUSER: &str = "basecase";
@@ -95,9 +96,15 @@ pub struct Instance {
     pub(crate) port: u16,
     pub(crate) password: Option<Password>,
     pub(crate) lock: DirectoryLock,
+    pub(crate) processors: Option<ProcessorSet>,
 }
 
 impl Instance {
+    /// Lets the server run on these processors only, from its next start on; `None` is wherever the operating system puts it.
+    pub fn confine(&mut self, processors: Option<ProcessorSet>) {
+        self.processors = processors;
+    }
+
     /// Takes the directory, which is made when it is missing. A server that a dead owner left in it is stopped; its data stays.
     ///
     /// # Errors
@@ -115,7 +122,15 @@ impl Instance {
         }
         Self::check_path(&spec.directory)?;
         let lock = DirectoryLock::acquire(&spec.directory, &spec.directory.join("data"), spec.owner.clone())?;
-        let instance = Instance { spec, account, child: None, port: SOCKET_PORT, password: None, lock };
+        let instance = Instance {
+            spec,
+            account,
+            child: None,
+            port: SOCKET_PORT,
+            password: None,
+            lock,
+            processors: None,
+        };
         instance.make_private_folder(&instance.socket_dir())?;
         instance.make_private_folder(&instance.temporary_dir())?;
         Ok(instance)
@@ -154,7 +169,7 @@ impl Instance {
         // By force: a mysqld that makes its log files heeds nothing else, and what is half made is made anew.
         let [_, force] = self.life().stop_signals();
         process::die_with_parent(&mut command, force);
-        let output = keeper::spawn(command)
+        let output = keeper::spawn(command, None)
             .and_then(Child::wait_with_output)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
         // What was written there may hold the password.

@@ -7,21 +7,24 @@ use std::io;
 use std::process::{Child, Command};
 use std::sync::{Mutex, OnceLock, mpsc};
 
+use basecase_probe::ProcessorSet;
+
 struct Order {
     command: Command,
+    processors: Option<ProcessorSet>,
     reply: mpsc::Sender<io::Result<Child>>,
 }
 
 static KEEPER: OnceLock<Mutex<Option<mpsc::Sender<Order>>>> = OnceLock::new();
 
-/// Spawns `command` from the keeper's thread.
-pub(crate) fn spawn(command: Command) -> io::Result<Child> {
+/// Spawns `command` from the keeper's thread, to run on these processors only.
+pub(crate) fn spawn(command: Command, processors: Option<ProcessorSet>) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that spawns servers has ended");
     let keeper = KEEPER.get_or_init(|| Mutex::new(start().ok()));
     let (reply, answer) = mpsc::channel();
     {
         let orders = keeper.lock().map_err(|_| gone())?;
-        orders.as_ref().ok_or_else(gone)?.send(Order { command, reply }).map_err(|_| gone())?;
+        orders.as_ref().ok_or_else(gone)?.send(Order { command, processors, reply }).map_err(|_| gone())?;
     }
     answer.recv().map_err(|_| gone())?
 }
@@ -31,10 +34,20 @@ fn start() -> io::Result<mpsc::Sender<Order>> {
     std::thread::Builder::new().name("keeper".into()).spawn(move || {
         for mut order in orders {
             // A caller that no longer waits has no use for the child either; it dies with this process.
-            let _ = order.reply.send(order.command.spawn());
+            let _ = order.reply.send(spawn_on(&mut order.command, order.processors.as_ref()));
         }
     })?;
     Ok(sender)
+}
+
+/// A child runs where the thread may that spawns it.
+fn spawn_on(command: &mut Command, processors: Option<&ProcessorSet>) -> io::Result<Child> {
+    let Some(processors) = processors else { return command.spawn() };
+    let own = ProcessorSet::allowed()?;
+    processors.confine_thread()?;
+    let child = command.spawn();
+    own.confine_thread()?;
+    child
 }
 
 #[cfg(test)]
@@ -49,7 +62,7 @@ mod tests {
             let mut command = Command::new("sleep");
             command.arg("60");
             die_with_parent(&mut command, Signal::INT);
-            spawn(command).unwrap()
+            spawn(command, None).unwrap()
         })
         .join()
         .unwrap();

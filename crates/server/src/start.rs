@@ -71,7 +71,8 @@ impl Instance {
             .process_group(0);
         let [stop, _] = self.life().stop_signals();
         process::die_with_parent(&mut command, stop);
-        let child = keeper::spawn(command).map_err(|source| InstanceError::Spawn { program, source })?;
+        let child = keeper::spawn(command, self.processors.clone())
+            .map_err(|source| InstanceError::Spawn { program, source })?;
         let pid = child.id();
         self.child = Some(child);
         self.lock.set_server(Some(pid))?;

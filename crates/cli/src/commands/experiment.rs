@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use basecase_lab::{
-    CandidateSpec, Event, Observer as _, Places, Plan, Request, RunOptions, Sizes, Task, Verify, file,
+    CandidateSpec, Event, Observer as _, PinRequest, Places, Plan, Request, RunOptions, Sizes, Task, Verify,
+    file,
 };
 use basecase_report::{Format, Options};
 use basecase_server::{Settle, default_home};
@@ -29,6 +30,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         name: "demo".to_owned(),
         candidates,
         task: Task::InsertBenchmark(sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?),
+        pin: PinRequest::default(),
         settle: Settle::Condition,
         verify: Verify::Full,
         step_limit_seconds: None,
@@ -58,6 +60,7 @@ pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome>
         name: names.join(" "),
         candidates,
         task,
+        pin: arguments.pin.clone(),
         settle: arguments.settle.into(),
         verify: arguments.verify.into(),
         step_limit_seconds: arguments.step_limit,

@@ -168,7 +168,7 @@ impl Log {
         command.stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
         // make passes the signal on: when basecase is killed, only the commands in hand run to their end.
         process::die_with_parent(&mut command, Signal::TERM);
-        let mut child = keeper::spawn(command)?;
+        let mut child = keeper::spawn(command, None)?;
         let mut next = Instant::now() + SIGN_OF_LIFE;
         loop {
             if let Some(status) = child.try_wait()? {

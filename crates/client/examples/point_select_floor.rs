@@ -8,28 +8,17 @@
 //! alternate between the two on one thread, each over a connection of its own; a ratio is taken of every pair of blocks.
 #![expect(clippy::print_stdout, reason = "the figures go to the terminal")]
 
-#[path = "point_select_floor/mysql_floor.rs"]
-mod mysql_floor;
-#[path = "point_select_floor/postgres_floor.rs"]
-mod postgres_floor;
+#[path = "floor/mod.rs"]
+mod floor;
 
-use std::io::Error as IoError;
-
-use basecase_client::{Session, mysql, postgres};
+use basecase_client::{Endpoint, Session, mysql, postgres};
 use basecase_model::Operation;
+use floor::{Floor, Outcome};
 use nix::time::{ClockId, clock_gettime};
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 const TABLE_ROWS: u32 = 1000;
 const PAIRS: usize = 60;
 const BLOCK_EXECUTIONS: u32 = 4000;
-
-/// The least that a client does for one execution.
-trait Floor {
-    /// Sends the execution of the statement and reads its reply to the end.
-    fn execute(&mut self) -> Result<(), IoError>;
-}
 
 /// CPU time of this thread in nanoseconds.
 fn thread_cpu_ns() -> Outcome<i64> {
@@ -61,7 +50,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     [1, 2, 3].map(|quarter| values[values.len() * quarter / 4])
 }
 
-fn compare(session: &mut dyn Session, number: usize, floor: &mut dyn Floor) -> Outcome<()> {
+fn compare(session: &mut dyn Session, number: usize, floor: &mut Floor) -> Outcome<()> {
     let operation =
         Operation { prepared: Some(number), parameters: vec![500.into()], items: 1, ..Operation::default() };
     let mut floors = Vec::new();
@@ -102,19 +91,14 @@ fn compare(session: &mut dyn Session, number: usize, floor: &mut dyn Floor) -> O
 
 fn main() -> Outcome<()> {
     let url = std::env::args().nth(1).ok_or("give the URL of a server")?;
-    let postgres_sql = "select c from basecase_floor where id = $1";
-    let mysql_sql = "select c from basecase_floor where id = ?";
-    if url.starts_with("postgres") {
+    let (endpoint, sql) = if url.starts_with("postgres") {
         let address = postgres::Address::from_url(&url)?;
-        let mut session = postgres::PostgresSession::connect(&address)?;
-        fill(&mut session)?;
-        let number = session.prepare(postgres_sql)?;
-        compare(&mut session, number, &mut postgres_floor::PostgresFloor::connect(&address, postgres_sql)?)
+        (Endpoint::Postgres(address), "select c from basecase_floor where id = $1")
     } else {
-        let address = mysql::Address::from_url(&url)?;
-        let mut session = mysql::MysqlSession::connect(&address)?;
-        fill(&mut session)?;
-        let number = session.prepare(mysql_sql)?;
-        compare(&mut session, number, &mut mysql_floor::MysqlFloor::connect(&address, mysql_sql)?)
-    }
+        (Endpoint::Mysql(mysql::Address::from_url(&url)?), "select c from basecase_floor where id = ?")
+    };
+    let mut session = endpoint.connect()?;
+    fill(&mut *session)?;
+    let number = session.prepare(sql)?;
+    compare(&mut *session, number, &mut Floor::connect(&endpoint, sql)?)
 }

@@ -201,6 +201,9 @@ pub(crate) struct Report {
     /// From which relative throughput on a cell is coloured: report, posts-2024, posts-2025
     #[arg(long, default_value = "report")]
     pub(crate) thresholds: Thresholds,
+    /// The percentile of the latency of events that tables of workload files show
+    #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = percentile)]
+    pub(crate) percentile: f64,
     /// Add every step's response times and metrics to text and Markdown
     #[arg(long)]
     pub(crate) full: bool,
@@ -422,6 +425,11 @@ impl TypedValueParser for CandidateParser {
             _ => CandidateSpec::from_str.parse_ref(command, argument, value),
         }
     }
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    number.ok_or_else(|| "give a number above 0 and up to 100".to_owned())
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

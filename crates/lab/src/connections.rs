@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use basecase_client::Session;
 use basecase_model::{Dbms, Value};
+use basecase_probe::raise_open_files;
 
 /// The setting that limits sessions, of every server that basecase starts.
 const SETTING: &str = "max_connections";
@@ -40,6 +41,18 @@ pub(crate) fn ask(candidate: &str, session: &mut dyn Session, dbms: Dbms, sessio
         _ => None,
     };
     refuse_more(candidate, limit, sessions, &format!("set it to {} or more there", room(sessions)))
+}
+
+/// Refuses a run for which this process may not have enough files open.
+pub(crate) fn check_open_files(sessions: u32) -> Result<()> {
+    // Two for each session, and what else there is.
+    let needed = 2 * u64::from(sessions) + 100;
+    match raise_open_files().filter(|limit| *limit < needed) {
+        None => Ok(()),
+        Some(limit) => bail!(
+            "this run opens {sessions} connections and needs {needed} open files, and the system allows {limit}\nhint: raise the limit (ulimit -Hn), or run with fewer threads"
+        ),
+    }
 }
 
 /// With the session that watches, and some to spare.

@@ -147,6 +147,7 @@ impl Plan {
         command: &str,
         notify: &mut dyn FnMut(&str),
     ) -> Result<Plan> {
+        connections::check_open_files(request.task.sessions())?;
         let host = Host::detect();
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);

@@ -306,6 +306,7 @@ impl Run<'_> {
         step_plan: StepPlan,
         limit: Option<Duration>,
     ) -> Result<Outcome> {
+        prepare(site, &step_plan)?;
         let crew = assemble(plan, site, step_plan)?;
         Ok(crew.run(&site.watch, &self.limits(plan, limit)))
     }
@@ -366,8 +367,11 @@ impl Run<'_> {
         })?;
         site.served.drop_logs(site.control.as_mut())?;
         let writers = plan.task.clients() as usize;
+        let step_plan = course.plan(number, Purpose::Measure)?;
+        prepare(site, &step_plan)?;
+        // Only now: counters of a table that is dropped go with it.
         let before = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
-        let crew = assemble(plan, site, course.plan(number, Purpose::Measure)?)?;
+        let crew = assemble(plan, site, step_plan)?;
         self.tell_begin(plan, candidate, number, &crew);
         let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
@@ -418,6 +422,10 @@ impl Run<'_> {
         trial.counters.extend(server);
         trial.state = site.state(course, plan.counts_rows)?;
         trial.checks.extend(site.compare(course, &trial.state)?);
+        for (name, value) in site.served.debt(site.control.as_mut(), &site.tables)?.measures.iter() {
+            // What was left of it before the step stands under its own name.
+            trial.gauges.set(&format!("end.{name}"), value);
+        }
         trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
         if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
             trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
@@ -454,11 +462,16 @@ impl Run<'_> {
     }
 }
 
-/// Executes what comes before the clock starts, and opens the sessions.
-fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
+/// Executes what comes before the sessions are opened.
+fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
     for statement in &step_plan.before {
         site.control.query(statement)?;
     }
+    Ok(())
+}
+
+/// Opens the sessions.
+fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
     Ok(Crew::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use basecase_model::{Group, Headline, StepFacts};
 use basecase_workload::{
-    Dialect, LOAD, LoadedTable, Parameters, Step, StepPlan, Workload, WorkloadError, insert_benchmark,
+    Dialect, LOAD, LoadedTable, Maintenance, Parameters, Step, StepPlan, Workload, WorkloadError,
+    insert_benchmark,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -153,7 +154,11 @@ impl WorkloadFile {
     pub(crate) fn outlines(&self) -> Vec<Outline> {
         let rows = self.tables.iter().map(|table| table.rows).sum();
         // A list says where debt is settled. Steps without one should not pay for the load.
-        let settles = self.steps.iter().any(|step| step.maintenance_after);
+        let settles = match self.parameters.maintenance {
+            Maintenance::Listed => !self.steps.iter().any(|step| step.maintenance_after),
+            Maintenance::Each => true,
+            Maintenance::Off => false,
+        };
         let load = Outline {
             facts: StepFacts {
                 name: LOAD.to_owned(),
@@ -167,7 +172,7 @@ impl WorkloadFile {
             },
             guessed_seconds: guessed_load_seconds(rows),
             limit: None,
-            settles_after: !settles,
+            settles_after: settles,
             settles_after_rebuild: false,
             changes_rows_in_place: false,
         };

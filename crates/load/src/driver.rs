@@ -270,7 +270,7 @@ impl<'a> Driver<'a> {
         match mending(&error, Some(own.member.script.as_mut())) {
             Mending::Undo { rolls_back } if own.attempts < EVENT_ATTEMPTS => {
                 own.attempts += 1;
-                own.recorder.count_retry(true, own.sent);
+                own.recorder.begin_anew(rolls_back, own.sent);
                 if rolls_back {
                     own.is_rolling_back = true;
                     own.operation.clear();

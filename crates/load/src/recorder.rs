@@ -146,16 +146,18 @@ impl Recorder {
         }
     }
 
-    /// Counts a repetition. `is_undone` when it begins the event anew, at `failed` if nothing of it was executed yet: the
-    /// time of the failure belongs to it.
-    pub(crate) fn count_retry(&mut self, is_undone: bool, failed: Instant) {
+    /// Counts a repetition of an operation.
+    pub(crate) fn count_repetition(&mut self) {
         self.record.retries += 1;
-        if !is_undone {
-            return;
-        }
+    }
+
+    /// Counts that the event is begun anew after an operation that was sent at `failed`: the time belongs to the event. What its
+    /// statements affected is undone, if they were of one transaction.
+    pub(crate) fn begin_anew(&mut self, is_undone: bool, failed: Instant) {
+        self.record.retries += 1;
         self.began.get_or_insert(failed);
         let counts = if self.is_in_window { &mut self.window } else { &mut self.warm_up };
-        for (kind, affected) in self.affected.drain(..) {
+        for (kind, affected) in self.affected.drain(..).filter(|_| is_undone) {
             if let Some(counts) = counts.get_mut(usize::from(kind)) {
                 counts.undone += affected;
             }
@@ -250,16 +252,28 @@ mod tests {
     }
 
     #[test]
+    fn without_a_transaction_nothing_is_undone() {
+        let start = Instant::now();
+        let mut recorder = recorder(start);
+        let span = Span { sent: start, answered: start + MS };
+        recorder.count(&operation(0, false), &reply(3), span, None);
+        recorder.begin_anew(false, start + MS);
+        recorder.count(&operation(0, true), &reply(2), span, None);
+        let counts = recorder.finish(0.0, None).window[0];
+        assert_eq!((counts.affected, counts.undone), (5, 0));
+    }
+
+    #[test]
     fn what_is_begun_anew_is_undone_and_its_time_counts() {
         let start = Instant::now();
         let mut recorder = recorder(start);
         let span = |from: u32, to: u32| Span { sent: start + from * MS, answered: start + to * MS };
         recorder.count(&operation(0, false), &reply(3), span(0, 1), None);
-        recorder.count_retry(true, start + MS);
+        recorder.begin_anew(true, start + MS);
         recorder.count(&operation(0, false), &reply(2), span(3, 4), None);
         recorder.count(&operation(1, true), &reply(0), span(4, 5), None);
         // An event whose first statement fails has begun with it.
-        recorder.count_retry(true, start + 6 * MS);
+        recorder.begin_anew(true, start + 6 * MS);
         recorder.count(&operation(0, true), &reply(1), span(8, 9), None);
         let recording = recorder.finish(0.0, None);
         assert_eq!((recording.role.events, recording.role.retries), (2, 2));

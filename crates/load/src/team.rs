@@ -14,7 +14,7 @@ use crate::shared::Shared;
 use crate::worker::{Site, Worker};
 
 /// From how many sessions on threads drive several each; docs/performance.md has the measurement.
-const DRIVEN_FROM: usize = 16;
+const DRIVEN_FROM: usize = 32;
 /// Sessions below which another thread has nothing to do.
 const SESSIONS_PER_DRIVER: usize = 16;
 /// Processors for each of these threads, where there are many: the server needs more for a statement than the client.

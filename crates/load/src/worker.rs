@@ -204,13 +204,13 @@ impl Worker {
             match mending(&error, own) {
                 Mending::Again if attempt < ATTEMPTS => {
                     attempt += 1;
-                    recorder.count_retry(false, sent);
+                    recorder.count_repetition();
                 }
                 Mending::Undo { rolls_back } => {
                     if rolls_back {
                         self.roll_back()?;
                     }
-                    recorder.count_retry(true, sent);
+                    recorder.begin_anew(rolls_back, sent);
                     return Ok(Outcome::Undone(error));
                 }
                 Mending::Again | Mending::Nothing => return Err(error),

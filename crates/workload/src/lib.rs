@@ -25,7 +25,7 @@ mod workload_plan;
 pub use definition::{Duration, OptionDefinition, Setting, Workload, WorkloadError};
 pub use dialect::Dialect;
 pub use generator::Generator;
-pub use parameters::{Mode, Parameters};
+pub use parameters::{Maintenance, Mode, Parameters};
 pub use random::{Stream, stream};
 pub use script::{
     Change, Flag, Next, Pacing, Restart, RolePlan, Script, SetUp, StatementKind, StepPlan, Window, Work,

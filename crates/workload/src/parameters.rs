@@ -26,6 +26,27 @@ impl Mode {
     }
 }
 
+/// After which steps debt is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Maintenance {
+    /// After those of which the workload says so.
+    #[default]
+    Listed,
+    /// After every step.
+    Each,
+    /// After none.
+    Off,
+}
+
+impl Maintenance {
+    const ALL: [(&'static str, Maintenance); 3] =
+        [("listed", Maintenance::Listed), ("each", Maintenance::Each), ("off", Maintenance::Off)];
+
+    fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, known)| *known == self).map_or("listed", |(name, _)| name)
+    }
+}
+
 /// The checked values of a workload's options in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
@@ -41,16 +62,18 @@ pub struct Parameters {
     pub is_prepared: bool,
     /// How long steps are measured.
     pub timing: Timing,
+    /// After which steps debt is settled.
+    pub maintenance: Maintenance,
 }
 
 /// Options that every workload has.
-const COMMON: [&str; 4] = ["threads", "seed", "mode", "prepared"];
+const COMMON: [&str; 5] = ["threads", "seed", "mode", "prepared", "maintenance"];
 
 impl Workload {
     /// Checks the values that a user gives to options; the others have their defaults. `-` in a name is `_`.
     ///
     /// Beside the workload's own there are `threads` (one number, or several as in `8,16,32`), `seed`, `mode` (`compatible` or
-    /// `clean`), `prepared` (`on` or `off`), `seconds` (or `time`), `write_seconds`, `warm_up_seconds`, `events` and `rate`.
+    /// `clean`), `prepared` (`on` or `off`), `maintenance` (`listed`, `each` or `off`), `seconds` (or `time`), `write_seconds`, `warm_up_seconds`, `events` and `rate`.
     ///
     /// # Errors
     /// An unknown option, with the nearest known one, or a value that the option cannot have.
@@ -62,6 +85,7 @@ impl Workload {
             mode: Mode::default(),
             is_prepared: true,
             timing: Timing::new(self.warm_up_seconds),
+            maintenance: Maintenance::default(),
         };
         for (name, value) in given {
             let name = name.replace('-', "_");
@@ -83,6 +107,12 @@ impl Workload {
                         "clean" => Mode::Clean,
                         _ => return Err(wrong("`compatible` or `clean`")),
                     }
+                }
+                "maintenance" => {
+                    let known = Maintenance::ALL.into_iter().find(|(known, _)| known == value);
+                    parameters.maintenance = known
+                        .map(|(_, maintenance)| maintenance)
+                        .ok_or_else(|| wrong("`listed`, `each` or `off`"))?;
                 }
                 "prepared" => match Setting::Boolean(true).read_alike(value) {
                     Ok(setting) => parameters.is_prepared = setting == Setting::Boolean(true),
@@ -125,6 +155,7 @@ impl Parameters {
                 ("mode".to_owned(), self.mode.as_str().to_owned()),
                 ("prepared".to_owned(), Setting::Boolean(self.is_prepared).to_string()),
             ])
+            .chain([("maintenance".to_owned(), self.maintenance.as_str().to_owned())])
             .chain(self.timing.facts())
             .collect()
     }

@@ -7,7 +7,7 @@ use basecase_model::StatementClass;
 use crate::definition::{
     Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
 };
-use crate::parameters::{Mode, Parameters, Scope};
+use crate::parameters::{Maintenance, Mode, Parameters, Scope};
 use crate::statement_kind::{class_of, visit_expressions};
 use crate::{Change, Workload};
 
@@ -109,6 +109,13 @@ impl Workload {
         }
         for word in words {
             self.add_word(parameters, word, &mut steps)?;
+        }
+        for step in &mut steps {
+            step.maintenance_after = match parameters.maintenance {
+                Maintenance::Listed => step.maintenance_after,
+                Maintenance::Each => true,
+                Maintenance::Off => false,
+            };
         }
         self.note_rows_left(parameters, &mut steps)?;
         for (number, step) in steps.iter().enumerate() {

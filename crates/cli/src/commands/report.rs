@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         thresholds: arguments.thresholds.thresholds(),
         ansi: output::may_colour(),
         steps: arguments.full,
-        ..Options::default()
+        percentile: arguments.percentile,
     };
     let format = match arguments.format {
         FormatArgument::Html => {

@@ -8,9 +8,24 @@ use crate::distribution::Distribution;
 use crate::timing;
 
 /// Names that a file cannot give to anything.
-const RESERVED: [&str; 16] = [
-    "table", "number", "repeat", "end", "bytes", "index", "thread", "threads", "row", "and", "not", "min",
-    "max", "seed", "mode", "prepared",
+const RESERVED: [&str; 17] = [
+    "table",
+    "number",
+    "repeat",
+    "end",
+    "bytes",
+    "index",
+    "thread",
+    "threads",
+    "row",
+    "and",
+    "not",
+    "min",
+    "max",
+    "seed",
+    "mode",
+    "prepared",
+    "maintenance",
 ];
 
 /// Names that stand for numbers beside options.

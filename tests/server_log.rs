@@ -57,19 +57,26 @@ fn session<'a>(sessions: &'a mut Vec<Session>, id: &str) -> &'a mut Session {
     &mut sessions[index]
 }
 
-/// Sessions in a general log of MySQL or MariaDB. Lines that go on a statement are left out.
+/// Sessions in a general log of MySQL or MariaDB.
 pub(crate) fn of_mysql(log: &str) -> Vec<Session> {
-    let mut sessions = Vec::new();
+    let mut entries: Vec<(&str, &str, String)> = Vec::new();
     for line in log.lines() {
         // The time comes first, in MariaDB only where it differs from the line before.
-        let command = line.match_indices('\t').take(2).find_map(|(tab, _)| {
+        let entry = line.match_indices('\t').take(2).find_map(|(tab, _)| {
             let (command, argument) = line[tab + 1..].split_once('\t')?;
             let (id, command) = command.trim_start().split_once(' ')?;
-            id.parse::<u64>().is_ok().then_some((id, command, argument))
+            id.parse::<u64>().is_ok().then(|| (id, command, argument.to_owned()))
         });
-        let Some((id, command, argument)) = command else { continue };
+        match (entry, entries.last_mut()) {
+            (Some(entry), _) => entries.push(entry),
+            (None, Some((_, _, text))) => text.extend(["\n", line]),
+            (None, None) => {}
+        }
+    }
+    let mut sessions = Vec::new();
+    for (id, command, text) in entries {
         let session = session(&mut sessions, id);
-        let text = argument.to_owned();
+        let text = on_one_line(&text);
         match command {
             "Prepare" => session.prepared.push(text),
             "Execute" => session.executed.push(Executed { is_prepared: true, text }),
@@ -78,6 +85,11 @@ pub(crate) fn of_mysql(log: &str) -> Vec<Session> {
         }
     }
     sessions
+}
+
+/// A text in which any white space is one blank.
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Sessions in a log of Postgres.
@@ -96,17 +108,17 @@ pub(crate) fn of_postgres(log: &str) -> Vec<Session> {
         } else if entry.starts_with("DETAIL:  {QUERY") {
             tree = types_of(entry);
         } else if let Some(text) = entry.strip_prefix("LOG:  statement: ") {
-            let executed = Executed { is_prepared: false, text: text.to_owned() };
+            let executed = Executed { is_prepared: false, text: on_one_line(text) };
             session(&mut sessions, id).executed.push(executed);
         } else if let Some((name, text)) = entry.strip_prefix("LOG:  execute ").and_then(named) {
-            let executed = Executed { is_prepared: true, text: text.to_owned() };
+            let executed = Executed { is_prepared: true, text: on_one_line(text) };
             session(&mut sessions, id).executed.push(executed);
             last_executed = Some(name);
         } else if let Some((name, text)) =
             entry.split_once(" ms  parse ").and_then(|(_, statement)| named(statement))
         {
             let parameters = vec!["?".to_owned(); tree.len()];
-            session(&mut sessions, id).prepared.push(filled(text, &parameters));
+            session(&mut sessions, id).prepared.push(filled(&on_one_line(text), &parameters));
             types.insert((id, name), std::mem::take(&mut tree));
         } else if entry.contains(" ms  bind ") {
             last_executed = None;

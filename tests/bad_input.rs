@@ -1,6 +1,8 @@
 //! What the program says to input that it cannot use: what failed, what to do, and that nothing was measured.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "own_server.rs"]
+mod own_server;
 #[path = "refusals.rs"]
 mod refusals;
 
@@ -14,12 +16,11 @@ use std::time::{Duration, Instant};
 use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Session};
 use basecase_model::Dbms;
-use basecase_server::{
-    Account, ConfigFile, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
-};
+use basecase_server::Account;
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
+use own_server::own_server;
 use refusals::{compare, refusal};
 
 /// The transcript of any command that must be refused.
@@ -613,31 +614,6 @@ fn builds_that_cannot_be_downloaded() {
 
 const PASSWORD: &str = "correct-horse-1b7f";
 
-/// A server that belongs to nobody but the test, as a user's own would be, and its address.
-fn own_server(sandbox: &Sandbox) -> (Instance, Address) {
-    let library = Library::open(&default_home()).unwrap();
-    let sources = library.resolve(&["postgres:17.11".parse().unwrap()]).unwrap();
-    let build = library.obtain(&sources[0], &mut |_| {}).unwrap();
-    let config = ConfigFile::find(Dbms::Postgres, ConfigFile::DEFAULT, Machine::detect()).unwrap();
-    let mut instance = Instance::open(InstanceSpec {
-        config: config.for_version(&build.version),
-        build,
-        engine: None,
-        directory: sandbox.path().join("own"),
-        transport: Transport::Loopback,
-        owner: Owner { experiment: "test".into(), candidate: "own".into() },
-    })
-    .unwrap();
-    instance.initialise().unwrap();
-    instance.start(Duration::from_secs(60)).unwrap();
-    let address = match instance.endpoint("") {
-        Endpoint::Postgres(address) => Some(address),
-        _ => None,
-    };
-    let address = address.unwrap();
-    (instance, address)
-}
-
 /// Fails when a file of the sandbox holds the password, in whatever form of file.
 fn assert_no_file_holds_the_password(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -657,7 +633,8 @@ fn assert_no_file_holds_the_password(folder: &Path) {
 #[test]
 fn servers_of_the_user_that_cannot_be_used() {
     let sandbox = Sandbox::new();
-    let (_instance, address) = own_server(&sandbox);
+    let instance = own_server(&sandbox, "postgres:17.11", Dbms::Postgres, &[]);
+    let Endpoint::Postgres(address) = instance.endpoint("") else { unreachable!() };
     let mut session = Endpoint::Postgres(address.clone()).connect().unwrap();
     let mut sql = |text: &str| Session::query(session.as_mut(), text).map(drop).unwrap();
     sql(&format!("create role me superuser login password '{PASSWORD}'"));

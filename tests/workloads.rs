@@ -1,5 +1,5 @@
 //! Workload files as a user runs them: the published list, a file of his own, a sweep, clean mode, and runs that are cut short.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "running.rs"]
 mod running;

@@ -368,6 +368,7 @@ impl Run<'_> {
         site.served.drop_logs(site.control.as_mut())?;
         let writers = plan.task.clients() as usize;
         let step_plan = course.plan(number, Purpose::Measure)?;
+        let warm_up = step_plan.window.warm_up;
         prepare(site, &step_plan)?;
         // Only now: counters of a table that is dropped go with it.
         let before = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
@@ -376,6 +377,10 @@ impl Run<'_> {
         let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);
+        }
+        if !warm_up.is_zero() {
+            let counted = outcome.seconds + warm_up.as_secs_f64();
+            outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
         }
         course.advance(number, &outcome);
         let mut trial = Trial {

@@ -91,6 +91,8 @@ pub mod names {
     pub const DATABASE_BYTES: &str = "size.database_bytes";
     /// Gauge: bytes of the whole data directory with logs and WAL.
     pub const DIRECTORY_BYTES: &str = "size.directory_bytes";
+    /// Seconds over which the server's own counters counted, where it was longer than the window: with the warm-up.
+    pub const SERVER_COUNTED_SECONDS: &str = "server.counted_seconds";
     /// Connections that the server accepted during the step, by its own count.
     pub const SERVER_CONNECTIONS: &str = "server.connections";
     /// Statements of the step that the server committed, by its own count.

@@ -44,6 +44,9 @@ pub struct StepFacts {
     /// result is not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Rows that one event reads from one end of a table to the other, of a step that does so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scanned_rows: Option<u64>,
     /// Threads, each with a connection, where steps can differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,

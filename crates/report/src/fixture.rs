@@ -137,6 +137,7 @@ pub fn step(name: &str) -> StepFacts {
         sla_target: queries.then_some(rate),
         headline_items: (headline == Headline::Indexed).then_some(20_100),
         group: None,
+        scanned_rows: None,
         threads: None,
     }
 }

@@ -13,6 +13,20 @@ impl Measured<'_> {
         quotient(self.trial.counters.get(name)?, self.trial.seconds)
     }
 
+    /// Thousands of rows that one connection scans per second, the published number of scans: not multiplied by the connections.
+    pub(crate) fn scanned_krows_per_second(&self) -> Option<f64> {
+        let rows = self.step.scanned_rows?;
+        let mean_s = latencies(self.trial, self.headline_class())?.service.mean_ns() / 1e9;
+        quotient(rows as f64 / 1e3, mean_s)
+    }
+
+    /// What the server itself counted, per second of the time over which it did.
+    pub(crate) fn counted_per_second(&self, name: &str) -> Option<f64> {
+        let counters = &self.trial.counters;
+        let seconds = counters.get(names::SERVER_COUNTED_SECONDS).unwrap_or(self.trial.seconds);
+        quotient(counters.get(name)?, seconds)
+    }
+
     /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
     pub(crate) fn spread(&self, amount: f64) -> Option<f64> {
         quotient(quotient(amount, self.trial.seconds)?, self.headline()?)

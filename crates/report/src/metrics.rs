@@ -187,8 +187,13 @@ pub(crate) static RESOURCES: [Metric; 7] = [
     metric("o/s", "1/s", 0, "operations per second", operations_per_second),
 ];
 
+// As above.
+fn scanned_krows_per_second(measured: &Measured<'_>) -> Option<f64> {
+    measured.scanned_krows_per_second()
+}
+
 /// What is worth knowing of the events of a workload file.
-pub(crate) static EVENTS: [Metric; 4] = [
+pub(crate) static EVENTS: [Metric; 5] = [
     metric("events_per_s", "1/s", 2, "events per second", |m| Some(m.events_per_second())),
     metric("event_mean_us", "µs", 0, "mean service time of events", |m| {
         Some(latencies(m.trial, m.headline_class())?.service.mean_ns() / 1e3)
@@ -199,21 +204,28 @@ pub(crate) static EVENTS: [Metric; 4] = [
     metric("event_max_us", "µs", 0, "longest event", |m| {
         Some(latencies(m.trial, m.headline_class())?.service.max_ns() as f64 / 1e3)
     }),
+    metric(
+        "scanned_krows_per_s",
+        "1000/s",
+        0,
+        "rows that one connection scans per second, in thousands",
+        scanned_krows_per_second,
+    ),
 ];
 
 /// Operations on rows as InnoDB counts them.
 pub(crate) static INNODB_ROWS: [Metric; 4] = [
     metric("innodb_rows_read_per_s", "1/s", 0, "rows read per second by InnoDB", |m| {
-        m.per_second("innodb.rows_read")
+        m.counted_per_second("innodb.rows_read")
     }),
     metric("innodb_rows_inserted_per_s", "1/s", 0, "rows inserted per second by InnoDB", |m| {
-        m.per_second("innodb.rows_inserted")
+        m.counted_per_second("innodb.rows_inserted")
     }),
     metric("innodb_rows_updated_per_s", "1/s", 0, "rows updated per second by InnoDB", |m| {
-        m.per_second("innodb.rows_updated")
+        m.counted_per_second("innodb.rows_updated")
     }),
     metric("innodb_rows_deleted_per_s", "1/s", 0, "rows deleted per second by InnoDB", |m| {
-        m.per_second("innodb.rows_deleted")
+        m.counted_per_second("innodb.rows_deleted")
     }),
 ];
 

@@ -27,6 +27,8 @@ pub struct Step {
     pub class: StatementClass,
     /// How long it is measured.
     pub duration: Duration,
+    /// Rows that an event reads from one end of a table to the other.
+    pub scanned_rows: Option<u64>,
     /// Threads, each with a connection.
     pub threads: u32,
     /// Whether maintenance follows.
@@ -227,6 +229,8 @@ impl Workload {
             let is_sweep = threads.len() > 1;
             self.check_bounds(&scope, &body)?;
             let class = self.class_of(&body);
+            let scanned_rows = body.scans.as_ref().map(|rows| scope.evaluate(rows)).transpose();
+            let scanned_rows = scanned_rows.map_err(|mistake| self.located(mistake))?;
             let has_label = |step: &(String, usize)| {
                 self.variants(&step.0).iter().any(|member| member.label == variant.label)
             };
@@ -248,6 +252,7 @@ impl Workload {
                     StatementClass::Write => Duration::Write,
                     StatementClass::Read | StatementClass::Other => Duration::Read,
                 }),
+                scanned_rows: scanned_rows.and_then(|rows| u64::try_from(rows).ok()),
                 threads: 0,
                 maintenance_after: false,
                 reload_before: body.reload_before.unwrap_or(false),

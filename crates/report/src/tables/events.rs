@@ -15,7 +15,7 @@ pub(crate) fn table(
     if step.threads.is_none() || step.headline != Headline::Queries {
         return None;
     }
-    let columns = vec![
+    let mut columns = vec![
         Column::numbers("events", "transactions, in the words of sysbench"),
         Column::numbers("events/s", ""),
         Column::numbers("read", "statements that return rows, or could"),
@@ -29,6 +29,12 @@ pub(crate) fn table(
         Column::numbers(percentile_name(percentile), "latency that this percentage of events did not exceed"),
         Column::numbers("max ms", "longest event"),
     ];
+    if step.scanned_rows.is_some() {
+        columns.push(Column::numbers(
+            "K rows/s",
+            "scanned by one connection, as published; not multiplied by the connections",
+        ));
+    }
     let row = |candidate| match results.measured(step_number, candidate) {
         Some(measured) => cells(&measured, percentile),
         None => vec![absent(results, step_number, candidate); columns.len()],
@@ -61,6 +67,7 @@ fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<Cell> {
     let latencies = latencies(trial, measured.headline_class());
     let service = latencies.as_ref().map(|latencies| &latencies.service);
     let ms = |nanoseconds: Option<f64>| number(nanoseconds.map(|nanoseconds| nanoseconds / 1e6), 3);
+    let scanned = measured.scanned_krows_per_second().map(|rate| number(Some(rate), 0));
     let texts = [
         grouped(measured.events()),
         number(Some(measured.events_per_second()), 2),
@@ -75,5 +82,5 @@ fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<Cell> {
         number(measured.event_latency_ms(percentile), 3),
         ms(service.map(|service| service.max_ns() as f64)),
     ];
-    texts.into_iter().map(Cell::plain).collect()
+    texts.into_iter().chain(scanned).map(Cell::plain).collect()
 }

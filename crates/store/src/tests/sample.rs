@@ -58,6 +58,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             sla_target: Some(99.1 / 3.0),
             headline_items: None,
             group: None,
+            scanned_rows: Some(7),
             threads: None,
         }],
         groups: Vec::new(),

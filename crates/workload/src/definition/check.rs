@@ -340,6 +340,7 @@ impl Workload {
         }
         body.distribution.iter().try_for_each(|distribution| self.check_distribution(distribution))?;
         body.threads.iter().try_for_each(|threads| self.check_expression(threads, &RUN_NAMES))?;
+        body.scans.iter().try_for_each(|rows| self.check_expression(rows, &RUN_NAMES))?;
         body.empty_tables.iter().try_for_each(|condition| self.check_condition(condition))
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct StepBody {
     pub(crate) distribution: Option<DistributionUse>,
     pub(crate) duration: Option<Duration>,
     pub(crate) threads: Option<Expression>,
+    /// Rows that an event reads from one end of a table to the other.
+    pub(crate) scans: Option<Expression>,
     /// Its tables are created and left empty.
     pub(crate) empty_tables: Option<Condition>,
     /// The tables have to be loaded anew before it.
@@ -90,6 +92,7 @@ impl StepBody {
                 .optional("distribution", |distribution| parse_distribution(distribution.text()?))?,
             duration: fields.optional("duration", read_duration)?,
             threads: fields.optional("threads", Value::expression)?,
+            scans: fields.optional("scans", Value::expression)?,
             empty_tables: fields.optional("empty_tables", Value::condition)?,
             reload_before: fields.optional("reload_before", Value::boolean)?,
             reload_after: fields.optional("reload_after", Value::boolean)?,
@@ -104,6 +107,7 @@ impl StepBody {
             distribution: first.distribution.or(second.distribution),
             duration: first.duration.or(second.duration),
             threads: first.threads.or(second.threads),
+            scans: first.scans.or(second.scans),
             empty_tables: first.empty_tables.or(second.empty_tables),
             reload_before: first.reload_before.or(second.reload_before),
             reload_after: first.reload_after.or(second.reload_after),

@@ -119,6 +119,7 @@ impl Step {
             headline_items: (self.kind == StepKind::Index)
                 .then(|| parameters.loaded_rows() + 100 * u64::from(clients)),
             group: None,
+            scanned_rows: None,
             threads: None,
         }
     }

@@ -1,0 +1,188 @@
+//! Measures one step: runs it, and holds what came of it against the server, the tables and the workload.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use basecase_load::{Crew, Failure, Outcome};
+use basecase_model::{Check, Measures, OperationClass, Trial, TrialStatus, names};
+use basecase_store::InFlight;
+use basecase_workload::StepPlan;
+use basecase_workload::insert_benchmark::Purpose;
+
+use super::{LOG_LINES, Run, blank_trial, place};
+use crate::checks;
+use crate::course::Course;
+use crate::message::explain;
+use crate::plan::{Candidate, Plan};
+use crate::site::Site;
+
+/// How long the server's counters get to show what closed sessions did.
+const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
+/// Share of a closed loop's time on the CPU from which the client is said to be the limit.
+const CLIENT_BOUND_SHARE: f64 = 0.8;
+
+impl Run<'_> {
+    /// Measures one step. `None` when the user stopped it.
+    pub(super) fn step(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        site: &mut Site,
+        course: &mut dyn Course,
+        number: usize,
+        position: usize,
+    ) -> Result<Option<Trial>> {
+        let step = &plan.steps[number];
+        let cell = candidate.cells[number].key();
+        let place = place(position);
+        self.store.begin_step(&InFlight {
+            experiment: plan.experiment.id.clone(),
+            cell: cell.clone(),
+            step: step.facts.name.clone(),
+            candidate: candidate.facts.name.to_string(),
+            place,
+        })?;
+        site.served.drop_logs(site.control.as_mut())?;
+        let writers = plan.task.clients() as usize;
+        let step_plan = course.plan(number, Purpose::Measure)?;
+        let warm_up = step_plan.window.warm_up;
+        prepare(site, &step_plan)?;
+        // Only now: counters of a table that is dropped go with it.
+        let before = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
+        let crew = assemble(plan, site, step_plan)?;
+        self.tell_begin(plan, candidate, number, &crew);
+        let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
+        if matches!(outcome.failure, Some(Failure::Interrupted)) {
+            return Ok(None);
+        }
+        if !warm_up.is_zero() {
+            let counted = outcome.seconds + warm_up.as_secs_f64();
+            outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
+        }
+        course.advance(number, &outcome);
+        let mut trial = Trial {
+            seconds: outcome.seconds,
+            warnings: warnings(&outcome, site.served.pid().is_some()),
+            checks: course.check_roles(number, &outcome),
+            counters: std::mem::take(&mut outcome.counters),
+            ..blank_trial(plan, candidate, number, place, outcome.started_at)
+        };
+        let examined = match outcome.failure.take() {
+            Some(failure) => Err(failure.into()),
+            None => self.examine(plan, site, course, number, (&before, &outcome), &mut trial),
+        };
+        trial.gauges.extend(outcome.client);
+        trial.roles = outcome.roles;
+        trial.statements = outcome.statements;
+        let reason = match examined {
+            Err(error) => Some(explain(&error)),
+            Ok(()) => {
+                let failures = checks::failures(&trial.checks);
+                (!failures.is_empty()).then(|| failures.join("\n"))
+            }
+        };
+        if let Some(reason) = reason {
+            trial.status = TrialStatus::Failed { reason, log_tail: site.served.log_tail(LOG_LINES) };
+        }
+        Ok(Some(trial))
+    }
+
+    /// Looks at the server and the tables after a step that ran to its end.
+    fn examine(
+        &mut self,
+        plan: &Plan,
+        site: &mut Site,
+        course: &mut dyn Course,
+        number: usize,
+        (before, outcome): (&Measures, &Outcome),
+        trial: &mut Trial,
+    ) -> Result<()> {
+        let writers = plan.task.clients() as usize;
+        let (server, checks) =
+            counters_at_rest(site, before, writers, |server| course.check_server(number, server, outcome))?;
+        trial.checks.extend(checks);
+        trial.counters.extend(server);
+        trial.state = site.state(course, plan.counts_rows)?;
+        trial.checks.extend(site.compare(course, &trial.state)?);
+        for (name, value) in site.served.debt(site.control.as_mut(), &site.tables)?.measures.iter() {
+            // What was left of it before the step stands under its own name.
+            trial.gauges.set(&format!("end.{name}"), value);
+        }
+        trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
+        if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
+            trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
+        }
+        if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
+            trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
+        }
+        // After the sizes, which count it.
+        site.served.drop_logs(site.control.as_mut())?;
+        Ok(())
+    }
+}
+
+/// Executes what comes before the sessions are opened.
+pub(super) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
+    for statement in &step_plan.before {
+        site.control.query(statement)?;
+    }
+    Ok(())
+}
+
+/// Opens the sessions.
+pub(super) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
+    Ok(Crew::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
+}
+
+/// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
+/// `check` says of them.
+fn counters_at_rest(
+    site: &mut Site,
+    before: &Measures,
+    writers: usize,
+    check: impl Fn(&Measures) -> Vec<Check>,
+) -> Result<(Measures, Vec<Check>)> {
+    let until = Instant::now() + COUNTERS_PATIENCE;
+    loop {
+        let after = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
+        let server = after.since(before);
+        let checks = check(&server);
+        if checks::failures(&checks).is_empty() || Instant::now() >= until {
+            return Ok((server, checks));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What the reader should know of a trial that is otherwise good.
+fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(share) =
+        outcome.client.get(names::CLIENT_BUSY_SHARE).filter(|share| *share > CLIENT_BOUND_SHARE)
+    {
+        warnings.push(format!(
+            "the client was the limit: in {:.0} % of the time one of its threads had a reply to take in or a statement to send",
+            share * 100.0
+        ));
+    }
+    let is_driven = outcome.client.get(names::CLIENT_BUSY_SHARE).is_some();
+    for role in outcome.roles.iter().filter(|role| role.class != OperationClass::Build && role.ended_us > 0) {
+        let busy = role.client_cpu_us / role.ended_us as f64;
+        if has_server && !is_driven && role.statements > 100 && busy > CLIENT_BOUND_SHARE {
+            warnings.push(format!(
+                "the client was the limit: {} of client {} spent {:.0} % of its time on the CPU",
+                role.role,
+                role.client,
+                busy * 100.0
+            ));
+        }
+        if role.retries > 0 {
+            warnings.push(format!(
+                "{} of client {} repeated {} statements after deadlocks or locks",
+                role.role, role.client, role.retries
+            ));
+        }
+    }
+    warnings
+}

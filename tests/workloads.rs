@@ -7,7 +7,7 @@ mod running;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use basecase_model::{StatementRecord, Trial};
+use basecase_model::{StatementRecord, Trial, names};
 use basecase_tests::Sandbox;
 use running::{Running, assert_nothing_runs, trials};
 
@@ -278,6 +278,31 @@ fn killed_in_steps_that_read_and_that_write() {
         warned("hot-points_range=100", "the server was restarted before this step");
         for step in ["update-index_range=100", "delete_range=100", "insert_range=100"] {
             warned(step, "the database was rebuilt for this step");
+        }
+    }
+}
+
+/// More connections than threads of the client, on rows so few that transactions meet: deadlocks, and rows that another has inserted
+/// meanwhile. Rows, statements and the servers' own counters agree all the same, or a trial would have failed.
+#[test]
+fn a_few_threads_drive_many_connections() {
+    let sandbox = Sandbox::new();
+    let workload = ["--workload", "oltp_read_write", "--threads", "4,48", "--rows", "100"];
+    let (_, trials) = compare(&sandbox, &["postgres:18.6", "mysql:8.0.33"], &workload);
+    let many: Vec<&Trial> = trials.iter().filter(|trial| trial.step == "oltp_read_write.dop48").collect();
+    assert_eq!(many.len(), 2);
+    for trial in many {
+        assert_eq!(trial.roles.len(), 48);
+        assert!(trial.gauges.get(names::CLIENT_THREADS).unwrap() < 48.0);
+        assert!(trial.gauges.get(names::CLIENT_BUSY_SHARE).is_some());
+        let retries: u64 = trial.roles.iter().map(|role| role.retries).sum();
+        assert!(retries > 0, "{}: no transactions met", trial.candidate);
+    }
+    let workload = ["--workload", "oltp_point_select", "--threads", "48", "--rows", "100"];
+    let (_, trials) = compare(&sandbox, &["postgres:18.6", "mysql:8.0.33"], &workload);
+    for trial in trials.iter().filter(|trial| trial.step == "oltp_point_select") {
+        for role in &trial.roles {
+            assert!(role.events > 0, "{}: client {} did nothing", trial.candidate, role.client);
         }
     }
 }

@@ -17,7 +17,9 @@ const SMALL_MACHINE: usize = 4;
 /// What the user wants of placement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PinRequest {
-    /// A single connection is pinned, see [`Pin::resolve`]; else nothing is.
+    /// A run whose load is one connection is pinned on a small machine: client and server to the last processor, for only one of
+    /// them is at work at any time. Left alone, one binary ran at 11,000 or at 44,000 queries a second on two processors, as it
+    /// happened; pinned like this, at 46,000 to 52,000.
     #[default]
     Automatic,
     /// The operating system decides.
@@ -42,10 +44,6 @@ pub struct PinError(String);
 
 impl Pin {
     /// The placement of a run.
-    ///
-    /// By default a run whose load is one connection is pinned on a small machine: client and server to the last processor, for only
-    /// one of them is at work at any time. Left alone, one binary ran at 11,000 or at 44,000 queries a second on two processors, as
-    /// it happened; pinned like this, at 46,000 to 52,000.
     ///
     /// # Errors
     /// When a processor is named that basecase may not use, or a server that basecase does not start is to be pinned.

@@ -27,10 +27,11 @@ def cpu_us():
 
 def sysbench_arguments(url):
     parts = urllib.parse.urlsplit(url)
-    host, port = urllib.parse.unquote(parts.hostname or "localhost"), parts.port
+    # Not `parts.hostname`, which is in small letters.
+    host = urllib.parse.unquote(parts.netloc.split("@")[-1].split(":")[0])
     kind = "pgsql" if parts.scheme.startswith("postgres") else "mysql"
-    named = {"user": parts.username, "password": parts.password, "db": parts.path.strip("/"), "port": port}
-    named["socket" if host.startswith("/") and kind == "mysql" else "host"] = urllib.parse.unquote(parts.netloc.split("@")[-1].split(":")[0])
+    named = {"user": parts.username, "password": parts.password, "db": parts.path.strip("/"), "port": parts.port}
+    named["socket" if host.startswith("/") and kind == "mysql" else "host"] = host
     arguments = [f"--{kind}-{name}={urllib.parse.unquote(str(value))}" for name, value in named.items() if value]
     return [f"--db-driver={kind}", *arguments]
 

@@ -102,7 +102,7 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         reason: without_credentials(error.to_string().trim_end()),
     })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
-    let mut names = file.candidates;
+    let mut names = file.candidates.clone();
     for build in &file.builds {
         if file.configs.is_empty() {
             names.push(build.clone());
@@ -117,32 +117,7 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         .map(|name| name.parse())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
-    let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
-    let task = if workload == insert_benchmark::NAME {
-        if !file.options.is_empty() || !file.list.is_empty() {
-            return Err(refuse(format!(
-                "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
-            )));
-        }
-        let parameters = file.sizes.parameters(file.schedule.pace, file.schedule.seed);
-        Task::InsertBenchmark(parameters.map_err(refuse)?)
-    } else {
-        if file.sizes != Sizes::default() {
-            return Err(refuse(format!(
-                "sizes are for {}\nhint: what {workload} can be given stands under [options]",
-                insert_benchmark::NAME
-            )));
-        }
-        let mut options = texts(&file.options);
-        options.extend(file.schedule.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
-        // A file is meant beside the experiment that names it.
-        let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
-        let named =
-            if workload.starts_with("./") { beside.display().to_string() } else { workload.to_owned() };
-        let definition = WorkloadFile::definition_of(&named).map_err(|error| refuse(explain(&error)))?;
-        let chosen = WorkloadFile::new(definition, &options, &file.list);
-        Task::WorkloadFile(Box::new(chosen.map_err(|error| refuse(error.to_string()))?))
-    };
+    let task = task(&file, path).map_err(refuse)?;
     Ok(Request {
         name: file.name.unwrap_or_else(|| stem.to_owned()),
         candidates,
@@ -157,6 +132,34 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         step_limit_seconds: file.schedule.step_limit_seconds,
         extra_settings: texts(&file.settings),
     })
+}
+
+/// The workload with its sizes or options. The error says what is wrong and what to do.
+fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
+    let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
+    let seed = file.schedule.seed;
+    if workload == insert_benchmark::NAME {
+        if !file.options.is_empty() || !file.list.is_empty() {
+            return Err(format!(
+                "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
+            ));
+        }
+        return file.sizes.parameters(file.schedule.pace, seed).map(Task::InsertBenchmark);
+    }
+    if file.sizes != Sizes::default() {
+        return Err(format!(
+            "sizes are for {}\nhint: what {workload} can be given stands under [options]",
+            insert_benchmark::NAME
+        ));
+    }
+    let mut options = texts(&file.options);
+    options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
+    // A file is meant beside the experiment that names it.
+    let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
+    let named = if workload.starts_with("./") { beside.display().to_string() } else { workload.to_owned() };
+    let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
+    let chosen = WorkloadFile::new(definition, &options, &file.list).map_err(|error| error.to_string())?;
+    Ok(Task::WorkloadFile(Box::new(chosen)))
 }
 
 /// Names with their values as a command line would give them.

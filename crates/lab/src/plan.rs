@@ -197,7 +197,10 @@ impl Plan {
         let owner = Owner { experiment: id.clone(), candidate: "every candidate".into() };
         let hold = FolderHold::take(&folder, owner)?;
         let task = &request.task;
-        for candidate in &candidates {
+        for (index, candidate) in candidates.iter().enumerate() {
+            if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
+                continue;
+            }
             // What of the workload does not fit a dialect should not be found out after a load.
             let course = task.course(candidate.dialect)?;
             (0..steps.len()).try_for_each(|step| course.plan(step, Purpose::Measure).map(drop))?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_client::{Endpoint, Session};
-use basecase_model::{Check, State, TableState};
+use basecase_model::{Check, Measures, State, TableState};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
     Build, Config, Depth, Instance, InstanceSpec, Look, Owner, Served, SqliteServer, Transport, of_instance,
@@ -23,6 +23,8 @@ pub(crate) struct Site {
     pub(crate) control: Box<dyn Session>,
     pub(crate) watch: Watch,
     pub(crate) tables: Vec<String>,
+    /// Sessions that write at once, at most.
+    writers: usize,
 }
 
 /// Whether to keep what a candidate's directory holds.
@@ -66,7 +68,13 @@ impl Site {
         };
         let control = connect(served.endpoint())?;
         let watch = Watch::new(Target { device: plan.device.clone(), server: served.pid() });
-        Ok(Some(Site { served, control, watch, tables: plan.task.tables() }))
+        Ok(Some(Site {
+            served,
+            control,
+            watch,
+            tables: plan.task.tables(),
+            writers: plan.task.clients() as usize,
+        }))
     }
 
     /// Completes the facts of the build by what the running server says, and refuses one of another version.
@@ -83,6 +91,11 @@ impl Site {
         }
         complete(build, report);
         Ok(())
+    }
+
+    /// The server's own counters.
+    pub(crate) fn statistics(&mut self) -> Result<Measures> {
+        Ok(self.served.statistics(self.control.as_mut(), &self.tables, self.writers)?)
     }
 
     /// What the tables hold. Rows are counted only where the plan says so.

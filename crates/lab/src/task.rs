@@ -44,7 +44,8 @@ const WRITTEN_PER_SECOND: f64 = 5_000.0;
 /// How much longer than its nominal time a timed step may take, by factor and in seconds.
 const PATIENCE: (f64, f64) = (5.0, 600.0);
 
-fn patience(nominal_seconds: f64) -> Duration {
+/// When a step that is to take so many seconds is stopped.
+pub(crate) fn step_limit(nominal_seconds: f64) -> Duration {
     Duration::from_secs_f64(nominal_seconds * PATIENCE.0 + PATIENCE.1)
 }
 
@@ -175,7 +176,7 @@ fn outline(step: &insert_benchmark::Step, parameters: &insert_benchmark::Paramet
             None if step.deletes() => step.max_rows as f64 / WRITTEN_PER_SECOND,
             None => guessed_load_seconds(parameters.loaded_rows()),
         },
-        limit: step.rate.map(|_| patience(parameters.seconds as f64)),
+        limit: step.rate.map(|_| step_limit(parameters.seconds as f64)),
         settles_after: step.settles_after(),
         settles_after_rebuild: step.rate.is_some(),
         changes_rows_in_place: false,
@@ -185,9 +186,4 @@ fn outline(step: &insert_benchmark::Step, parameters: &insert_benchmark::Paramet
 /// Seconds that loading so many rows is guessed to take.
 pub(crate) fn guessed_load_seconds(rows: u64) -> f64 {
     rows as f64 / LOADED_PER_SECOND
-}
-
-/// When a step of a workload file that is to take so many seconds is stopped.
-pub(crate) fn step_limit(seconds: f64) -> Duration {
-    patience(seconds)
 }

@@ -70,6 +70,7 @@ struct Seat {
     attempts: u32,
     is_rolling_back: bool,
     waits_to_write: bool,
+    is_done: bool,
 }
 
 impl<'a> Driver<'a> {
@@ -95,6 +96,7 @@ impl<'a> Driver<'a> {
             attempts: 0,
             is_rolling_back: false,
             waits_to_write: false,
+            is_done: false,
         };
         let seats: Vec<Seat> = members.into_iter().map(seat).collect();
         let active = seats.len();
@@ -204,6 +206,10 @@ impl<'a> Driver<'a> {
     /// Sends the next operation of a member's event.
     fn execute_next(&mut self, seat: usize, now: Instant) {
         let own = &mut self.seats[seat];
+        // Its session may have ended while it waited for its schedule.
+        if own.is_done {
+            return;
+        }
         own.operation.clear();
         // Only scripts that do nothing else are driven.
         if own.member.script.next(&mut own.operation) == Next::Execute {
@@ -248,13 +254,13 @@ impl<'a> Driver<'a> {
         let span = Span { sent: own.sent, answered: now };
         own.recorder.count(&own.operation, reply, span, own.intended);
         own.member.script.answer(reply);
-        own.attempts = 0;
         if let Some(progress) = self.progress.get(own.member.index) {
             progress.add(own.operation.items);
         }
         if own.recorder.is_within_event() {
             self.execute_next(seat, now);
         } else {
+            own.attempts = 0;
             self.begin(seat, now);
         }
     }
@@ -292,7 +298,9 @@ impl<'a> Driver<'a> {
     /// The member is done. Its session stays open until all are.
     fn leave(&mut self, seat: usize) {
         self.active -= 1;
-        if let Some(socket) = self.seats[seat].member.session.socket() {
+        let own = &mut self.seats[seat];
+        own.is_done = true;
+        if let Some(socket) = own.member.session.socket() {
             // A socket that cannot be left out only wakes the thread for nothing.
             let _ = self.epoll.delete(socket);
         }

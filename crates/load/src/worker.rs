@@ -120,7 +120,10 @@ impl Worker {
                         recorder.count(&operation, &reply, span, intended);
                         progress.add(operation.items);
                         script.answer(&reply);
-                        (now, attempts) = (span.answered, 0);
+                        now = span.answered;
+                        if operation.ends_event {
+                            attempts = 0;
+                        }
                     }
                     Outcome::Undone(error) => {
                         attempts += 1;

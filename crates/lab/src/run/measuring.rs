@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::{Crew, Failure, Outcome};
-use basecase_model::{Check, Measures, OperationClass, Trial, TrialStatus, names};
+use basecase_model::{Check, Measures, OperationClass, RoleRecord, Trial, TrialStatus, names};
 use basecase_store::InFlight;
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
@@ -44,12 +44,11 @@ impl Run<'_> {
             place,
         })?;
         site.served.drop_logs(site.control.as_mut())?;
-        let writers = plan.task.clients() as usize;
         let step_plan = course.plan(number, Purpose::Measure)?;
         let warm_up = step_plan.window.warm_up;
         prepare(site, &step_plan)?;
         // Only now: counters of a table that is dropped go with it.
-        let before = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
+        let before = site.statistics()?;
         let crew = assemble(plan, site, step_plan)?;
         self.tell_begin(plan, candidate, number, &crew);
         let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
@@ -98,9 +97,8 @@ impl Run<'_> {
         (before, outcome): (&Measures, &Outcome),
         trial: &mut Trial,
     ) -> Result<()> {
-        let writers = plan.task.clients() as usize;
         let (server, checks) =
-            counters_at_rest(site, before, writers, |server| course.check_server(number, server, outcome))?;
+            counters_at_rest(site, before, |server| course.check_server(number, server, outcome))?;
         trial.checks.extend(checks);
         trial.counters.extend(server);
         trial.state = site.state(course, plan.counts_rows)?;
@@ -140,13 +138,11 @@ pub(super) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Res
 fn counters_at_rest(
     site: &mut Site,
     before: &Measures,
-    writers: usize,
     check: impl Fn(&Measures) -> Vec<Check>,
 ) -> Result<(Measures, Vec<Check>)> {
     let until = Instant::now() + COUNTERS_PATIENCE;
     loop {
-        let after = site.served.statistics(site.control.as_mut(), &site.tables, writers)?;
-        let server = after.since(before);
+        let server = site.statistics()?.since(before);
         let checks = check(&server);
         if checks::failures(&checks).is_empty() || Instant::now() >= until {
             return Ok((server, checks));
@@ -177,12 +173,52 @@ fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
                 busy * 100.0
             ));
         }
-        if role.retries > 0 {
-            warnings.push(format!(
-                "{} of client {} repeated {} statements after deadlocks or locks",
-                role.role, role.client, role.retries
-            ));
+    }
+    warnings.extend(repetitions(&outcome.roles));
+    warnings
+}
+
+/// Which roles repeated statements. Of a role with many connections it is told once.
+fn repetitions(roles: &[RoleRecord]) -> Vec<String> {
+    let mut sums: Vec<(&str, Vec<u32>, u64)> = Vec::new();
+    for record in roles.iter().filter(|record| record.retries > 0) {
+        match sums.iter_mut().find(|(role, _, _)| *role == record.role) {
+            Some((_, clients, retries)) => {
+                clients.push(record.client);
+                *retries += record.retries;
+            }
+            None => sums.push((&record.role, vec![record.client], record.retries)),
         }
     }
-    warnings
+    let line = |(role, clients, retries): &(&str, Vec<u32>, u64)| match clients.as_slice() {
+        [client] => {
+            format!("{role} of client {client} repeated {retries} statements after deadlocks or locks")
+        }
+        several => {
+            let count = several.len();
+            format!("{role} of {count} clients repeated {retries} statements after deadlocks or locks")
+        }
+    };
+    sums.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_of_many_connections_are_told_once() {
+        let role = |client, role, retries| RoleRecord {
+            retries,
+            ..RoleRecord::idle(client, role, OperationClass::Query, 1000)
+        };
+        let roles = [role(1, "client", 2), role(2, "client", 0), role(3, "client", 5), role(4, "deleter", 1)];
+        assert_eq!(
+            repetitions(&roles),
+            [
+                "client of 2 clients repeated 7 statements after deadlocks or locks",
+                "deleter of client 4 repeated 1 statements after deadlocks or locks",
+            ]
+        );
+    }
 }

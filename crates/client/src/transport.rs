@@ -6,16 +6,29 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
 /// A Unix socket or a TCP connection.
 pub(crate) enum Transport {
-    Unix(UnixStream),
+    Unix(UnixStream, Waiting),
     Tcp(TcpStream),
+}
+
+/// How a read of a Unix socket waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// For the event that there is something to read, and then it reads. A thread that sleeps in `read` itself is also woken
+    /// when the peer takes in what was sent (`unix_write_space` of the kernel), which costs half a context switch per reply.
+    Polling,
+    /// Not at all.
+    Never,
 }
 
 impl Transport {
     /// Connects to the socket file at `path`.
     pub(crate) fn unix(path: &Path) -> io::Result<Transport> {
-        UnixStream::connect(path).map(Transport::Unix)
+        UnixStream::connect(path).map(|stream| Transport::Unix(stream, Waiting::Polling))
     }
 
     /// Connects over TCP.
@@ -28,21 +41,26 @@ impl Transport {
 
     pub(crate) fn try_clone(&self) -> io::Result<Transport> {
         match self {
-            Transport::Unix(stream) => stream.try_clone().map(Transport::Unix),
+            Transport::Unix(stream, waiting) => {
+                stream.try_clone().map(|stream| Transport::Unix(stream, *waiting))
+            }
             Transport::Tcp(stream) => stream.try_clone().map(Transport::Tcp),
         }
     }
 
-    pub(crate) fn set_blocking(&self, is_blocking: bool) -> io::Result<()> {
+    pub(crate) fn set_blocking(&mut self, is_blocking: bool) -> io::Result<()> {
         match self {
-            Transport::Unix(stream) => stream.set_nonblocking(!is_blocking),
+            Transport::Unix(stream, waiting) => {
+                *waiting = if is_blocking { Waiting::Polling } else { Waiting::Never };
+                stream.set_nonblocking(!is_blocking)
+            }
             Transport::Tcp(stream) => stream.set_nonblocking(!is_blocking),
         }
     }
 
     pub(crate) fn shutdown(&self) -> io::Result<()> {
         match self {
-            Transport::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Transport::Unix(stream, _) => stream.shutdown(Shutdown::Both),
             Transport::Tcp(stream) => stream.shutdown(Shutdown::Both),
         }
     }
@@ -50,7 +68,7 @@ impl Transport {
     /// Whether the server runs on this host, so that its process ids mean something here.
     pub(crate) fn is_local(&self) -> bool {
         match self {
-            Transport::Unix(_) => true,
+            Transport::Unix(..) => true,
             Transport::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
         }
     }
@@ -59,7 +77,7 @@ impl Transport {
 impl AsFd for Transport {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Transport::Unix(stream) => stream.as_fd(),
+            Transport::Unix(stream, _) => stream.as_fd(),
             Transport::Tcp(stream) => stream.as_fd(),
         }
     }
@@ -68,7 +86,12 @@ impl AsFd for Transport {
 impl Read for Transport {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Transport::Unix(stream) => stream.read(buffer),
+            Transport::Unix(stream, waiting) => {
+                if *waiting == Waiting::Polling {
+                    wait_for_input(stream)?;
+                }
+                stream.read(buffer)
+            }
             Transport::Tcp(stream) => stream.read(buffer),
         }
     }
@@ -77,12 +100,23 @@ impl Read for Transport {
 impl Write for Transport {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Transport::Unix(stream) => stream.write(bytes),
+            Transport::Unix(stream, _) => stream.write(bytes),
             Transport::Tcp(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Sleeps until there is something to read, or the end.
+fn wait_for_input(stream: &UnixStream) -> io::Result<()> {
+    loop {
+        match poll(&mut [PollFd::new(stream.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+            // A signal ends it, whatever its handler's flags.
+            Err(Errno::EINTR) => {}
+            result => return result.map(drop).map_err(io::Error::from),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! An experiment as the store keeps it: everything that a report needs besides the trials.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{BuildFacts, CandidateName, ConfigFacts, Engine, HostFacts, StepFacts};
@@ -16,6 +18,9 @@ pub struct CandidateFacts {
     pub engine: Option<Engine>,
     /// The settings.
     pub config: ConfigFacts,
+    /// Every setting of the server as it ran, by name; empty until it has run, and of a dbms that has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub running: BTreeMap<String, String>,
 }
 
 /// Candidates × workload × schedule, with the facts under which it ran.

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Check, Histogram, Measures, Series, State, StatementRecord};
+use crate::{
+    Check, Histogram, Measures, Observation, Profile, Series, State, StatementPlan, StatementRecord, Track,
+};
 
 /// What a role's statements do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -155,6 +157,8 @@ pub struct Trial {
     pub seconds: f64,
     /// How it ended.
     pub status: TrialStatus,
+    /// How closely it was looked at while it ran.
+    pub observation: Observation,
     /// What each role of each client did.
     pub roles: Vec<RoleRecord>,
     /// What the kinds of statements came to, where a step has several.
@@ -163,6 +167,12 @@ pub struct Trial {
     pub counters: Measures,
     /// Levels at the end of the step.
     pub gauges: Measures,
+    /// Counters and levels over the window.
+    pub tracks: Vec<Track>,
+    /// How the server executes the step's statements.
+    pub plans: Vec<StatementPlan>,
+    /// Where the server's time went, of a trial that was profiled.
+    pub profiles: Vec<Profile>,
     /// What the tables held after the step.
     pub state: State,
     /// Every comparison made, passed or not.
@@ -183,10 +193,14 @@ impl Trial {
             started_at,
             seconds: 0.0,
             status: TrialStatus::Complete,
+            observation: Observation::default(),
             roles: Vec::new(),
             statements: Vec::new(),
             counters: Measures::new(),
             gauges: Measures::new(),
+            tracks: Vec::new(),
+            plans: Vec::new(),
+            profiles: Vec::new(),
             state: State::default(),
             checks: Vec::new(),
             warnings: Vec::new(),

@@ -4,15 +4,19 @@
 //! One run writes at a time ([`Store::lock_for_run`]); any number of readers may look on. `docs/formats.md` describes
 //! every table and column.
 
+mod bytes;
 mod error;
 mod experiment;
 mod lock;
+mod plan;
+mod profile;
 mod progress;
 mod role;
 mod samples;
 mod schema;
 mod statement;
 mod store;
+mod track;
 mod trial;
 mod verify;
 

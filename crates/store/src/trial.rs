@@ -1,10 +1,10 @@
 //! Trials as rows.
 
-use basecase_model::{Cell, Check, Measures, Place, State, TableState, Trial, TrialStatus};
+use basecase_model::{Cell, Check, Measures, Observation, Place, State, TableState, Trial, TrialStatus};
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, role, statement};
+use crate::{Problem, plan, profile, role, statement, track};
 
 /// A trial's id: the first 32 hexadecimal digits of the SHA-256 of what tells it from every other, as a JSON array.
 pub(crate) fn id_of(
@@ -38,8 +38,8 @@ pub(crate) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO trial (id, experiment, cell, step, candidate, round, pass, position, placement,
-                 started_at, seconds, status, reason, log_tail, protocol_revision, warnings)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 started_at, seconds, status, reason, log_tail, protocol_revision, warnings, observation)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         )?
         .execute(params![
             id,
@@ -58,11 +58,15 @@ pub(crate) fn insert(
             log_tail,
             cell.protocol_revision,
             serde_json::to_string(&trial.warnings)?,
+            trial.observation.as_str(),
         ])?;
     for (number, record) in trial.roles.iter().enumerate() {
         role::insert(connection, &id, number, record)?;
     }
     statement::insert(connection, &id, &trial.statements)?;
+    track::insert(connection, &id, &trial.tracks)?;
+    plan::insert(connection, &id, &trial.plans)?;
+    profile::insert(connection, &id, &trial.profiles)?;
     insert_measures(connection, &id, "counter", &trial.counters)?;
     insert_measures(connection, &id, "gauge", &trial.gauges)?;
     insert_state(connection, &id, &trial.state)?;
@@ -135,12 +139,13 @@ pub(crate) fn select_complete(
     connection: &Connection,
     cell: &str,
     round: u32,
+    is_profiled: bool,
 ) -> Result<Option<Trial>, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT *, candidate AS shown FROM trial
-         WHERE cell = ?1 AND round = ?2 AND status = 'complete' ORDER BY started_at DESC, id LIMIT 1",
+         WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY started_at DESC, id LIMIT 1",
     )?;
-    let mut rows = statement.query_map(params![cell, round], head)?;
+    let mut rows = statement.query_map(params![cell, round, is_profiled], head)?;
     rows.next().map(|row| whole(connection, row?)).transpose()
 }
 
@@ -155,7 +160,12 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
     };
     let place = Place { round: row.get("round")?, pass: row.get("pass")?, position: row.get("position")? };
     let (step, candidate): (String, String) = (row.get("step")?, row.get("shown")?);
+    let observation: String = row.get("observation")?;
     let trial = Trial {
+        observation: Observation::ALL
+            .into_iter()
+            .find(|known| known.as_str() == observation)
+            .unwrap_or(Observation::Off),
         placement: row.get("placement")?,
         seconds: row.get("seconds")?,
         status,
@@ -169,6 +179,9 @@ fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, 
     Ok(Trial {
         roles: role::select(connection, &id)?,
         statements: statement::select(connection, &id)?,
+        tracks: track::select(connection, &id)?,
+        plans: plan::select(connection, &id)?,
+        profiles: profile::select(connection, &id)?,
         counters: select_measures(connection, &id, "counter")?,
         gauges: select_measures(connection, &id, "gauge")?,
         state: select_state(connection, &id)?,

@@ -1,0 +1,46 @@
+//! Profiles as rows.
+
+use basecase_model::{Profile, ProfileKind};
+use rusqlite::{Connection, params};
+
+use crate::{Problem, bytes};
+
+pub(crate) fn insert(connection: &Connection, trial: &str, profiles: &[Profile]) -> Result<(), Problem> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO profile (trial, kind, frequency_hz, samples, lost, stacks, modules)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for profile in profiles {
+        statement.execute(params![
+            trial,
+            profile.kind.as_str(),
+            profile.frequency_hz,
+            profile.samples,
+            profile.lost,
+            bytes::compressed(profile.stacks.as_bytes())?,
+            serde_json::to_string(&profile.modules)?,
+        ])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Profile>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT * FROM profile WHERE trial = ?1 ORDER BY kind")?;
+    let mut rows = statement.query([trial])?;
+    let mut profiles = Vec::new();
+    while let Some(row) = rows.next()? {
+        let kind: String = row.get("kind")?;
+        let modules: String = row.get("modules")?;
+        let stacks = bytes::plain(row.get_ref("stacks")?.as_blob().map_err(rusqlite::Error::from)?, "profile")?;
+        profiles.push(Profile {
+            kind: kind.parse::<ProfileKind>().map_err(|()| Problem::Damaged(format!("unknown profile `{kind}`")))?,
+            frequency_hz: row.get("frequency_hz")?,
+            samples: row.get("samples")?,
+            lost: row.get("lost")?,
+            stacks: String::from_utf8(stacks)
+                .map_err(|_| Problem::Damaged("cannot read a profile: it is no text".to_owned()))?,
+            modules: serde_json::from_str(&modules)?,
+        });
+    }
+    Ok(profiles)
+}

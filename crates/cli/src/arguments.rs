@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Render the report of a store again
     Report(Report),
+    /// Say where the time went: what moved together with the speed of a step, likeliest cause first
+    Explain(Explain),
     /// Look into a store
     Store(Store),
     /// List and get builds of database servers
@@ -180,6 +182,9 @@ pub(crate) struct PlaceArguments {
     /// Leave the data of finished candidates where it is
     #[arg(long)]
     pub(crate) keep_data: bool,
+    /// Whether machine and server are looked at every second, or only at both ends of a step
+    #[arg(long, value_enum, default_value_t = ProbeArgument::On)]
+    pub(crate) probe: ProbeArgument,
     /// Print the report as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -207,6 +212,24 @@ pub(crate) struct Report {
     /// Add every step's response times and metrics to text and Markdown
     #[arg(long)]
     pub(crate) full: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// The results file
+    pub(crate) store: PathBuf,
+    /// STEP, or CANDIDATE/STEP, e.g. my8033.z12a/l.i1; by default every cell that is beyond the thresholds
+    #[arg(value_name = "CELL")]
+    pub(crate) cell: Option<String>,
+    /// Id or name of the experiment; the newest by default
+    #[arg(long)]
+    pub(crate) experiment: Option<String>,
+    /// From which relative throughput on a cell is explained when none is named: report, posts-2024, posts-2025
+    #[arg(long, default_value = "report")]
+    pub(crate) thresholds: Thresholds,
+    /// Print Markdown instead of text
+    #[arg(long)]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Args)]
@@ -391,6 +414,13 @@ impl From<TransportArgument> for Transport {
             TransportArgument::Socket => Transport::UnixSocket,
         }
     }
+}
+
+/// What is looked at while a step runs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProbeArgument {
+    On,
+    Off,
 }
 
 /// Forms of the report.

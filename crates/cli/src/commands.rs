@@ -1,6 +1,7 @@
 //! One file for each subcommand.
 
 pub(crate) mod experiment;
+pub(crate) mod explain;
 pub(crate) mod report;
 pub(crate) mod server;
 pub(crate) mod store;

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(command) => commands::experiment::compare(&command, &stop),
         Command::Run(command) => commands::experiment::run(&command, &stop),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
+        Command::Explain(command) => commands::explain::run(&command).map(|()| Outcome::Done),
         Command::Store(command) => commands::store::run(&command).map(|()| Outcome::Done),
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),

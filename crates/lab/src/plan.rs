@@ -398,6 +398,7 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                 build,
                 engine,
                 config,
+                running: BTreeMap::new(),
             })
         })
         .collect()

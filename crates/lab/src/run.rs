@@ -1,13 +1,15 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
 mod measuring;
+mod observing;
+mod plans;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use basecase_load::{Crew, Limits, Outcome};
-use basecase_model::{Measures, Place, Trial, TrialStatus};
+use basecase_model::{Measures, Observation, Place, Trial, TrialStatus};
 use basecase_server::{Settle, settle};
 use basecase_store::Store;
 use basecase_workload::StepPlan;
@@ -40,6 +42,8 @@ pub struct Summary {
 pub struct RunOptions {
     /// Leave the data of finished candidates where it is.
     pub keep_data: bool,
+    /// Take counters at both ends of a window only, and nothing in between.
+    pub looks_away: bool,
 }
 
 /// Lines of the server's log that a failed trial keeps.
@@ -65,6 +69,7 @@ pub fn run(
         observer,
         summary: Summary { measured: 0, found: 0, failed: Vec::new(), interrupted: false },
         forecast: Forecast::new(plan),
+        observation: if options.looks_away { Observation::Off } else { Observation::Usual },
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
     let result = candidates
@@ -85,6 +90,7 @@ struct Run<'a> {
     observer: &'a mut dyn Observer,
     summary: Summary,
     forecast: Forecast,
+    observation: Observation,
 }
 
 /// What a resumed candidate's first trial has to say about itself.
@@ -92,6 +98,12 @@ const ON_REBUILT: &str = "the database was rebuilt for this step after an interr
 const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
 impl Run<'_> {
+    /// The complete trial of a step, if it is in the store.
+    fn stored(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
+        let is_profiled = self.observation == Observation::Profiled;
+        Ok(self.store.complete_trial(&candidate.cells[step].key(), 0, is_profiled)?)
+    }
+
     fn phase(&mut self, candidate: &Candidate, text: &str) {
         self.observer.notice(Event::Phase { candidate: &candidate.facts.name.0, text });
     }
@@ -100,7 +112,7 @@ impl Run<'_> {
     fn candidate(&mut self, plan: &mut Plan, index: usize, candidate: &mut Candidate) -> Result<()> {
         let mut first = 0;
         while first < plan.steps.len() {
-            let Some(trial) = self.store.complete_trial(&candidate.cells[first].key(), 0)? else { break };
+            let Some(trial) = self.stored(candidate, first)? else { break };
             self.forecast.learn(first, trial.seconds);
             first += 1;
             self.summary.found += 1;
@@ -219,7 +231,7 @@ impl Run<'_> {
             self.phase(candidate, "the interrupted step changes rows: building the database again");
             return Ok(None);
         }
-        let Some(last) = self.store.complete_trial(&candidate.cells[first - 1].key(), 0)? else {
+        let Some(last) = self.stored(candidate, first - 1)? else {
             return Ok(None);
         };
         course.resume(first, &last.state);

@@ -90,12 +90,34 @@ impl Site {
             );
         }
         complete(build, report);
+        candidate.facts.running = self.served.settings(self.control.as_mut())?;
         Ok(())
     }
 
     /// The server's own counters.
     pub(crate) fn statistics(&mut self) -> Result<Measures> {
         Ok(self.served.statistics(self.control.as_mut(), &self.tables, self.writers)?)
+    }
+
+    /// Everything that the server tells of itself.
+    pub(crate) fn telemetry(&mut self) -> Result<Measures> {
+        Ok(self.served.telemetry().read(self.control.as_mut())?)
+    }
+
+    /// What the server counted since `before`, and its levels now.
+    pub(crate) fn telemetry_since(&mut self, before: &Measures) -> Result<(Measures, Measures)> {
+        let telemetry = self.served.telemetry();
+        let now = telemetry.read(self.control.as_mut())?;
+        let (mut counters, mut levels) = (Measures::new(), Measures::new());
+        for (name, added) in now.since(before).iter() {
+            match now.get(name).filter(|_| telemetry.is_level(name)) {
+                Some(level) => levels.set(name, level),
+                // What did not move says nothing, and there are hundreds.
+                None if added == 0.0 && !name.starts_with("server.") => {}
+                None => counters.set(name, added),
+            }
+        }
+        Ok((counters, levels))
     }
 
     /// What the tables hold. Rows are counted only where the plan says so.

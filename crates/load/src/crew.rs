@@ -131,6 +131,7 @@ impl Crew {
 
             let mut is_open = window.warm_up.is_zero();
             let mut recordings: Vec<Option<Recording>> = (0..count).map(|_| None).collect();
+            let mut sessions = Vec::with_capacity(count);
             let mut failure = None;
             let mut loads = Vec::new();
             let mut stopped_at: Option<Instant> = None;
@@ -144,7 +145,10 @@ impl Crew {
                 }
                 let until_open = if is_open { LOOK_EVERY } else { origin - now };
                 match finished.recv_timeout(LOOK_EVERY.min(until_open)) {
-                    Ok(News::Done(index, recording)) => recordings[index] = Some(*recording),
+                    Ok(News::Done(index, recording, session)) => {
+                        recordings[index] = Some(*recording);
+                        sessions.push(session);
+                    }
                     // Errors after the first are its consequences.
                     Ok(News::Failed(error)) => failure = failure.or(Some(error)),
                     Ok(News::Load(load)) => loads.push(load),
@@ -166,14 +170,25 @@ impl Crew {
                 }
             }
             let counters: Measures = watch.snapshot().since(&before);
+            drop(sessions);
             let recordings: Vec<Recording> = recordings.into_iter().flatten().collect();
             let statements = statements(kinds, &recordings);
             let warm_up_events = recordings.iter().map(|recording| recording.warm_up_events).sum();
             let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
             let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
-            let seconds = ended_us as f64 / 1e6;
+            let (opened, seconds) = (origin, ended_us as f64 / 1e6);
             let client = client_measures(threads, &loads);
-            Outcome { started_at, seconds, roles, statements, warm_up_events, client, counters, failure }
+            Outcome {
+                started_at,
+                opened,
+                seconds,
+                roles,
+                statements,
+                warm_up_events,
+                client,
+                counters,
+                failure,
+            }
         })
     }
 }

@@ -59,6 +59,14 @@ pub(crate) struct Driver<'a> {
     failures: Vec<(usize, Error)>,
 }
 
+/// A member that is done.
+pub(crate) struct Finished {
+    /// The number of its role.
+    pub(crate) index: usize,
+    pub(crate) recording: Recording,
+    pub(crate) session: Box<dyn Session>,
+}
+
 /// A member at work.
 struct Seat {
     member: Member,
@@ -111,7 +119,7 @@ impl<'a> Driver<'a> {
     pub(crate) fn drive(
         mut self,
         mut on_failure: impl FnMut(usize, Error),
-    ) -> io::Result<(Vec<(usize, Recording)>, Load)> {
+    ) -> io::Result<(Vec<Finished>, Load)> {
         let mut events = [EpollEvent::empty(); EVENTS];
         let mut load = Load::default();
         let mut idle = Duration::ZERO;
@@ -170,12 +178,13 @@ impl<'a> Driver<'a> {
     }
 
     /// What each member did. The thread's CPU time is divided among them by their statements.
-    fn finish(self, cpu_us: f64) -> Vec<(usize, Recording)> {
+    fn finish(self, cpu_us: f64) -> Vec<Finished> {
         let statements: u64 = self.seats.iter().map(|seat| seat.recorder.statements()).sum();
         let share = |seat: &Seat| seat.recorder.statements() as f64 / statements.max(1) as f64;
         let recording = |seat: Seat| {
             let own_us = cpu_us * share(&seat);
-            (seat.member.index, seat.recorder.finish(own_us, None))
+            let Member { index, session, .. } = seat.member;
+            Finished { index, recording: seat.recorder.finish(own_us, None), session }
         };
         self.seats.into_iter().map(recording).collect()
     }

@@ -1,6 +1,6 @@
 //! What came of running a step.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::Error;
 use basecase_model::{Measures, RoleRecord, StatementRecord};
@@ -47,6 +47,8 @@ pub enum Failure {
 pub struct Outcome {
     /// When the window opened.
     pub started_at: SystemTime,
+    /// The same on the clock of the samples.
+    pub opened: Instant,
     /// Length of the window, from its opening to the end of the last statement, in seconds.
     pub seconds: f64,
     /// What each role did, in the order of the plan.

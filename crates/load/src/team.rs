@@ -3,9 +3,10 @@
 use std::num::NonZero;
 use std::thread;
 
+use basecase_client::Session;
 use basecase_workload::{Pacing, RolePlan, Work};
 
-use crate::driver::{Driver, Load, Member};
+use crate::driver::{Driver, Finished, Load, Member};
 use crate::outcome::{AssembleError, Failure};
 use crate::progress::RoleProgress;
 use crate::recorder::Recording;
@@ -32,8 +33,9 @@ pub(crate) enum Team {
 
 /// What a team tells while it works.
 pub(crate) enum News {
-    /// What a role did, by its number.
-    Done(usize, Box<Recording>),
+    /// What a role did, by its number, with its session, which stays open until the counters have been read: what a process
+    /// of the server had counted is gone with it.
+    Done(usize, Box<Recording>, Box<dyn Session>),
     /// The step cannot go on.
     Failed(Failure),
     /// How busy the thread was.
@@ -88,11 +90,11 @@ impl Team {
             Team::Worker(index, worker) => {
                 let Some(progress) = progress.get(index) else { return };
                 let failed = failure_of(&worker.plan);
-                let (recording, error) = worker.work(Site { shared, schedule, progress });
+                let (recording, error, session) = worker.work(Site { shared, schedule, progress });
                 if let Some(error) = error {
                     tell(News::Failed(failed(error)));
                 }
-                tell(News::Done(index, Box::new(recording)));
+                tell(News::Done(index, Box::new(recording), session));
             }
             Team::Driver(members) => {
                 let failed: Vec<_> =
@@ -105,9 +107,9 @@ impl Team {
                     })
                 });
                 match driven {
-                    Ok((recordings, load)) => {
-                        for (index, recording) in recordings {
-                            tell(News::Done(index, Box::new(recording)));
+                    Ok((finished, load)) => {
+                        for Finished { index, recording, session } in finished {
+                            tell(News::Done(index, Box::new(recording), session));
                         }
                         tell(News::Load(load));
                     }

@@ -57,8 +57,8 @@ enum Outcome {
 }
 
 impl Worker {
-    /// Works until nothing is left or the step is stopped. Raises the role's flag in every case.
-    pub(crate) fn work(mut self, site: Site<'_>) -> (Recording, Option<Error>) {
+    /// Works until nothing is left or the step is stopped. Raises the role's flag in every case. The session is given back.
+    pub(crate) fn work(mut self, site: Site<'_>) -> (Recording, Option<Error>, Box<dyn Session>) {
         let mut recorder = Recorder::new(&self.plan, site.shared.kinds, site.schedule.origin);
         let mut before = CpuTime::now(self.session.as_ref());
         let work = std::mem::replace(&mut self.plan.work, Work::Lane(usize::MAX));
@@ -73,7 +73,8 @@ impl Worker {
         let since =
             |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?) as f64 / 1_000.0);
         let client_cpu_us = since(before.client, after.client).unwrap_or(0.0);
-        (recorder.finish(client_cpu_us, since(before.server, after.server)), result.err())
+        let recording = recorder.finish(client_cpu_us, since(before.server, after.server));
+        (recording, result.err(), self.session)
     }
 
     fn is_done(&self, shared: &Shared) -> bool {

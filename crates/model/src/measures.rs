@@ -63,6 +63,30 @@ pub mod names {
     pub const HOST_CPU_STEAL_US: &str = "host.cpu_steal_us";
     /// Context switches of the whole host.
     pub const HOST_CONTEXT_SWITCHES: &str = "host.context_switches";
+    /// Interrupts of the whole host.
+    pub const HOST_INTERRUPTS: &str = "host.interrupts";
+    /// Processes and threads that were begun on the whole host.
+    pub const HOST_FORKS: &str = "host.forks";
+    /// Page faults of the whole host.
+    pub const HOST_PAGE_FAULTS: &str = "host.page_faults";
+    /// Page faults of the whole host that had to read from a device.
+    pub const HOST_MAJOR_FAULTS: &str = "host.major_faults";
+    /// Time in which some task waited for a processor (PSI), µs.
+    pub const HOST_CPU_PRESSURE_US: &str = "host.cpu_pressure_us";
+    /// Time in which some task waited for input or output (PSI), µs.
+    pub const HOST_IO_PRESSURE_US: &str = "host.io_pressure_us";
+    /// Time in which some task waited for memory (PSI), µs.
+    pub const HOST_MEMORY_PRESSURE_US: &str = "host.memory_pressure_us";
+    /// Bytes that went through the loopback interface.
+    pub const HOST_LOOPBACK_BYTES: &str = "host.loopback_bytes";
+    /// Level: bytes of memory that the host could give away without swapping.
+    pub const HOST_MEMORY_AVAILABLE_BYTES: &str = "host.memory_available_bytes";
+    /// Level: bytes that the whole host has still to write to a device.
+    pub const HOST_DIRTY_BYTES: &str = "host.dirty_bytes";
+    /// Level: mean frequency of the processors, MHz.
+    pub const HOST_CPU_MHZ: &str = "host.cpu_mhz";
+    /// Level: the hottest thermal zone, °C.
+    pub const HOST_TEMPERATURE_C: &str = "host.temperature_c";
     /// Completed reads of the block device under the data directory.
     pub const DEVICE_READS: &str = "device.reads";
     /// Bytes read from that device.
@@ -71,10 +95,34 @@ pub mod names {
     pub const DEVICE_WRITES: &str = "device.writes";
     /// Bytes written to that device.
     pub const DEVICE_WRITTEN_BYTES: &str = "device.written_bytes";
+    /// Time that reads of that device took together, µs.
+    pub const DEVICE_READ_US: &str = "device.read_us";
+    /// Time that writes to that device took together, µs.
+    pub const DEVICE_WRITE_US: &str = "device.write_us";
+    /// Time in which that device had something to do, µs.
+    pub const DEVICE_BUSY_US: &str = "device.busy_us";
+    /// Time of all requests in that device and its queue, µs: divided by the window, the mean length of the queue.
+    pub const DEVICE_QUEUE_US: &str = "device.queue_us";
     /// CPU time of basecase itself, µs. Of an embedded dbms it includes the engine.
     pub const CLIENT_CPU_US: &str = "client.cpu_us";
     /// CPU time of the server's process tree, µs. Absent for an embedded dbms.
     pub const SERVER_CPU_US: &str = "server.cpu_us";
+    /// The part of it in system mode, µs; known in whole ticks (10 ms).
+    pub const SERVER_CPU_SYSTEM_US: &str = "server.cpu_system_us";
+    /// Context switches of the server's threads that waited.
+    pub const SERVER_VOLUNTARY_SWITCHES: &str = "server.voluntary_switches";
+    /// Context switches of the server's threads that had to yield a processor.
+    pub const SERVER_INVOLUNTARY_SWITCHES: &str = "server.involuntary_switches";
+    /// Page faults of the server's process tree without reading from a device.
+    pub const SERVER_MINOR_FAULTS: &str = "server.minor_faults";
+    /// Page faults of the server's process tree that had to read from a device.
+    pub const SERVER_MAJOR_FAULTS: &str = "server.major_faults";
+    /// Bytes that the server's process tree made be read from devices.
+    pub const SERVER_READ_BYTES: &str = "server.read_bytes";
+    /// Bytes that the server's process tree made be written to devices, sooner or later.
+    pub const SERVER_WRITTEN_BYTES: &str = "server.written_bytes";
+    /// Context switches of basecase itself.
+    pub const CLIENT_SWITCHES: &str = "client.switches";
     /// Gauge: proportional set size of the server's process tree, bytes.
     pub const SERVER_PSS_BYTES: &str = "server.pss_bytes";
     /// Gauge: threads with which basecase drove the step.
@@ -109,6 +157,28 @@ pub mod names {
     pub const SERVER_ROWS_UPDATED: &str = "server.rows_updated";
     /// Rows that the server says it deleted.
     pub const SERVER_ROWS_DELETED: &str = "server.rows_deleted";
+    /// Pages that the server had to read because its own cache lacked them.
+    pub const SERVER_CACHE_MISSES: &str = "server.cache_misses";
+    /// Pages that the server looked for in its own cache, found or not.
+    pub const SERVER_CACHE_REQUESTS: &str = "server.cache_requests";
+    /// Bytes of WAL or redo log that the server wrote.
+    pub const SERVER_LOG_BYTES: &str = "server.log_bytes";
+    /// Times that the server made that log durable.
+    pub const SERVER_LOG_SYNCS: &str = "server.log_syncs";
+    /// Pages of tables and indexes that the server wrote.
+    pub const SERVER_PAGES_WRITTEN: &str = "server.pages_written";
+    /// Rows that the server read, by index or by scan.
+    pub const SERVER_ROWS_READ: &str = "server.rows_read";
+    /// Bytes of temporary files that the server wrote.
+    pub const SERVER_TEMPORARY_BYTES: &str = "server.temporary_bytes";
+
+    /// Prefix of time that the server's busy sessions spent in a state, µs over all sessions, from looks at them: `session.cpu_us`,
+    /// or the name of a wait.
+    pub const SESSION_PREFIX: &str = "session.";
+    /// How often the sessions were looked at.
+    pub const SESSION_LOOKS: &str = "session.looks";
+    /// Busy sessions that waited for nothing, µs over all sessions.
+    pub const SESSION_CPU_US: &str = "session.cpu_us";
 }
 
 #[cfg(test)]

@@ -48,6 +48,10 @@ pub(crate) fn read_into(name: &str, measures: &mut Measures) {
     measures.set(names::DEVICE_READ_BYTES, device.read_sectors as f64 * SECTOR_BYTES);
     measures.set(names::DEVICE_WRITES, device.writes as f64);
     measures.set(names::DEVICE_WRITTEN_BYTES, device.written_sectors as f64 * SECTOR_BYTES);
+    measures.set(names::DEVICE_READ_US, device.read_ms as f64 * 1e3);
+    measures.set(names::DEVICE_WRITE_US, device.write_ms as f64 * 1e3);
+    measures.set(names::DEVICE_BUSY_US, device.busy_ms as f64 * 1e3);
+    measures.set(names::DEVICE_QUEUE_US, device.queue_ms as f64 * 1e3);
 }
 
 fn existing(path: &Path) -> Option<PathBuf> {
@@ -63,10 +67,14 @@ struct Device<'a> {
     read_sectors: u64,
     writes: u64,
     written_sectors: u64,
+    read_ms: u64,
+    write_ms: u64,
+    busy_ms: u64,
+    queue_ms: u64,
 }
 
 fn parse_device(line: &str) -> Option<Device<'_>> {
-    let fields: Vec<&str> = line.split_whitespace().take(10).collect();
+    let fields: Vec<&str> = line.split_whitespace().take(14).collect();
     let field = |number: usize| fields.get(number)?.parse::<u64>().ok();
     Some(Device {
         number: (field(0)?, field(1)?),
@@ -75,6 +83,10 @@ fn parse_device(line: &str) -> Option<Device<'_>> {
         read_sectors: field(5)?,
         writes: field(7)?,
         written_sectors: field(9)?,
+        read_ms: field(6)?,
+        write_ms: field(10)?,
+        busy_ms: field(12)?,
+        queue_ms: field(13)?,
     })
 }
 
@@ -136,6 +148,10 @@ mod tests {
             read_sectors: 200,
             writes: 40,
             written_sectors: 600,
+            read_ms: 3,
+            write_ms: 7,
+            busy_ms: 8,
+            queue_ms: 9,
         };
         assert_eq!(parse_device(line), Some(expected));
     }

@@ -1,4 +1,4 @@
-//! Reads the machine: CPU, context switches, block devices, process trees.
+//! Reads the machine: CPU, context switches, block devices, process trees, pressure.
 //!
 //! It reads what Linux says of itself and decides nothing. What cannot be read is absent, never zero.
 //!
@@ -8,8 +8,10 @@
 mod clock;
 mod device;
 mod host;
+mod level;
 mod memory;
 mod open_files;
+mod pressure;
 mod process;
 mod processor;
 mod processor_set;

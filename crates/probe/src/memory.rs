@@ -34,6 +34,11 @@ pub fn host_dirty_bytes() -> Option<u64> {
     parse_kib(&text, "Dirty")?.checked_add(parse_kib(&text, "Writeback")?)
 }
 
+/// Memory that the host could give away without swapping, in bytes.
+pub(crate) fn available_bytes() -> Option<u64> {
+    parse_kib(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
+}
+
 /// Memory of the host, in bytes.
 pub(crate) fn total_bytes() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")

@@ -1,8 +1,10 @@
-//! CPU time of a tree of processes, from `/proc/PID/stat` and the processes' CPU clocks.
+//! What a tree of processes used, from `/proc/PID` and the processes' CPU clocks.
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::PathBuf;
 
+use basecase_model::{Measures, names};
 use nix::unistd::{Pid, getpgid};
 
 use crate::clock::process_cpu_ns;
@@ -17,6 +19,12 @@ struct Process {
     own_ticks: u64,
     /// CPU time in ticks of children that ended and were waited for: `cutime` and `cstime`.
     waited_ticks: u64,
+    /// The parts of both in system mode: `stime` and `cstime`.
+    system_ticks: u64,
+    /// Page faults, with those of such children: `minflt` and `cminflt`.
+    minor_faults: u64,
+    /// Page faults that read from a device: `majflt` and `cmajflt`.
+    major_faults: u64,
 }
 
 /// The processes of the tree that grows from `root`, `root` first; empty when there is no such process.
@@ -26,22 +34,110 @@ pub(crate) fn tree(root: u32) -> Vec<u32> {
     members(root, &read_all(root)).iter().map(|process| process.pid).collect()
 }
 
-/// CPU time of the tree that grows from `root`, in microseconds; `None` when there is no such process.
+/// How thoroughly a tree is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// CPU time and page faults.
+    Processes,
+    /// Also what takes a file per thread, or one that the kernel takes longer to write: switches, input and output.
+    Threads,
+}
+
+/// Adds what the tree that grows from `root` used so far to `measures`: nothing when there is no such process.
 ///
-/// The sum over the living processes of their CPU clocks (nanoseconds) and of their `cutime` + `cstime`: the time of
-/// a child that ends moves from the first to the second, so the sum keeps growing. The second is in whole ticks
-/// (10 ms), so it may fall by up to two ticks at that moment.
-pub(crate) fn tree_cpu_us(root: u32) -> Option<f64> {
+/// CPU time is the sum over the living processes of their CPU clocks (nanoseconds) and of their `cutime` + `cstime`: the time
+/// of a child that ends moves from the first to the second, so the sum keeps growing. The second is in whole ticks
+/// (10 ms), so it may fall by up to two ticks at that moment. Switches of processes that ended are lost.
+pub(crate) fn read_into(root: u32, detail: Detail, measures: &mut Measures) {
     let all = read_all(root);
     let members = members(root, &all);
-    let time_us = |process: &&Process| {
-        let own_us = match process_cpu_ns(process.pid) {
-            Some(time_ns) => time_ns as f64 / 1e3,
-            None => process.own_ticks as f64 * tick_us(),
-        };
-        own_us + process.waited_ticks as f64 * tick_us()
+    if members.is_empty() {
+        return;
+    }
+    let sum = |of: fn(&Process) -> u64| members.iter().map(|process| of(process) as f64).sum::<f64>();
+    measures.set(names::SERVER_CPU_US, members.iter().map(|process| cpu_us(process)).sum());
+    measures.set(names::SERVER_CPU_SYSTEM_US, sum(|process| process.system_ticks) * tick_us());
+    measures.set(names::SERVER_MINOR_FAULTS, sum(|process| process.minor_faults));
+    measures.set(names::SERVER_MAJOR_FAULTS, sum(|process| process.major_faults));
+    if detail == Detail::Threads {
+        let pids = || members.iter().map(|process| process.pid);
+        if let Some(Switches { voluntary, involuntary }) = pids().filter_map(switches).reduce(Switches::plus)
+        {
+            measures.set(names::SERVER_VOLUNTARY_SWITCHES, voluntary as f64);
+            measures.set(names::SERVER_INVOLUNTARY_SWITCHES, involuntary as f64);
+        }
+        // One that may not be read would make the sum a part of the truth.
+        if let Some(all) = pids().map(storage).collect::<Option<Vec<Storage>>>() {
+            measures.set(names::SERVER_READ_BYTES, all.iter().map(|one| one.read_bytes as f64).sum());
+            measures.set(names::SERVER_WRITTEN_BYTES, all.iter().map(|one| one.written_bytes as f64).sum());
+        }
+    }
+}
+
+/// CPU time of a process and of its children that ended, µs.
+fn cpu_us(process: &Process) -> f64 {
+    let own_us = match process_cpu_ns(process.pid) {
+        Some(time_ns) => time_ns as f64 / 1e3,
+        None => process.own_ticks as f64 * tick_us(),
     };
-    (!members.is_empty()).then(|| members.iter().map(time_us).sum())
+    own_us + process.waited_ticks as f64 * tick_us()
+}
+
+/// Context switches since a process or thread began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Switches {
+    voluntary: u64,
+    involuntary: u64,
+}
+
+impl Switches {
+    fn plus(self, other: Switches) -> Switches {
+        Switches {
+            voluntary: self.voluntary.saturating_add(other.voluntary),
+            involuntary: self.involuntary.saturating_add(other.involuntary),
+        }
+    }
+}
+
+/// Those of all living threads of a process.
+fn switches(pid: u32) -> Option<Switches> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let of_thread = |path: PathBuf| parse_switches(&fs::read_to_string(path.join("status")).ok()?);
+    threads.filter_map(|entry| of_thread(entry.ok()?.path())).reduce(Switches::plus)
+}
+
+/// The last lines of `/proc/PID/status`, see proc_pid_status(5).
+fn parse_switches(text: &str) -> Option<Switches> {
+    let field = |name: &str| {
+        text.lines().rev().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
+    };
+    Some(Switches {
+        voluntary: field("voluntary_ctxt_switches")?,
+        involuntary: field("nonvoluntary_ctxt_switches")?,
+    })
+}
+
+/// What a process and its children that ended made devices do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Storage {
+    read_bytes: u64,
+    written_bytes: u64,
+}
+
+/// That of a process; `None` when it ended or may not be read.
+fn storage(pid: u32) -> Option<Storage> {
+    parse_storage(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
+}
+
+/// `/proc/PID/io`, see proc_pid_io(5). What was written and then dropped before it reached a device is taken off.
+fn parse_storage(text: &str) -> Option<Storage> {
+    let field = |name: &str| -> Option<u64> {
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok())
+    };
+    Some(Storage {
+        read_bytes: field("read_bytes")?,
+        written_bytes: field("write_bytes")?.saturating_sub(field("cancelled_write_bytes")?),
+    })
 }
 
 /// Every process that may belong to the tree of `root`.
@@ -83,6 +179,9 @@ fn parse(text: &str) -> Option<Process> {
         parent: fields.get(1)?.parse().ok()?,
         own_ticks: field(11)?.saturating_add(field(12)?),
         waited_ticks: field(13)?.saturating_add(field(14)?),
+        system_ticks: field(12)?.saturating_add(field(14)?),
+        minor_faults: field(7)?.saturating_add(field(8)?),
+        major_faults: field(9)?.saturating_add(field(10)?),
     })
 }
 
@@ -103,17 +202,64 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
+    const NOTHING: Process = Process {
+        pid: 0,
+        parent: 0,
+        own_ticks: 0,
+        waited_ticks: 0,
+        system_ticks: 0,
+        minor_faults: 0,
+        major_faults: 0,
+    };
+
+    fn tree_cpu_us(root: u32) -> Option<f64> {
+        let mut measures = Measures::new();
+        read_into(root, Detail::Processes, &mut measures);
+        measures.get(names::SERVER_CPU_US)
+    }
+
     #[test]
     fn a_command_may_hold_anything() {
         let text = "42 (a) S (b) R 7 42 42 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 5\n";
-        let expected = Process { pid: 42, parent: 7, own_ticks: 120, waited_ticks: 7 };
+        let expected = Process {
+            pid: 42,
+            parent: 7,
+            own_ticks: 120,
+            waited_ticks: 7,
+            system_ticks: 24,
+            minor_faults: 3,
+            major_faults: 7,
+        };
         assert_eq!(parse(text), Some(expected));
         assert_eq!(parse("42 (cut"), None);
     }
 
     #[test]
+    fn switches_and_storage_by_the_names_of_the_kernel() {
+        let status = "Name:\tsh\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
+        assert_eq!(parse_switches(status), Some(Switches { voluntary: 150, involuntary: 545 }));
+        assert_eq!(parse_switches("Name:\tsh\n"), None);
+        let io = "rchar: 9\nwchar: 9\nread_bytes: 8192\nwrite_bytes: 12288\ncancelled_write_bytes: 4096\n";
+        assert_eq!(parse_storage(io), Some(Storage { read_bytes: 8192, written_bytes: 8192 }));
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_switches() {
+        let own = || {
+            let mut measures = Measures::new();
+            read_into(std::process::id(), Detail::Threads, &mut measures);
+            measures
+        };
+        let before = own();
+        (0..20).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
+        let added = own().since(&before);
+        assert!(added.get(names::SERVER_VOLUNTARY_SWITCHES).unwrap() >= 20.0, "{added:?}");
+        assert!(added.get(names::SERVER_MINOR_FAULTS).unwrap() >= 0.0, "{added:?}");
+    }
+
+    #[test]
     fn a_tree_has_grandchildren_and_no_neighbours() {
-        let process = |pid, parent| Process { pid, parent, own_ticks: 0, waited_ticks: 0 };
+        let process = |pid, parent| Process { pid, parent, ..NOTHING };
         // Numbers wrap around, so a child may come before its parent.
         let all = [process(2, 9), process(5, 1), process(6, 5), process(7, 1), process(9, 6)];
         let pids: Vec<u32> = members(5, &all).iter().map(|process| process.pid).collect();
@@ -149,7 +295,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(text in "([0-9]{1,20}|[() ]|.){0,60}") {
-            let _ = parse(&text);
+            let _ = (parse(&text), parse_switches(&text), parse_storage(&text));
         }
 
         #[test]
@@ -157,7 +303,7 @@ mod tests {
             let all: Vec<Process> = parents
                 .iter()
                 .zip(0..)
-                .map(|(parent, pid)| Process { pid, parent: *parent, own_ticks: 0, waited_ticks: 0 })
+                .map(|(parent, pid)| Process { pid, parent: *parent, ..NOTHING })
                 .collect();
             prop_assert!(members(root, &all).len() <= all.len());
         }

@@ -1,4 +1,4 @@
-//! CPU time and context switches of the whole host, from `/proc/stat`.
+//! CPU time, context switches and interrupts of the whole host, from `/proc/stat`.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -24,8 +24,14 @@ pub(crate) fn read_into(measures: &mut Measures) {
         measures.set(names::HOST_CPU_IOWAIT_US, ticks.iowait as f64 * tick_us());
         measures.set(names::HOST_CPU_STEAL_US, ticks.steal as f64 * tick_us());
     }
-    if let Some(switches) = parse_context_switches(&text) {
-        measures.set(names::HOST_CONTEXT_SWITCHES, switches as f64);
+    for (name, key) in [
+        (names::HOST_CONTEXT_SWITCHES, "ctxt "),
+        (names::HOST_INTERRUPTS, "intr "),
+        (names::HOST_FORKS, "processes "),
+    ] {
+        if let Some(count) = parse_count(&text, key) {
+            measures.set(name, count as f64);
+        }
     }
 }
 
@@ -60,8 +66,9 @@ fn parse_cpu(text: &str) -> Option<CpuTicks> {
     })
 }
 
-fn parse_context_switches(text: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix("ctxt "))?.trim().parse().ok()
+/// The first number of the line that begins with `key`.
+fn parse_count(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
 }
 
 fn parse_online(text: &str) -> usize {
@@ -85,7 +92,7 @@ mod tests {
     fn sums_as_the_names_say() {
         let expected = CpuTicks { user: 120, system: 43, idle: 4000, iowait: 50, steal: 8 };
         assert_eq!(parse_cpu(TEXT), Some(expected));
-        assert_eq!(parse_context_switches(TEXT), Some(258_584));
+        assert_eq!((parse_count(TEXT, "ctxt "), parse_count(TEXT, "intr ")), (Some(258_584), Some(99)));
         assert_eq!(parse_online(TEXT), 2);
         assert_eq!(parse_cpu("cpu  1 2 3\n"), None);
     }
@@ -102,7 +109,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(text in "(cpu|ctxt|[0-9 \\n]|.){0,60}") {
-            let _ = (parse_cpu(&text), parse_context_switches(&text), parse_online(&text));
+            let _ = (parse_cpu(&text), parse_count(&text, "ctxt "), parse_online(&text));
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What was used between two instants.
 
 use basecase_model::{Measures, names};
+use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::{clock, device, process, processor};
+use crate::process::{self, Detail};
+use crate::{clock, device, level, pressure, processor};
 
 /// What is watched besides the whole host and this process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,20 +29,34 @@ impl Watch {
 
     /// The counters now.
     ///
-    /// Cheap enough to be taken right before the first and right after the last statement of a window: some 50 µs,
-    /// and with a server some 10 µs more for every process on the host that is not the kernel's. It allocates, so it
-    /// does not belong between statements.
+    /// Cheap enough to be taken right before the first and right after the last statement of a window: some 100 µs, and with a
+    /// server some 10 µs more for every process on the host that is not the kernel's and for every thread of the server. It
+    /// allocates, so it does not belong between statements.
     pub fn snapshot(&self) -> Snapshot {
+        self.read(Detail::Threads)
+    }
+
+    /// The counters that can be taken every second while a step runs, with levels beside them.
+    pub fn glance(&self) -> (Snapshot, Measures) {
+        (self.read(Detail::Processes), level::read())
+    }
+
+    fn read(&self, detail: Detail) -> Snapshot {
         let mut measures = Measures::new();
         processor::read_into(&mut measures);
+        pressure::read_into(&mut measures);
         if let Some(device) = &self.target.device {
             device::read_into(device, &mut measures);
         }
-        if let Some(time_us) = self.target.server.and_then(process::tree_cpu_us) {
-            measures.set(names::SERVER_CPU_US, time_us);
+        if let Some(server) = self.target.server {
+            process::read_into(server, detail, &mut measures);
         }
         if let Some(time_ns) = clock::own_cpu_ns() {
             measures.set(names::CLIENT_CPU_US, time_ns as f64 / 1e3);
+        }
+        if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
+            let switches = usage.voluntary_context_switches() + usage.involuntary_context_switches();
+            measures.set(names::CLIENT_SWITCHES, switches as f64);
         }
         Snapshot(measures)
     }
@@ -51,6 +67,11 @@ impl Watch {
 pub struct Snapshot(Measures);
 
 impl Snapshot {
+    /// The counters themselves.
+    pub fn measures(&self) -> &Measures {
+        &self.0
+    }
+
     /// What was added since `earlier`, by the names of [`basecase_model::names`]. What either lacks is absent.
     ///
     /// Never below zero: the kernel lets idle and I/O wait fall back at times (proc_stat(5)), and the time of an ended

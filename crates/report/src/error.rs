@@ -27,4 +27,19 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Nothing of the experiment has that name.
+    #[error("the experiment has no {what} `{name}`\nhint: it has {}", known.join(", "))]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// No cell differs from the base case by more than the thresholds, or none was measured.
+    #[error(
+        "there is nothing to explain: no measured cell is beyond the thresholds\nhint: name a step to have it explained all the same"
+    )]
+    NothingToExplain,
 }

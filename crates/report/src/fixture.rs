@@ -184,6 +184,7 @@ fn candidate(number: usize) -> CandidateFacts {
     CandidateFacts {
         name: CandidateName::new(&short, None, config),
         engine: None,
+        running: std::collections::BTreeMap::new(),
         build: BuildFacts {
             dbms,
             requested: format!("{dbms}:{version}"),

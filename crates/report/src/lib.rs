@@ -7,6 +7,7 @@ mod chart;
 mod csv;
 mod document;
 mod error;
+mod explanation;
 mod failures;
 mod html;
 mod json;
@@ -47,6 +48,28 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options
         Format::Csv => csv::render(&results),
         Format::Json => json::render(&results),
     }
+}
+
+/// Where the time went: for every step or one, and every candidate or one, what moved together with its speed, likeliest cause
+/// first. Without a choice, the cells beyond the thresholds, those that lost most first.
+///
+/// `step` is a step's name or label, `candidate` a candidate's name.
+///
+/// # Errors
+/// When there is no such step or candidate, or nothing to explain.
+pub fn explain(
+    experiment: &Experiment,
+    trials: &[Trial],
+    (step, candidate): (Option<&str>, Option<&str>),
+    format: Format,
+    options: &Options,
+) -> Result<String, Error> {
+    let results = Results::new(experiment, trials);
+    let blocks = explanation::compose(&results, (step, candidate), options)?;
+    Ok(match format {
+        Format::Markdown => markdown::render(&blocks),
+        _ => text::render(&blocks, options.ansi),
+    })
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

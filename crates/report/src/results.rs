@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use basecase_model::{CandidateFacts, Experiment, Headline, OperationClass, StepFacts, Trial};
+use basecase_model::{CandidateFacts, Experiment, Headline, Observation, OperationClass, StepFacts, Trial};
 
 /// An experiment with the chosen trial of every candidate and step.
 pub(crate) struct Results<'a> {
@@ -24,12 +24,14 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Chooses the newest complete trial of each candidate and step, else its newest failed one.
+    /// Chooses the newest complete trial of each candidate and step, else its newest failed one. One that was profiled counts only
+    /// where there is no other: a profile costs time.
     pub(crate) fn new(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
         let mut newest: HashMap<(&str, &str), &'a Trial> = HashMap::new();
         for trial in trials {
             let place = newest.entry((trial.step.as_str(), trial.candidate.as_str())).or_insert(trial);
-            if trial.is_complete() || !place.is_complete() {
+            let rank = |trial: &Trial| (trial.is_complete(), trial.observation != Observation::Profiled);
+            if rank(trial) >= rank(place) {
                 *place = trial;
             }
         }

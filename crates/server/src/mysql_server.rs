@@ -1,9 +1,12 @@
 //! What MySQL and MariaDB tell of themselves, and how their debt is paid.
 
 mod innodb;
+mod plan;
 mod rocksdb;
 mod status;
+mod telemetry;
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,9 +15,12 @@ use basecase_model::{Dbms, Engine, Measures, names};
 
 use crate::disk::directory_bytes;
 use crate::instance::{Instance, InstanceError};
-use crate::served::{DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text};
+use crate::served::{
+    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, settings, stop, text,
+};
 use crate::server_version::release_number;
 use crate::settle::Patience;
+use crate::telemetry::Telemetry;
 use crate::version::Version;
 use status::Figures;
 
@@ -228,6 +234,18 @@ impl Served for MysqlServer {
             }
         }
         Ok(measures)
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        telemetry::telemetry(self.engine)
+    }
+
+    fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error> {
+        Ok(settings(session.query("show global variables")?))
+    }
+
+    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+        plan::explain(session, sql, self.dbms == Dbms::Mysql && self.is_at_least(&[8, 0, 18]))
     }
 
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {

@@ -1,13 +1,19 @@
 //! What Postgres tells of itself, and how its debt is paid.
 
+mod telemetry;
+
+use std::collections::BTreeMap;
 use std::thread;
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, Value, names};
 
 use crate::instance::{Instance, InstanceError};
-use crate::served::{DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, stop, text};
+use crate::served::{
+    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, settings, stop, text,
+};
 use crate::settle::Patience;
+use crate::telemetry::Telemetry;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
 const WAL_BYTES_AT_REST: i64 = 16 << 20;
@@ -139,6 +145,23 @@ impl Served for PostgresServer {
             );
         }
         Ok(measures)
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        telemetry::telemetry(self.version_number)
+    }
+
+    fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error> {
+        Ok(settings(session.query("show all")?))
+    }
+
+    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+        let rows = session.query(&format!("explain {sql}"))?;
+        let line = |row: Vec<Value>| match row.into_iter().next() {
+            Some(Value::Text(line)) => Some(line),
+            _ => None,
+        };
+        Ok(rows.into_iter().filter_map(line).collect::<Vec<_>>().join("\n"))
     }
 
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {

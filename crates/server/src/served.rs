@@ -1,5 +1,7 @@
 //! A dbms that is ready for sessions: started by basecase, embedded in it, or the user's own.
 
+use std::collections::BTreeMap;
+
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, Value};
 use basecase_probe::host_dirty_bytes;
@@ -8,6 +10,7 @@ use crate::instance::{Instance, InstanceError, Stopped};
 use crate::mysql_server::MysqlServer;
 use crate::postgres_server::PostgresServer;
 use crate::settle::Patience;
+use crate::telemetry::Telemetry;
 
 /// The database that the tables are in.
 pub(crate) const DATABASE: &str = "ib";
@@ -136,6 +139,23 @@ pub trait Served {
         tables: &[String],
         writers: usize,
     ) -> Result<Measures, Error>;
+
+    /// What the server can be asked of itself while a step runs; nothing by default.
+    fn telemetry(&self) -> Telemetry {
+        Telemetry::default()
+    }
+
+    /// Every setting as the server runs, by name. Those that may hold a secret are left out.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error>;
+
+    /// How the dbms would execute a statement, a line for each node of its plan.
+    ///
+    /// # Errors
+    /// When the dbms refuses to explain it or does not answer.
+    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error>;
 
     /// Sizes on disk, under the names that begin with `size.`.
     ///
@@ -280,6 +300,22 @@ pub(crate) fn text(session: &mut dyn Session, sql: &str) -> Result<String, Error
         Some(Value::Integer(integer)) => integer.to_string(),
         Some(Value::Null) | None => String::new(),
     })
+}
+
+/// Settings out of rows that begin with a name and a value.
+pub(crate) fn settings(rows: Vec<Vec<Value>>) -> BTreeMap<String, String> {
+    let setting = |row: Vec<Value>| {
+        let mut row = row.into_iter();
+        let Value::Text(name) = row.next()? else { return None };
+        let value = match row.next()? {
+            Value::Text(text) => text,
+            Value::Integer(integer) => integer.to_string(),
+            Value::Null => String::new(),
+        };
+        let may_be_secret = ["password", "conninfo", "passphrase", "secret"];
+        (!may_be_secret.iter().any(|word| name.contains(word))).then_some((name, value))
+    };
+    rows.into_iter().filter_map(setting).collect()
 }
 
 /// Sets a measure when there is a value.

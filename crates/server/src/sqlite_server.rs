@@ -1,11 +1,12 @@
 //! What SQLite tells of itself, and how its debt is paid.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, names};
+use basecase_model::{Dbms, Measures, Value, names};
 
 use crate::config::Config;
 use crate::disk::directory_bytes;
@@ -16,6 +17,23 @@ use crate::settle::Patience;
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
+
+/// The pragmas that change how it works.
+const SETTINGS: [&str; 13] = [
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "encoding",
+    "foreign_keys",
+    "journal_mode",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "synchronous",
+    "wal_autocheckpoint",
+];
 
 /// A SQLite database in a folder of its own.
 #[derive(Debug)]
@@ -124,6 +142,27 @@ impl Served for SqliteServer {
     fn statistics(&self, _: &mut dyn Session, _: &[String], _: usize) -> Result<Measures, Error> {
         // SQLite counts per connection only, and those of the roles are closed when this is asked.
         Ok(Measures::new())
+    }
+
+    fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error> {
+        let value = |name: &&str| Ok(((*name).to_owned(), text(session, &format!("pragma {name}"))?));
+        SETTINGS.iter().map(value).collect()
+    }
+
+    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+        let rows = session.query(&format!("explain query plan {sql}"))?;
+        // A node names its parent by its number.
+        let mut depths: BTreeMap<i64, usize> = BTreeMap::new();
+        let mut lines = Vec::new();
+        for row in rows {
+            let [Value::Integer(id), Value::Integer(parent), _, Value::Text(node)] = row.as_slice() else {
+                continue;
+            };
+            let depth = depths.get(parent).map_or(0, |depth| depth + 1);
+            depths.insert(*id, depth);
+            lines.push(format!("{}{node}", "  ".repeat(depth)));
+        }
+        Ok(lines.join("\n"))
     }
 
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {

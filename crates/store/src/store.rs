@@ -186,12 +186,17 @@ impl Store {
         self.read(|connection| trial::select_of_cells(connection, cells))
     }
 
-    /// The latest complete trial of a cell in a round: what needs not be measured again.
+    /// The latest complete trial of a cell in a round, profiled or not: what needs not be measured again.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn complete_trial(&self, cell: &str, round: u32) -> Result<Option<Trial>, StoreError> {
-        self.read(|connection| trial::select_complete(connection, cell, round))
+    pub fn complete_trial(
+        &self,
+        cell: &str,
+        round: u32,
+        is_profiled: bool,
+    ) -> Result<Option<Trial>, StoreError> {
+        self.read(|connection| trial::select_complete(connection, cell, round, is_profiled))
     }
 
     /// Everything that is wrong with the content, one line each: what SQLite's own checks find, blobs that cannot be

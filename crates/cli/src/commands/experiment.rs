@@ -14,7 +14,7 @@ use basecase_store::Store;
 use basecase_workload::insert_benchmark::Pace;
 
 use crate::Outcome;
-use crate::arguments::{Compare, Demo, PlaceArguments, Run, WorkloadArguments};
+use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
 use crate::output;
 use crate::screen::Screen;
 use crate::task::task;
@@ -43,6 +43,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         data: Some(arguments.out.join("data")),
         transport: None,
         keep_data: false,
+        probe: ProbeArgument::On,
         json: false,
     };
     perform(&request, &places, stop)
@@ -93,7 +94,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
     let summary = basecase_lab::run(
         &mut plan,
         &mut store,
-        RunOptions { keep_data: arguments.keep_data },
+        RunOptions { keep_data: arguments.keep_data, looks_away: arguments.probe == ProbeArgument::Off },
         stop,
         &mut screen,
     )?;

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::{Crew, Failure, Outcome};
-use basecase_model::{Check, Measures, OperationClass, RoleRecord, Trial, TrialStatus, names};
+use basecase_model::{Check, Measures, Observation, OperationClass, RoleRecord, Trial, TrialStatus, names};
 use basecase_store::InFlight;
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
 
+use super::observing::{Observations, observe};
+use super::plans::plans;
 use super::{LOG_LINES, Run, blank_trial, place};
 use crate::checks;
 use crate::course::Course;
@@ -21,6 +23,12 @@ use crate::site::Site;
 const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
 /// Share of a closed loop's time on the CPU from which the client is said to be the limit.
 const CLIENT_BOUND_SHARE: f64 = 0.8;
+
+/// What the server had counted before a step.
+struct Counted {
+    statistics: Measures,
+    telemetry: Measures,
+}
 
 impl Run<'_> {
     /// Measures one step. `None` when the user stopped it.
@@ -48,10 +56,14 @@ impl Run<'_> {
         let warm_up = step_plan.window.warm_up;
         prepare(site, &step_plan)?;
         // Only now: counters of a table that is dropped go with it.
-        let before = site.statistics()?;
+        let before = Counted { statistics: site.statistics()?, telemetry: site.telemetry()? };
         let crew = assemble(plan, site, step_plan)?;
         self.tell_begin(plan, candidate, number, &crew);
-        let mut outcome = crew.run(&site.watch, &self.limits(plan, step.limit));
+        let limits = self.limits(plan, step.limit);
+        let (mut outcome, seen) = match self.observation {
+            Observation::Off => (crew.run(&site.watch, &limits), Observations::default()),
+            Observation::Usual | Observation::Profiled => observe(site, |watch| crew.run(watch, &limits)),
+        };
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);
         }
@@ -65,8 +77,11 @@ impl Run<'_> {
             warnings: warnings(&outcome, site.served.pid().is_some()),
             checks: course.check_roles(number, &outcome),
             counters: std::mem::take(&mut outcome.counters),
+            tracks: seen.tracks(outcome.opened, outcome.seconds),
+            observation: self.observation,
             ..blank_trial(plan, candidate, number, place, outcome.started_at)
         };
+        trial.counters.extend(seen.sessions(outcome.opened, outcome.seconds));
         let examined = match outcome.failure.take() {
             Some(failure) => Err(failure.into()),
             None => self.examine(plan, site, course, number, (&before, &outcome), &mut trial),
@@ -94,12 +109,15 @@ impl Run<'_> {
         site: &mut Site,
         course: &mut dyn Course,
         number: usize,
-        (before, outcome): (&Measures, &Outcome),
+        (before, outcome): (&Counted, &Outcome),
         trial: &mut Trial,
     ) -> Result<()> {
-        let (server, checks) =
-            counters_at_rest(site, before, |server| course.check_server(number, server, outcome))?;
+        let check = |server: &Measures| course.check_server(number, server, outcome);
+        let (server, checks) = counters_at_rest(site, &before.statistics, check)?;
         trial.checks.extend(checks);
+        let (counters, levels) = site.telemetry_since(&before.telemetry)?;
+        trial.counters.extend(counters);
+        trial.gauges.extend(levels);
         trial.counters.extend(server);
         trial.state = site.state(course, plan.counts_rows)?;
         trial.checks.extend(site.compare(course, &trial.state)?);
@@ -116,6 +134,7 @@ impl Run<'_> {
         }
         // After the sizes, which count it.
         site.served.drop_logs(site.control.as_mut())?;
+        trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The report as a directory of pages that work offline.
 
+mod explanation;
 mod facts;
 mod figure;
 mod index;

@@ -3,6 +3,7 @@
 use basecase_model::{Headline, OperationClass, StepFacts};
 use maud::{Markup, html};
 
+use super::explanation;
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::table;
@@ -31,6 +32,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             h2 { "Throughput" }
             (bars(results, step))
         }
+        @if let Some(explanation) = explanation::section(results, step.0) { (explanation) }
         @if !charts.charts.is_empty() { (over_time(&charts)) }
         @if !events.is_empty() {
             section #events {

@@ -161,6 +161,11 @@ pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| NOT_AVAILABLE.to_owned(), |value| format!("{value:.decimals$}"))
 }
 
+/// The place of a candidate's explanation on the page of a step.
+pub(crate) fn anchor(candidate: usize) -> String {
+    format!("candidate-{candidate}")
+}
+
 /// A whole number with thin groups of three digits, for counts that nobody copies into a formula.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();

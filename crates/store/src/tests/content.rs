@@ -53,13 +53,13 @@ fn only_a_complete_trial_needs_no_repetition() {
     let mut trial = sample::trial(&cell, 3);
     trial.status = failed;
     store.save_trial("e", &cell, &trial).unwrap();
-    assert_eq!(store.complete_trial(&cell.key(), 3).unwrap(), None);
+    assert_eq!(store.complete_trial(&cell.key(), 3, false).unwrap(), None);
 
     let mut again = sample::trial(&cell, 3);
     again.started_at = "2026-01-03T00:00:00Z".into();
     store.save_trial("e", &cell, &again).unwrap();
-    assert_eq!(store.complete_trial(&cell.key(), 3).unwrap(), Some(again.clone()));
-    assert_eq!(store.complete_trial(&cell.key(), 4).unwrap(), None);
+    assert_eq!(store.complete_trial(&cell.key(), 3, false).unwrap(), Some(again.clone()));
+    assert_eq!(store.complete_trial(&cell.key(), 4, false).unwrap(), None);
     assert_eq!(store.trials("e").unwrap(), [trial, again]);
 }
 

@@ -1,8 +1,9 @@
 //! What is stored comes back equal.
 
 use basecase_model::{
-    Aside, Check, Histogram, Measures, OperationClass, Place, RoleRecord, Sample, Series, State,
-    StatementClass, StatementCounts, StatementRecord, TableState, Trial, TrialStatus,
+    Aside, Check, Histogram, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
+    Sample, Series, State, StatementClass, StatementCounts, StatementPlan, StatementRecord, TableState,
+    Track, TrackKind, Trial, TrialStatus,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -117,6 +118,40 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn track()(
+        name in any::<String>(),
+        is_rate in any::<bool>(),
+        interval_ms in any::<u32>(),
+        values in vec(-1e9_f32..1e9, 0..9),
+    ) -> Track {
+        Track { name, kind: if is_rate { TrackKind::Rate } else { TrackKind::Level }, interval_ms, values }
+    }
+}
+
+fn tracks() -> impl Strategy<Value = Vec<Track>> {
+    vec(track(), 0..4)
+}
+
+prop_compose! {
+    fn plan()(texts in prop::array::uniform3(any::<String>())) -> StatementPlan {
+        let [statement, sql, text] = texts;
+        StatementPlan { statement, sql, text }
+    }
+}
+
+prop_compose! {
+    fn profile()(
+        kind in prop::sample::select(&ProfileKind::ALL[..]),
+        frequency_hz in any::<u32>(),
+        counts in (count(), count()),
+        stacks in any::<String>(),
+        modules in vec(any::<(String, Option<String>)>(), 0..3),
+    ) -> Profile {
+        Profile { kind, frequency_hz, samples: counts.0, lost: counts.1, stacks, modules }
+    }
+}
+
 fn status() -> impl Strategy<Value = TrialStatus> {
     let failed =
         any::<(String, String)>().prop_map(|(reason, log_tail)| TrialStatus::Failed { reason, log_tail });
@@ -135,13 +170,17 @@ prop_compose! {
         tables in vec(table(), 0..3),
         checks in vec(check(), 0..3),
         warnings in vec(any::<String>(), 0..3),
+        seen in (tracks(), vec(plan(), 0..3), prop::option::of(profile()), prop::sample::select(&Observation::ALL[..])),
     ) -> Trial {
+        let (tracks, plans, profile, observation) = seen;
+        let profiles = profile.into_iter().collect();
         let [step, candidate, placement, started_at] = texts;
         let (round, pass, position) = place;
         let (counters, gauges) = measures;
         Trial {
             cell: sample::cell(&step).key(), step, candidate, place: Place { round, pass, position }, placement,
             started_at, seconds, status, roles, statements, counters, gauges, state: State { tables }, checks, warnings,
+            observation, tracks, plans, profiles,
         }
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use basecase_model::{
     Aside, BuildFacts, CandidateFacts, CandidateName, Cell, Check, ConfigFacts, Dbms, Experiment, Headline,
-    Histogram, HostFacts, Measures, OperationClass, Place, RoleRecord, Sample, Series, State, StatementClass,
-    StatementCounts, StatementRecord, StepFacts, TableState, Trial, TrialStatus,
+    Histogram, HostFacts, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
+    Sample, Series, State, StatementClass, StatementCounts, StatementPlan, StatementRecord, StepFacts,
+    TableState, Track, TrackKind, Trial, TrialStatus,
 };
 
 pub(crate) fn experiment(id: &str) -> Experiment {
@@ -33,6 +34,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             details: BTreeMap::new(),
         },
         candidates: vec![CandidateFacts {
+            running: std::collections::BTreeMap::new(),
             name: CandidateName::new("pg176", None, "x10a"),
             engine: None,
             build: BuildFacts {
@@ -126,6 +128,34 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
         }],
         counters,
         gauges: Measures::new(),
+        observation: Observation::Usual,
+        tracks: vec![
+            Track {
+                name: "server.cpu_us".into(),
+                kind: TrackKind::Rate,
+                interval_ms: 1000,
+                values: vec![1.5e6, 0.0, 7.25],
+            },
+            Track {
+                name: "host.dirty_bytes".into(),
+                kind: TrackKind::Level,
+                interval_ms: 1000,
+                values: Vec::new(),
+            },
+        ],
+        plans: vec![StatementPlan {
+            statement: "delete".into(),
+            sql: "delete from pi1".into(),
+            text: "Delete on pi1\n  -> Seq Scan on pi1".into(),
+        }],
+        profiles: vec![Profile {
+            kind: ProfileKind::Cpu,
+            frequency_hz: 333,
+            samples: 12,
+            lost: 1,
+            stacks: "postgres;main;exec 12\n".into(),
+            modules: vec![("/opt/pg/bin/postgres".into(), Some("ab12".into())), ("[kernel]".into(), None)],
+        }],
         state: State {
             tables: vec![TableState {
                 table: "pi1".into(),

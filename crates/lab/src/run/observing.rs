@@ -1,0 +1,272 @@
+//! Looks at the machine and the server while a step runs.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use basecase_client::{Interrupter, Session};
+use basecase_model::{Measures, Track, TrackKind, names};
+use basecase_probe::Watch;
+use basecase_server::Telemetry;
+
+use crate::site::Site;
+
+/// From one glance at the counters to the next, and the interval of the tracks.
+const GLANCE_EVERY: Duration = Duration::from_secs(1);
+/// From one look at the sessions to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Of so many parts of the time, observing takes one at most: a server that answers slowly is asked more seldom.
+const SHARE: u32 = 100;
+/// How long the last answer of the server is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(super) struct Observations {
+    glances: Vec<Glance>,
+    /// What each look at the sessions found.
+    looks: Vec<(Instant, Vec<(String, u64)>)>,
+}
+
+/// The counters and levels at one instant.
+#[derive(Debug)]
+struct Glance {
+    at: Instant,
+    counters: Measures,
+    levels: Measures,
+}
+
+/// Does `work`, and looks on every second until it is done.
+pub(super) fn observe<R>(site: &mut Site, work: impl FnOnce(&Watch) -> R) -> (R, Observations) {
+    let telemetry = site.served.telemetry();
+    let Site { control, watch, .. } = site;
+    let watch = &*watch;
+    let interrupt = control.interrupter().ok();
+    let (end, ended) = channel();
+    let (begin, begun) = channel();
+    thread::scope(|scope| {
+        let observer =
+            Observer { watch, telemetry, session: Some(control.as_mut()), seen: Observations::default() };
+        let (done, is_done) = channel();
+        let thread = scope.spawn(move || {
+            let seen = observer.look_on(&begin, &ended);
+            drop(done);
+            seen
+        });
+        // The first glance lies before the window, so that its opening lies between two.
+        let _ = begun.recv();
+        let result = work(watch);
+        drop(end);
+        break_off_after(PATIENCE, &is_done, interrupt);
+        (result, thread.join().unwrap_or_default())
+    })
+}
+
+/// Breaks off a query of a server that does not answer any more.
+fn break_off_after(patience: Duration, is_done: &Receiver<()>, interrupt: Option<Interrupter>) {
+    if is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout)
+        && let Some(interrupt) = interrupt
+    {
+        interrupt();
+    }
+}
+
+struct Observer<'a> {
+    watch: &'a Watch,
+    telemetry: Telemetry,
+    /// None once it has failed: the machine is observed all the same.
+    session: Option<&'a mut dyn Session>,
+    seen: Observations,
+}
+
+impl Observer<'_> {
+    fn look_on(mut self, begin: &Sender<()>, ended: &Receiver<()>) -> Observations {
+        let (mut next_glance, mut next_look) = (Instant::now(), Instant::now());
+        loop {
+            let now = Instant::now();
+            if now >= next_glance {
+                self.glance();
+                // Nobody waits for more than the first.
+                let _ = begin.send(());
+                next_glance = (next_glance + GLANCE_EVERY).max(now + now.elapsed() * SHARE);
+            }
+            let now = Instant::now();
+            if now >= next_look {
+                self.look();
+                next_look = (next_look + LOOK_EVERY).max(now + now.elapsed() * SHARE);
+            }
+            let pause = next_glance.min(next_look).saturating_duration_since(Instant::now());
+            if ended.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
+                self.glance();
+                return self.seen;
+            }
+        }
+    }
+
+    fn glance(&mut self) {
+        let (snapshot, mut levels) = self.watch.glance();
+        let mut counters = snapshot.measures().clone();
+        let at = Instant::now();
+        let told = self.session.as_deref_mut().map(|session| self.telemetry.glance(session));
+        match told {
+            Some(Ok(told)) => {
+                for (name, value) in told.iter() {
+                    (if self.telemetry.is_level(name) { &mut levels } else { &mut counters })
+                        .set(name, value);
+                }
+            }
+            Some(Err(_)) => self.session = None,
+            None => {}
+        }
+        self.seen.glances.push(Glance { at, counters, levels });
+    }
+
+    fn look(&mut self) {
+        match self.session.as_deref_mut().map(|session| self.telemetry.sessions(session)) {
+            Some(Ok(Some(found))) => self.seen.looks.push((Instant::now(), found)),
+            Some(Err(_)) => self.session = None,
+            Some(Ok(None)) | None => {}
+        }
+    }
+}
+
+impl Observations {
+    /// The numbers over the window that opened at `opened`, in whole seconds.
+    pub(super) fn tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
+        let counters = self.tracks_of(opened, seconds, TrackKind::Rate, |glance| &glance.counters);
+        let levels = self.tracks_of(opened, seconds, TrackKind::Level, |glance| &glance.levels);
+        counters.into_iter().chain(levels).collect()
+    }
+
+    fn tracks_of(
+        &self,
+        opened: Instant,
+        seconds: f64,
+        kind: TrackKind,
+        of: fn(&Glance) -> &Measures,
+    ) -> Vec<Track> {
+        let mut points: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for glance in &self.glances {
+            // Before the opening, time is negative.
+            let at = match glance.at.checked_duration_since(opened) {
+                Some(since) => since.as_secs_f64(),
+                None => -(opened - glance.at).as_secs_f64(),
+            };
+            for (name, value) in of(glance).iter() {
+                points.entry(name).or_default().push((at, value));
+            }
+        }
+        let intervals = seconds as u32;
+        let interval_s = GLANCE_EVERY.as_secs_f64();
+        let value = |points: &[(f64, f64)], number: u32| {
+            let begin = f64::from(number) * interval_s;
+            Some(match kind {
+                // Never below zero, as among the counters: the kernel lets some fall back at times.
+                TrackKind::Rate => {
+                    ((between(points, begin + interval_s)? - between(points, begin)?) / interval_s).max(0.0)
+                }
+                TrackKind::Level => between(points, begin + interval_s / 2.0)?,
+            } as f32)
+        };
+        let track = |(name, points): (&str, Vec<(f64, f64)>)| {
+            let values: Vec<f32> =
+                (0..intervals).map(|number| value(&points, number)).collect::<Option<_>>()?;
+            let interval_ms = GLANCE_EVERY.as_millis() as u32;
+            (!values.is_empty()).then(|| Track { name: name.to_owned(), kind, interval_ms, values })
+        };
+        points.into_iter().filter_map(track).collect()
+    }
+
+    /// How long sessions were busy in the window, by what they waited for, µs over all sessions; with the number of looks.
+    pub(super) fn sessions(&self, opened: Instant, seconds: f64) -> Measures {
+        let mut measures = Measures::new();
+        let until = opened + Duration::from_secs_f64(seconds.max(0.0));
+        let within: Vec<_> = self.looks.iter().filter(|(at, _)| *at >= opened && *at <= until).collect();
+        if within.is_empty() {
+            return measures;
+        }
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for (name, count) in within.iter().flat_map(|(_, found)| found) {
+            *sums.entry(name).or_default() += count;
+        }
+        for (name, sum) in sums {
+            measures.set(name, sum as f64 / within.len() as f64 * seconds * 1e6);
+        }
+        measures.set(names::SESSION_LOOKS, within.len() as f64);
+        measures
+    }
+}
+
+/// The value at `at` on the line between the points before and after it; `None` outside of all points.
+fn between(points: &[(f64, f64)], at: f64) -> Option<f64> {
+    let after = points.partition_point(|(time, _)| *time < at);
+    let (late, high) = *points.get(after)?;
+    if late == at {
+        return Some(high);
+    }
+    let (early, low) = *points.get(after.checked_sub(1)?)?;
+    Some(low + (high - low) * (at - early) / (late - early))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measures(name: &str, value: f64) -> Measures {
+        let mut measures = Measures::new();
+        measures.set(name, value);
+        measures
+    }
+
+    #[test]
+    fn a_steady_counter_has_a_steady_rate_wherever_the_glances_fall() {
+        let start = Instant::now();
+        let opened = start + Duration::from_millis(700);
+        let glance = |at_ms: u64| Glance {
+            at: start + Duration::from_millis(at_ms),
+            counters: measures("a", at_ms as f64 / 10.0),
+            levels: measures("b", at_ms as f64),
+        };
+        let observations =
+            Observations { glances: [0, 1010, 1990, 3050, 4000].map(glance).into(), looks: Vec::new() };
+        let tracks = observations.tracks(opened, 3.2);
+        let [rate, level] = tracks.as_slice() else { panic!("{tracks:?}") };
+        assert_eq!((rate.name.as_str(), rate.kind, rate.values.len()), ("a", TrackKind::Rate, 3));
+        assert!(rate.values.iter().all(|value| (value - 100.0).abs() < 1e-3), "{rate:?}");
+        assert!((level.values[0] - 1200.0).abs() < 1e-2, "{level:?}");
+    }
+
+    #[test]
+    fn a_counter_that_was_not_there_throughout_has_no_track() {
+        let start = Instant::now();
+        let glance = |at: u64, counters| Glance {
+            at: start + Duration::from_secs(at),
+            counters,
+            levels: Measures::new(),
+        };
+        let glances =
+            vec![glance(0, Measures::new()), glance(1, measures("a", 1.0)), glance(2, measures("a", 2.0))];
+        let observations = Observations { glances, looks: Vec::new() };
+        assert!(observations.tracks(start, 2.0).is_empty());
+        assert_eq!(observations.tracks(start + Duration::from_secs(1), 1.0).len(), 1);
+    }
+
+    #[test]
+    fn sessions_are_busy_for_their_share_of_the_looks() {
+        let opened = Instant::now();
+        let look = |at_ms: u64, found: &[(&str, u64)]| {
+            let found = found.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+            (opened + Duration::from_millis(at_ms), found)
+        };
+        let looks = vec![
+            look(100, &[("session.cpu_us", 3), ("session.lock_us", 1)]),
+            look(300, &[("session.cpu_us", 1)]),
+            look(5000, &[("session.cpu_us", 9)]),
+        ];
+        let sessions = Observations { glances: Vec::new(), looks }.sessions(opened, 2.0);
+        assert_eq!(sessions.get("session.cpu_us"), Some(4e6));
+        assert_eq!(sessions.get("session.lock_us"), Some(1e6));
+        assert_eq!(sessions.get(names::SESSION_LOOKS), Some(2.0));
+    }
+}

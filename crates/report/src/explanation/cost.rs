@@ -1,0 +1,384 @@
+//! What an operation uses, and how much of a change in speed each use can account for.
+
+use basecase_model::{OperationClass, names};
+
+use crate::results::{Measured, quotient};
+
+/// What limits how much of it can be used at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lanes {
+    /// Processors, as far as there are sessions to use them.
+    Processors,
+    /// Sessions that wait.
+    Sessions,
+}
+
+/// Where the time of a use comes from.
+#[derive(Clone, Copy)]
+enum Time {
+    /// It was measured.
+    Measured(fn(&Measured<'_>) -> Option<f64>),
+    /// A unit is taken to cost so many µs: enough to sort by, and said to be about.
+    About(f64),
+}
+
+/// How specific a cause is: CPU time is where many others end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Depth {
+    /// It names what was done more often.
+    Cause,
+    /// It is where many causes end.
+    Sum,
+}
+
+/// A use.
+pub(crate) struct Kind {
+    /// What it is called at the beginning of a sentence.
+    pub(crate) name: &'static str,
+    /// The unit in which it is shown, per operation.
+    pub(crate) unit: &'static str,
+    /// What the stored number is divided by for it.
+    scale: f64,
+    /// What of it there was in the window.
+    amount: fn(&Measured<'_>) -> Option<f64>,
+    time: Time,
+    lanes: Lanes,
+    pub(crate) depth: Depth,
+    /// Parts of the names of settings that touch it.
+    pub(crate) settings: &'static [&'static str],
+}
+
+/// A use of base case and candidate.
+pub(crate) struct Cost {
+    pub(crate) kind: &'static Kind,
+    /// Per operation of the base case, in the kind's unit.
+    pub(crate) base: f64,
+    /// Per operation of the candidate.
+    pub(crate) candidate: f64,
+    /// The part of the change in time per operation that it can account for: 1 is all of it, below 0 it works against it. `None`
+    /// when there is no change to speak of.
+    pub(crate) share: Option<f64>,
+    /// Whether the share rests on what a unit is taken to cost.
+    pub(crate) is_about: bool,
+}
+
+impl Cost {
+    /// Candidate / base case; infinite when only the candidate has any.
+    pub(crate) fn ratio(&self) -> f64 {
+        if self.base == 0.0 && self.candidate == 0.0 { 1.0 } else { self.candidate / self.base }
+    }
+}
+
+fn counter(measured: &Measured<'_>, name: &str) -> Option<f64> {
+    measured.trial.counters.get(name)
+}
+
+/// What the server itself counted, as much of it as falls to the window: it also counted before the window opened.
+fn told(measured: &Measured<'_>, name: &str) -> Option<f64> {
+    Some(measured.counted_per_second(name)? * measured.trial.seconds)
+}
+
+fn either(measured: &Measured<'_>, name: &str, other: &str) -> Option<f64> {
+    counter(measured, name).or_else(|| counter(measured, other))
+}
+
+/// What the host did besides server and client, and what the hypervisor gave to others, as far as no processor was idle
+/// meanwhile: it was taken from the step. µs of CPU.
+fn taken_us(measured: &Measured<'_>) -> Option<f64> {
+    let known = counter(measured, names::SERVER_CPU_US)? + counter(measured, names::CLIENT_CPU_US)?;
+    let steal = counter(measured, names::HOST_CPU_STEAL_US).unwrap_or(0.0);
+    let idle = counter(measured, names::HOST_CPU_IDLE_US)?;
+    Some((measured.host_cpu_us()? + steal - known - idle).max(0.0))
+}
+
+/// The server's part of the time that a device took, by the bytes that it made the device read or write.
+fn device_us(measured: &Measured<'_>, time: &str, device: &str, server: &str) -> Option<f64> {
+    let (time, bytes) = (counter(measured, time)?, counter(measured, device)?);
+    let part = counter(measured, server).map_or(1.0, |server| (server / bytes.max(1.0)).min(1.0));
+    Some(time * part)
+}
+
+fn switches(measured: &Measured<'_>) -> Option<f64> {
+    let own = |name| counter(measured, name);
+    let server = own(names::SERVER_VOLUNTARY_SWITCHES)
+        .zip(own(names::SERVER_INVOLUNTARY_SWITCHES))
+        .map(|(voluntary, involuntary)| voluntary + involuntary);
+    server.or_else(|| own(names::HOST_CONTEXT_SWITCHES))
+}
+
+const KIB: f64 = 1024.0;
+
+/// The uses that are looked at. What a unit costs where it is only taken to: a page from the system's cache 5 µs, a context
+/// switch 2 µs, a page fault 0.7 µs, a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
+pub(crate) static KINDS: [Kind; 12] = [
+    Kind {
+        name: "pages that the server's cache lacked",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_CACHE_MISSES),
+        time: Time::About(5.0),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "shared_buffers",
+            "buffer_pool",
+            "cache",
+            "effective_io",
+            "io_method",
+            "io_combine",
+            "read_ahead",
+        ],
+    },
+    Kind {
+        name: "reads from storage",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| either(m, names::SERVER_READ_BYTES, names::DEVICE_READ_BYTES),
+        time: Time::Measured(|m| {
+            device_us(m, names::DEVICE_READ_US, names::DEVICE_READ_BYTES, names::SERVER_READ_BYTES)
+        }),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "shared_buffers",
+            "buffer_pool",
+            "cache",
+            "effective_io",
+            "io_method",
+            "io_combine",
+            "read_ahead",
+        ],
+    },
+    Kind {
+        name: "log written",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| told(m, names::SERVER_LOG_BYTES),
+        time: Time::About(4.0 / KIB),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "full_page_writes",
+            "wal_",
+            "checkpoint",
+            "checksum",
+            "redo",
+            "log_bin",
+            "binlog",
+            "log_file_size",
+        ],
+    },
+    Kind {
+        name: "syncs of the log",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_LOG_SYNCS),
+        time: Time::About(200.0),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "fsync",
+            "synchronous_commit",
+            "flush_log_at",
+            "sync_binlog",
+            "flush_method",
+            "commit_delay",
+        ],
+    },
+    Kind {
+        name: "writes to storage by the server",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| either(m, names::SERVER_WRITTEN_BYTES, names::DEVICE_WRITTEN_BYTES),
+        time: Time::Measured(|m| {
+            device_us(m, names::DEVICE_WRITE_US, names::DEVICE_WRITTEN_BYTES, names::SERVER_WRITTEN_BYTES)
+        }),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "full_page_writes",
+            "wal_",
+            "checkpoint",
+            "doublewrite",
+            "flush",
+            "io_capacity",
+            "binlog",
+            "log_bin",
+            "redo",
+            "synchronous",
+            "journal_mode",
+            "bgwriter",
+        ],
+    },
+    Kind {
+        name: "pages written",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_PAGES_WRITTEN),
+        time: Time::About(5.0),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "checkpoint",
+            "max_wal_size",
+            "bgwriter",
+            "io_capacity",
+            "dirty_pages",
+            "shared_buffers",
+            "buffer_pool",
+        ],
+    },
+    Kind {
+        name: "context switches",
+        unit: "",
+        scale: 1.0,
+        amount: switches,
+        time: Time::About(2.0),
+        lanes: Lanes::Processors,
+        depth: Depth::Cause,
+        settings: &[
+            "io_method",
+            "io_workers",
+            "thread_",
+            "spin",
+            "commit_delay",
+            "synchronous_commit",
+            "parallel",
+        ],
+    },
+    Kind {
+        name: "page faults",
+        unit: "",
+        scale: 1.0,
+        amount: |m| counter(m, names::SERVER_MINOR_FAULTS),
+        time: Time::About(0.7),
+        lanes: Lanes::Processors,
+        depth: Depth::Cause,
+        settings: &["huge_pages", "large_pages", "work_mem", "temp_buffers", "mmap"],
+    },
+    Kind {
+        name: "rows read",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_ROWS_READ),
+        time: Time::About(0.2),
+        lanes: Lanes::Processors,
+        depth: Depth::Cause,
+        settings: &["enable_", "page_cost", "statistics", "optimizer", "collapse_limit", "geqo"],
+    },
+    Kind {
+        name: "temporary files",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| told(m, names::SERVER_TEMPORARY_BYTES),
+        time: Time::About(1.0 / KIB),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &["work_mem", "temp_", "tmp_table", "sort_buffer"],
+    },
+    Kind {
+        name: "CPU time of the server",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| counter(m, names::SERVER_CPU_US),
+        time: Time::Measured(|m| counter(m, names::SERVER_CPU_US)),
+        lanes: Lanes::Processors,
+        depth: Depth::Sum,
+        settings: &[
+            "jit",
+            "track_",
+            "plan_cache_mode",
+            "performance_schema",
+            "log_statement",
+            "log_min_duration",
+            "debug_",
+            "checksum",
+            "compression",
+            "character_set",
+            "collation",
+            "query_cache",
+            "query_id",
+        ],
+    },
+    Kind {
+        name: "CPU time of the client",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| counter(m, names::CLIENT_CPU_US),
+        time: Time::Measured(|m| counter(m, names::CLIENT_CPU_US)),
+        lanes: Lanes::Processors,
+        depth: Depth::Sum,
+        // Of an embedded dbms it holds the engine.
+        settings: &["synchronous", "journal_mode", "cache_size", "mmap_size", "page_size"],
+    },
+];
+
+/// Changes in throughput below which there is nothing to account for.
+const NO_CHANGE: f64 = 0.005;
+
+/// What base case and candidate use, as far as both tell.
+pub(crate) fn costs(base: &Measured<'_>, candidate: &Measured<'_>) -> Vec<Cost> {
+    KINDS.iter().filter_map(|kind| cost(kind, base, candidate)).collect()
+}
+
+fn cost(kind: &'static Kind, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<Cost> {
+    let amount = |measured: &Measured<'_>| measured.spread((kind.amount)(measured)?);
+    let (before, after) = (amount(base)?, amount(candidate)?);
+    let time_us = |measured: &Measured<'_>, amount: f64| match kind.time {
+        Time::Measured(time_us) => measured.spread(time_us(measured)?),
+        Time::About(unit_us) => Some(amount * unit_us),
+    };
+    let added_us = time_us(base, before).zip(time_us(candidate, after)).map(|(before, after)| after - before);
+    let share =
+        added_us.zip(elapsed_us(kind.lanes, base, candidate)).and_then(|(added, all)| quotient(added, all));
+    Some(Cost {
+        kind,
+        base: before / kind.scale,
+        candidate: after / kind.scale,
+        share,
+        is_about: matches!(kind.time, Time::About(_)),
+    })
+}
+
+/// What an operation takes longer with the candidate, in µs of all lanes and without what others took; below 0 when it is faster,
+/// `None` when it is as fast.
+fn elapsed_us(lanes: Lanes, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<f64> {
+    let (before, after) = (processor_us(base)?, processor_us(candidate)?);
+    if (after / before).ln().abs() < NO_CHANGE {
+        return None;
+    }
+    let factor = |measured: &Measured<'_>| match lanes {
+        Lanes::Processors => 1.0,
+        Lanes::Sessions => sessions(measured) / processors(measured),
+    };
+    Some(after * factor(candidate) - before * factor(base))
+}
+
+fn sessions(measured: &Measured<'_>) -> f64 {
+    measured.trial.roles_of(measured.headline_class()).count() as f64
+}
+
+/// Processors that the step can use: a session keeps about one busy, with the client's share of the work.
+fn processors(measured: &Measured<'_>) -> f64 {
+    sessions(measured).min(f64::from(measured.cores)).max(1.0)
+}
+
+/// What others took from an operation, in µs of processors.
+pub(crate) fn taken_per_operation_us(measured: &Measured<'_>) -> Option<f64> {
+    measured.spread(taken_us(measured)?)
+}
+
+/// How long an operation takes, seen from the processors and without what others took from it, µs.
+pub(crate) fn processor_us(measured: &Measured<'_>) -> Option<f64> {
+    let whole = quotient(processors(measured) * 1e6, measured.headline()?)?;
+    // A tenth stays in any case: the counters are in whole ticks.
+    Some((whole - taken_per_operation_us(measured).unwrap_or(0.0)).max(whole / 10.0))
+}
+
+/// The operations that are spoken of.
+pub(crate) fn operation(measured: &Measured<'_>) -> &'static str {
+    match measured.headline_class() {
+        OperationClass::Query => "query",
+        _ => "row",
+    }
+}

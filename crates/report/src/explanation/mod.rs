@@ -1,0 +1,334 @@
+//! Where the time went: what moved together with the speed of a step, base case against candidate.
+
+mod cost;
+mod counter;
+mod plan;
+mod setting;
+
+use std::fmt::Write as _;
+
+use basecase_model::StepFacts;
+
+use self::cost::{Cost, Depth, costs, operation, processor_us, taken_per_operation_us};
+use self::plan::PlanChange;
+use self::setting::SettingChange;
+use crate::document::Block;
+use crate::error::Error;
+use crate::options::Options;
+use crate::results::{Measured, Results};
+use crate::shape::is_compared;
+use crate::tables::{Cell, Column, Mark, Row, Table, marks, number};
+
+/// How to read the table of costs.
+const READING: &str = "The share is the part of the change in time per operation for which a cost can account: 100 % is all of it, \
+                       below 0 it works against it. About means that the time of a unit was not measured but taken to be as usual. Costs \
+                       overlap: what is read, written or switched is also CPU time.";
+/// A cost moved when it is so much larger or smaller than before.
+const MOVED: f64 = 1.1;
+/// A cause names a cost that grew by so much more than the time per operation: what comes by the clock grows with that time.
+const BEYOND_TIME: f64 = 1.15;
+/// The share from which a cost is a cause.
+const CAUSE_SHARE: f64 = 0.15;
+/// Settings and counters that are shown.
+const MOST: usize = 20;
+
+/// What moved with a step's speed.
+pub(crate) struct Explanation<'a> {
+    base: Measured<'a>,
+    candidate: Measured<'a>,
+    base_name: &'a str,
+    candidate_name: &'a str,
+    costs: Vec<Cost>,
+    plans: Vec<PlanChange<'a>>,
+    settings: Vec<SettingChange>,
+}
+
+impl<'a> Explanation<'a> {
+    /// Of a candidate on a step; `None` when either is missing or the candidate is the base case.
+    pub(crate) fn of(results: &Results<'a>, step: usize, candidate: usize) -> Option<Self> {
+        let facts = |number: usize| results.experiment.candidates.get(number);
+        let (base_facts, candidate_facts) = (facts(0)?, facts(candidate).filter(|_| candidate > 0)?);
+        let (base, candidate) = (results.measured(step, 0)?, results.measured(step, candidate)?);
+        Some(Explanation {
+            costs: sorted(costs(&base, &candidate)),
+            plans: plan::changes(base.trial, candidate.trial),
+            settings: setting::changes(base_facts, candidate_facts),
+            base,
+            candidate,
+            base_name: &base_facts.name.0,
+            candidate_name: &candidate_facts.name.0,
+        })
+    }
+
+    /// Headline value of the candidate divided by the base case's.
+    fn ratio(&self) -> Option<f64> {
+        Some(self.candidate.headline()? / self.base.headline()?).filter(|ratio| ratio.is_finite())
+    }
+
+    /// The likely causes, the likeliest first, in a sentence each; never none.
+    pub(crate) fn causes(&self) -> Vec<String> {
+        let slower = self.slower();
+        let mut causes: Vec<String> = Vec::new();
+        let is_changed = (slower.ln()).abs() > 0.02;
+        if let Some(first) = self.plans.first() {
+            let more = self.plans.len() - 1;
+            let mut text = format!("another plan of {}", first.words());
+            if more > 0 {
+                let _ = write!(text, ", and of {more} more");
+            }
+            self.append_settings(
+                &mut text,
+                &["enable_", "page_cost", "statistics", "optimizer", "index", "collapse_limit"],
+            );
+            causes.push(text);
+        }
+        if is_changed {
+            let is_specific = |cost: &&Cost| {
+                // Turned so that a ratio above 1 goes with the change.
+                let turned = if slower > 1.0 { cost.ratio() } else { 1.0 / cost.ratio() };
+                let time = if slower > 1.0 { slower } else { 1.0 / slower };
+                cost.share.is_some_and(|share| share >= CAUSE_SHARE)
+                    && match cost.kind.depth {
+                        Depth::Cause => turned > time * BEYOND_TIME,
+                        Depth::Sum => turned > 1.02,
+                    }
+            };
+            let found = self.costs.iter().filter(is_specific);
+            let mut found: Vec<&Cost> = found.collect();
+            // What names a deed comes before the time in which deeds end; within each the sort by share stays.
+            found.sort_by_key(|cost| cost.kind.depth);
+            causes.extend(found.into_iter().map(|cost| self.sentence(cost)));
+        }
+        let disturbance = self.disturbance();
+        if causes.is_empty() {
+            causes.push(if is_changed {
+                "no cost per operation moved enough to account for the change".to_owned()
+            } else {
+                "there is hardly a change to account for".to_owned()
+            });
+        }
+        causes.extend(disturbance);
+        causes
+    }
+
+    /// How many times as long an operation takes, without what others on the host took from it.
+    fn slower(&self) -> f64 {
+        let times = processor_us(&self.candidate).zip(processor_us(&self.base));
+        times.map(|(after, before)| after / before).filter(|ratio| ratio.is_finite()).unwrap_or(1.0)
+    }
+
+    /// What other work on the host did to the comparison, where it changes it by more than a little.
+    fn disturbance(&self) -> Option<String> {
+        let (before, after) = (taken_per_operation_us(&self.base)?, taken_per_operation_us(&self.candidate)?);
+        let (shown, without) = (self.ratio()?, 1.0 / self.slower());
+        ((shown / without).ln().abs() > 0.02).then(|| {
+            format!(
+                "other work on the host took {} µs of CPU from a {} of the base case and {} µs from one of the candidate: without it \
+                 the ratio would be about {without:.2} instead of {shown:.2}",
+                figure(before),
+                operation(&self.base),
+                figure(after),
+            )
+        })
+    }
+
+    fn sentence(&self, cost: &Cost) -> String {
+        let mut text = format!("{} {}", direction(cost), cost.kind.name);
+        let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(" {}", cost.kind.unit) };
+        let operation = operation(&self.base);
+        let _ = write!(text, " per {operation}: {} → {}{unit}", figure(cost.base), figure(cost.candidate));
+        if cost.ratio().is_finite() {
+            let _ = write!(text, " ({:.2}×)", cost.ratio());
+        }
+        if let Some(share) = cost.share {
+            let about = if cost.is_about { "about " } else { "" };
+            let share = (share * 100.0).round();
+            let part = if share > 100.0 { "all".to_owned() } else { format!("{share:.0} %") };
+            let _ = write!(text, ", {about}{part} of the change");
+        }
+        self.append_settings(&mut text, cost.kind.settings);
+        text
+    }
+
+    /// Adds the settings that differ and touch a cost.
+    fn append_settings(&self, text: &mut String, parts: &[&str]) {
+        let touches = |change: &&SettingChange| parts.iter().any(|part| change.name.contains(part));
+        let words: Vec<String> =
+            self.settings.iter().filter(touches).take(4).map(SettingChange::words).collect();
+        if !words.is_empty() {
+            let _ = write!(text, "; {}", words.join(", "));
+        }
+    }
+
+    /// The change in a sentence.
+    pub(crate) fn change(&self, step: &StepFacts) -> String {
+        let value = |measured: &Measured<'_>| number(measured.headline(), 0);
+        let ratio = self.ratio().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
+        format!(
+            "{} on {}: {} → {} {} against {}, {ratio} of the base case",
+            self.candidate_name,
+            step.label,
+            value(&self.base),
+            value(&self.candidate),
+            step.headline.unit(),
+            self.base_name,
+        )
+    }
+
+    /// The whole explanation, its likeliest cause first.
+    pub(crate) fn blocks(&self, step: &StepFacts) -> Vec<Block> {
+        let mut blocks = vec![Block::List(self.causes()), Block::Paragraph(self.change(step))];
+        blocks.extend(self.details());
+        blocks
+    }
+
+    /// Everything that moved.
+    pub(crate) fn details(&self) -> Vec<Block> {
+        let mut blocks: Vec<Block> = self.tables().into_iter().map(Block::Table).collect();
+        for change in self.plans.iter().take(MOST) {
+            blocks.push(Block::Paragraph(format!("Plans of {}: {}", change.base.statement, change.base.sql)));
+            blocks.push(Block::Log(format!("{}\n{}", self.base_name, change.base.text)));
+            blocks.push(Block::Log(format!("{}\n{}", self.candidate_name, change.candidate.text)));
+        }
+        blocks
+    }
+
+    /// Costs, counters and settings.
+    fn tables(&self) -> Vec<Table> {
+        let tables =
+            [self.cost_table(), counter::table(&self.base, &self.candidate, MOST), self.setting_table()];
+        tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+    }
+
+    fn cost_table(&self) -> Table {
+        let row = |cost: &Cost| {
+            let unit =
+                if cost.kind.unit.is_empty() { String::new() } else { format!(", {}", cost.kind.unit) };
+            let about = if cost.is_about { "about " } else { "" };
+            let share = cost.share.map_or(String::new(), |share| format!("{about}{:.0} %", share * 100.0));
+            let cells = [figure(cost.base), figure(cost.candidate), ratio_text(cost.ratio()), share];
+            Row::new(format!("{}{unit}", cost.kind.name), cells.map(Cell::plain).into())
+        };
+        let time = processor_us(&self.base).zip(processor_us(&self.candidate)).map(|(base, candidate)| {
+            let cells = [figure(base), figure(candidate), ratio_text(candidate / base), String::new()];
+            Row {
+                reference: true,
+                ..Row::new("time on processors, without what others took, µs", cells.map(Cell::plain).into())
+            }
+        });
+        Table {
+            caption: format!("Costs per {}", operation(&self.base)),
+            reading: READING.into(),
+            corner: "cost",
+            columns: ["base case", "candidate", "ratio", "share"]
+                .map(|name| Column::numbers(name, ""))
+                .into(),
+            rows: time.into_iter().chain(self.costs.iter().map(row)).collect(),
+            ..Table::default()
+        }
+    }
+
+    fn setting_table(&self) -> Table {
+        let value = |value: &Option<String>| Cell::plain(value.clone().unwrap_or_else(|| "not there".into()));
+        let row = |change: &SettingChange| {
+            let by = if change.is_default { "changed default" } else { "config" };
+            Row::new(&change.name, vec![value(&change.base), value(&change.candidate), Cell::plain(by)])
+        };
+        Table {
+            caption: "Settings that differ, as the servers ran".into(),
+            corner: "setting",
+            columns: ["base case", "candidate", "by"].map(Column::words).into(),
+            rows: self.settings.iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+}
+
+/// The explanations that were asked for, one after the other.
+///
+/// # Errors
+/// When nothing has such a name, or nothing was measured under it.
+pub(crate) fn compose(
+    results: &Results<'_>,
+    (step, candidate): (Option<&str>, Option<&str>),
+    options: &Options,
+) -> Result<Vec<Block>, Error> {
+    let steps: Vec<usize> = results
+        .steps()
+        .filter(|(_, facts)| step.is_none_or(|wanted| facts.name == wanted || facts.label == wanted))
+        .map(|(number, _)| number)
+        .collect();
+    if let Some(wanted) = step.filter(|_| steps.is_empty()) {
+        let known = results.steps().map(|(_, facts)| facts.label.clone()).collect();
+        return Err(Error::Unknown { what: "step", name: wanted.to_owned(), known });
+    }
+    let candidates: Vec<usize> = results
+        .candidates()
+        .filter(|(number, facts)| *number > 0 && candidate.is_none_or(|wanted| facts.name.0 == wanted))
+        .map(|(number, _)| number)
+        .collect();
+    if let Some(wanted) = candidate.filter(|_| candidates.is_empty()) {
+        let known = results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect();
+        return Err(Error::Unknown { what: "candidate", name: wanted.to_owned(), known });
+    }
+    let cells = steps.iter().flat_map(|step| candidates.iter().map(move |candidate| (*step, *candidate)));
+    let relative = |(step, candidate): (usize, usize)| results.relative(step, candidate);
+    let mut cells: Vec<(f64, (usize, usize))> =
+        cells.filter_map(|cell| Some((relative(cell)?, cell))).collect();
+    if step.is_none() {
+        let is_beyond = |ratio: f64| marks::relative(ratio, options.thresholds) != Mark::None;
+        let is_shown = |step: usize| {
+            !results.is_workload_file() || results.experiment.steps.get(step).is_some_and(is_compared)
+        };
+        cells.retain(|(ratio, (step, _))| is_beyond(*ratio) && is_shown(*step));
+        cells.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    }
+    let mut blocks = Vec::new();
+    for (_, (step, candidate)) in cells {
+        let (Some(facts), Some(explanation)) =
+            (results.experiment.steps.get(step), Explanation::of(results, step, candidate))
+        else {
+            continue;
+        };
+        blocks.push(Block::Heading(format!("{} on {}", explanation.candidate_name, facts.label)));
+        blocks.extend(explanation.blocks(facts));
+    }
+    if blocks.is_empty() {
+        return Err(Error::NothingToExplain);
+    }
+    Ok(blocks)
+}
+
+/// The largest shares first; what has none is sorted by how far it moved, and behind.
+fn sorted(mut costs: Vec<Cost>) -> Vec<Cost> {
+    let weight = |cost: &Cost| match cost.share {
+        Some(share) => (1, share),
+        None => (0, cost.ratio().ln().abs()),
+    };
+    costs.retain(|cost| cost.base != 0.0 || cost.candidate != 0.0);
+    costs.sort_by(|left, right| {
+        let (left, right) = (weight(left), weight(right));
+        right.0.cmp(&left.0).then(right.1.total_cmp(&left.1))
+    });
+    costs
+}
+
+fn direction(cost: &Cost) -> &'static str {
+    if cost.ratio() > 1.0 { "more" } else { "less" }
+}
+
+/// A number with three digits that tell something.
+pub(super) fn figure(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        size if size >= 0.001 => format!("{value:.4}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+fn ratio_text(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{ratio:.2}") } else { "new".to_owned() }
+}

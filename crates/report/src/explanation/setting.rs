@@ -1,0 +1,130 @@
+//! Settings of two servers as they ran.
+
+use basecase_model::CandidateFacts;
+
+/// A setting that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SettingChange {
+    pub(crate) name: String,
+    /// `None` when the server has no such setting.
+    pub(crate) base: Option<String>,
+    pub(crate) candidate: Option<String>,
+    /// Whether no config sets it: the server brings another default.
+    pub(crate) is_default: bool,
+}
+
+impl SettingChange {
+    /// `name a → b`.
+    pub(crate) fn words(&self) -> String {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
+        let default = if self.is_default { " (changed default)" } else { "" };
+        format!("{} {} → {}{default}", self.name, value(&self.base), value(&self.candidate))
+    }
+}
+
+/// Parts of names that say where a server is or which, and not how it works.
+const PLACES: [&str; 15] = [
+    "basedir",
+    "datadir",
+    "tmpdir",
+    "socket",
+    "hostname",
+    "uuid",
+    "server_id",
+    "timestamp",
+    "thread_id",
+    "gtid",
+    "ssl_",
+    "tls_",
+    "rsa_",
+    "cert",
+    "secure_file",
+];
+/// What such names end with.
+const ENDS: [&str; 12] = [
+    "_dir",
+    "_directory",
+    "_directories",
+    "_file",
+    "_path",
+    "_home",
+    "_port",
+    "_index",
+    "_basename",
+    "_error",
+    "version",
+    "version_num",
+];
+
+/// Whether the setting only says where the server is, or which.
+fn is_place(name: &str) -> bool {
+    name == "port"
+        || name.starts_with("version")
+        || PLACES.iter().any(|part| name.contains(part))
+        || ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// The settings that differ and that both dbms could have: none of two different dbms.
+pub(crate) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
+    if base.build.dbms != candidate.build.dbms || base.running.is_empty() || candidate.running.is_empty() {
+        return Vec::new();
+    }
+    let is_set = |name: &str| {
+        [base, candidate].iter().any(|facts| {
+            facts
+                .config
+                .settings
+                .iter()
+                .any(|(set, _)| set.replace('-', "_").trim_start_matches("loose_") == name)
+        })
+    };
+    let mut names: Vec<&String> = base.running.keys().chain(candidate.running.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let change = |name: &String| {
+        let (before, after) = (base.running.get(name), candidate.running.get(name));
+        (before != after && !is_place(name)).then(|| SettingChange {
+            name: name.clone(),
+            base: before.cloned(),
+            candidate: after.cloned(),
+            is_default: !is_set(name),
+        })
+    };
+    names.into_iter().filter_map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_setting_that_no_config_names_is_a_changed_default() {
+        let (experiment, _) = fixture::sample();
+        let mut base = experiment.candidates[0].clone();
+        base.config.settings = vec![("work_mem".into(), "4MB".into())];
+        let running = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        base.running = running(&[("work_mem", "4MB"), ("io_concurrency", "1"), ("port", "1"), ("same", "x")]);
+        let mut candidate = base.clone();
+        candidate.running = running(&[
+            ("work_mem", "8MB"),
+            ("io_concurrency", "16"),
+            ("port", "2"),
+            ("same", "x"),
+            ("io_method", "worker"),
+        ]);
+        let words: Vec<String> = changes(&base, &candidate).iter().map(SettingChange::words).collect();
+        assert_eq!(
+            words,
+            [
+                "io_concurrency 1 → 16 (changed default)",
+                "io_method not there → worker (changed default)",
+                "work_mem 4MB → 8MB"
+            ]
+        );
+        candidate.build.dbms = basecase_model::Dbms::Sqlite;
+        assert!(changes(&base, &candidate).is_empty());
+    }
+}

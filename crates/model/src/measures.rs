@@ -119,8 +119,6 @@ pub mod names {
     pub const SERVER_MAJOR_FAULTS: &str = "server.major_faults";
     /// Bytes that the server's process tree made be read from devices.
     pub const SERVER_READ_BYTES: &str = "server.read_bytes";
-    /// Bytes that the server's process tree made be written to devices, sooner or later.
-    pub const SERVER_WRITTEN_BYTES: &str = "server.written_bytes";
     /// Context switches of basecase itself.
     pub const CLIENT_SWITCHES: &str = "client.switches";
     /// Gauge: proportional set size of the server's process tree, bytes.

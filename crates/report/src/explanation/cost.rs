@@ -63,6 +63,11 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
+    /// Whether it counts deeds, of which those that come by the clock grow with the time per operation.
+    pub(crate) fn is_count(&self) -> bool {
+        self.kind.unit != "µs"
+    }
+
     /// Candidate / base case; infinite when only the candidate has any.
     pub(crate) fn ratio(&self) -> f64 {
         if self.base == 0.0 && self.candidate == 0.0 { 1.0 } else { self.candidate / self.base }
@@ -98,6 +103,14 @@ fn device_us(measured: &Measured<'_>, time: &str, device: &str, server: &str) ->
     Some(time * part)
 }
 
+/// Time that sessions spent in states whose names hold one of these parts, µs over all sessions; `None` when nobody looked.
+fn waits(measured: &Measured<'_>, parts: &[&str]) -> Option<f64> {
+    counter(measured, names::SESSION_LOOKS).filter(|looks| *looks > 0.0)?;
+    let is_such =
+        |name: &str| name.starts_with(names::SESSION_PREFIX) && parts.iter().any(|part| name.contains(part));
+    Some(measured.trial.counters.iter().filter(|(name, _)| is_such(name)).map(|(_, time_us)| time_us).sum())
+}
+
 fn switches(measured: &Measured<'_>) -> Option<f64> {
     let own = |name| counter(measured, name);
     let server = own(names::SERVER_VOLUNTARY_SWITCHES)
@@ -110,7 +123,7 @@ const KIB: f64 = 1024.0;
 
 /// The uses that are looked at. What a unit costs where it is only taken to: a page from the system's cache 5 µs, a context
 /// switch 2 µs, a page fault 0.7 µs, a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
-pub(crate) static KINDS: [Kind; 12] = [
+pub(crate) static KINDS: [Kind; 15] = [
     Kind {
         name: "pages that the server's cache lacked",
         unit: "",
@@ -186,13 +199,11 @@ pub(crate) static KINDS: [Kind; 12] = [
         ],
     },
     Kind {
-        name: "writes to storage by the server",
+        name: "writes to storage",
         unit: "KiB",
         scale: KIB,
-        amount: |m| either(m, names::SERVER_WRITTEN_BYTES, names::DEVICE_WRITTEN_BYTES),
-        time: Time::Measured(|m| {
-            device_us(m, names::DEVICE_WRITE_US, names::DEVICE_WRITTEN_BYTES, names::SERVER_WRITTEN_BYTES)
-        }),
+        amount: |m| counter(m, names::DEVICE_WRITTEN_BYTES),
+        time: Time::Measured(|m| counter(m, names::DEVICE_WRITE_US)),
         lanes: Lanes::Sessions,
         depth: Depth::Cause,
         settings: &[
@@ -275,6 +286,47 @@ pub(crate) static KINDS: [Kind; 12] = [
         lanes: Lanes::Sessions,
         depth: Depth::Cause,
         settings: &["work_mem", "temp_", "tmp_table", "sort_buffer"],
+    },
+    Kind {
+        name: "waiting for commits and the log",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"]),
+        time: Time::Measured(|m| {
+            waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"])
+        }),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &[
+            "log_bin",
+            "sync_binlog",
+            "flush_log_at",
+            "synchronous_commit",
+            "fsync",
+            "wal_sync",
+            "commit_delay",
+            "doublewrite",
+        ],
+    },
+    Kind {
+        name: "waiting for data files",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| waits(m, &["io_datafile", "io_aio", "io_bufio"]),
+        time: Time::Measured(|m| waits(m, &["io_datafile", "io_aio", "io_bufio"])),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &["shared_buffers", "cache", "effective_io", "io_method", "io_combine", "io_workers"],
+    },
+    Kind {
+        name: "waiting for locks",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"]),
+        time: Time::Measured(|m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"])),
+        lanes: Lanes::Sessions,
+        depth: Depth::Cause,
+        settings: &["lock", "isolation", "partitions", "instances", "spin", "autoinc"],
     },
     Kind {
         name: "CPU time of the server",
@@ -371,8 +423,12 @@ pub(crate) fn taken_per_operation_us(measured: &Measured<'_>) -> Option<f64> {
 /// How long an operation takes, seen from the processors and without what others took from it, µs.
 pub(crate) fn processor_us(measured: &Measured<'_>) -> Option<f64> {
     let whole = quotient(processors(measured) * 1e6, measured.headline()?)?;
-    // A tenth stays in any case: the counters are in whole ticks.
-    Some((whole - taken_per_operation_us(measured).unwrap_or(0.0)).max(whole / 10.0))
+    // Of what others took, the step's processors lost their part, and never what server and client used.
+    let part = processors(measured) / f64::from(measured.cores.max(1));
+    let taken = taken_per_operation_us(measured).unwrap_or(0.0) * part;
+    let used =
+        [names::SERVER_CPU_US, names::CLIENT_CPU_US].map(|name| measured.per_operation(name).unwrap_or(0.0));
+    Some((whole - taken).max(used.iter().sum::<f64>().min(whole)))
 }
 
 /// The operations that are spoken of.

@@ -89,8 +89,8 @@ impl<'a> Explanation<'a> {
                 let time = if slower > 1.0 { slower } else { 1.0 / slower };
                 cost.share.is_some_and(|share| share >= CAUSE_SHARE)
                     && match cost.kind.depth {
-                        Depth::Cause => turned > time * BEYOND_TIME,
-                        Depth::Sum => turned > 1.02,
+                        Depth::Cause if cost.is_count() => turned > time * BEYOND_TIME,
+                        Depth::Cause | Depth::Sum => turned > 1.02,
                     }
             };
             let found = self.costs.iter().filter(is_specific);
@@ -229,16 +229,24 @@ impl<'a> Explanation<'a> {
     }
 
     fn setting_table(&self) -> Table {
-        let value = |value: &Option<String>| Cell::plain(value.clone().unwrap_or_else(|| "not there".into()));
         let row = |change: &SettingChange| {
             let by = if change.is_default { "changed default" } else { "config" };
-            Row::new(&change.name, vec![value(&change.base), value(&change.candidate), Cell::plain(by)])
+            let (base, candidate) = change.values();
+            Row::new(&change.name, [base, candidate, by.to_owned()].map(Cell::plain).into())
+        };
+        // Versions far apart have hundreds that only one of them knows.
+        let (of_both, of_one): (Vec<_>, Vec<_>) =
+            self.settings.iter().partition(|change| change.is_of_both() || !change.is_default);
+        let reading = match of_one.len() {
+            0 => String::new(),
+            count => format!("{count} more are known to one of the two only, and no config sets them."),
         };
         Table {
             caption: "Settings that differ, as the servers ran".into(),
+            reading,
             corner: "setting",
             columns: ["base case", "candidate", "by"].map(Column::words).into(),
-            rows: self.settings.iter().map(row).collect(),
+            rows: of_both.into_iter().map(row).collect(),
             ..Table::default()
         }
     }

@@ -16,9 +16,43 @@ pub(crate) struct SettingChange {
 impl SettingChange {
     /// `name a → b`.
     pub(crate) fn words(&self) -> String {
-        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
         let default = if self.is_default { " (changed default)" } else { "" };
-        format!("{} {} → {}{default}", self.name, value(&self.base), value(&self.candidate))
+        let (base, candidate) = self.values();
+        format!("{} {base} → {candidate}{default}", self.name)
+    }
+
+    /// Whether both servers have the setting.
+    pub(crate) fn is_of_both(&self) -> bool {
+        self.base.is_some() && self.candidate.is_some()
+    }
+
+    /// Both values as they are shown: of two lists, the items that differ.
+    pub(crate) fn values(&self) -> (String, String) {
+        let (Some(base), Some(candidate)) = (&self.base, &self.candidate) else {
+            return (shown(self.base.as_deref()), shown(self.candidate.as_deref()));
+        };
+        if !base.contains(',') || !candidate.contains(',') {
+            return (shown(Some(base)), shown(Some(candidate)));
+        }
+        let only = |own: &str, other: &str| {
+            let items = own.split(',').filter(|item| !other.split(',').any(|theirs| theirs == *item));
+            items.collect::<Vec<_>>().join(",")
+        };
+        (shown(Some(&only(base, candidate))), shown(Some(&only(candidate, base))))
+    }
+}
+
+/// Longest value that is shown whole.
+const LONGEST: usize = 48;
+
+fn shown(value: Option<&str>) -> String {
+    match value {
+        None => "not there".to_owned(),
+        Some("") => "empty".to_owned(),
+        Some(value) if value.chars().count() > LONGEST => {
+            format!("{}…", value.chars().take(LONGEST).collect::<String>())
+        }
+        Some(value) => value.to_owned(),
     }
 }
 
@@ -90,7 +124,10 @@ pub(crate) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
             is_default: !is_set(name),
         })
     };
-    names.into_iter().filter_map(change).collect()
+    let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();
+    // What both have says more than what came or went with a version.
+    changes.sort_by_key(|change| !change.is_of_both());
+    changes
 }
 
 #[cfg(test)]
@@ -120,8 +157,8 @@ mod tests {
             words,
             [
                 "io_concurrency 1 → 16 (changed default)",
-                "io_method not there → worker (changed default)",
-                "work_mem 4MB → 8MB"
+                "work_mem 4MB → 8MB",
+                "io_method not there → worker (changed default)"
             ]
         );
         candidate.build.dbms = basecase_model::Dbms::Sqlite;

@@ -15,6 +15,7 @@ mod measured;
 mod metrics;
 mod notes;
 mod options;
+mod packing;
 mod results;
 mod shape;
 mod sla;
@@ -22,6 +23,7 @@ mod sweep_chart;
 mod tables;
 mod text;
 mod throughput;
+mod track_chart;
 
 #[doc(hidden)]
 pub mod fixture;

@@ -6,8 +6,9 @@ use rusqlite::{Connection, params};
 use crate::Problem;
 
 pub(crate) fn insert(connection: &Connection, trial: &str, plans: &[StatementPlan]) -> Result<(), Problem> {
-    let mut statement = connection
-        .prepare_cached("INSERT INTO plan (trial, number, statement, sql, text) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO plan (trial, number, statement, sql, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
     for (number, plan) in plans.iter().enumerate() {
         statement.execute(params![trial, number, plan.statement, plan.sql, plan.text])?;
     }

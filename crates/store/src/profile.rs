@@ -31,9 +31,12 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Profile
     while let Some(row) = rows.next()? {
         let kind: String = row.get("kind")?;
         let modules: String = row.get("modules")?;
-        let stacks = bytes::plain(row.get_ref("stacks")?.as_blob().map_err(rusqlite::Error::from)?, "profile")?;
+        let stacks =
+            bytes::plain(row.get_ref("stacks")?.as_blob().map_err(rusqlite::Error::from)?, "profile")?;
         profiles.push(Profile {
-            kind: kind.parse::<ProfileKind>().map_err(|()| Problem::Damaged(format!("unknown profile `{kind}`")))?,
+            kind: kind
+                .parse::<ProfileKind>()
+                .map_err(|()| Problem::Damaged(format!("unknown profile `{kind}`")))?,
             frequency_hz: row.get("frequency_hz")?,
             samples: row.get("samples")?,
             lost: row.get("lost")?,

@@ -9,7 +9,7 @@ use crate::results::Results;
 /// How to read these tables.
 pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the \
                                   whole machine × seconds, as published; cpu_us/o is the same in µs. Both hold the \
-                                  client. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
+                                  client; server_us/o is the server's processes alone. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
                                   anything else divided by 0 is inf.";
 
 /// The costs of every candidate, and those of the others relative to the base case; none for the Insert Benchmark.

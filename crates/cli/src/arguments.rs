@@ -399,6 +399,7 @@ pub(crate) enum FormatArgument {
     Html,
     Text,
     Md,
+    Blog,
     Csv,
     Json,
 }

@@ -116,7 +116,8 @@ pub(crate) fn title(results: &Results<'_>) -> String {
     format!("{}: {}, {rows} rows, {count} {unit}", experiment.name, experiment.workload)
 }
 
-fn failed(results: &Results<'_>) -> Vec<Block> {
+/// The trials that failed, with what the server said; nothing when there is none.
+pub(crate) fn failed(results: &Results<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     for failure in failures(results) {
         if blocks.is_empty() {

@@ -161,7 +161,7 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
     for section in document::summary(results, options) {
         blocks.extend(section.heading.map(|heading| Block::Heading(format!("Results: {heading}"))));
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
-        blocks.extend(section.tables.into_iter().map(Block::Table));
+        blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
     blocks.push(Block::Paragraph(notes::NOISE.into()));
     blocks.extend(notes::published(results).map(Block::Paragraph));

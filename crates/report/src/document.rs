@@ -70,6 +70,8 @@ pub(crate) struct Section {
     pub(crate) tables: Vec<Table>,
     /// Tables that need not be seen at once.
     pub(crate) more: Vec<Table>,
+    /// What those show.
+    pub(crate) more_title: &'static str,
     /// Whether it is a sweep, which has charts.
     pub(crate) is_sweep: bool,
 }
@@ -77,14 +79,17 @@ pub(crate) struct Section {
 /// The tables that every format but the machine's shows first.
 pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
     if !results.is_workload_file() {
-        let tables = summary::tables(results, options.thresholds);
-        return vec![Section { heading: None, reading: None, tables, more: Vec::new(), is_sweep: false }];
+        let mut tables = summary::tables(results, options.thresholds);
+        let more = tables.split_off(2);
+        let more_title = "Insert rate of the read-write steps";
+        return vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }];
     }
     let section = |heading: &str, reading, tables| Section {
         heading: Some(heading.to_owned()),
         reading: Some(reading),
         tables,
         more: Vec::new(),
+        more_title: "Latency, events and CPU",
         is_sweep: false,
     };
     let mut sections = vec![

@@ -116,6 +116,8 @@ pub(crate) struct Cell {
     pub(crate) mark: Mark,
     /// How much of the row's whole it is, 0 to 1, where that is to be seen as a shade.
     pub(crate) share: Option<f64>,
+    /// Numbers of step and candidate of the trial whose throughput it is, where its course is to be seen beside it.
+    pub(crate) trial: Option<(usize, usize)>,
 }
 
 impl Column {
@@ -138,7 +140,12 @@ impl Cell {
 
     /// A cell with a mark.
     pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
-        Cell { text: text.into(), mark, share: None }
+        Cell { text: text.into(), mark, ..Cell::default() }
+    }
+
+    /// The same as the throughput of a trial.
+    pub(crate) fn of_trial(self, step: usize, candidate: usize) -> Self {
+        Cell { trial: Some((step, candidate)), ..self }
     }
 }
 

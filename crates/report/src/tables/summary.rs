@@ -27,7 +27,7 @@ fn absolute(results: &Results<'_>) -> Table {
             };
             let column: Vec<Option<Shown>> = results.candidates().map(shown).collect();
             let cell = |(candidate, (shown, mark)): (usize, (&Option<Shown>, Mark))| match shown {
-                Some(shown) => Cell::marked(shown.value.to_string(), mark),
+                Some(shown) => Cell::marked(shown.value.to_string(), mark).of_trial(step, candidate),
                 None => absent(results, step, candidate),
             };
             column.iter().zip(quarters(&column)).enumerate().map(cell).collect()

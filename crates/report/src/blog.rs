@@ -7,7 +7,7 @@ use crate::findings::{self, Finding};
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
-use crate::tables::{builds, configs, grouped, resources};
+use crate::tables::{builds, configs, grouped, resources, running};
 
 /// The post as blocks, to be printed as Markdown.
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
@@ -22,7 +22,8 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     ];
     blocks.extend(notes::toolchains(experiment).map(Block::Note));
     blocks.push(Block::List(builds::distinct(experiment).into_iter().map(build).collect()));
-    blocks.extend(configs::differences(experiment).into_iter().map(Block::Table));
+    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
+    blocks.extend(settings.map(Block::Table));
     blocks.push(Block::Heading("Hardware".into()));
     blocks.push(Block::Paragraph(hardware(experiment)));
     blocks.extend(benchmark(results));

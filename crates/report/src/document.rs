@@ -8,8 +8,8 @@ use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, lines, resources, statements, summary,
-    sweeps,
+    Table, builds, configs, connections, events, grouped, groups, lines, resources, running, statements,
+    summary, sweeps,
 };
 
 /// The classes whose response times are shown, in their order.
@@ -56,7 +56,8 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     }
     blocks.push(Block::Heading("Facts".into()));
     let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
-    blocks.extend(facts.into_iter().chain(configs::differences(experiment)).map(Block::Table));
+    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
+    blocks.extend(facts.into_iter().chain(settings).map(Block::Table));
     blocks
 }
 

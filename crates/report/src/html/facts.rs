@@ -6,7 +6,7 @@ use super::{page_name, table};
 use crate::failures::failures;
 use crate::notes;
 use crate::results::Results;
-use crate::tables::{builds, configs};
+use crate::tables::{builds, configs, running};
 
 /// The trials that failed, with what the server said.
 pub(super) fn failed(results: &Results<'_>) -> Markup {
@@ -86,13 +86,14 @@ pub(super) fn facts(results: &Results<'_>) -> Markup {
     }
 }
 
-/// What configs say.
+/// What configs say, and what servers made of it.
 pub(super) fn settings(results: &Results<'_>) -> Markup {
     let experiment = results.experiment;
     html! {
         details #settings {
             summary { "Configs and settings" }
             @for differences in configs::differences(experiment) { (table::render(results, &differences)) }
+            @for differences in running::differences(experiment) { (table::render(results, &differences)) }
             @for config in configs::distinct(experiment) {
                 details {
                     summary { "All settings of " (config.label) " for " (config.dbms) }

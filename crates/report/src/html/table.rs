@@ -104,11 +104,13 @@ fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
 }
 
 fn body(cell: &Cell, column: &Column, marks: bool, trend: Option<Markup>) -> Markup {
-    let class = match (cell.mark, column.words) {
-        (Mark::None, true) => Some("words"),
-        (Mark::None, false) => cell.share.map(|_| "share"),
-        (mark, _) => Some(class(mark)),
+    let meaning = match cell.mark {
+        Mark::None => cell.share.map_or("", |_| "share"),
+        mark => class(mark),
     };
+    let words = if column.words { "words" } else { "" };
+    let class = [words, meaning].join(" ");
+    let class = Some(class.trim()).filter(|class| !class.is_empty());
     let shade = cell.share.map(|share| format!("--share:{share:.2}"));
     html! {
         td class=[class] style=[shade] {
@@ -128,5 +130,6 @@ fn class(mark: Mark) -> &'static str {
         Mark::Better => "better",
         Mark::Worse => "worse",
         Mark::SlaFailed => "missed",
+        Mark::DefaultChanged => "changed",
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod marks;
 pub(crate) mod resources;
 pub(crate) mod response_time;
 pub(crate) mod roles;
+pub(crate) mod running;
 pub(crate) mod statements;
 pub(crate) mod summary;
 pub(crate) mod sweeps;
@@ -41,6 +42,8 @@ pub(crate) enum Mark {
     Worse,
     /// The background writers missed their rate.
     SlaFailed,
+    /// Another value than the base case's, though no config says so.
+    DefaultChanged,
 }
 
 impl Mark {
@@ -51,6 +54,7 @@ impl Mark {
             Mark::TopQuarter | Mark::Better => "+",
             Mark::BottomQuarter | Mark::Worse => "-",
             Mark::Ignored | Mark::SlaFailed => "!",
+            Mark::DefaultChanged => "*",
         }
     }
 }

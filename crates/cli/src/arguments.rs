@@ -429,6 +429,7 @@ pub(crate) enum FormatArgument {
     Html,
     Text,
     Md,
+    Blog,
     Csv,
     Json,
 }

@@ -29,6 +29,11 @@
     return values;
   }
 
+  // Charts over time share their axis, so that what happened at one time stands at one place.
+  const isOverTime = chart => chart.kind !== "percentiles" && chart.kind !== "threads";
+  const duration = Math.max(0, ...data.charts.filter(isOverTime).flatMap(chart =>
+    chart.series.map(line => unpack(line.values, 1).length * chart.interval)));
+
   const number = value =>
     value == null ? "–" : value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 3 : value < 100 ? 1 : 0 });
   const threads = x => String(Math.round(Math.pow(2, x)));
@@ -43,16 +48,24 @@
     return shown;
   }
 
+  function isWhole(plot, min, max) {
+    const xs = plot.data[0];
+    return min <= xs[0] && max >= xs[xs.length - 1];
+  }
+
   function options(chart, figure, names) {
     const byPercentile = chart.kind === "percentiles", byThreads = chart.kind === "threads";
-    const small = figure.parentElement.classList.contains("small-charts");
+    const holds = name => figure.parentElement.classList.contains(name);
+    const small = holds("small-charts");
     return {
       width: figure.clientWidth,
-      height: small ? 150 : 260,
+      height: small ? 150 : holds("tracks") ? 180 : 260,
       padding: [8, 20, 0, 0],
       cursor: byPercentile || byThreads ? {} : { sync: { key: small ? "clients" : "all" } },
       scales: {
-        x: byThreads ? { time: false, range: (_, min, max) => [min - 0.2, max + 0.2] } : { time: false },
+        x: byThreads ? { time: false, range: (_, min, max) => [min - 0.2, max + 0.2] }
+          : byPercentile ? { time: false }
+          : { time: false, range: (plot, min, max) => isWhole(plot, min, max) ? [0, duration] : [min, max] },
         y: byPercentile ? { distr: 3 } : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
       },
       axes: [

@@ -1,15 +1,15 @@
 //! The series of a step's charts, packed for a page.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use basecase_model::{Histogram, OperationClass, RoleRecord, StepFacts, Trial};
 use serde::Serialize;
 
 use crate::document::CLASSES;
+use crate::packing::packed;
 use crate::results::Results;
 use crate::shape::timed_name;
 use crate::tables::response_time::{Clock, latencies};
 use crate::throughput::Throughput;
+use crate::track_chart::{Group, TrackCharts};
 
 /// Most points of a chart of one client.
 const CLIENT_POINTS: usize = 300;
@@ -30,6 +30,20 @@ pub(crate) struct Charts<'a> {
     slower: [f64; 26],
     /// The charts in the order of the page.
     pub(crate) charts: Vec<Chart>,
+    /// What tracks show that were 0 in every trial and have no chart.
+    #[serde(skip)]
+    pub(crate) idle: Vec<String>,
+}
+
+/// What a chart is about, which decides where on the page it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A class of statements, of all clients.
+    Class(OperationClass),
+    /// A class of statements of one client.
+    Client(OperationClass, u32),
+    /// The machine or the server.
+    Tracks(Group),
 }
 
 /// One chart.
@@ -37,22 +51,18 @@ pub(crate) struct Charts<'a> {
 pub(crate) struct Chart {
     /// What is drawn.
     pub(crate) kind: Kind,
-    /// The class of statements.
+    /// What it is about.
     #[serde(skip)]
-    pub(crate) class: OperationClass,
-    /// The client, of a chart of one client.
-    #[serde(skip)]
-    pub(crate) client: Option<u32>,
+    pub(crate) subject: Subject,
     /// What it shows.
     #[serde(skip)]
     pub(crate) caption: String,
-    /// Unit of the y axis.
-    unit: String,
     /// Seconds from one point to the next; 0 where x is no time.
-    interval: f64,
+    pub(crate) interval: f64,
     /// What a packed number is multiplied with.
-    factor: f64,
-    series: Vec<Line>,
+    pub(crate) factor: f64,
+    /// A line for each candidate that has one.
+    pub(crate) series: Vec<Line>,
 }
 
 /// What a chart draws.
@@ -65,12 +75,17 @@ pub(crate) enum Kind {
     Longest,
     /// Latency by percentile.
     Percentiles,
+    /// A number of the machine or the server over time.
+    Track,
 }
 
+/// The line of one candidate.
 #[derive(Serialize)]
-struct Line {
-    row: usize,
-    values: String,
+pub(crate) struct Line {
+    /// The candidate, by number.
+    pub(crate) row: usize,
+    /// Its values, packed.
+    pub(crate) values: String,
 }
 
 /// The charts of a step.
@@ -89,10 +104,13 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
     if step.threads.is_none() {
         charts.extend(of_clients(step, &trials));
     }
+    let tracks = TrackCharts::of(&trials, results.experiment.host.cores);
+    charts.extend(tracks.charts);
     Charts {
         rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(),
         slower: SLOWER,
         charts,
+        idle: tracks.idle,
     }
 }
 
@@ -110,9 +128,12 @@ fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)]) -> Vec<Chart> {
     for class in CLASSES {
         for client in 1..=clients {
             let is_of = |role: &&RoleRecord| role.client == client;
-            let of =
-                |trial: &Trial| Some(Throughput::of(trial.roles_of(class).filter(is_of))?.coarser(points));
-            charts.extend(over_time(step, class, Some(client), &summed(trials, of)));
+            let of = |trial: &Trial| Throughput::of(trial.roles_of(class).filter(is_of));
+            let fine = summed(trials, of);
+            let longest = fine.iter().map(|(_, throughput)| throughput.items.len()).max().unwrap_or(0);
+            let factor = longest.div_ceil(points.max(1)).max(1);
+            let series: Vec<_> = fine.iter().map(|(row, fine)| (*row, fine.coarser(factor))).collect();
+            charts.extend(over_time(step, class, Some(client), &series));
         }
     }
     charts
@@ -141,25 +162,22 @@ fn over_time(
     };
     let all = if step.threads.is_some() { "all threads" } else { "all clients" };
     let whose = client.map_or_else(|| all.to_owned(), |client| format!("client {client}"));
+    let subject = client.map_or(Subject::Class(class), |client| Subject::Client(class, client));
     let unit = unit(class);
     let interval = f64::from(interval_ms) / 1000.0;
     vec![
         Chart {
             kind: Kind::Rate,
-            class,
-            client,
+            subject,
             caption: format!("{unit}, {whose}"),
-            unit: unit.to_owned(),
             interval,
             factor: 1.0 / interval,
             series: lines(|throughput| &throughput.items),
         },
         Chart {
             kind: Kind::Longest,
-            class,
-            client,
+            subject,
             caption: format!("longest {} in ms, {whose}", timed_name(step, class)),
-            unit: "ms".into(),
             interval,
             factor: 0.001,
             series: lines(|throughput| &throughput.max_us),
@@ -180,10 +198,8 @@ fn by_percentile(
     let series: Vec<Line> = trials.iter().filter_map(line).collect();
     (!series.is_empty()).then(|| Chart {
         kind: Kind::Percentiles,
-        class,
-        client: None,
+        subject: Subject::Class(class),
         caption: format!("{} {} by percentile, in ms, logarithmic", timed_name(step, class), clock.title()),
-        unit: "ms".into(),
         interval: 0.0,
         factor: 0.0001,
         series,
@@ -205,49 +221,9 @@ fn unit(class: OperationClass) -> &'static str {
     }
 }
 
-/// Differences from one value to the next, zig-zag coded, as little-endian base-128 numbers in base64.
-fn packed(values: &[u64]) -> String {
-    let mut bytes = Vec::with_capacity(values.len() * 2);
-    let mut before = 0_i64;
-    for &value in values {
-        let value = i64::try_from(value).unwrap_or(i64::MAX);
-        let difference = value - before;
-        before = value;
-        let mut rest = ((difference << 1) ^ (difference >> 63)) as u64;
-        while rest >= 0x80 {
-            bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        bytes.push(rest as u8);
-    }
-    STANDARD_NO_PAD.encode(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn unpacked(text: &str) -> Vec<u64> {
-        let (mut values, mut value, mut rest, mut shift) = (Vec::new(), 0_i64, 0_u64, 0);
-        for byte in STANDARD_NO_PAD.decode(text).unwrap() {
-            rest |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                value += (rest >> 1) as i64 ^ -((rest & 1) as i64);
-                values.push(value as u64);
-                (rest, shift) = (0, 0);
-            }
-        }
-        values
-    }
-
-    #[test]
-    fn packing_keeps_every_value() {
-        let values = [0, 1, 0, 63, 64, 1_000_000, 999_999, 0, 5_000_000_000];
-        assert_eq!(unpacked(&packed(&values)), values);
-        assert_eq!(packed(&[]), "");
-        assert_eq!(packed(&[100; 5]).len(), 8, "a steady rate takes a byte per second");
-    }
 
     #[test]
     fn percentiles_end_where_statements_do() {

@@ -8,8 +8,8 @@ use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, lines, resources, statements, summary,
-    sweeps,
+    Table, builds, configs, connections, events, grouped, groups, lines, resources, running, statements,
+    summary, sweeps,
 };
 
 /// The classes whose response times are shown, in their order.
@@ -56,7 +56,8 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     }
     blocks.push(Block::Heading("Facts".into()));
     let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
-    blocks.extend(facts.into_iter().chain(configs::differences(experiment)).map(Block::Table));
+    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
+    blocks.extend(facts.into_iter().chain(settings).map(Block::Table));
     blocks
 }
 
@@ -70,6 +71,8 @@ pub(crate) struct Section {
     pub(crate) tables: Vec<Table>,
     /// Tables that need not be seen at once.
     pub(crate) more: Vec<Table>,
+    /// What those show.
+    pub(crate) more_title: &'static str,
     /// Whether it is a sweep, which has charts.
     pub(crate) is_sweep: bool,
 }
@@ -77,14 +80,17 @@ pub(crate) struct Section {
 /// The tables that every format but the machine's shows first.
 pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
     if !results.is_workload_file() {
-        let tables = summary::tables(results, options.thresholds);
-        return vec![Section { heading: None, reading: None, tables, more: Vec::new(), is_sweep: false }];
+        let mut tables = summary::tables(results, options.thresholds);
+        let more = tables.split_off(2);
+        let more_title = "Insert rate of the read-write steps";
+        return vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }];
     }
     let section = |heading: &str, reading, tables| Section {
         heading: Some(heading.to_owned()),
         reading: Some(reading),
         tables,
         more: Vec::new(),
+        more_title: "Latency, events and CPU",
         is_sweep: false,
     };
     let mut sections = vec![
@@ -116,7 +122,8 @@ pub(crate) fn title(results: &Results<'_>) -> String {
     format!("{}: {}, {rows} rows, {count} {unit}", experiment.name, experiment.workload)
 }
 
-fn failed(results: &Results<'_>) -> Vec<Block> {
+/// The trials that failed, with what the server said; nothing when there is none.
+pub(crate) fn failed(results: &Results<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     for failure in failures(results) {
         if blocks.is_empty() {

@@ -1,5 +1,6 @@
 //! Made-up experiments for tests, the benchmark and the sample pages. Deterministic.
 
+mod observed;
 mod workload_file;
 
 use std::collections::BTreeMap;
@@ -53,6 +54,9 @@ pub fn sample_of(seconds: u32, clients: u32) -> (Experiment, Vec<Trial>) {
         } else if trial.candidate == slow && trial.step == "qp1000" {
             trial.seconds *= 1.4;
             trial.roles.iter_mut().for_each(|role| role.ended_us = role.ended_us * 14 / 10);
+        }
+        if trial.step == "l.x" {
+            observed::unwatch(trial);
         }
         if trial.step == "l.i0" {
             trial.warnings.push("client was the limit: it used 97 % of one core".into());
@@ -181,7 +185,7 @@ fn candidate(number: usize) -> CandidateFacts {
         "x10b_sync_off" => &[("shared_buffers", "22GB"), ("synchronous_commit", "off"), ("jit", "off")],
         _ => &[("journal_mode", "wal"), ("synchronous", "full")],
     };
-    CandidateFacts {
+    let mut facts = CandidateFacts {
         name: CandidateName::new(&short, None, config),
         engine: None,
         running: std::collections::BTreeMap::new(),
@@ -207,7 +211,10 @@ fn candidate(number: usize) -> CandidateFacts {
             settings: settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
             sha256: format!("sha256 of {config}"),
         },
-    }
+        running: BTreeMap::new(),
+    };
+    facts.running = observed::running(&facts);
+    facts
 }
 
 /// Name, class, items per second and client, items per statement, and whether the rate is fixed.
@@ -278,7 +285,7 @@ fn trial(
         max_id: Some(20_100 + i64::from(client)),
         last_value: (candidate.build.dbms == Dbms::Postgres).then_some(21_000),
     };
-    Trial {
+    let mut trial = Trial {
         cell: format!("{}-{}", candidate.name, step.name),
         step: step.name.clone(),
         candidate: candidate.name.to_string(),
@@ -290,7 +297,9 @@ fn trial(
         state: State { tables: (1..=shape.clients).map(table).collect() },
         checks: vec![Check::equal("pi1 rows", &20_100, &20_100)],
         ..empty_trial()
-    }
+    };
+    observed::watch(&mut trial, candidate.build.dbms != Dbms::Sqlite);
+    trial
 }
 
 fn role(

@@ -3,12 +3,14 @@
 //! Pure: an [`Experiment`] and its trials go in, text or files come out. Every number is
 //! computed once, in `metrics` or in `tables`, and each renderer only prints it.
 
+mod blog;
 mod chart;
 mod csv;
 mod document;
 mod error;
 mod explanation;
 mod failures;
+mod findings;
 mod html;
 mod json;
 mod markdown;
@@ -16,6 +18,7 @@ mod measured;
 mod metrics;
 mod notes;
 mod options;
+mod packing;
 mod results;
 mod shape;
 mod sla;
@@ -23,6 +26,7 @@ mod sweep_chart;
 mod tables;
 mod text;
 mod throughput;
+mod track_chart;
 
 #[doc(hidden)]
 pub mod fixture;
@@ -45,6 +49,7 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options
     match format {
         Format::Text => text::render(&document::compose(&results, options), options.ansi),
         Format::Markdown => markdown::render(&document::compose(&results, options)),
+        Format::Blog => markdown::render(&blog::compose(&results, options)),
         Format::Csv => csv::render(&results),
         Format::Json => json::render(&results),
     }
@@ -94,12 +99,12 @@ mod tests {
     #[test]
     fn nothing_to_report_is_no_error() {
         let (mut experiment, trials) = fixture::sample();
-        for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
+        for format in [Format::Text, Format::Markdown, Format::Blog, Format::Csv, Format::Json] {
             assert!(!render(&experiment, &[], format, &Options::default()).is_empty());
         }
         experiment.candidates.clear();
         let options = Options { steps: true, ..Options::default() };
-        for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
+        for format in [Format::Text, Format::Markdown, Format::Blog, Format::Csv, Format::Json] {
             assert!(!render(&experiment, &trials, format, &options).is_empty());
         }
         let directory = tempfile::tempdir().unwrap();

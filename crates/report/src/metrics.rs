@@ -64,6 +64,10 @@ fn cpu_per_operation(measured: &Measured<'_>) -> Option<f64> {
     measured.spread(measured.host_cpu_us()?)
 }
 
+fn server_cpu_per_operation(measured: &Measured<'_>) -> Option<f64> {
+    measured.per_operation(names::SERVER_CPU_US)
+}
+
 /// The numbers of the 21 columns in their published order; the 21st is the candidate's name, [`TAG`].
 pub(crate) static COLUMNS: [Metric; 20] = [
     metric("ips", "rows/s", 0, "rows inserted per second; in l.x rows indexed", inserts_per_second),
@@ -116,9 +120,13 @@ pub(crate) const TAG: &str = "tag";
 
 /// Whose the CPU time of `cpupq` is. Shown right after it, which is the published one.
 pub(crate) static CPU_SHARES: [Metric; 2] = [
-    metric("server_cpupq", "µs/op", 0, "CPU per operation of the server's processes", |m| {
-        m.per_operation(names::SERVER_CPU_US)
-    }),
+    metric(
+        "server_cpupq",
+        "µs/op",
+        0,
+        "CPU per operation of the server's processes",
+        server_cpu_per_operation,
+    ),
     metric(
         "client_cpupq",
         "µs/op",
@@ -172,12 +180,19 @@ pub(crate) static EXTRAS: [Metric; 15] = [
 ];
 
 /// What an operation of a workload file's step costs the whole host, by the names and in the order of published metric
-/// tables; `cpu_us/o` is ours.
-pub(crate) static RESOURCES: [Metric; 7] = [
+/// tables; `cpu_us/o` and `server_us/o` are ours.
+pub(crate) static RESOURCES: [Metric; 8] = [
     metric("cpu/o", "% × s/op", 6, "CPU per operation, all cores = 100 %", |m| {
         quotient(cpu_percent(m)?, m.headline()?)
     }),
     metric("cpu_us/o", "µs/op", 1, "CPU per operation, over all cores", cpu_per_operation),
+    metric(
+        "server_us/o",
+        "µs/op",
+        1,
+        "CPU per operation of the server's processes",
+        server_cpu_per_operation,
+    ),
     metric("cs/o", "1/op", 3, "context switches per operation", switches_per_operation),
     metric("r/o", "1/op", 3, "storage reads per operation", reads_per_operation),
     metric("rKB/o", "KiB/op", 3, "read from storage per operation", kib_read_per_operation),

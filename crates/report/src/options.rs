@@ -12,6 +12,8 @@ pub enum Format {
     Text,
     /// GitHub-flavoured Markdown.
     Markdown,
+    /// Markdown in the order of a post: what changed, builds, hardware, benchmark, results.
+    Blog,
     /// One line per candidate and step, comma-separated with a header (RFC 4180).
     Csv,
     /// One JSON object.

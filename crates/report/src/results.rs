@@ -79,6 +79,11 @@ impl<'a> Results<'a> {
     pub(crate) fn relative(&self, step: usize, candidate: usize) -> Option<f64> {
         quotient(self.headline(step, candidate)?, self.headline(step, 0)?)
     }
+
+    /// Whether background writers missed their rate, so that the step's headline says nothing.
+    pub(crate) fn missed_sla(&self, step: usize, candidate: usize) -> bool {
+        self.measured(step, candidate).and_then(|measured| measured.sla()).is_some_and(|sla| !sla.met)
+    }
 }
 
 impl Measured<'_> {

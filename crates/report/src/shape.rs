@@ -1,6 +1,6 @@
 //! Which results are shown together: groups of steps, and sweeps over numbers of threads.
 
-use basecase_model::{OperationClass, StepFacts};
+use basecase_model::{Headline, OperationClass, StepFacts};
 
 use crate::results::Results;
 
@@ -71,6 +71,28 @@ impl<'a> Results<'a> {
         sweeps.retain(|sweep| sweep.points.len() > 1);
         sweeps.iter_mut().for_each(|sweep| sweep.points.sort_unstable());
         sweeps
+    }
+
+    /// Steps of one kind of work: the groups and then each sweep of a workload file; of the Insert Benchmark writes, range and
+    /// point queries. None of them is empty.
+    pub(crate) fn families(&self) -> Vec<StepGroup<'a>> {
+        let of_file = self.groups().into_iter().chain(self.sweeps().into_iter().map(|sweep| StepGroup {
+            name: sweep.name,
+            steps: sweep.points.into_iter().map(|(_, step)| step).collect(),
+        }));
+        if self.is_workload_file() {
+            return of_file.collect();
+        }
+        let steps = |wanted: fn(&StepFacts) -> bool| {
+            self.steps().filter(|(_, step)| wanted(step)).map(|(number, _)| number).collect()
+        };
+        let mut families = vec![
+            StepGroup { name: "load and writes", steps: steps(|step| step.headline != Headline::Queries) },
+            StepGroup { name: "range queries", steps: steps(|step| step.name.starts_with("qr")) },
+            StepGroup { name: "point queries", steps: steps(|step| step.name.starts_with("qp")) },
+        ];
+        families.retain(|family| !family.steps.is_empty());
+        families
     }
 
     /// Every compared step once, by the first group that names it.

@@ -130,7 +130,7 @@ fn pad(text: &str, to: usize, left: bool) -> String {
 
 fn ansi_code(mark: Mark) -> Option<&'static str> {
     match mark {
-        Mark::None => None,
+        Mark::None | Mark::DefaultChanged => None,
         Mark::TopQuarter => Some("32"),
         Mark::BottomQuarter | Mark::SlaFailed => Some("31"),
         Mark::Ignored => Some("2"),

@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         }
         FormatArgument::Text => Format::Text,
         FormatArgument::Md => Format::Markdown,
+        FormatArgument::Blog => Format::Blog,
         FormatArgument::Csv => Format::Csv,
         FormatArgument::Json => Format::Json,
     };

@@ -2,19 +2,19 @@
 
 use maud::{Markup, html};
 
-use super::table;
+use super::{page_name, table};
 use crate::failures::failures;
 use crate::notes;
 use crate::results::Results;
-use crate::tables::{builds, configs};
+use crate::tables::{builds, configs, running};
 
 /// The trials that failed, with what the server said.
 pub(super) fn failed(results: &Results<'_>) -> Markup {
     let failures = failures(results);
     html! {
         @if !failures.is_empty() {
-            section #failed {
-                h2 { "Failed trials" }
+            details #failed {
+                summary { span.swatch.missed { "!" } " Failed trials (" (failures.len()) ")" }
                 @for failure in &failures {
                     article.failure {
                         h3 { (failure.place()) }
@@ -24,10 +24,8 @@ pub(super) fn failed(results: &Results<'_>) -> Markup {
                             ul { @for line in &checks { li { (line) } } }
                         }
                         @if !failure.log_tail.is_empty() {
-                            details {
-                                summary { "Last lines of the server's log" }
-                                pre { (failure.log_tail) }
-                            }
+                            h4 { "Last lines of the server's log" }
+                            pre { (failure.log_tail) }
                         }
                     }
                 }
@@ -41,9 +39,24 @@ pub(super) fn warnings(results: &Results<'_>) -> Markup {
     let warnings = notes::warnings(results);
     html! {
         @if !warnings.is_empty() {
-            section #warnings {
-                h2 { "Warnings" }
+            details #warnings {
+                summary { span.swatch.worse { "!" } " Warnings (" (warnings.len()) ")" }
                 ul { @for warning in &warnings { li { (warning) } } }
+            }
+        }
+    }
+}
+
+/// What each step is.
+pub(super) fn steps(results: &Results<'_>) -> Markup {
+    html! {
+        details #steps {
+            summary { "Steps" }
+            p { "Each page has bars, response times, metrics, roles and per-second charts of one step." }
+            ul.steps.named[results.is_workload_file()] {
+                @for (_, step) in results.steps() {
+                    li { a href=(page_name(step)) { (step.label) } span { (step.title) } }
+                }
             }
         }
     }
@@ -53,8 +66,8 @@ pub(super) fn warnings(results: &Results<'_>) -> Markup {
 pub(super) fn facts(results: &Results<'_>) -> Markup {
     let experiment = results.experiment;
     html! {
-        section #facts {
-            h2 { "Facts" }
+        details #facts {
+            summary { "Experiment, host and builds" }
             (table::render(results, &builds::experiment(results)))
             (table::render(results, &builds::host(experiment)))
             (table::render(results, &builds::builds(experiment)))
@@ -69,7 +82,18 @@ pub(super) fn facts(results: &Results<'_>) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// What configs say, and what servers made of it.
+pub(super) fn settings(results: &Results<'_>) -> Markup {
+    let experiment = results.experiment;
+    html! {
+        details #settings {
+            summary { "Configs and settings" }
             @for differences in configs::differences(experiment) { (table::render(results, &differences)) }
+            @for differences in running::differences(experiment) { (table::render(results, &differences)) }
             @for config in configs::distinct(experiment) {
                 details {
                     summary { "All settings of " (config.label) " for " (config.dbms) }

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
-use super::{facts, page_name, table};
+use super::sparkline::Sparklines;
+use super::{facts, table};
 use crate::document;
 use crate::notes;
 use crate::options::Options;
@@ -18,6 +19,8 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     let sweeps = charts(results, options);
     let mut of_sweeps = sweeps.charts.iter().enumerate();
     let has_charts = !sweeps.charts.is_empty();
+    let sections = document::summary(results, options);
+    let sparklines = Sparklines::of(results);
     let content = html! {
         p.lead {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
@@ -30,14 +33,13 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             "."
         }
         section #summary {
-            h2 { "Summary" }
             @if let Some(note) = notes::toolchains(experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
             @if has_charts { (without_script()) }
-            @for section in document::summary(results, options) {
-                @if let Some(heading) = section.heading { h3 { (heading) } }
-                @if let Some(reading) = section.reading { p { (reading) } }
+            @for section in &sections {
+                @if let Some(heading) = &section.heading { h2 { (heading) } }
+                @if let Some(reading) = section.reading { p.small { (reading) } }
                 @if section.is_sweep {
                     div.charts {
                         @for (number, chart) in of_sweeps.by_ref().take(CHARTS_OF_SWEEP) {
@@ -45,29 +47,29 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
                         }
                     }
                 }
-                @for summary in &section.tables { (table::render(results, summary)) }
-                @if !section.more.is_empty() {
-                    details open[section.is_sweep && sweeps.charts.len() == CHARTS_OF_SWEEP] {
-                        summary { "Latency, events and CPU" }
-                        @for more in &section.more { (table::render(results, more)) }
+                (table::render_together(results, &section.tables, &sparklines))
+            }
+            p.small {
+                (notes::NOISE)
+                @if let Some(published) = notes::published(results) { " " (published) }
+            }
+        }
+        div.folds {
+            (facts::failed(results))
+            (facts::warnings(results))
+            @for section in sections.iter().filter(|section| !section.more.is_empty()) {
+                details open[section.is_sweep && sweeps.charts.len() == CHARTS_OF_SWEEP] {
+                    summary {
+                        @if let Some(heading) = &section.heading { (heading) ": " }
+                        (section.more_title)
                     }
+                    @for more in &section.more { (table::render(results, more)) }
                 }
             }
-            p { (notes::NOISE) }
-            @if let Some(published) = notes::published(results) { p { (published) } }
+            (facts::steps(results))
+            (facts::facts(results))
+            (facts::settings(results))
         }
-        (facts::failed(results))
-        (facts::warnings(results))
-        section #steps {
-            h2 { "Steps" }
-            p { "Each page has bars, response times, metrics, roles and per-second charts of one step." }
-            ul.steps.named[results.is_workload_file()] {
-                @for (_, step) in results.steps() {
-                    li { a href=(page_name(step)) { (step.label) } span { (step.title) } }
-                }
-            }
-        }
-        (facts::facts(results))
         @if has_charts { (data(&sweeps)) }
     };
     shell::render(

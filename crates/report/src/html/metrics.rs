@@ -13,10 +13,11 @@ use crate::tables::resources;
 /// Name of the page.
 pub(super) const PAGE: &str = "metrics.html";
 
-/// The load and the compared steps in the order in which they run.
+/// The load and the compared steps in the order in which they run, scans last, as published.
 pub(super) fn page(results: &Results<'_>) -> Markup {
     let is_shown = |step: &StepFacts| is_compared(step) || step.headline == Headline::Inserts;
-    let steps: Vec<(usize, &StepFacts)> = results.steps().filter(|(_, step)| is_shown(step)).collect();
+    let mut steps: Vec<(usize, &StepFacts)> = results.steps().filter(|(_, step)| is_shown(step)).collect();
+    steps.sort_by_key(|(_, step)| step.scanned_rows.is_some());
     let content = html! {
         p { (resources::READING) }
         @for &step in &steps {

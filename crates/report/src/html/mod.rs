@@ -6,6 +6,7 @@ mod figure;
 mod index;
 mod metrics;
 mod shell;
+mod sparkline;
 mod step;
 mod table;
 

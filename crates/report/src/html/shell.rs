@@ -59,7 +59,7 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
                         }
                     }
                 }
-                main {
+                main.overview[page.place == Place::Overview] {
                     h1 { (page.title) }
                     (page.content)
                 }

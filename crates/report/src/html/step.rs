@@ -7,13 +7,14 @@ use super::explanation;
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::table;
-use crate::chart::{Charts, charts};
+use crate::chart::{Chart, Charts, Subject, charts};
 use crate::document::{CLASSES, of_events};
 use crate::metrics;
 use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{FAILED, MISSING, lines, resources, roles};
+use crate::track_chart::Group;
 
 /// The page of one step.
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
@@ -150,20 +151,34 @@ fn over_time(charts: &Charts<'_>) -> Markup {
             }
             @for class in CLASSES { (of_class(charts, class)) }
         }
+        section #machine {
+            h2 { "The machine and the server over time" }
+            (of_tracks(charts))
+        }
     }
 }
 
+/// The charts about what is wanted, with their numbers.
+fn about<'a>(
+    charts: &'a Charts<'_>,
+    wanted: impl Fn(Subject) -> bool,
+) -> impl Iterator<Item = (usize, &'a Chart)> {
+    charts.charts.iter().enumerate().filter(move |(_, chart)| wanted(chart.subject))
+}
+
 fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
-    let own = || charts.charts.iter().enumerate().filter(|(_, chart)| chart.class == class);
-    let all = || own().filter(|(_, chart)| chart.client.is_none());
-    let single = || own().filter(|(_, chart)| chart.client.is_some());
-    let clients = single().filter_map(|(_, chart)| chart.client).max();
+    let mut all = about(charts, |subject| subject == Subject::Class(class)).peekable();
+    let single = || about(charts, |subject| matches!(subject, Subject::Client(of, _) if of == class));
+    let client = |(_, chart): (_, &Chart)| match chart.subject {
+        Subject::Client(_, client) => Some(client),
+        _ => None,
+    };
     html! {
-        @if all().next().is_some() {
+        @if all.peek().is_some() {
             h3 { (class.as_str()) }
-            div.charts { @for (number, chart) in all() { (figure(number, &chart.caption)) } }
+            div.charts { @for (number, chart) in all { (figure(number, &chart.caption)) } }
         }
-        @if let Some(clients) = clients {
+        @if let Some(clients) = single().filter_map(client).max() {
             details {
                 summary { "Each of the " (clients) " clients" }
                 div.charts.small-charts { @for (number, chart) in single() { (figure(number, &chart.caption)) } }
@@ -171,3 +186,31 @@ fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
         }
     }
 }
+
+fn of_tracks(charts: &Charts<'_>) -> Markup {
+    let of = |group| about(charts, move |subject| subject == Subject::Tracks(group));
+    let figures = |group| {
+        html! {
+            div.charts.tracks { @for (number, chart) in of(group) { (figure(number, &chart.caption)) } }
+        }
+    };
+    let groups = Group::ALL.into_iter().filter(|group| of(*group).next().is_some());
+    html! {
+        @if about(charts, |subject| matches!(subject, Subject::Tracks(_))).next().is_none() {
+            p { (UNWATCHED) }
+        }
+        @for group in groups {
+            @if group == Group::Others {
+                details { summary { (group.title()) " (" (of(group).count()) ")" } (figures(group)) }
+            } @else {
+                h3 { (group.title()) }
+                (figures(group))
+            }
+        }
+        @if !charts.idle.is_empty() { p.small { "0 all the time: " (charts.idle.join("; ")) "." } }
+    }
+}
+
+/// What is said where no trial has a track.
+const UNWATCHED: &str = "Nothing was kept over time: this step was run with --probe off, or by an older basecase, or was too \
+                         short. The metrics below are means over the whole window.";

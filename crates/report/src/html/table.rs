@@ -3,45 +3,78 @@
 use maud::{Markup, html};
 
 use super::page_name;
+use super::sparkline::Sparklines;
 use crate::results::Results;
 use crate::tables::{Cell, Column, Mark, Table};
 
 /// The table in a container of its own that scrolls, with the meaning of its colours below.
 pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
-    let marks = !table.legend.is_empty();
+    html! { div.table { (grid(results, table, None)) (legend(table)) } }
+}
+
+/// Tables side by side, with the course of trials in their cells. What they share is said once above them: their key and the
+/// meaning of their colours.
+pub(super) fn render_together(results: &Results<'_>, tables: &[Table], sparklines: &Sparklines) -> Markup {
+    let Some(first) = tables.first() else { return Markup::default() };
+    let shares = tables.len() > 1
+        && tables.iter().all(|table| (&table.key, &table.legend) == (&first.key, &first.legend));
     html! {
-        div.table {
-            div.scroll tabindex="0" role="region" aria-label=(table.caption) {
-                table.keyed[!table.key.is_empty()] {
-                    caption {
-                        div {
-                            strong { (table.caption) }
-                            @if !table.reading.is_empty() { " " span { (table.reading) } }
-                            @if !table.key.is_empty() { ul.key { @for line in &table.key { li { (line) } } } }
-                        }
-                    }
-                    thead {
-                        tr {
-                            th scope="col" { (table.corner) }
-                            @for column in &table.columns { (heading(results, column, marks)) }
-                        }
-                    }
-                    tbody {
-                        @for row in &table.rows {
-                            tr class=[row.reference.then_some("reference")] {
-                                th scope="row" { (linked(results, row.step, &row.name)) }
-                                @for (cell, column) in row.cells.iter().zip(&table.columns) {
-                                    (body(cell, column, marks))
-                                }
-                            }
-                        }
-                    }
+        @if shares { (key(first)) (legend(first)) }
+        div.together {
+            @for table in tables {
+                @let own = Table { key: if shares { Vec::new() } else { table.key.clone() }, ..table.clone() };
+                div.table {
+                    (grid(results, &own, Some(sparklines)))
+                    @if !shares { (legend(table)) }
                 }
             }
-            @if marks {
-                ul.legend {
-                    @for (mark, meaning) in &table.legend {
-                        li { span.swatch.(class(*mark)) { (mark.sign()) } " " (meaning) }
+        }
+    }
+}
+
+fn key(table: &Table) -> Markup {
+    html! { @if !table.key.is_empty() { ul.key { @for line in &table.key { li { (line) } } } } }
+}
+
+fn legend(table: &Table) -> Markup {
+    html! {
+        @if !table.legend.is_empty() {
+            ul.legend {
+                @for (mark, meaning) in &table.legend {
+                    li { span.swatch.(class(*mark)) { (mark.sign()) } " " (meaning) }
+                }
+            }
+        }
+    }
+}
+
+fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -> Markup {
+    let marks = !table.legend.is_empty();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(table.caption) {
+            table.keyed[!table.key.is_empty()] {
+                caption {
+                    div {
+                        strong { (table.caption) }
+                        @if !table.reading.is_empty() { " " span { (table.reading) } }
+                        (key(table))
+                    }
+                }
+                thead {
+                    tr {
+                        th scope="col" { (table.corner) }
+                        @for column in &table.columns { (heading(results, column, marks)) }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr class=[row.reference.then_some("reference")] {
+                            th scope="row" { (linked(results, row.step, &row.name)) }
+                            @for (cell, column) in row.cells.iter().zip(&table.columns) {
+                                @let trend = sparklines.zip(cell.trial).map(|(all, trial)| all.render(results, trial));
+                                (body(cell, column, marks, trend))
+                            }
+                        }
                     }
                 }
             }
@@ -70,17 +103,20 @@ fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
     }
 }
 
-fn body(cell: &Cell, column: &Column, marks: bool) -> Markup {
-    let class = match (cell.mark, column.words) {
-        (Mark::None, true) => Some("words"),
-        (Mark::None, false) => cell.share.map(|_| "share"),
-        (mark, _) => Some(class(mark)),
+fn body(cell: &Cell, column: &Column, marks: bool, trend: Option<Markup>) -> Markup {
+    let meaning = match cell.mark {
+        Mark::None => cell.share.map_or("", |_| "share"),
+        mark => class(mark),
     };
+    let words = if column.words { "words" } else { "" };
+    let class = [words, meaning].join(" ");
+    let class = Some(class.trim()).filter(|class| !class.is_empty());
     let shade = cell.share.map(|share| format!("--share:{share:.2}"));
     html! {
         td class=[class] style=[shade] {
             (cell.text)
             @if marks { span.sign { (cell.mark.sign()) } }
+            @if let Some(trend) = trend { (trend) }
         }
     }
 }
@@ -94,5 +130,6 @@ fn class(mark: Mark) -> &'static str {
         Mark::Better => "better",
         Mark::Worse => "worse",
         Mark::SlaFailed => "missed",
+        Mark::DefaultChanged => "changed",
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) ->
 /// A table for each group with the queries per second of all candidates.
 pub(crate) fn absolute(results: &Results<'_>) -> Vec<Table> {
     let cell = |step, candidate| match results.headline(step, candidate) {
-        Some(value) => Cell::plain(rate(value)),
+        Some(value) => Cell::plain(rate(value)).of_trial(step, candidate),
         None => absent(results, step, candidate),
     };
     let all: Vec<usize> = results.candidates().map(|(candidate, _)| candidate).collect();

@@ -10,6 +10,7 @@ pub(crate) mod marks;
 pub(crate) mod resources;
 pub(crate) mod response_time;
 pub(crate) mod roles;
+pub(crate) mod running;
 pub(crate) mod statements;
 pub(crate) mod summary;
 pub(crate) mod sweeps;
@@ -41,6 +42,8 @@ pub(crate) enum Mark {
     Worse,
     /// The background writers missed their rate.
     SlaFailed,
+    /// Another value than the base case's, though no config says so.
+    DefaultChanged,
 }
 
 impl Mark {
@@ -51,6 +54,7 @@ impl Mark {
             Mark::TopQuarter | Mark::Better => "+",
             Mark::BottomQuarter | Mark::Worse => "-",
             Mark::Ignored | Mark::SlaFailed => "!",
+            Mark::DefaultChanged => "*",
         }
     }
 }
@@ -116,6 +120,8 @@ pub(crate) struct Cell {
     pub(crate) mark: Mark,
     /// How much of the row's whole it is, 0 to 1, where that is to be seen as a shade.
     pub(crate) share: Option<f64>,
+    /// Numbers of step and candidate of the trial whose throughput it is, where its course is to be seen beside it.
+    pub(crate) trial: Option<(usize, usize)>,
 }
 
 impl Column {
@@ -138,7 +144,12 @@ impl Cell {
 
     /// A cell with a mark.
     pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
-        Cell { text: text.into(), mark, share: None }
+        Cell { text: text.into(), mark, ..Cell::default() }
+    }
+
+    /// The same as the throughput of a trial.
+    pub(crate) fn of_trial(self, step: usize, candidate: usize) -> Self {
+        Cell { trial: Some((step, candidate)), ..self }
     }
 }
 

@@ -2,15 +2,61 @@
 
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Row, Table, absent, lines, number, relative_to};
+use super::{Cell, Column, Mark, Row, Table, absent, lines, marks, number, relative_to};
+use crate::findings::Finding;
 use crate::metrics::{Metric, RESOURCES};
+use crate::options::Thresholds;
 use crate::results::Results;
+use crate::shape::StepGroup;
 
 /// How to read these tables.
 pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the \
                                   whole machine × seconds, as published; cpu_us/o is the same in µs. Both hold the \
-                                  client. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
+                                  client; server_us/o is the server's processes alone. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
                                   anything else divided by 0 is inf.";
+
+/// How to read what [`beyond`] returns.
+pub(crate) const BEYOND: &str = "Costs per operation divided by those of the base case, of every relative rate beyond the thresholds. \
+                                 A rate is believed when a cost moves the other way by about as much: cpu/o and server_us/o for \
+                                 code, cs/o often for contention, rKB/o and wKB/o for storage and caching. cpu/o holds the client.";
+
+/// The relative costs of all results of a group that are beyond the thresholds, the slowest of each candidate first; `None` when
+/// there is none.
+pub(crate) fn beyond(
+    results: &Results<'_>,
+    group: &StepGroup<'_>,
+    findings: &[Finding],
+    thresholds: Thresholds,
+) -> Option<Table> {
+    let costs = || RESOURCES.iter().filter(|metric| metric.name != "o/s" && metric.name != "cpu_us/o");
+    let mut rows = Vec::new();
+    for Finding { candidate, ratios } in findings {
+        for &(step, ratio) in ratios {
+            let mark = marks::relative(ratio, thresholds);
+            if mark == Mark::None {
+                continue;
+            }
+            let mut cells = vec![
+                Cell::plain(&results.experiment.candidates[*candidate].name.0),
+                Cell::marked(format!("{ratio:.2}"), mark),
+            ];
+            cells.extend(
+                costs().map(|cost| Cell::plain(number(results.relative_cost(cost, step, *candidate), 2))),
+            );
+            rows.push(Row { step: Some(step), ..Row::new(&results.experiment.steps[step].label, cells) });
+        }
+    }
+    let mut columns = vec![Column::words("dbms"), Column::numbers("rate", "relative to the base case")];
+    columns.extend(costs().map(|cost| Column::numbers(cost.name, lines::meaning(cost))));
+    (!rows.is_empty()).then(|| Table {
+        caption: format!("{}: costs relative to the base case", group.name),
+        legend: marks::relative_legend(thresholds),
+        corner: "step",
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
 
 /// The costs of every candidate, and those of the others relative to the base case; none for the Insert Benchmark.
 pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {

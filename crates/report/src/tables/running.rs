@@ -1,0 +1,206 @@
+//! In which settings servers of one dbms differed as they ran.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use basecase_model::{CandidateFacts, Dbms, Experiment};
+
+use super::{Cell, Column, Mark, Row, Table};
+
+/// Settings that say nothing when they differ, by name, and what each group of them is. `*` stands for anything.
+const BOUND_TO_DIFFER: [(&str, &[&str]); 4] = [
+    (
+        "paths and files",
+        &[
+            "*dir",
+            "*_directory",
+            "*_directories",
+            "*_file",
+            "*_path",
+            "*_basename",
+            "*_index",
+            "log_error",
+            "relay_log",
+        ],
+    ),
+    ("ports and sockets", &["port", "*_port", "*socket", "listen_addresses", "bind_address"]),
+    (
+        "names of version and server",
+        &["version", "version_*", "server_version*", "innodb_version", "*_uuid", "hostname", "cluster_name"],
+    ),
+    (
+        "clocks and positions",
+        &["timestamp", "pseudo_thread_id", "rand_seed*", "gtid_executed", "gtid_purged", "*_pos", "uptime*"],
+    ),
+];
+
+/// Most names that one line lists.
+const NAMED: usize = 16;
+
+/// A table for each dbms of which several servers told their settings, the first of them being what the others are held against.
+pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
+    let of = |dbms: Dbms| {
+        let told =
+            |candidate: &&CandidateFacts| candidate.build.dbms == dbms && !candidate.running.is_empty();
+        let candidates: Vec<&CandidateFacts> = experiment.candidates.iter().filter(told).collect();
+        (candidates.len() > 1).then(|| table(dbms, &candidates))
+    };
+    Dbms::ALL.into_iter().filter_map(of).collect()
+}
+
+fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
+    let names: BTreeSet<&str> =
+        candidates.iter().flat_map(|candidate| candidate.running.keys()).map(String::as_str).collect();
+    let mut rows = Vec::new();
+    // Names that some servers lack, by who has them.
+    let mut partial: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
+    for name in names.into_iter().filter(|name| !is_bound_to_differ(name)) {
+        let having = candidates.iter().filter(|candidate| candidate.running.contains_key(name));
+        let having: Vec<&str> = having.map(|candidate| candidate.name.0.as_str()).collect();
+        if having.len() < candidates.len() {
+            partial.entry(having).or_default().push(name);
+        } else {
+            rows.extend(row(name, candidates));
+        }
+    }
+    let left_out = BOUND_TO_DIFFER.map(|(what, _)| what).join(", ");
+    let mut reading = vec![format!("Every setting of the servers while they ran. Left out: {left_out}.")];
+    if rows.is_empty() {
+        reading.push("They had the same values.".into());
+    }
+    for (having, names) in partial {
+        let more = names.len().saturating_sub(NAMED);
+        let listed = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        reading.push(format!("Only in {}: {listed}{more}.", having.join(", ")));
+    }
+    Table {
+        caption: format!("Settings in which the {dbms} servers differed"),
+        reading: reading.join("\n"),
+        legend: vec![(
+            Mark::DefaultChanged,
+            "no config sets it: a default that differs, or follows from another setting".into(),
+        )],
+        corner: "setting",
+        columns: candidates.iter().map(|candidate| Column::words(&candidate.name.0)).collect(),
+        rows,
+        ..Table::default()
+    }
+}
+
+/// The values of one setting; `None` when all are equal.
+fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
+    let values: Vec<&str> =
+        candidates.iter().filter_map(|candidate| Some(candidate.running.get(name)?.as_str())).collect();
+    let first = *values.first()?;
+    if values.iter().all(|value| *value == first) {
+        return None;
+    }
+    let is_set = |candidate: &CandidateFacts| {
+        candidate.config.settings.iter().any(|(key, _)| plain(key) == plain(name))
+    };
+    let cell = |((candidate, value), text): ((&&CandidateFacts, &&str), String)| {
+        let changed = *value != first && !is_set(candidate) && !is_set(candidates[0]);
+        Cell::marked(text, if changed { Mark::DefaultChanged } else { Mark::None })
+    };
+    Some(Row::new(name, candidates.iter().zip(&values).zip(brief(&values)).map(cell).collect()))
+}
+
+/// The values, of lists only what not all of them hold: `optimizer_switch` of MySQL has a thousand characters.
+fn brief(values: &[&str]) -> Vec<String> {
+    let items = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let lists: Vec<Vec<String>> = values.iter().map(|value| items(value)).collect();
+    if lists.iter().any(|list| list.len() < 2) {
+        return values.iter().map(|value| (*value).to_owned()).collect();
+    }
+    let is_common = |item: &String| lists.iter().all(|list| list.contains(item));
+    let rest = |list: &Vec<String>| {
+        let own: Vec<&str> = list.iter().filter(|item| !is_common(item)).map(String::as_str).collect();
+        if own.len() < list.len() { format!("… {}", own.join(",")) } else { own.join(",") }
+    };
+    lists.iter().map(rest).collect()
+}
+
+/// A setting's name as servers tell it, whichever way a config spells it.
+fn plain(name: &str) -> String {
+    name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")
+}
+
+fn is_bound_to_differ(name: &str) -> bool {
+    BOUND_TO_DIFFER.iter().any(|(_, patterns)| patterns.iter().any(|pattern| fits(pattern, name)))
+}
+
+/// Whether a name fits a pattern that may begin and end with `*`.
+fn fits(pattern: &str, name: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(_), Some(_)) => name.contains(pattern.trim_matches('*')),
+        (Some(end), None) => name.ends_with(end),
+        (None, Some(start)) => name.starts_with(start),
+        (None, None) => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_default_that_changed_is_marked_and_what_a_config_sets_is_not() {
+        let (experiment, _) = fixture::sample();
+        let tables = differences(&experiment);
+        assert_eq!(tables.len(), 1, "SQLite ran once");
+        let rows: Vec<(&str, Vec<(&str, Mark)>)> = tables[0]
+            .rows
+            .iter()
+            .map(|row| {
+                (row.name.as_str(), row.cells.iter().map(|cell| (cell.text.as_str(), cell.mark)).collect())
+            })
+            .collect();
+        use Mark::{DefaultChanged, None};
+        let expected = [
+            ("effective_io_concurrency", vec![("1", None), ("1", None), ("16", DefaultChanged)]),
+            ("maintenance_io_concurrency", vec![("10", None), ("10", None), ("16", DefaultChanged)]),
+            ("synchronous_commit", vec![("on", None), ("off", None), ("on", None)]),
+        ];
+        assert_eq!(rows, expected);
+        assert!(tables[0].reading.contains("Only in pg181.x10a: io_workers."), "{}", tables[0].reading);
+        assert!(!tables[0].reading.contains("data_directory"));
+    }
+
+    #[test]
+    fn what_is_bound_to_differ_is_known_by_its_name() {
+        for name in [
+            "datadir",
+            "data_directory",
+            "pid_file",
+            "mysqlx_port",
+            "server_version_num",
+            "socket",
+            "server_uuid",
+        ] {
+            assert!(is_bound_to_differ(name), "{name}");
+        }
+        for name in [
+            "shared_buffers",
+            "innodb_file_per_table",
+            "io_method",
+            "max_connections",
+            "tls_version",
+            "gtid_mode",
+        ] {
+            assert!(!is_bound_to_differ(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_lists_the_differing_items_are_shown() {
+        assert_eq!(brief(&["a=on,b=on", "a=on,b=off"]), ["… b=on", "… b=off"]);
+        assert_eq!(brief(&["1", "a,b"]), ["1", "a,b"]);
+    }
+
+    #[test]
+    fn a_config_may_spell_a_name_in_any_way() {
+        assert_eq!(plain("loose-innodb-IO-capacity"), "innodb_io_capacity");
+        assert_eq!(plain("innodb_io_capacity"), "innodb_io_capacity");
+    }
+}

@@ -188,7 +188,6 @@ fn candidate(number: usize) -> CandidateFacts {
     let mut facts = CandidateFacts {
         name: CandidateName::new(&short, None, config),
         engine: None,
-        running: std::collections::BTreeMap::new(),
         build: BuildFacts {
             dbms,
             requested: format!("{dbms}:{version}"),

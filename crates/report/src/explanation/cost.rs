@@ -26,8 +26,10 @@ enum Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Depth {
     /// It names what was done more often.
-    Cause,
-    /// It is where many causes end.
+    Deed,
+    /// It names what was waited for.
+    Wait,
+    /// It is where many of them end.
     Sum,
 }
 
@@ -58,6 +60,8 @@ pub(crate) struct Cost {
     /// The part of the change in time per operation that it can account for: 1 is all of it, below 0 it works against it. `None`
     /// when there is no change to speak of.
     pub(crate) share: Option<f64>,
+    /// The part of the longer one of both times per operation that it adds or saves.
+    pub(crate) weight: f64,
     /// Whether the share rests on what a unit is taken to cost.
     pub(crate) is_about: bool,
 }
@@ -66,6 +70,13 @@ impl Cost {
     /// Whether it counts deeds, of which those that come by the clock grow with the time per operation.
     pub(crate) fn is_count(&self) -> bool {
         self.kind.unit != "µs"
+    }
+
+    /// Whether it moved so far that it is told in any case: noise may hide what it does to the speed.
+    pub(crate) fn is_conspicuous(&self) -> bool {
+        let (times, weight) = CONSPICUOUS;
+        let ratio = self.ratio();
+        self.is_count() && self.weight >= weight && (ratio >= times || ratio <= 1.0 / times)
     }
 
     /// Candidate / base case; infinite when only the candidate has any.
@@ -131,7 +142,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| told(m, names::SERVER_CACHE_MISSES),
         time: Time::About(5.0),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "shared_buffers",
             "buffer_pool",
@@ -151,7 +162,7 @@ pub(crate) static KINDS: [Kind; 15] = [
             device_us(m, names::DEVICE_READ_US, names::DEVICE_READ_BYTES, names::SERVER_READ_BYTES)
         }),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "shared_buffers",
             "buffer_pool",
@@ -169,7 +180,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| told(m, names::SERVER_LOG_BYTES),
         time: Time::About(4.0 / KIB),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "full_page_writes",
             "wal_",
@@ -188,7 +199,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| told(m, names::SERVER_LOG_SYNCS),
         time: Time::About(200.0),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "fsync",
             "synchronous_commit",
@@ -205,16 +216,18 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| counter(m, names::DEVICE_WRITTEN_BYTES),
         time: Time::Measured(|m| counter(m, names::DEVICE_WRITE_US)),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "full_page_writes",
+            "log_bin",
+            "doublewrite",
+            "sync_binlog",
+            "flush_log_at",
             "wal_",
             "checkpoint",
-            "doublewrite",
             "flush",
             "io_capacity",
             "binlog",
-            "log_bin",
             "redo",
             "synchronous",
             "journal_mode",
@@ -228,7 +241,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| told(m, names::SERVER_PAGES_WRITTEN),
         time: Time::About(5.0),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "checkpoint",
             "max_wal_size",
@@ -246,7 +259,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: switches,
         time: Time::About(2.0),
         lanes: Lanes::Processors,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &[
             "io_method",
             "io_workers",
@@ -264,7 +277,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| counter(m, names::SERVER_MINOR_FAULTS),
         time: Time::About(0.7),
         lanes: Lanes::Processors,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &["huge_pages", "large_pages", "work_mem", "temp_buffers", "mmap"],
     },
     Kind {
@@ -274,7 +287,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| told(m, names::SERVER_ROWS_READ),
         time: Time::About(0.2),
         lanes: Lanes::Processors,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &["enable_", "page_cost", "statistics", "optimizer", "collapse_limit", "geqo"],
     },
     Kind {
@@ -284,7 +297,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| told(m, names::SERVER_TEMPORARY_BYTES),
         time: Time::About(1.0 / KIB),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Deed,
         settings: &["work_mem", "temp_", "tmp_table", "sort_buffer"],
     },
     Kind {
@@ -296,7 +309,7 @@ pub(crate) static KINDS: [Kind; 15] = [
             waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"])
         }),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Wait,
         settings: &[
             "log_bin",
             "sync_binlog",
@@ -315,7 +328,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| waits(m, &["io_datafile", "io_aio", "io_bufio"]),
         time: Time::Measured(|m| waits(m, &["io_datafile", "io_aio", "io_bufio"])),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Wait,
         settings: &["shared_buffers", "cache", "effective_io", "io_method", "io_combine", "io_workers"],
     },
     Kind {
@@ -325,7 +338,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         amount: |m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"]),
         time: Time::Measured(|m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"])),
         lanes: Lanes::Sessions,
-        depth: Depth::Cause,
+        depth: Depth::Wait,
         settings: &["lock", "isolation", "partitions", "instances", "spin", "autoinc"],
     },
     Kind {
@@ -365,6 +378,9 @@ pub(crate) static KINDS: [Kind; 15] = [
     },
 ];
 
+/// Deeds that became so many times more or fewer, and weigh so much, are told even where the change says nothing of them.
+const CONSPICUOUS: (f64, f64) = (1.5, 0.04);
+
 /// Changes in throughput below which there is nothing to account for.
 const NO_CHANGE: f64 = 0.005;
 
@@ -381,6 +397,8 @@ fn cost(kind: &'static Kind, base: &Measured<'_>, candidate: &Measured<'_>) -> O
         Time::About(unit_us) => Some(amount * unit_us),
     };
     let added_us = time_us(base, before).zip(time_us(candidate, after)).map(|(before, after)| after - before);
+    let longer_us =
+        [base, candidate].into_iter().filter_map(|measured| lanes_us(kind.lanes, measured)).reduce(f64::max);
     let share =
         added_us.zip(elapsed_us(kind.lanes, base, candidate)).and_then(|(added, all)| quotient(added, all));
     Some(Cost {
@@ -388,6 +406,10 @@ fn cost(kind: &'static Kind, base: &Measured<'_>, candidate: &Measured<'_>) -> O
         base: before / kind.scale,
         candidate: after / kind.scale,
         share,
+        weight: added_us
+            .zip(longer_us)
+            .and_then(|(added, longer)| quotient(added.abs(), longer))
+            .unwrap_or(0.0),
         is_about: matches!(kind.time, Time::About(_)),
     })
 }
@@ -399,11 +421,16 @@ fn elapsed_us(lanes: Lanes, base: &Measured<'_>, candidate: &Measured<'_>) -> Op
     if (after / before).ln().abs() < NO_CHANGE {
         return None;
     }
-    let factor = |measured: &Measured<'_>| match lanes {
+    Some(lanes_us(lanes, candidate)? - lanes_us(lanes, base)?)
+}
+
+/// How long an operation takes, in µs of all lanes and without what others took.
+fn lanes_us(lanes: Lanes, measured: &Measured<'_>) -> Option<f64> {
+    let factor = match lanes {
         Lanes::Processors => 1.0,
         Lanes::Sessions => sessions(measured) / processors(measured),
     };
-    Some(after * factor(candidate) - before * factor(base))
+    Some(processor_us(measured)? * factor)
 }
 
 fn sessions(measured: &Measured<'_>) -> f64 {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use basecase_model::StepFacts;
 
-use self::cost::{Cost, Depth, costs, operation, processor_us, taken_per_operation_us};
+use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
 use self::plan::PlanChange;
 use self::setting::SettingChange;
 use crate::document::Block;
@@ -29,8 +29,10 @@ const MOVED: f64 = 1.1;
 const BEYOND_TIME: f64 = 1.15;
 /// The share from which a cost is a cause.
 const CAUSE_SHARE: f64 = 0.15;
-/// Settings and counters that are shown.
+/// Counters and plans that are shown.
 const MOST: usize = 20;
+/// Settings that are named beside a cause.
+const SETTINGS: usize = 4;
 
 /// What moved with a step's speed.
 pub(crate) struct Explanation<'a> {
@@ -82,23 +84,17 @@ impl<'a> Explanation<'a> {
             );
             causes.push(text);
         }
-        if is_changed {
-            let is_specific = |cost: &&Cost| {
-                // Turned so that a ratio above 1 goes with the change.
-                let turned = if slower > 1.0 { cost.ratio() } else { 1.0 / cost.ratio() };
-                let time = if slower > 1.0 { slower } else { 1.0 / slower };
-                cost.share.is_some_and(|share| share >= CAUSE_SHARE)
-                    && match cost.kind.depth {
-                        Depth::Cause if cost.is_count() => turned > time * BEYOND_TIME,
-                        Depth::Cause | Depth::Sum => turned > 1.02,
-                    }
-            };
-            let found = self.costs.iter().filter(is_specific);
-            let mut found: Vec<&Cost> = found.collect();
-            // What names a deed comes before the time in which deeds end; within each the sort by share stays.
-            found.sort_by_key(|cost| cost.kind.depth);
-            causes.extend(found.into_iter().map(|cost| self.sentence(cost)));
-        }
+        let mut found: Vec<&Cost> = self
+            .costs
+            .iter()
+            .filter(|cost| is_cause(cost, slower, is_changed) || cost.is_conspicuous())
+            .collect();
+        // What names a deed comes before the time in which deeds end, and what a setting explains before what none does; within
+        // each the sort by share stays.
+        found.sort_by_key(|cost| {
+            (cost.kind.depth, !self.settings.iter().any(|change| change.touches(cost.kind.settings)))
+        });
+        causes.extend(found.into_iter().map(|cost| self.sentence(cost)));
         let disturbance = self.disturbance();
         if causes.is_empty() {
             causes.push(if is_changed {
@@ -143,8 +139,11 @@ impl<'a> Explanation<'a> {
         if let Some(share) = cost.share {
             let about = if cost.is_about { "about " } else { "" };
             let share = (share * 100.0).round();
-            let part = if share > 100.0 { "all".to_owned() } else { format!("{share:.0} %") };
-            let _ = write!(text, ", {about}{part} of the change");
+            let _ = match share {
+                _ if share < 0.0 => write!(text, ", against the change"),
+                _ if share > 100.0 => write!(text, ", {about}all of the change"),
+                _ => write!(text, ", {about}{share:.0} % of the change"),
+            };
         }
         self.append_settings(&mut text, cost.kind.settings);
         text
@@ -152,9 +151,15 @@ impl<'a> Explanation<'a> {
 
     /// Adds the settings that differ and touch a cost.
     fn append_settings(&self, text: &mut String, parts: &[&str]) {
-        let touches = |change: &&SettingChange| parts.iter().any(|part| change.name.contains(part));
-        let words: Vec<String> =
-            self.settings.iter().filter(touches).take(4).map(SettingChange::words).collect();
+        // In the order of the parts, which begin with what touches it most.
+        let of = |part| self.settings.iter().filter(move |change| change.touches(&[part]));
+        let mut touching: Vec<&SettingChange> = Vec::new();
+        for change in parts.iter().flat_map(|part| of(*part)) {
+            if !touching.contains(&change) {
+                touching.push(change);
+            }
+        }
+        let words: Vec<String> = touching.into_iter().take(SETTINGS).map(SettingChange::words).collect();
         if !words.is_empty() {
             let _ = write!(text, "; {}", words.join(", "));
         }
@@ -250,6 +255,15 @@ impl<'a> Explanation<'a> {
             ..Table::default()
         }
     }
+}
+
+/// Whether a cost goes with the change and is large enough for it; `slower` is how many times as long an operation takes.
+fn is_cause(cost: &Cost, slower: f64, is_changed: bool) -> bool {
+    // Turned so that a ratio above 1 goes with the change.
+    let (turned, time) =
+        if slower > 1.0 { (cost.ratio(), slower) } else { (1.0 / cost.ratio(), 1.0 / slower) };
+    let least = if cost.is_count() { time * BEYOND_TIME } else { 1.02 };
+    is_changed && cost.share.is_some_and(|share| share >= CAUSE_SHARE) && turned > least
 }
 
 /// The explanations that were asked for, one after the other.

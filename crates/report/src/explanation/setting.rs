@@ -2,6 +2,8 @@
 
 use basecase_model::CandidateFacts;
 
+use crate::tables::running::{brief, is_bound_to_differ, plain};
+
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingChange {
@@ -21,6 +23,11 @@ impl SettingChange {
         format!("{} {base} → {candidate}{default}", self.name)
     }
 
+    /// Whether its name holds one of these parts.
+    pub(crate) fn touches(&self, parts: &[&str]) -> bool {
+        parts.iter().any(|part| self.name.contains(part))
+    }
+
     /// Whether both servers have the setting.
     pub(crate) fn is_of_both(&self) -> bool {
         self.base.is_some() && self.candidate.is_some()
@@ -31,14 +38,8 @@ impl SettingChange {
         let (Some(base), Some(candidate)) = (&self.base, &self.candidate) else {
             return (shown(self.base.as_deref()), shown(self.candidate.as_deref()));
         };
-        if !base.contains(',') || !candidate.contains(',') {
-            return (shown(Some(base)), shown(Some(candidate)));
-        }
-        let only = |own: &str, other: &str| {
-            let items = own.split(',').filter(|item| !other.split(',').any(|theirs| theirs == *item));
-            items.collect::<Vec<_>>().join(",")
-        };
-        (shown(Some(&only(base, candidate))), shown(Some(&only(candidate, base))))
+        let values = brief(&[base, candidate]);
+        (shown(values.first().map(String::as_str)), shown(values.last().map(String::as_str)))
     }
 }
 
@@ -56,68 +57,21 @@ fn shown(value: Option<&str>) -> String {
     }
 }
 
-/// Parts of names that say where a server is or which, and not how it works.
-const PLACES: [&str; 15] = [
-    "basedir",
-    "datadir",
-    "tmpdir",
-    "socket",
-    "hostname",
-    "uuid",
-    "server_id",
-    "timestamp",
-    "thread_id",
-    "gtid",
-    "ssl_",
-    "tls_",
-    "rsa_",
-    "cert",
-    "secure_file",
-];
-/// What such names end with.
-const ENDS: [&str; 12] = [
-    "_dir",
-    "_directory",
-    "_directories",
-    "_file",
-    "_path",
-    "_home",
-    "_port",
-    "_index",
-    "_basename",
-    "_error",
-    "version",
-    "version_num",
-];
-
-/// Whether the setting only says where the server is, or which.
-fn is_place(name: &str) -> bool {
-    name == "port"
-        || name.starts_with("version")
-        || PLACES.iter().any(|part| name.contains(part))
-        || ENDS.iter().any(|end| name.ends_with(end))
-}
-
 /// The settings that differ and that both dbms could have: none of two different dbms.
 pub(crate) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
     if base.build.dbms != candidate.build.dbms || base.running.is_empty() || candidate.running.is_empty() {
         return Vec::new();
     }
     let is_set = |name: &str| {
-        [base, candidate].iter().any(|facts| {
-            facts
-                .config
-                .settings
-                .iter()
-                .any(|(set, _)| set.replace('-', "_").trim_start_matches("loose_") == name)
-        })
+        let sets = |facts: &CandidateFacts| facts.config.settings.iter().any(|(set, _)| plain(set) == name);
+        sets(base) || sets(candidate)
     };
     let mut names: Vec<&String> = base.running.keys().chain(candidate.running.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let change = |name: &String| {
         let (before, after) = (base.running.get(name), candidate.running.get(name));
-        (before != after && !is_place(name)).then(|| SettingChange {
+        (before != after && !is_bound_to_differ(name)).then(|| SettingChange {
             name: name.clone(),
             base: before.cloned(),
             candidate: after.cloned(),

@@ -106,7 +106,7 @@ fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
 }
 
 /// The values, of lists only what not all of them hold: `optimizer_switch` of MySQL has a thousand characters.
-fn brief(values: &[&str]) -> Vec<String> {
+pub(crate) fn brief(values: &[&str]) -> Vec<String> {
     let items = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
     let lists: Vec<Vec<String>> = values.iter().map(|value| items(value)).collect();
     if lists.iter().any(|list| list.len() < 2) {
@@ -121,11 +121,12 @@ fn brief(values: &[&str]) -> Vec<String> {
 }
 
 /// A setting's name as servers tell it, whichever way a config spells it.
-fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")
 }
 
-fn is_bound_to_differ(name: &str) -> bool {
+/// Whether the setting says nothing when it differs.
+pub(crate) fn is_bound_to_differ(name: &str) -> bool {
     BOUND_TO_DIFFER.iter().any(|(_, patterns)| patterns.iter().any(|pattern| fits(pattern, name)))
 }
 

@@ -11,7 +11,7 @@ use basecase_model::{
     TableState, Trial, TrialStatus, names,
 };
 
-pub use workload_file::{EXCERPT, LIST, microbenchmarks, sweep};
+pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};
 
 /// How large a made-up experiment is.
 #[derive(Debug, Clone, Copy)]

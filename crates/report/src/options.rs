@@ -95,7 +95,7 @@ pub struct Options {
     /// Whether [`Format::Text`] may use ANSI colours. Marks beside the numbers are there in any case.
     pub ansi: bool,
     /// Whether [`Format::Text`] and [`Format::Markdown`] go on after the summary with every step's response times
-    /// and metrics. Other formats always hold everything.
+    /// and metrics. [`Format::Blog`] never does; the other formats always hold everything.
     pub steps: bool,
     /// The percentile of the latency of a workload file's events, above 0 and up to 100.
     pub percentile: f64,

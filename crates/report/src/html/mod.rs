@@ -69,6 +69,7 @@ mod tests {
     use crate::write_pages as write_all;
 
     const LARGEST_PAGE: u64 = 3_000_000;
+    const LARGEST_REPORT: u64 = 25_000_000;
 
     fn page_sizes(shape: Shape) -> Vec<u64> {
         let (experiment, trials) = fixture::synthetic(shape);
@@ -88,6 +89,17 @@ mod tests {
             assert_eq!(sizes.len(), steps.len() + 1);
             assert!(sizes.iter().all(|size| *size < LARGEST_PAGE), "{clients} clients: {sizes:?}");
         }
+    }
+
+    #[test]
+    fn all_pages_of_a_large_experiment_together_stay_small() {
+        let (experiment, trials) = fixture::microbenchmarks(12, &fixture::longest_list(), 900);
+        let directory = tempfile::tempdir().unwrap();
+        write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+        let sizes =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+        let whole: u64 = sizes.sum();
+        assert!(whole < LARGEST_REPORT, "{whole} bytes");
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! Pages as a browser shows them: nothing overflows, nothing fails to load, charts draw and every fold opens, at three widths, light
+//! and dark.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use basecase_report::{Options, fixture, write_pages};
+
+/// Names of the browser's program.
+const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// What makes it show a page, print what became of it and end, without asking anybody for anything.
+const ARGUMENTS: [&str; 10] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--allow-file-access-from-files",
+    // Pauses of the script take no real time.
+    "--virtual-time-budget=600000",
+];
+/// How long it may take.
+const LIMIT: Duration = Duration::from_secs(180);
+/// A phone, a tablet and a screen.
+const WIDTHS: [u32; 3] = [390, 800, 1440];
+/// Height in which the overview of ten steps and four candidates fits on a screen, in pixels.
+const SCREEN: u32 = 900;
+
+/// Writes reports of all kinds and returns the pages, relative to the folder.
+fn pages(folder: &Path) -> Vec<String> {
+    let (unwatched, mut trials) = fixture::microbenchmarks(2, &fixture::EXCERPT, 20);
+    trials.iter_mut().for_each(|trial| trial.tracks.clear());
+    let samples = [
+        ("insert-benchmark", fixture::sample_of(60, 2)),
+        ("microbenchmarks", fixture::microbenchmarks(12, &fixture::EXCERPT, 20)),
+        ("unwatched", (unwatched, trials)),
+        ("sweep", fixture::sweep(3, &[1, 8, 64], 20)),
+    ];
+    let mut pages = Vec::new();
+    for (name, (experiment, trials)) in samples {
+        write_pages(&experiment, &trials, &Options::default(), &folder.join(name)).unwrap();
+        let entries = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().file_name());
+        let files = entries.map(|file| file.into_string().unwrap()).filter(|file| file.ends_with(".html"));
+        pages.extend(files.map(|file| format!("{name}/{file}")));
+    }
+    pages.sort();
+    pages
+}
+
+/// The values of an attribute in a page.
+fn attributes<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
+    let start = format!(" {name}=\"");
+    page.split(&start).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages: BTreeMap<PathBuf, String> = pages(folder.path())
+        .into_iter()
+        .map(|page| folder.path().join(page))
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect();
+    let mut links = 0;
+    for (path, page) in &pages {
+        for link in attributes(page, "href").into_iter().chain(attributes(page, "src")) {
+            let (file, anchor) =
+                link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            assert!(target.is_file(), "{}: {link}", path.display());
+            if let Some(anchor) = anchor {
+                assert!(attributes(&pages[&target], "id").contains(&anchor), "{}: {link}", path.display());
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 500, "{links} links");
+}
+
+#[test]
+fn pages_are_whole_at_every_width_and_in_both_schemes() {
+    let Some(program) = PROGRAMS.into_iter().find(|program| answers(program)) else {
+        assert!(std::env::var_os("CI").is_none(), "no chromium here; install it");
+        eprintln!("skipped: no chromium here (apt-get install chromium)");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let pages = pages(folder.path());
+    fs::write(folder.path().join("browser.js"), include_str!("browser.js")).unwrap();
+    for page in &pages {
+        let path = folder.path().join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, text.replacen("<head>", "<head><script src=\"../browser.js\"></script>", 1)).unwrap();
+    }
+    for dark in [false, true] {
+        let said = show(program, folder.path(), &pages, dark);
+        let problems: Vec<&str> = said.split("<p>").filter(|line| line.starts_with("PROBLEM")).collect();
+        assert!(problems.is_empty(), "dark: {dark}\n{}", problems.join("\n"));
+        let seen = format!("SEEN {} views, ", pages.len() * WIDTHS.len());
+        let charts = said.split(&seen).nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+        assert!(charts.is_some_and(|charts: u32| charts > 1000), "not all views were seen:\n{said}");
+    }
+}
+
+fn answers(program: &str) -> bool {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// Shows all pages at all widths and returns the document into which it is written what was seen.
+fn show(program: &str, folder: &Path, pages: &[String], dark: bool) -> String {
+    let page = |page: &String| {
+        let fits = page == "insert-benchmark/index.html";
+        serde_json::json!({ "page": page, "height": fits.then_some(SCREEN) })
+    };
+    let pages: Vec<serde_json::Value> = pages.iter().map(page).collect();
+    let work = serde_json::json!({ "pages": pages, "widths": WIDTHS, "dark": dark });
+    let driver = folder.join("browser.html");
+    fs::write(&driver, include_str!("browser.html").replace("WORK", &work.to_string())).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let said = folder.join("said");
+    let mut child = Command::new(program)
+        .args(ARGUMENTS)
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!dark)))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", driver.display()))
+        .stdin(Stdio::null())
+        .stdout(File::create(&said).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{program} took longer than {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    fs::read_to_string(said).unwrap()
+}

@@ -1,4 +1,4 @@
-//! Reads the machine: CPU, context switches, block devices, process trees.
+//! Reads the machine: CPU, context switches, block devices, process trees, and the stacks of a server's threads.
 //!
 //! It reads what Linux says of itself and decides nothing. What cannot be read is absent, never zero.
 //!
@@ -7,6 +7,7 @@
 
 mod clock;
 mod device;
+mod hardware;
 mod host;
 mod memory;
 mod open_files;
@@ -19,6 +20,7 @@ mod watch;
 
 pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use device::{device_under, filesystem_under};
+pub use hardware::HardwareCounters;
 pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use open_files::raise_open_files;

@@ -27,4 +27,9 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A flame graph could not be drawn.
+    #[error(
+        "cannot draw a flame graph: {0}\nhint: the profile's stacks are not in folded form; run the step with profile again"
+    )]
+    FlameGraph(io::Error),
 }

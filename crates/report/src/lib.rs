@@ -8,6 +8,7 @@ mod csv;
 mod document;
 mod error;
 mod failures;
+pub mod flame_graph;
 mod html;
 mod json;
 mod markdown;

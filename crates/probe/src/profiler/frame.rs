@@ -16,6 +16,8 @@ pub(super) enum Frame {
     Unknown,
     /// What called the next frame could not be found.
     Cut,
+    /// No stack of this thread was taken.
+    NotSampled,
     /// The thread could have gone on, and another one got its processor.
     Preempted,
 }

@@ -17,6 +17,7 @@ pub(super) const FIELDS: [perf_event::SampleFlag; 6] = [
 
 const LOST: u32 = 2;
 const COMMAND: u32 = 3;
+const EXIT: u32 = 4;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const MAP: u32 = 10;
@@ -65,6 +66,8 @@ pub(super) enum What {
         /// The one that made it.
         parent: u32,
     },
+    /// The thread ends. It leaves its processor once more.
+    Ended,
     /// The process executes another program.
     Executed,
     /// The process mapped a file with code.
@@ -102,6 +105,7 @@ pub(super) fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<Occurrence> {
         SWITCH | SWITCH_OF_PROCESSOR if misc & AWAY != 0 => What::Left { preempted: misc & PREEMPTED != 0 },
         SWITCH | SWITCH_OF_PROCESSOR => What::Returned,
         COMMAND if misc & BY_EXECUTION != 0 => What::Executed,
+        EXIT => What::Ended,
         MAP => What::Mapped,
         LOST => {
             fields.word()?;
@@ -201,12 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn switches_forks_and_losses() {
+    fn switches_forks_ends_and_losses() {
         let what = |kind, misc, fields: &[u64]| parse(kind, misc, &words(fields)).map(|it| it.what);
         assert_eq!(what(SWITCH, 0, &[pair(7, 8), 9]), Some(What::Returned));
         let away = what(SWITCH_OF_PROCESSOR, AWAY | PREEMPTED, &[pair(1, 1), pair(7, 8), 9]);
         assert_eq!(away, Some(What::Left { preempted: true }));
         assert_eq!(what(LOST, 0, &[1, 5, pair(7, 8), 9]), Some(What::Lost(5)));
+        let ended = [pair(7, 7), pair(8, 8), 9, pair(7, 8), 9];
+        assert_eq!(what(EXIT, 0, &ended), Some(What::Ended));
         let fork = |child, parent| {
             parse(FORK, 0, &words(&[pair(child, parent), pair(child, parent), 9, pair(1, 1), 9]))
         };

@@ -24,6 +24,7 @@ pub(super) fn names(frames: &HashSet<Frame>, modules: &Modules) -> HashMap<Frame
             Frame::Code { module, offset } => of_modules.entry(module).or_default().push(offset),
             Frame::Unknown => drop(names.insert(*frame, "[unknown]".to_owned())),
             Frame::Cut => drop(names.insert(*frame, "[cut]".to_owned())),
+            Frame::NotSampled => drop(names.insert(*frame, "[not sampled]".to_owned())),
             Frame::Preempted => drop(names.insert(*frame, "[preempted]".to_owned())),
         }
     }
@@ -55,10 +56,7 @@ fn nameless(module: &str) -> String {
 }
 
 fn kernel() -> Source<'static> {
-    let mut kernel = Kernel::default();
-    kernel.vmlinux = MaybeDefault::None;
-    kernel.debug_syms = false;
-    Source::Kernel(kernel)
+    Source::Kernel(Kernel { vmlinux: MaybeDefault::None, debug_syms: false, ..Kernel::default() })
 }
 
 fn of_kernel_library(symbolizer: &Symbolizer, offsets: &[u64]) -> Vec<Option<String>> {

@@ -26,6 +26,8 @@ pub(super) struct Stack {
 #[derive(Default)]
 struct Absence {
     left_ns: Option<u64>,
+    /// It will not come back, though its number may.
+    ended: bool,
     total_ns: u64,
     /// Where it left this time, and how many departures that stands for; unknown mostly.
     place: Option<(Stack, u64)>,
@@ -35,10 +37,11 @@ struct Absence {
 
 impl Absence {
     fn end(&mut self, now_ns: u64) {
+        let place = self.place.take();
         let Some(left_ns) = self.left_ns.take() else { return };
         let away_ns = now_ns.saturating_sub(left_ns);
         self.total_ns += away_ns;
-        if let Some((stack, weight)) = self.place.take() {
+        if let Some((stack, weight)) = place {
             add(&mut self.places, stack, away_ns.saturating_mul(weight));
         }
     }
@@ -48,7 +51,7 @@ impl Absence {
         let known: u64 = self.places.values().fold(0, |sum, time_ns| sum.saturating_add(*time_ns));
         if known == 0 {
             return vec![(
-                Stack { command: Arc::clone(command), frames: vec![Frame::Unknown] },
+                Stack { command: Arc::clone(command), frames: vec![Frame::NotSampled] },
                 self.total_ns,
             )];
         }
@@ -104,12 +107,17 @@ impl Tally {
             }
             (What::Left { preempted }, _) => {
                 let absence = self.absence(thread, command);
-                absence.left_ns = Some(time_ns);
+                absence.left_ns = (!absence.ended).then_some(time_ns);
                 if let Some((stack, _)) = absence.place.as_mut().filter(|_| preempted) {
                     stack.frames.insert(0, Frame::Preempted);
                 }
             }
-            (What::Returned, _) => self.absence(thread, command).end(time_ns),
+            (What::Returned, _) => {
+                let absence = self.absence(thread, command);
+                absence.ended = false;
+                absence.end(time_ns);
+            }
+            (What::Ended, _) => self.absence(thread, command).ended = true,
             (What::Lost(_) | What::Forked { .. } | What::Executed | What::Mapped, _) => {}
         }
     }
@@ -191,14 +199,18 @@ mod tests {
             at(8_500, What::Returned),
             at(10_000, sample(1, vec![300])),
             at(10_000, What::Left { preempted: false }),
+            at(10_500, What::Returned),
+            at(10_600, What::Ended),
+            at(10_700, sample(1, vec![400])),
+            at(10_700, What::Left { preempted: false }),
         ];
         happened.into_iter().for_each(|occurrence| tally.count(occurrence, &mut family));
         // Nothing is known of the departure but its time.
         let mut unknown = Tally::new(ProfileKind::OffCpu);
         unknown.count(at(1_000, What::Left { preempted: false }), &mut family);
         unknown.finish(3_250);
-        tally.finish(10_500);
-        assert_eq!(counted(&unknown), [(vec![Frame::Unknown], 2_250)]);
+        tally.finish(20_000);
+        assert_eq!(counted(&unknown), [(vec![Frame::NotSampled], 2_250)]);
         let known = [
             (vec![Frame::Kernel(300)], 500.0),
             (vec![Frame::Preempted, Frame::Kernel(100)], 1_000.0),

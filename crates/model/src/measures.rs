@@ -121,6 +121,25 @@ pub mod names {
     pub const SERVER_READ_BYTES: &str = "server.read_bytes";
     /// Context switches of basecase itself.
     pub const CLIENT_SWITCHES: &str = "client.switches";
+    /// Time that the server's threads ran, as the kernel's scheduler counts it, µs over all cores.
+    pub const SERVER_TASK_CLOCK_US: &str = "server.task_clock_us";
+    /// Page faults of the server's process tree.
+    pub const SERVER_PAGE_FAULTS: &str = "server.page_faults";
+    /// Times that one of the server's threads went on on another processor than before.
+    pub const SERVER_CPU_MIGRATIONS: &str = "server.cpu_migrations";
+    /// Instructions that the server's threads completed, with those in the kernel. As every counter of hardware, it is
+    /// absent where the machine has none, and reckoned where it counted for a part of the time.
+    pub const HARDWARE_INSTRUCTIONS: &str = "hardware.instructions";
+    /// Cycles in which a processor worked for the server.
+    pub const HARDWARE_CYCLES: &str = "hardware.cycles";
+    /// Accesses to the last cache, as the processor's maker defines them.
+    pub const HARDWARE_CACHE_REFERENCES: &str = "hardware.cache_references";
+    /// Those that the last cache could not serve.
+    pub const HARDWARE_CACHE_MISSES: &str = "hardware.cache_misses";
+    /// Branches that the server's threads completed.
+    pub const HARDWARE_BRANCHES: &str = "hardware.branches";
+    /// Those that were foreseen wrongly.
+    pub const HARDWARE_BRANCH_MISSES: &str = "hardware.branch_misses";
     /// Gauge: proportional set size of the server's process tree, bytes.
     pub const SERVER_PSS_BYTES: &str = "server.pss_bytes";
     /// Gauge: threads with which basecase drove the step.

@@ -1,4 +1,4 @@
-//! Reads the machine: CPU, context switches, block devices, process trees, pressure.
+//! Reads the machine: CPU, context switches, block devices, process trees, pressure, and the stacks of a server's threads.
 //!
 //! It reads what Linux says of itself and decides nothing. What cannot be read is absent, never zero.
 //!
@@ -7,20 +7,26 @@
 
 mod clock;
 mod device;
+mod hardware;
 mod host;
 mod level;
 mod memory;
 mod open_files;
+mod perf;
 mod pressure;
 mod process;
 mod processor;
 mod processor_set;
+mod profiler;
 mod watch;
 
 pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use device::{device_under, filesystem_under};
+pub use hardware::HardwareCounters;
 pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use open_files::raise_open_files;
+pub use perf::PerfError;
 pub use processor_set::ProcessorSet;
+pub use profiler::Profiler;
 pub use watch::{Snapshot, Target, Watch};

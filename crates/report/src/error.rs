@@ -42,4 +42,9 @@ pub enum Error {
         "there is nothing to explain: no measured cell is beyond the thresholds\nhint: name a step to have it explained all the same"
     )]
     NothingToExplain,
+    /// A flame graph could not be drawn.
+    #[error(
+        "cannot draw a flame graph: {0}\nhint: the profile's stacks are not in folded form; run the step with profile again"
+    )]
+    FlameGraph(io::Error),
 }

@@ -11,6 +11,7 @@ mod error;
 mod explanation;
 mod failures;
 mod findings;
+mod flame_graph;
 mod html;
 mod json;
 mod markdown;

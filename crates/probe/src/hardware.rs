@@ -1,0 +1,212 @@
+//! What the processors counted while the server ran on them.
+
+use std::fs;
+use std::io;
+
+use basecase_model::{Measures, names};
+use nix::errno::Errno;
+use perf_event::events::{Event, Hardware, Software};
+use perf_event::{Builder, Counter};
+
+use crate::perf::{Attempt, PerfError};
+use crate::process;
+
+/// An event, under which name it is kept, and how many of its units one is.
+struct Kind {
+    event: AnyEvent,
+    /// Its name, as `perf list` has it.
+    called: &'static str,
+    name: &'static str,
+    unit: f64,
+}
+
+#[derive(Clone, Copy)]
+enum AnyEvent {
+    Hardware(Hardware),
+    Software(Software),
+}
+
+const fn hardware(event: Hardware, called: &'static str, name: &'static str) -> Kind {
+    Kind { event: AnyEvent::Hardware(event), called, name, unit: 1.0 }
+}
+
+const fn software(event: Software, called: &'static str, name: &'static str, unit: f64) -> Kind {
+    Kind { event: AnyEvent::Software(event), called, name, unit }
+}
+
+const KINDS: [Kind; 9] = [
+    hardware(Hardware::INSTRUCTIONS, "instructions", names::HARDWARE_INSTRUCTIONS),
+    hardware(Hardware::CPU_CYCLES, "cycles", names::HARDWARE_CYCLES),
+    hardware(Hardware::CACHE_REFERENCES, "cache-references", names::HARDWARE_CACHE_REFERENCES),
+    hardware(Hardware::CACHE_MISSES, "cache-misses", names::HARDWARE_CACHE_MISSES),
+    hardware(Hardware::BRANCH_INSTRUCTIONS, "branches", names::HARDWARE_BRANCHES),
+    hardware(Hardware::BRANCH_MISSES, "branch-misses", names::HARDWARE_BRANCH_MISSES),
+    // The clock counts nanoseconds.
+    software(Software::TASK_CLOCK, "task-clock", names::SERVER_TASK_CLOCK_US, 1_000.0),
+    software(Software::PAGE_FAULTS, "page-faults", names::SERVER_PAGE_FAULTS, 1.0),
+    software(Software::CPU_MIGRATIONS, "cpu-migrations", names::SERVER_CPU_MIGRATIONS, 1.0),
+];
+
+/// Counters of the processors and of the kernel for a tree of processes, from when they are opened.
+///
+/// They cost nothing while the tree runs on one thread, and some microseconds at each change of threads else.
+pub struct HardwareCounters(Vec<(&'static Kind, Vec<Counter>)>);
+
+impl HardwareCounters {
+    /// Opens those that this machine has, on every thread of the tree that grows from `root` and on all that they
+    /// start. Each event of each thread is a file: see [`crate::raise_open_files`].
+    ///
+    /// # Errors
+    /// When there is no such process, or the kernel lets this user count nothing of it: that takes root, the capability
+    /// `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 1 or less and a process of one's own.
+    pub fn open(root: u32) -> Result<Self, PerfError> {
+        let threads: Vec<i32> = process::tree(root).into_iter().flat_map(threads).collect();
+        if threads.is_empty() {
+            return Err(PerfError::Process(root));
+        }
+        let mut opened = Vec::new();
+        for kind in &KINDS {
+            match open_all(kind, &threads) {
+                Ok(counters) => opened.push((kind, counters)),
+                // A virtual machine may have no counters of hardware.
+                Err(PerfError::Event { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(HardwareCounters(opened))
+    }
+
+    /// Adds what was counted since they were opened to `measures`. Counters that this machine lacks are left out.
+    ///
+    /// Where there are fewer counters than events, each counts for a part of the time, and what it missed is reckoned
+    /// from that part.
+    pub fn read_into(&mut self, measures: &mut Measures) {
+        for (kind, counters) in &mut self.0 {
+            let counts = counters.iter_mut().map(count).collect::<io::Result<Vec<Count>>>();
+            if let Some(total) = counts.ok().and_then(|counts| total(&counts)) {
+                measures.set(kind.name, total / kind.unit);
+            }
+        }
+    }
+}
+
+/// What one counter says.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    value: u64,
+    /// Time in which its thread ran.
+    wanted_ns: u64,
+    /// Time in which it counted.
+    counted_ns: u64,
+}
+
+/// The sum, with what was missed; `None` when threads ran and nothing counted.
+///
+/// It is reckoned over all threads together: one that ran for a moment may never have been counted.
+fn total(counts: &[Count]) -> Option<f64> {
+    let sum = |field: fn(&Count) -> u64| counts.iter().map(|count| field(count) as f64).sum::<f64>();
+    let (value, wanted_ns) = (sum(|count| count.value), sum(|count| count.wanted_ns));
+    let counted_ns = sum(|count| count.counted_ns);
+    if wanted_ns == 0.0 {
+        return Some(0.0);
+    }
+    (counted_ns > 0.0).then(|| value * wanted_ns / counted_ns)
+}
+
+fn count(counter: &mut Counter) -> io::Result<Count> {
+    let read = counter.read_count_and_time()?;
+    Ok(Count { value: read.count, wanted_ns: read.time_enabled, counted_ns: read.time_running })
+}
+
+fn open_all(kind: &Kind, threads: &[i32]) -> Result<Vec<Counter>, PerfError> {
+    let mut builder = match kind.event {
+        AnyEvent::Hardware(event) => builder(event),
+        AnyEvent::Software(event) => builder(event),
+    };
+    let attempt = Attempt { event: kind.called, purpose: "count events of the server", enough: 1 };
+    let mut counters = Vec::new();
+    for thread in threads {
+        match builder.observe_pid(*thread).build() {
+            Ok(counter) => counters.push(counter),
+            // The thread has ended since.
+            Err(error) if error.raw_os_error() == Some(Errno::ESRCH as i32) => {}
+            Err(error) => return Err(attempt.refused(error)),
+        }
+    }
+    Ok(counters)
+}
+
+fn builder(event: impl Event) -> Builder<'static> {
+    let mut builder = Builder::new(event);
+    builder.any_cpu().inherit(true).enabled(true).include_kernel();
+    builder
+}
+
+/// The threads of a process; none when it has ended.
+fn threads(process: u32) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn count(value: u64, wanted_ns: u64, counted_ns: u64) -> Count {
+        Count { value, wanted_ns, counted_ns }
+    }
+
+    #[test]
+    fn what_was_missed_is_reckoned() {
+        assert_eq!(total(&[count(100, 10, 10), count(50, 10, 10)]), Some(150.0));
+        assert_eq!(total(&[count(100, 40, 10)]), Some(400.0));
+        // One ran too short to be counted.
+        assert_eq!(total(&[count(100, 30, 20), count(0, 10, 0)]), Some(200.0));
+        assert_eq!(total(&[count(0, 10, 0)]), None);
+        assert_eq!(total(&[count(0, 0, 0)]), Some(0.0));
+    }
+
+    #[test]
+    fn work_of_later_children_is_counted_and_what_is_not_there_absent() {
+        let script = "read go; sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo done; read go";
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let opened = HardwareCounters::open(shell.id());
+        let mut input = shell.stdin.take().unwrap();
+        io::Write::write_all(&mut input, b"\n").unwrap();
+        io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0; 5]).unwrap();
+        let read = opened.map(|mut counters| {
+            let mut measures = Measures::new();
+            counters.read_into(&mut measures);
+            measures
+        });
+        drop(input);
+        shell.wait().unwrap();
+        let measures = match read {
+            Ok(measures) => measures,
+            Err(error) => {
+                assert!(error.to_string().contains("\nhint: "));
+                println!("skipped: {error}");
+                return;
+            }
+        };
+        assert!(measures.get(names::SERVER_TASK_CLOCK_US).unwrap() > 1e4, "{measures:?}");
+        assert!(measures.get(names::SERVER_PAGE_FAULTS).unwrap() > 10.0, "{measures:?}");
+        assert!(measures.get(names::SERVER_CPU_MIGRATIONS).is_some());
+        // A machine has both or none.
+        let (instructions, cycles) =
+            (measures.get(names::HARDWARE_INSTRUCTIONS), measures.get(names::HARDWARE_CYCLES));
+        assert_eq!(instructions.is_some(), cycles.is_some());
+        assert_ne!(instructions, Some(0.0));
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_an_error() {
+        assert!(matches!(HardwareCounters::open(1 << 23), Err(PerfError::Process(_))));
+    }
+}

@@ -1,0 +1,244 @@
+//! The stacks of a process tree, taken while it works.
+//!
+//! The kernel takes a sample of each processor some hundred times a second and writes it into a buffer of that
+//! processor: the addresses in the kernel, the registers, and a piece of the stack in user mode. A thread of ours
+//! empties the buffers, unwinds the stacks of the tree's processes by the tables that every program carries for
+//! exceptions (`.eh_frame`), and counts equal ones. No build needs frame pointers for that. Names are put to them at
+//! the end.
+
+mod address_space;
+mod family;
+mod frame;
+mod module;
+mod reader;
+mod record;
+mod registers;
+mod source;
+mod symbols;
+mod tally;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use basecase_model::{Profile, ProfileKind};
+
+use self::family::Family;
+use self::frame::Frame;
+use self::module::Modules;
+use self::reader::Reader;
+use self::source::Source;
+use self::tally::{Stack, Tally};
+use crate::perf::{PerfError, most_samples_per_second};
+
+/// Takes the stacks of a process tree from its start until it is finished.
+///
+/// When it is dropped, it ends without a result.
+pub struct Profiler {
+    frequency_hz: u32,
+    events: Vec<(ProfileKind, &'static str)>,
+    stop: Sender<()>,
+    reader: JoinHandle<(Vec<Tally>, Modules)>,
+}
+
+impl Profiler {
+    /// Samples per second and processor that cost little: see `docs/method.md`. It is odd, so that it does not march in step with what
+    /// happens every hundredth of a second.
+    pub const USUAL_FREQUENCY_HZ: u32 = 333;
+
+    /// Begins to take the stacks of every process and thread of the tree that grows from `root`, and of those that they
+    /// start, `frequency_hz` times a second on each processor.
+    ///
+    /// # Errors
+    /// When there is no such process, or the kernel lets this user observe no whole processors: that takes root, the
+    /// capability `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 0 or less.
+    pub fn start(root: u32, kinds: &[ProfileKind], frequency_hz: u32) -> Result<Profiler, PerfError> {
+        if let Some(most) = most_samples_per_second().filter(|most| *most < frequency_hz) {
+            return Err(PerfError::Rate { asked: frequency_hz, most });
+        }
+        let family = Family::of(root);
+        if family.is_empty() {
+            return Err(PerfError::Process(root));
+        }
+        let open = |kind: &ProfileKind| Source::open(*kind, frequency_hz);
+        let sources = kinds.iter().map(open).collect::<Result<Vec<Source>, PerfError>>()?;
+        let events = sources.iter().map(|source| (source.kind, source.event)).collect();
+        let (stop, stopped) = channel();
+        let reader = Reader::new(sources, family);
+        let reader = thread::Builder::new()
+            .name("profiler".to_owned())
+            .spawn(move || reader.run(&stopped))
+            .map_err(|error| PerfError::Reader(error.to_string()))?;
+        Ok(Profiler { frequency_hz, events, stop, reader })
+    }
+
+    /// The kinds that are taken, each with the event of the kernel that causes a sample: `cycles` of the hardware, or
+    /// `cpu-clock` where a machine has none, and `context-switches`.
+    pub fn events(&self) -> &[(ProfileKind, &'static str)] {
+        &self.events
+    }
+
+    /// Ends it, puts names to the frames, and returns a profile for each kind in the order in which they were asked for.
+    ///
+    /// # Errors
+    /// When the thread that reads samples has failed.
+    pub fn finish(self) -> Result<Vec<Profile>, PerfError> {
+        drop(self.stop);
+        let (tallies, modules) =
+            self.reader.join().map_err(|_| PerfError::Reader("it ended by a panic".to_owned()))?;
+        let kinds = self.events.iter().map(|(kind, _)| *kind);
+        let profile = |(kind, tally)| profile(kind, self.frequency_hz, &tally, &modules);
+        Ok(kinds.zip(tallies).map(profile).collect())
+    }
+}
+
+fn profile(kind: ProfileKind, frequency_hz: u32, tally: &Tally, modules: &Modules) -> Profile {
+    let frames: HashSet<Frame> = tally.stacks.keys().flat_map(|stack| &stack.frames).copied().collect();
+    let names = symbols::names(&frames, modules);
+    let numbers: BTreeSet<u32> = frames
+        .iter()
+        .filter_map(|frame| match frame {
+            Frame::Code { module, .. } => Some(*module),
+            _ => None,
+        })
+        .collect();
+    let module = |number| modules.get(number).map(|it| (it.name().to_owned(), it.build_id.clone()));
+    Profile {
+        kind,
+        frequency_hz,
+        samples: tally.samples,
+        lost: tally.lost,
+        stacks: fold(kind, &tally.stacks, &names),
+        modules: numbers.into_iter().filter_map(module).collect(),
+    }
+}
+
+/// The stacks as text. Those whose frames have the same names are one.
+fn fold(kind: ProfileKind, stacks: &HashMap<Stack, u64>, names: &HashMap<Frame, String>) -> String {
+    let mut folded: BTreeMap<String, u64> = BTreeMap::new();
+    for (stack, amount) in stacks {
+        let frames =
+            stack.frames.iter().rev().map(|frame| names.get(frame).map_or("[unknown]", String::as_str));
+        let mut line: Vec<&str> = std::iter::once(&*stack.command).chain(frames).collect();
+        // How many nameless functions called one another says nothing, and would tear equal stacks apart.
+        line.dedup_by(|inner, outer| inner == outer && outer.starts_with('['));
+        *folded.entry(line.join(";")).or_insert(0) += amount;
+    }
+    let unit = match kind {
+        ProfileKind::Cpu => 1,
+        // Nanoseconds to microseconds.
+        ProfileKind::OffCpu => 1_000,
+    };
+    let amounts = folded.into_iter().map(|(stack, amount)| (stack, amount / unit));
+    amounts.filter(|(_, amount)| *amount > 0).map(|(stack, amount)| format!("{stack} {amount}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    /// Observes what happens meanwhile; `None`, with the reason printed, where this machine forbids it.
+    fn observe(root: u32, kind: ProfileKind, meanwhile: impl FnOnce()) -> Option<Profile> {
+        // So often that hardly a change of threads is left out.
+        let frequency_hz = if kind == ProfileKind::OffCpu { 20_000 } else { 499 };
+        match Profiler::start(root, &[kind], frequency_hz) {
+            Ok(profiler) => {
+                meanwhile();
+                Some(profiler.finish().unwrap().remove(0))
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("\nhint: "));
+                println!("skipped: {error}");
+                None
+            }
+        }
+    }
+
+    fn shell(script: &str) -> Child {
+        Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap()
+    }
+
+    fn end(mut child: Child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    fn pause() {
+        thread::sleep(Duration::from_millis(500));
+    }
+
+    #[inline(never)]
+    fn burn(until: Instant) -> u64 {
+        let mut count = 0u64;
+        while Instant::now() < until {
+            count = std::hint::black_box(count.wrapping_mul(31) + 1);
+        }
+        count
+    }
+
+    #[test]
+    fn a_function_of_this_program_is_found() {
+        let until = Instant::now() + Duration::from_millis(500);
+        let observed = observe(std::process::id(), ProfileKind::Cpu, || assert!(burn(until) > 0));
+        let Some(profile) = observed else { return };
+        let burning: Vec<&str> = profile.stacks.lines().filter(|line| line.contains("::burn")).collect();
+        let of_test = |line: &&&str| line.contains("a_function_of_this_program_is_found");
+        assert!(burning.iter().filter(of_test).count() * 10 >= burning.len() * 8, "{}", profile.stacks);
+        assert!(!burning.is_empty() && profile.samples > 20, "{}", profile.stacks);
+        assert!(profile.modules.iter().any(|(name, _)| name.starts_with("basecase_probe")));
+    }
+
+    #[test]
+    fn children_that_come_later_are_found_by_their_command() {
+        let shell = shell("sleep 0.1; i=0; (while :; do i=$((i+1)); done) & wait");
+        let observed = observe(shell.id(), ProfileKind::Cpu, pause);
+        for pid in crate::process::tree(shell.id()).into_iter().skip(1) {
+            Command::new("kill").arg(pid.to_string()).status().unwrap();
+        }
+        end(shell);
+        let Some(profile) = observed else { return };
+        assert!(profile.samples > 10, "{}", profile.stacks);
+        assert!(profile.stacks.lines().all(|line| line.starts_with("sh;") || line.starts_with("sleep;")));
+        assert!(profile.stacks.lines().any(|line| line.starts_with("sh;")), "{}", profile.stacks);
+    }
+
+    #[test]
+    fn sleep_is_time_off_the_processors() {
+        let shell = shell("while :; do sleep 0.05; done");
+        let start = Instant::now();
+        let observed = observe(shell.id(), ProfileKind::OffCpu, pause);
+        let window_us = start.elapsed().as_micros() as u64;
+        end(shell);
+        let Some(profile) = observed else { return };
+        let asleep_us = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+        let sleeping =
+            profile.stacks.lines().filter(|line| line.starts_with("sleep;") && line.contains("nanosleep"));
+        let asleep_us: u64 = sleeping.map(asleep_us).sum();
+        assert!(asleep_us > window_us / 2 && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_an_error() {
+        let error = Profiler::start(1 << 23, &[ProfileKind::Cpu], 99).err().unwrap();
+        assert!(matches!(error, PerfError::Process(_)), "{error}");
+    }
+
+    #[test]
+    fn stacks_of_the_same_names_are_one() {
+        let stack = |frames: &[Frame]| Stack { command: "postgres".into(), frames: frames.to_vec() };
+        let stacks = HashMap::from([
+            (stack(&[Frame::Kernel(1), Frame::Unknown]), 2),
+            (stack(&[Frame::Kernel(2), Frame::Unknown]), 3),
+            (stack(&[Frame::Unknown, Frame::Unknown]), 1_000),
+        ]);
+        let names = HashMap::from([
+            (Frame::Kernel(1), "schedule_[k]".to_owned()),
+            (Frame::Kernel(2), "schedule_[k]".to_owned()),
+        ]);
+        let text = fold(ProfileKind::Cpu, &stacks, &names);
+        assert_eq!(text, "postgres;[unknown] 1000\npostgres;[unknown];schedule_[k] 5\n");
+        assert_eq!(fold(ProfileKind::OffCpu, &stacks, &names), "postgres;[unknown] 1\n");
+    }
+}

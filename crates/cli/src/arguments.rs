@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 
 use basecase_lab::{CandidateSpec, PinRequest, Sizes, Verify};
+use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
@@ -185,6 +186,12 @@ pub(crate) struct PlaceArguments {
     /// Whether machine and server are looked at every second, or only at both ends of a step
     #[arg(long, value_enum, default_value_t = ProbeArgument::On)]
     pub(crate) probe: ProbeArgument,
+    /// Run everything a second time and take the stacks of the servers meanwhile: cpu, offcpu or both
+    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "cpu", value_delimiter = ',', value_parser = profile_kind)]
+    pub(crate) profile: Vec<ProfileKind>,
+    /// Take the stacks in the run that is measured, and none a second time
+    #[arg(long, requires = "profile")]
+    pub(crate) profile_measured: bool,
     /// Print the report as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -456,6 +463,10 @@ impl TypedValueParser for CandidateParser {
             _ => CandidateSpec::from_str.parse_ref(command, argument, value),
         }
     }
+}
+
+fn profile_kind(text: &str) -> Result<ProfileKind, String> {
+    text.parse().map_err(|()| format!("known are {}", ProfileKind::ALL.map(ProfileKind::as_str).join(", ")))
 }
 
 fn percentile(text: &str) -> Result<f64, String> {

@@ -22,7 +22,7 @@ pub use message::explain;
 pub use observer::{Event, Observer};
 pub use pin::{Pin, PinError, PinRequest};
 pub use plan::{Candidate, Places, Plan, Request, Verify};
-pub use run::{RunOptions, Summary, run};
+pub use run::{ProfileOrder, RunOptions, Summary, run};
 pub use sizes::Sizes;
 pub use task::Task;
 pub use workload_file::WorkloadFile;

@@ -3,6 +3,7 @@
 mod measuring;
 mod observing;
 mod plans;
+mod profiling;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -16,6 +17,7 @@ use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
 
 use self::measuring::{assemble, prepare};
+pub use self::profiling::ProfileOrder;
 use crate::checks;
 use crate::course::Course;
 use crate::forecast::Forecast;
@@ -38,12 +40,14 @@ pub struct Summary {
 }
 
 /// Options of one call that do not change what is measured.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// Leave the data of finished candidates where it is.
     pub keep_data: bool,
     /// Take counters at both ends of a window only, and nothing in between.
     pub looks_away: bool,
+    /// Where the server's time goes is to be taken as well.
+    pub profile: Option<ProfileOrder>,
 }
 
 /// Lines of the server's log that a failed trial keeps.
@@ -62,25 +66,44 @@ pub fn run(
 ) -> Result<Summary> {
     store.save_experiment(&plan.experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
+    if let Some(order) = &options.profile {
+        order.check()?;
+    }
+    let observations = observations(&options);
     let mut run = Run {
         store,
-        options,
         stop,
         observer,
         summary: Summary { measured: 0, found: 0, failed: Vec::new(), interrupted: false },
         forecast: Forecast::new(plan),
-        observation: if options.looks_away { Observation::Off } else { Observation::Usual },
+        observation: Observation::default(),
+        trials: plan.trials() * observations.len(),
+        options,
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
-    let result = candidates
-        .iter_mut()
-        .enumerate()
-        .take_while(|_| !stop.load(Ordering::Relaxed))
-        .try_for_each(|(index, candidate)| run.candidate(plan, index, candidate));
+    let mut result = Ok(());
+    for observation in observations {
+        run.observation = observation;
+        for (index, candidate) in candidates.iter_mut().enumerate() {
+            if result.is_ok() && !stop.load(Ordering::Relaxed) {
+                result = run.candidate(plan, index, candidate);
+            }
+        }
+    }
     plan.candidates = candidates;
     run.summary.interrupted = stop.load(Ordering::Relaxed);
     let summary = run.summary;
     result.map(|()| summary)
+}
+
+/// How closely the steps are looked at, one time after the other that all of them run.
+fn observations(options: &RunOptions) -> Vec<Observation> {
+    let usual = if options.looks_away { Observation::Off } else { Observation::Usual };
+    match &options.profile {
+        None => vec![usual],
+        Some(order) if order.in_same_pass => vec![Observation::Profiled],
+        Some(_) => vec![usual, Observation::Profiled],
+    }
 }
 
 struct Run<'a> {
@@ -91,6 +114,8 @@ struct Run<'a> {
     summary: Summary,
     forecast: Forecast,
     observation: Observation,
+    /// Of all candidates and passes.
+    trials: usize,
 }
 
 /// What a resumed candidate's first trial has to say about itself.
@@ -339,7 +364,7 @@ impl Run<'_> {
     }
 
     fn tell_begin(&mut self, plan: &Plan, candidate: &Candidate, number: usize, crew: &Crew) {
-        let trials = plan.trials() - self.summary.measured - self.summary.found;
+        let trials = self.trials - self.summary.measured - self.summary.found;
         self.observer.notice(Event::StepBegins {
             candidate: &candidate.facts.name.0,
             step: &plan.steps[number].facts.label,
@@ -368,7 +393,7 @@ impl Run<'_> {
             step: &plan.experiment.steps[number],
             was_found,
             done,
-            all: plan.trials(),
+            all: self.trials,
         });
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! They are SVG files that need nothing else: a click on a frame enlarges it, and functions can be searched by name.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the page that explains a change is not written yet"))]
 pub(crate) mod shares;
 
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ const PARTS: f64 = 1e7;
 ///
 /// # Errors
 /// When the stacks are not in folded form.
-pub fn plain(profile: &Profile, title: &str) -> Result<Option<String>, Error> {
+pub(crate) fn plain(profile: &Profile, title: &str) -> Result<Option<String>, Error> {
     if total(profile) == 0 {
         return Ok(None);
     }
@@ -43,7 +42,11 @@ pub fn plain(profile: &Profile, title: &str) -> Result<Option<String>, Error> {
 ///
 /// # Errors
 /// When the stacks are not in folded form.
-pub fn differential(base: &Profile, candidate: &Profile, title: &str) -> Result<Option<String>, Error> {
+pub(crate) fn differential(
+    base: &Profile,
+    candidate: &Profile,
+    title: &str,
+) -> Result<Option<String>, Error> {
     let (of_base, of_candidate) = (total(base), total(candidate));
     if of_base == 0 || of_candidate == 0 {
         return Ok(None);

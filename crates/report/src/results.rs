@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use basecase_model::{CandidateFacts, Experiment, Headline, Observation, OperationClass, StepFacts, Trial};
+use basecase_model::{
+    CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
+};
 
 /// An experiment with the chosen trial of every candidate and step.
 pub(crate) struct Results<'a> {
@@ -10,6 +12,8 @@ pub(crate) struct Results<'a> {
     pub(crate) experiment: &'a Experiment,
     // One row per step, one entry per candidate.
     chosen: Vec<Vec<Option<&'a Trial>>>,
+    // The newest complete trials with a profile, by step and candidate.
+    profiled: HashMap<(&'a str, &'a str), &'a Trial>,
 }
 
 /// A complete trial with what is needed to read it.
@@ -45,7 +49,13 @@ impl<'a> Results<'a> {
                 experiment.candidates.iter().map(of).collect()
             })
             .collect();
-        Results { experiment, chosen }
+        let has_profile = |trial: &&Trial| trial.is_complete() && !trial.profiles.is_empty();
+        let profiled = trials
+            .iter()
+            .filter(has_profile)
+            .map(|trial| ((trial.step.as_str(), trial.candidate.as_str()), trial))
+            .collect();
+        Results { experiment, chosen, profiled }
     }
 
     /// The steps with their number.
@@ -68,6 +78,15 @@ impl<'a> Results<'a> {
         let trial = self.trial(step, candidate).filter(|trial| trial.is_complete())?;
         let step = self.experiment.steps.get(step)?;
         Some(Measured { trial, step, cores: self.experiment.host.cores })
+    }
+
+    /// The profiles of a step, of whichever trial has the newest.
+    pub(crate) fn profiles(&self, step: usize, candidate: usize) -> &'a [Profile] {
+        let names = self.experiment.steps.get(step).zip(self.experiment.candidates.get(candidate));
+        let trial = names.and_then(|(step, candidate)| {
+            self.profiled.get(&(step.name.as_str(), candidate.name.0.as_str()))
+        });
+        trial.map_or(&[], |trial| &trial.profiles)
     }
 
     /// The headline value; `None` of a failed or missing trial.

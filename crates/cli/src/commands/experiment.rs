@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use basecase_lab::{
-    CandidateSpec, Event, Observer as _, PinRequest, Places, Plan, Request, RunOptions, Sizes, Task, Verify,
-    file,
+    CandidateSpec, Event, Observer as _, PinRequest, Places, Plan, ProfileOrder, Request, RunOptions, Sizes,
+    Task, Verify, file,
 };
 use basecase_report::{Format, Options};
 use basecase_server::{Settle, default_home};
@@ -44,6 +44,8 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         transport: None,
         keep_data: false,
         probe: ProbeArgument::On,
+        profile: Vec::new(),
+        profile_measured: false,
         json: false,
     };
     perform(&request, &places, stop)
@@ -74,6 +76,12 @@ pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
     perform(&file::read(&arguments.file)?, &arguments.places, stop)
 }
 
+/// What `--profile` asks for.
+fn profile_order(arguments: &PlaceArguments) -> Option<ProfileOrder> {
+    (!arguments.profile.is_empty())
+        .then(|| ProfileOrder::new(arguments.profile.clone(), arguments.profile_measured))
+}
+
 fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
     let home = default_home();
     let places = Places {
@@ -94,7 +102,11 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
     let summary = basecase_lab::run(
         &mut plan,
         &mut store,
-        RunOptions { keep_data: arguments.keep_data, looks_away: arguments.probe == ProbeArgument::Off },
+        RunOptions {
+            keep_data: arguments.keep_data,
+            looks_away: arguments.probe == ProbeArgument::Off,
+            profile: profile_order(arguments),
+        },
         stop,
         &mut screen,
     )?;

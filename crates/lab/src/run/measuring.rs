@@ -12,6 +12,7 @@ use basecase_workload::insert_benchmark::Purpose;
 
 use super::observing::{Observations, observe};
 use super::plans::plans;
+use super::profiling::Profiling;
 use super::{LOG_LINES, Run, blank_trial, place};
 use crate::checks;
 use crate::course::Course;
@@ -60,6 +61,9 @@ impl Run<'_> {
         let crew = assemble(plan, site, step_plan)?;
         self.tell_begin(plan, candidate, number, &crew);
         let limits = self.limits(plan, step.limit);
+        let order = self.options.profile.as_ref().filter(|_| self.observation == Observation::Profiled);
+        let profiled = order.zip(site.served.pid());
+        let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
         let (mut outcome, seen) = match self.observation {
             Observation::Off => (crew.run(&site.watch, &limits), Observations::default()),
             Observation::Usual | Observation::Profiled => observe(site, |watch| crew.run(watch, &limits)),
@@ -67,6 +71,7 @@ impl Run<'_> {
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);
         }
+        let (profiles, hardware) = profiling.map(Profiling::end).transpose()?.unwrap_or_default();
         if !warm_up.is_zero() {
             let counted = outcome.seconds + warm_up.as_secs_f64();
             outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
@@ -79,8 +84,10 @@ impl Run<'_> {
             counters: std::mem::take(&mut outcome.counters),
             tracks: seen.tracks(outcome.opened, outcome.seconds),
             observation: self.observation,
+            profiles,
             ..blank_trial(plan, candidate, number, place, outcome.started_at)
         };
+        trial.counters.extend(hardware);
         trial.counters.extend(seen.sessions(outcome.opened, outcome.seconds));
         let examined = match outcome.failure.take() {
             Some(failure) => Err(failure.into()),

@@ -7,13 +7,14 @@ mod setting;
 
 use std::fmt::Write as _;
 
-use basecase_model::StepFacts;
+use basecase_model::{Profile, ProfileKind, StepFacts};
 
 use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
 use self::plan::PlanChange;
 use self::setting::SettingChange;
 use crate::document::Block;
 use crate::error::Error;
+use crate::flame_graph::shares::{FunctionShare, functions_that_grew};
 use crate::options::Options;
 use crate::results::{Measured, Results};
 use crate::shape::is_compared;
@@ -31,6 +32,8 @@ const BEYOND_TIME: f64 = 1.15;
 const CAUSE_SHARE: f64 = 0.15;
 /// Counters and plans that are shown.
 const MOST: usize = 20;
+/// Functions whose share moved by less are not shown.
+const LEAST_GROWTH: f64 = 0.002;
 /// Settings that are named beside a cause.
 const SETTINGS: usize = 4;
 
@@ -43,6 +46,8 @@ pub(crate) struct Explanation<'a> {
     costs: Vec<Cost>,
     plans: Vec<PlanChange<'a>>,
     settings: Vec<SettingChange>,
+    /// Profiles of one kind, of base case and candidate.
+    profiles: Vec<(&'a Profile, &'a Profile)>,
 }
 
 impl<'a> Explanation<'a> {
@@ -50,11 +55,13 @@ impl<'a> Explanation<'a> {
     pub(crate) fn of(results: &Results<'a>, step: usize, candidate: usize) -> Option<Self> {
         let facts = |number: usize| results.experiment.candidates.get(number);
         let (base_facts, candidate_facts) = (facts(0)?, facts(candidate).filter(|_| candidate > 0)?);
+        let profiles = pairs(results.profiles(step, 0), results.profiles(step, candidate));
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, candidate)?);
         Some(Explanation {
             costs: sorted(costs(&base, &candidate)),
             plans: plan::changes(base.trial, candidate.trial),
             settings: setting::changes(base_facts, candidate_facts),
+            profiles,
             base,
             candidate,
             base_name: &base_facts.name.0,
@@ -200,9 +207,11 @@ impl<'a> Explanation<'a> {
 
     /// Costs, counters and settings.
     fn tables(&self) -> Vec<Table> {
-        let tables =
-            [self.cost_table(), counter::table(&self.base, &self.candidate, MOST), self.setting_table()];
-        tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+        let counters = counter::table(&self.base, &self.candidate, MOST);
+        let mut tables = vec![self.cost_table(), counters, self.setting_table()];
+        tables.extend(self.profiles.iter().map(|(base, candidate)| function_table(base, candidate)));
+        tables.retain(|table| !table.rows.is_empty());
+        tables
     }
 
     fn cost_table(&self) -> Table {
@@ -319,6 +328,39 @@ pub(crate) fn compose(
         return Err(Error::NothingToExplain);
     }
     Ok(blocks)
+}
+
+/// Profiles of the same kind.
+fn pairs<'a>(base: &'a [Profile], candidate: &'a [Profile]) -> Vec<(&'a Profile, &'a Profile)> {
+    let same = |base: &'a Profile| Some((base, candidate.iter().find(|profile| profile.kind == base.kind)?));
+    base.iter().filter_map(same).collect()
+}
+
+/// Functions whose own share of the time grew or shrank most.
+fn function_table(base: &Profile, candidate: &Profile) -> Table {
+    let mut shares = functions_that_grew(base, candidate);
+    shares.retain(|share| share.growth().abs() >= LEAST_GROWTH);
+    shares.sort_by(|left, right| right.growth().abs().total_cmp(&left.growth().abs()));
+    let percent = |share: f64| Cell::plain(format!("{:.1} %", share * 100.0));
+    let row = |share: &FunctionShare| {
+        let growth = Cell::plain(format!("{:+.1}", share.growth() * 100.0));
+        Row::new(&share.function, vec![percent(share.base), percent(share.candidate), growth])
+    };
+    let time = match base.kind {
+        ProfileKind::Cpu => "CPU time",
+        ProfileKind::OffCpu => "time off the processors",
+    };
+    Table {
+        caption: format!("Functions of the server, by their own share of {time}"),
+        reading: format!(
+            "{} samples of the base case, {} of the candidate.",
+            base.samples, candidate.samples
+        ),
+        corner: "function",
+        columns: ["base case", "candidate", "points"].map(|name| Column::numbers(name, "")).into(),
+        rows: shares.iter().take(MOST).map(row).collect(),
+        ..Table::default()
+    }
 }
 
 /// The largest shares first; what has none is sorted by how far it moved, and behind.

@@ -3,6 +3,7 @@
 mod explanation;
 mod facts;
 mod figure;
+mod flame;
 mod index;
 mod metrics;
 mod shell;
@@ -42,6 +43,7 @@ pub(crate) fn write_pages(
     }
     for step in results.steps() {
         write(out_dir.join(page_name(step.1)), &step::page(results, step, options).into_string())?;
+        flame::write_pictures(results, step.0, out_dir)?;
     }
     if results.is_workload_file() {
         write(out_dir.join(metrics::PAGE), &metrics::page(results).into_string())?;

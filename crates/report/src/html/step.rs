@@ -3,10 +3,10 @@
 use basecase_model::{Headline, OperationClass, StepFacts};
 use maud::{Markup, html};
 
-use super::explanation;
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::table;
+use super::{explanation, flame};
 use crate::chart::{Chart, Charts, Subject, charts};
 use crate::document::{CLASSES, of_events};
 use crate::metrics;
@@ -34,6 +34,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             (bars(results, step))
         }
         @if let Some(explanation) = explanation::section(results, step.0) { (explanation) }
+        @if let Some(flames) = flame::section(results, step.0) { (flames) }
         @if !charts.charts.is_empty() { (over_time(&charts)) }
         @if !events.is_empty() {
             section #events {

@@ -1,0 +1,60 @@
+//! Takes the stacks of the server while a step runs.
+
+use anyhow::Result;
+use basecase_model::{Measures, Profile, ProfileKind};
+use basecase_probe::{HardwareCounters, Profiler};
+
+/// That runs are profiled, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileOrder {
+    /// What is counted.
+    pub kinds: Vec<ProfileKind>,
+    /// Samples per second and processor.
+    pub frequency_hz: u32,
+    /// Whether the trials that are measured are profiled themselves; else all steps run a second time for it, so that the profile
+    /// costs the measured numbers nothing.
+    pub in_same_pass: bool,
+}
+
+impl ProfileOrder {
+    /// As often as costs little.
+    pub fn new(kinds: Vec<ProfileKind>, in_same_pass: bool) -> Self {
+        ProfileOrder { kinds, frequency_hz: Profiler::USUAL_FREQUENCY_HZ, in_same_pass }
+    }
+
+    /// Tries it on this process.
+    ///
+    /// # Errors
+    /// When the kernel does not let this user observe processes so closely.
+    pub fn check(&self) -> Result<()> {
+        Profiler::start(std::process::id(), &self.kinds, self.frequency_hz)?.finish()?;
+        Ok(())
+    }
+}
+
+/// A server that is being profiled.
+pub(super) struct Profiling {
+    profiler: Profiler,
+    /// None where there are too many threads, or the kernel counts nothing.
+    hardware: Option<HardwareCounters>,
+}
+
+impl Profiling {
+    /// Begins with the tree of processes that grows from `root`.
+    pub(super) fn begin(order: &ProfileOrder, root: u32) -> Result<Self> {
+        Ok(Profiling {
+            hardware: HardwareCounters::open(root).ok(),
+            profiler: Profiler::start(root, &order.kinds, order.frequency_hz)?,
+        })
+    }
+
+    /// Ends it: the stacks, and what the hardware counted.
+    pub(super) fn end(self) -> Result<(Vec<Profile>, Measures)> {
+        let Profiling { profiler, hardware } = self;
+        let mut counted = Measures::new();
+        if let Some(mut hardware) = hardware {
+            hardware.read_into(&mut counted);
+        }
+        Ok((profiler.finish()?, counted))
+    }
+}

@@ -206,6 +206,7 @@ fn candidate(number: usize) -> CandidateFacts {
             settings: settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
             sha256: format!("sha256 of {config}"),
         },
+        running: BTreeMap::new(),
     }
 }
 

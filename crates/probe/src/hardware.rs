@@ -49,7 +49,7 @@ const KINDS: [Kind; 9] = [
 
 /// Counters of the processors and of the kernel for a tree of processes, from when they are opened.
 ///
-/// They cost nothing while the tree runs on one thread, and some microseconds at each change of threads else.
+/// The kernel stops and starts them at each change of threads, which a server makes tens of thousands of a second.
 pub struct HardwareCounters(Vec<(&'static Kind, Vec<Counter>)>);
 
 impl HardwareCounters {

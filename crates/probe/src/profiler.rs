@@ -18,6 +18,7 @@ mod symbols;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
@@ -42,7 +43,7 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Samples per second and processor that cost little: see `docs/method.md`. It is odd, so that it does not march in step with what
+    /// Samples per second and processor that cost little: see `docs/performance.md`. It is odd, so that it does not march in step with what
     /// happens every hundredth of a second.
     pub const USUAL_FREQUENCY_HZ: u32 = 333;
 
@@ -56,12 +57,13 @@ impl Profiler {
         if let Some(most) = most_samples_per_second().filter(|most| *most < frequency_hz) {
             return Err(PerfError::Rate { asked: frequency_hz, most });
         }
-        let family = Family::of(root);
-        if family.is_empty() {
+        if !Path::new(&format!("/proc/{root}")).exists() {
             return Err(PerfError::Process(root));
         }
         let open = |kind: &ProfileKind| Source::open(*kind, frequency_hz);
         let sources = kinds.iter().map(open).collect::<Result<Vec<Source>, PerfError>>()?;
+        // After the events are open, so that no child is missed: who comes from now on is told by them.
+        let family = Family::of(root);
         let events = sources.iter().map(|source| (source.kind, source.event)).collect();
         let (stop, stopped) = channel();
         let reader = Reader::new(sources, family);

@@ -38,11 +38,6 @@ impl Family {
         family
     }
 
-    /// Whether no process was found.
-    pub(super) fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
     /// Takes note of what happened to a process.
     pub(super) fn note(&mut self, process: u32, what: &What) {
         match what {
@@ -119,6 +114,6 @@ mod tests {
 
     #[test]
     fn nobody_has_no_family() {
-        assert!(Family::of(1 << 23).is_empty());
+        assert!(Family::of(1 << 23).members.is_empty());
     }
 }

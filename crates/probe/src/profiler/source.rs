@@ -10,11 +10,21 @@ use super::record::{FIELDS, Occurrence, parse};
 use super::registers::Registers;
 use crate::perf::{Attempt, PerfError, online_processors};
 
-/// Bytes of a processor's buffer. With the kernel's page before it, it is as much as any user may have.
-const BUFFER_BYTES: usize = 512 << 10;
+/// Bytes of a processor's buffer, if the kernel lets this user have so much: samples of a fifth of a second.
+const MOST_BUFFER_BYTES: usize = 4 << 20;
 
-/// Bytes of a stack that go with a sample. Frames beyond are cut off.
-const STACK_BYTES: u32 = 32 << 10;
+/// Bytes of it that every user may have.
+const LEAST_BUFFER_BYTES: usize = 512 << 10;
+
+/// Bytes of all buffers together, on machines of many processors.
+const ALL_BUFFERS_BYTES: usize = 256 << 20;
+
+/// Bytes of a stack that go with a sample, of which the kernel copies what there is. Frames beyond are cut off. A sample may have
+/// 64 KiB, and MySQL's stacks need more than 32: 3 % of them were cut.
+const STACK_BYTES: u32 = 60 << 10;
+
+/// The event that samples processors without counters of hardware, as `perf list` has it.
+const CLOCK: &str = "cpu-clock";
 
 /// One event on every processor.
 ///
@@ -34,9 +44,7 @@ impl Source {
         match kind {
             ProfileKind::Cpu => match Self::of(kind, Hardware::CPU_CYCLES, "cycles", frequency_hz) {
                 // A virtual machine may have no counters of hardware.
-                Err(PerfError::Event { .. }) => {
-                    Self::of(kind, Software::CPU_CLOCK, "cpu-clock", frequency_hz)
-                }
+                Err(PerfError::Event { .. }) => Self::of(kind, Software::CPU_CLOCK, CLOCK, frequency_hz),
                 result => result,
             },
             ProfileKind::OffCpu => {
@@ -52,12 +60,14 @@ impl Source {
         frequency_hz: u32,
     ) -> Result<Self, PerfError> {
         let attempt = Attempt { event: name, purpose: "take samples of whole processors", enough: 0 };
-        let mut samplers = Vec::new();
-        for processor in online_processors() {
-            let counter = builder(kind, event, frequency_hz).one_cpu(processor).build();
-            let counter = counter.map_err(|error| attempt.refused(error))?;
-            samplers.push(counter.sampled(BUFFER_BYTES).map_err(PerfError::Buffer)?);
-        }
+        let mut builder = builder(kind, event, frequency_hz);
+        // The clock ticks on idle processors too. Counters of hardware do not, and some refuse to be told.
+        builder.exclude_idle(name == CLOCK);
+        let processors = online_processors();
+        let share = ALL_BUFFERS_BYTES / processors.len().max(1);
+        let bytes = share.clamp(LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
+        let open = |processor| sampler(builder.one_cpu(processor), attempt, bytes);
+        let samplers = processors.into_iter().map(open).collect::<Result<_, PerfError>>()?;
         Ok(Source { kind, event: name, samplers })
     }
 
@@ -75,6 +85,19 @@ impl Source {
     /// Ends the counting. What has been counted can still be drained.
     pub(super) fn stop(&mut self) -> io::Result<()> {
         self.samplers.iter_mut().try_for_each(|sampler| sampler.as_counter_mut().disable())
+    }
+}
+
+/// The event with as large a buffer as the kernel lets this user have.
+fn sampler(builder: &Builder<'_>, attempt: Attempt, mut bytes: usize) -> Result<Sampler, PerfError> {
+    loop {
+        let counter = builder.build().map_err(|error| attempt.refused(error))?;
+        match counter.sampled(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && bytes > LEAST_BUFFER_BYTES => {
+                bytes = (bytes / 2).max(LEAST_BUFFER_BYTES);
+            }
+            result => return result.map_err(PerfError::Buffer),
+        }
     }
 }
 
@@ -97,10 +120,6 @@ fn builder(kind: ProfileKind, event: impl Event + Copy, frequency_hz: u32) -> Bu
     for field in FIELDS {
         builder.sample(field);
     }
-    match kind {
-        // The clock ticks on idle processors too.
-        ProfileKind::Cpu => builder.exclude_idle(true),
-        ProfileKind::OffCpu => builder.context_switch(true),
-    };
+    builder.context_switch(kind == ProfileKind::OffCpu);
     builder
 }

@@ -254,11 +254,6 @@ impl Plan {
             })
             .collect()
     }
-
-    /// Trials of the whole experiment.
-    pub fn trials(&self) -> usize {
-        self.experiment.candidates.len() * self.steps.len()
-    }
 }
 
 fn transport_name(transport: Transport) -> &'static str {

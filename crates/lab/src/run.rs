@@ -23,12 +23,14 @@ use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
 use crate::observer::{Event, Observer};
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Plan, Source};
 use crate::site::{self, Content, Site};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
+    /// Trials that were wanted.
+    pub all: usize,
     /// Trials measured now.
     pub measured: usize,
     /// Trials that were in the store before.
@@ -74,18 +76,28 @@ pub fn run(
         store,
         stop,
         observer,
-        summary: Summary { measured: 0, found: 0, failed: Vec::new(), interrupted: false },
+        summary: Summary { all: 0, measured: 0, found: 0, failed: Vec::new(), interrupted: false },
         forecast: Forecast::new(plan),
         observation: Observation::default(),
-        trials: plan.trials() * observations.len(),
         options,
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
+    let is_wanted = |observation: Observation, candidate: &Candidate| {
+        observation != Observation::Profiled || observations.len() == 1 || has_process(candidate)
+    };
+    for candidate in &candidates {
+        let passes = observations.iter().filter(|observation| is_wanted(**observation, candidate)).count();
+        run.summary.all += passes * plan.steps.len();
+        if passes < observations.len() {
+            let name = &candidate.facts.name;
+            run.observer.notice(Event::Note(&format!("{name} has no server that can be profiled here")));
+        }
+    }
     let mut result = Ok(());
-    for observation in observations {
+    for &observation in &observations {
         run.observation = observation;
         for (index, candidate) in candidates.iter_mut().enumerate() {
-            if result.is_ok() && !stop.load(Ordering::Relaxed) {
+            if result.is_ok() && !stop.load(Ordering::Relaxed) && is_wanted(observation, candidate) {
                 result = run.candidate(plan, index, candidate);
             }
         }
@@ -94,6 +106,11 @@ pub fn run(
     run.summary.interrupted = stop.load(Ordering::Relaxed);
     let summary = run.summary;
     result.map(|()| summary)
+}
+
+/// Whether a candidate's server is a process of this host that basecase started.
+fn has_process(candidate: &Candidate) -> bool {
+    matches!(candidate.source, Source::Build(..))
 }
 
 /// How closely the steps are looked at, one time after the other that all of them run.
@@ -114,8 +131,6 @@ struct Run<'a> {
     summary: Summary,
     forecast: Forecast,
     observation: Observation,
-    /// Of all candidates and passes.
-    trials: usize,
 }
 
 /// What a resumed candidate's first trial has to say about itself.
@@ -364,7 +379,7 @@ impl Run<'_> {
     }
 
     fn tell_begin(&mut self, plan: &Plan, candidate: &Candidate, number: usize, crew: &Crew) {
-        let trials = self.trials - self.summary.measured - self.summary.found;
+        let trials = self.summary.all - self.summary.measured - self.summary.found;
         self.observer.notice(Event::StepBegins {
             candidate: &candidate.facts.name.0,
             step: &plan.steps[number].facts.label,
@@ -393,7 +408,7 @@ impl Run<'_> {
             step: &plan.experiment.steps[number],
             was_found,
             done,
-            all: self.trials,
+            all: self.summary.all,
         });
     }
 }

@@ -112,7 +112,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
     )?;
     drop(screen);
     drop(lock);
-    let (experiment, all) = (plan.experiment.clone(), plan.trials());
+    let experiment = plan.experiment.clone();
     drop(plan);
 
     let trials = store.trials(&experiment.id)?;
@@ -124,7 +124,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
         output::complain(&format!(
             "{} of {} trials were in {} already and were not run again",
             summary.found,
-            all,
+            summary.all,
             arguments.store.display()
         ));
     }

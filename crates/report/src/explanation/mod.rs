@@ -159,7 +159,7 @@ impl<'a> Explanation<'a> {
     /// Adds the settings that differ and touch a cost.
     fn append_settings(&self, text: &mut String, parts: &[&str]) {
         // In the order of the parts, which begin with what touches it most.
-        let of = |part| self.settings.iter().filter(move |change| change.touches(&[part]));
+        let of = |part| self.settings.iter().filter(move |change| change.touches(&[part]) && change.acts());
         let mut touching: Vec<&SettingChange> = Vec::new();
         for change in parts.iter().flat_map(|part| of(*part)) {
             if !touching.contains(&change) {

@@ -28,6 +28,16 @@ impl SettingChange {
         parts.iter().any(|part| self.name.contains(part))
     }
 
+    /// Whether it can act: a switch that came with a version and is off does not.
+    pub(crate) fn acts(&self) -> bool {
+        let is_off = |value: &Option<String>| {
+            value
+                .as_deref()
+                .is_none_or(|value| ["off", "0", "", "no", "none"].contains(&value.to_lowercase().as_str()))
+        };
+        self.is_of_both() || !is_off(&self.base) || !is_off(&self.candidate)
+    }
+
     /// Whether both servers have the setting.
     pub(crate) fn is_of_both(&self) -> bool {
         self.base.is_some() && self.candidate.is_some()

@@ -16,8 +16,7 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
 /// meaning of their colours.
 pub(super) fn render_together(results: &Results<'_>, tables: &[Table], sparklines: &Sparklines) -> Markup {
     let Some(first) = tables.first() else { return Markup::default() };
-    let shares = tables.len() > 1
-        && tables.iter().all(|table| (&table.key, &table.legend) == (&first.key, &first.legend));
+    let shares = tables.iter().all(|table| (&table.key, &table.legend) == (&first.key, &first.legend));
     html! {
         @if shares { (key(first)) (legend(first)) }
         div.together {

@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use basecase_lab::{Event, Observer};
-use basecase_load::Progress;
-use basecase_model::{OperationClass, StepFacts, Trial, TrialStatus};
+use basecase_load::{LatencyCounts, Progress, latency_between};
+use basecase_model::{Measures, OperationClass, StepFacts, Trial, TrialStatus, names};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::complain;
@@ -26,12 +26,65 @@ struct Step {
     began: Instant,
     seconds: f64,
     seconds_after: f64,
+    /// What was counted when the last second began, so that the line tells of that second.
+    last: Counts,
 }
+
+/// What a step came to at one instant.
+struct Counts {
+    at: Instant,
+    inserts: u64,
+    queries: u64,
+    latencies: LatencyCounts,
+}
+
+/// From so long ago on a line tells of what happened since.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Share of a step from which its own pace says more about its end than the forecast.
 const TELLING_SHARE: f64 = 0.02;
 
+impl Counts {
+    fn now(progress: &Progress) -> Counts {
+        let class = if progress.items(OperationClass::Query) > 0 {
+            OperationClass::Query
+        } else {
+            OperationClass::Insert
+        };
+        Counts {
+            at: Instant::now(),
+            inserts: progress.items(OperationClass::Insert),
+            queries: progress.items(OperationClass::Query),
+            latencies: progress.latencies(class),
+        }
+    }
+}
+
 impl Step {
+    /// What happened since the last second began, and what machine and server used meanwhile.
+    fn line(&mut self) -> String {
+        let now = Counts::now(&self.progress);
+        let last = &self.last;
+        let seconds = (now.at - last.at).as_secs_f64().max(0.001);
+        let rate = |after: u64, before: u64| after.saturating_sub(before) as f64 / seconds;
+        let (inserts, queries) = (rate(now.inserts, last.inserts), rate(now.queries, last.queries));
+        let mut line = String::new();
+        if now.inserts > 0 {
+            line.push_str(&format!("  {inserts:.0} inserts/s"));
+        }
+        if now.queries > 0 {
+            line.push_str(&format!("  {queries:.0} queries/s"));
+        }
+        if let Some(p99) = latency_between(&last.latencies, &now.latencies, 0.99) {
+            line.push_str(&format!("  p99 {:.3} ms", p99.as_secs_f64() * 1e3));
+        }
+        let operations = if now.queries > 0 { queries } else { inserts };
+        line.push_str(&used(&self.progress.vitals(), operations));
+        if now.at - last.at >= SECOND {
+            self.last = now;
+        }
+        line
+    }
     /// Seconds until the whole experiment is probably done.
     fn seconds_left(&self, elapsed: f64) -> f64 {
         let share = self.progress.share();
@@ -64,7 +117,7 @@ impl Screen {
             let (bar, live) = (bar.clone(), Arc::clone(&live));
             let thread = thread::spawn(move || {
                 while receiver.recv_timeout(PAINT_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    let live = live.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
                     bar.set_message(live.line());
                     bar.tick();
                 }
@@ -100,19 +153,36 @@ impl Drop for Screen {
 }
 
 impl Live {
-    fn line(&self) -> String {
-        let Some(step) = &self.step else {
+    fn line(&mut self) -> String {
+        let Some(step) = &mut self.step else {
             return self.head.clone();
         };
-        let (progress, elapsed) = (&step.progress, step.began.elapsed().as_secs_f64());
-        let rate = |class| progress.items(class) as f64 / elapsed.max(0.001);
-        let (inserts, queries) = (rate(OperationClass::Insert), rate(OperationClass::Query));
-        let mut line = format!("{}  {:>3.0} %  {inserts:.0} inserts/s", self.head, progress.share() * 100.0);
-        if queries > 0.0 {
-            line.push_str(&format!("  {queries:.0} queries/s"));
-        }
-        format!("{line}  {} left", duration(step.seconds_left(elapsed)))
+        let elapsed = step.began.elapsed().as_secs_f64();
+        // What ends by the clock has no number of items to reach.
+        let share = step.progress.share().max((elapsed / step.seconds.max(0.001)).min(0.99));
+        let left = duration(step.seconds_left(elapsed));
+        format!("{}  {:.0} %{}  {left} left", self.head, share * 100.0, step.line())
     }
+}
+
+/// What an operation takes of processors, and what the device does.
+fn used(vitals: &Measures, operations: f64) -> String {
+    let mut line = String::new();
+    let per_operation = |name| Some(vitals.get(name)? / operations).filter(|figure: &f64| figure.is_finite());
+    match (per_operation(names::SERVER_CPU_US), per_operation(names::CLIENT_CPU_US)) {
+        (Some(server), Some(client)) => line.push_str(&format!("  cpu {server:.0}+{client:.0} µs/op")),
+        (None, Some(client)) => line.push_str(&format!("  cpu {client:.0} µs/op")),
+        _ => {}
+    }
+    if let Some(busy_us) = vitals.get(names::DEVICE_BUSY_US) {
+        let mib = |name| vitals.get(name).unwrap_or(0.0) / f64::from(1 << 20);
+        let (read, written) = (mib(names::DEVICE_READ_BYTES), mib(names::DEVICE_WRITTEN_BYTES));
+        line.push_str(&format!("  device {:.0} %, {read:.0}+{written:.0} MiB/s", busy_us / 1e4));
+    }
+    if let Some(bytes) = vitals.get(names::HOST_DIRTY_BYTES) {
+        line.push_str(&format!("  dirty {:.0} MiB", bytes / f64::from(1 << 20)));
+    }
+    line
 }
 
 impl Observer for Screen {
@@ -126,11 +196,9 @@ impl Observer for Screen {
                 self.set(line, None);
             }
             Event::StepBegins { candidate, step, progress, seconds, seconds_after } => {
-                let began = Instant::now();
-                self.set(
-                    format!("{candidate}  {step}"),
-                    Some(Step { progress, began, seconds, seconds_after }),
-                );
+                let (began, last) = (Instant::now(), Counts::now(&progress));
+                let live = Step { progress, began, seconds, seconds_after, last };
+                self.set(format!("{candidate}  {step}"), Some(live));
             }
             Event::TrialStored { trial, step, was_found, done, all } => {
                 self.set(String::new(), None);
@@ -202,6 +270,23 @@ mod tests {
             (12..20).map(|line| format!("line {line}")).collect::<Vec<_>>()
         );
         assert_eq!(last_lines("").count(), 0);
+    }
+
+    #[test]
+    fn what_an_operation_takes() {
+        let mut vitals = Measures::new();
+        assert_eq!(used(&vitals, 100.0), "");
+        for (name, value) in [
+            (names::SERVER_CPU_US, 1.5e6),
+            (names::CLIENT_CPU_US, 4e5),
+            (names::DEVICE_BUSY_US, 2.5e5),
+            (names::DEVICE_WRITTEN_BYTES, f64::from(3 << 20)),
+            (names::HOST_DIRTY_BYTES, f64::from(64 << 20)),
+        ] {
+            vitals.set(name, value);
+        }
+        assert_eq!(used(&vitals, 50_000.0), "  cpu 30+8 µs/op  device 25 %, 0+3 MiB/s  dirty 64 MiB");
+        assert_eq!(used(&vitals, 0.0), "  device 25 %, 0+3 MiB/s  dirty 64 MiB");
     }
 
     #[test]

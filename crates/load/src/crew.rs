@@ -53,9 +53,8 @@ impl Crew {
     pub fn assemble(mut plan: StepPlan, endpoint: &Endpoint) -> Result<Crew, AssembleError> {
         let (mut senders, mut consumers): (Vec<_>, Vec<_>) =
             (0..plan.lanes).map(|_| lane()).map(|(sender, consumer)| (Some(sender), Some(consumer))).unzip();
-        let progress = Progress {
-            roles: plan.roles.iter().map(|role| RoleProgress::new(role.class, role.planned_items)).collect(),
-        };
+        let roles = plan.roles.iter().map(|role| RoleProgress::new(role.class, role.planned_items));
+        let progress = Progress::new(roles.collect());
         let mut workers = Vec::with_capacity(plan.roles.len());
         let mut interrupters = Vec::with_capacity(plan.roles.len());
         for role in std::mem::take(&mut plan.roles) {

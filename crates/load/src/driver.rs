@@ -264,7 +264,7 @@ impl<'a> Driver<'a> {
         own.recorder.count(&own.operation, reply, span, own.intended);
         own.member.script.answer(reply);
         if let Some(progress) = self.progress.get(own.member.index) {
-            progress.add(own.operation.items);
+            progress.add(own.operation.items, span.answered - span.sent);
         }
         if own.recorder.is_within_event() {
             self.execute_next(seat, now);

@@ -119,7 +119,7 @@ impl Worker {
                 Next::Execute => match self.execute(&operation, Some(&mut *script), recorder, shared)? {
                     Outcome::Answered(reply, span) => {
                         recorder.count(&operation, &reply, span, intended);
-                        progress.add(operation.items);
+                        progress.add(operation.items, span.answered - span.sent);
                         script.answer(&reply);
                         now = span.answered;
                         if operation.ends_event {
@@ -169,7 +169,7 @@ impl Worker {
             match self.execute(&ticket.operation, None, recorder, site.shared)? {
                 Outcome::Answered(reply, span) => {
                     recorder.count(&ticket.operation, &reply, span, ticket.intended);
-                    site.progress.add(ticket.operation.items);
+                    site.progress.add(ticket.operation.items, span.answered - span.sent);
                     consumer.give_back(ticket.operation);
                 }
                 Outcome::Undone(error) => return Err(error),

@@ -156,6 +156,14 @@ pub mod names {
     pub const DATABASE_BYTES: &str = "size.database_bytes";
     /// Gauge: bytes of the whole data directory with logs and WAL.
     pub const DIRECTORY_BYTES: &str = "size.directory_bytes";
+    /// Gauge: bytes of the files of WAL or redo log.
+    pub const LOG_BYTES: &str = "size.log_bytes";
+    /// Gauge: bytes of the files of the log of changes for replicas.
+    pub const BINARY_LOG_BYTES: &str = "size.binary_log_bytes";
+    /// Gauge: bytes of all tables, as the server tells; of InnoDB with their primary keys.
+    pub const TABLES_BYTES: &str = "size.tables_bytes";
+    /// Gauge: bytes of all indexes, as the server tells; of InnoDB the secondary ones.
+    pub const INDEXES_BYTES: &str = "size.indexes_bytes";
     /// Seconds over which the server's own counters counted, where it was longer than the window: with the warm-up.
     pub const SERVER_COUNTED_SECONDS: &str = "server.counted_seconds";
     /// Connections that the server accepted during the step, by its own count.

@@ -137,7 +137,7 @@ pub(crate) static CPU_SHARES: [Metric; 2] = [
 ];
 
 /// What else is worth knowing of a trial.
-pub(crate) static EXTRAS: [Metric; 15] = [
+pub(crate) static EXTRAS: [Metric; 20] = [
     metric("seconds", "s", 1, "length of the measured window", |m| Some(m.trial.seconds)),
     metric("deletes_per_s", "rows/s", 0, "rows deleted per second", |m| {
         quotient(m.trial.items(OperationClass::Delete) as f64, m.trial.seconds)
@@ -147,6 +147,23 @@ pub(crate) static EXTRAS: [Metric; 15] = [
     }),
     metric("steal_pct", "%", 1, "taken by the hypervisor, all cores = 100", |m| {
         m.share(names::HOST_CPU_STEAL_US)
+    }),
+    metric("server_cspq", "1/op", 3, "context switches of the server per operation", |m| {
+        let counters = &m.trial.counters;
+        let voluntary = counters.get(names::SERVER_VOLUNTARY_SWITCHES)?;
+        m.spread(voluntary + counters.get(names::SERVER_INVOLUNTARY_SWITCHES)?)
+    }),
+    metric("log_kbpq", "KiB/op", 3, "WAL or redo log written per operation", |m| {
+        Some(quotient(m.counted_per_second(names::SERVER_LOG_BYTES)?, m.headline()?)? / KIB)
+    }),
+    metric("tables_gib", "GiB", 3, "tables, as the server tells", |m| {
+        Some(m.trial.gauges.get(names::TABLES_BYTES)? / GIB)
+    }),
+    metric("indexes_gib", "GiB", 3, "indexes, as the server tells", |m| {
+        Some(m.trial.gauges.get(names::INDEXES_BYTES)? / GIB)
+    }),
+    metric("log_gib", "GiB", 3, "files of WAL or redo log", |m| {
+        Some(m.trial.gauges.get(names::LOG_BYTES)? / GIB)
     }),
     metric("client_peak_gib", "GiB", 1, "peak resident memory of basecase", |m| {
         Some(m.trial.gauges.get(names::CLIENT_PEAK_RSS_BYTES)? / GIB)

@@ -20,10 +20,22 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
 /// # Errors
 /// When `path` itself cannot be read.
 pub fn directory_bytes(path: &Path) -> io::Result<u64> {
+    bytes_of(path, |_| true)
+}
+
+/// The same of those files whose path is such a one.
+///
+/// # Errors
+/// When `path` itself cannot be read.
+pub(crate) fn bytes_of(path: &Path, is_such: fn(&str) -> bool) -> io::Result<u64> {
     let mut total = 0;
     for entry in std::fs::read_dir(path)?.flatten() {
         let Ok(metadata) = entry.path().symlink_metadata() else { continue };
-        total += if metadata.is_dir() { directory_bytes(&entry.path()).unwrap_or(0) } else { metadata.len() };
+        if metadata.is_dir() {
+            total += bytes_of(&entry.path(), is_such).unwrap_or(0);
+        } else if is_such(&entry.path().to_string_lossy()) {
+            total += metadata.len();
+        }
     }
     Ok(total)
 }
@@ -54,6 +66,7 @@ mod tests {
         std::fs::write(folder.path().join("a"), [0; 10]).unwrap();
         std::fs::write(folder.path().join("sub/b"), [0; 5]).unwrap();
         assert_eq!(directory_bytes(folder.path()).unwrap(), 15);
+        assert_eq!(bytes_of(folder.path(), |path| path.ends_with("/b")).unwrap(), 5);
         assert!(free_bytes(folder.path()).unwrap() > 0);
         assert!(directory_bytes(&folder.path().join("missing")).is_err());
     }

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use basecase_client::{Endpoint, Error, Kind, Session};
 use basecase_model::{Dbms, Engine, Measures, names};
 
-use crate::disk::directory_bytes;
+use crate::disk::{bytes_of, directory_bytes};
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, settings, stop, text,
+    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, set_relations, settings,
+    stop, text,
 };
 use crate::server_version::release_number;
 use crate::settle::Patience;
@@ -254,6 +255,22 @@ impl Served for MysqlServer {
         if let Some(Ok(bytes)) = self.instance.as_ref().map(Instance::directory_bytes) {
             measures.set(names::DIRECTORY_BYTES, bytes as f64);
         }
+        if let Some(instance) = &self.instance {
+            let is_redo = |path: &str| path.contains("ib_logfile") || path.contains("#ib_redo");
+            let is_binary_log = |path: &str| path.contains("binlog.") || path.contains("-bin.");
+            for (name, is_such) in
+                [(names::LOG_BYTES, is_redo as fn(&str) -> bool), (names::BINARY_LOG_BYTES, is_binary_log)]
+            {
+                if let Ok(bytes) = bytes_of(&instance.data(), is_such) {
+                    measures.set(name, bytes as f64);
+                }
+            }
+        }
+        self.forget_statistics(session)?;
+        let lengths = "select concat('table.', table_name), data_length from information_schema.tables \
+                       where table_schema = database() union all select concat('index.', table_name), index_length \
+                       from information_schema.tables where table_schema = database()";
+        set_relations(&mut measures, session.query(lengths)?);
         Ok(measures)
     }
 

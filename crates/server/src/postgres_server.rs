@@ -10,7 +10,8 @@ use basecase_model::{Dbms, Measures, Value, names};
 
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, settings, stop, text,
+    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, set_relations, settings,
+    stop, text,
 };
 use crate::settle::Patience;
 use crate::telemetry::Telemetry;
@@ -174,6 +175,17 @@ impl Served for PostgresServer {
         if let Some(Ok(bytes)) = self.instance.as_ref().map(Instance::directory_bytes) {
             measures.set(names::DIRECTORY_BYTES, bytes as f64);
         }
+        // Only whoever may monitor the server is told.
+        if self.is_at_least(10) && self.instance.is_some() {
+            set(
+                &mut measures,
+                names::LOG_BYTES,
+                integer(session, "select sum(size)::bigint from pg_ls_waldir()")?,
+            );
+        }
+        let relations = "select case relkind when 'i' then 'index.' else 'table.' end || relname, pg_relation_size(oid) \
+                         from pg_class where relkind in ('r', 'i') and relnamespace = 'public'::regnamespace";
+        set_relations(&mut measures, session.query(relations)?);
         Ok(measures)
     }
 

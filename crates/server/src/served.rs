@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Engine, Measures, TableState, Value};
+use basecase_model::{Dbms, Engine, Measures, TableState, Value, names};
 use basecase_probe::host_dirty_bytes;
 
 use crate::instance::{Instance, InstanceError, Stopped};
@@ -281,6 +281,30 @@ pub(crate) fn discard(
     drop(control);
     let note = stop(&mut instance);
     instance.destroy().map(|()| note)
+}
+
+/// Relations of which each is kept; of more only their sums are.
+const MOST_RELATIONS: usize = 40;
+
+/// Sizes of tables and indexes out of rows of a name that begins with `table.` or `index.`, and bytes: each, and their sums.
+pub(crate) fn set_relations(measures: &mut Measures, rows: Vec<Vec<Value>>) {
+    let sizes: Vec<(String, f64)> = rows
+        .into_iter()
+        .filter_map(|row| match row.as_slice() {
+            [Value::Text(name), Value::Integer(bytes)] => Some((name.clone(), *bytes as f64)),
+            [Value::Text(name), Value::Text(bytes)] => Some((name.clone(), bytes.parse().ok()?)),
+            _ => None,
+        })
+        .collect();
+    for (prefix, sum) in [("table.", names::TABLES_BYTES), ("index.", names::INDEXES_BYTES)] {
+        let of = sizes.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, bytes)| bytes);
+        measures.set(sum, of.sum());
+    }
+    if sizes.len() <= MOST_RELATIONS {
+        for (name, bytes) in &sizes {
+            measures.set(&format!("size.{name}_bytes"), *bytes);
+        }
+    }
 }
 
 /// The first column of the first row as an integer.

@@ -66,7 +66,10 @@ impl Run<'_> {
         let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
         let (mut outcome, seen) = match self.observation {
             Observation::Off => (crew.run(&site.watch, &limits), Observations::default()),
-            Observation::Usual | Observation::Profiled => observe(site, |watch| crew.run(watch, &limits)),
+            Observation::Usual | Observation::Profiled => {
+                let progress = crew.progress();
+                observe(site, &progress, |watch| crew.run(watch, &limits))
+            }
         };
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);

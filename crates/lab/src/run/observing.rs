@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Interrupter, Session};
+use basecase_load::Progress;
 use basecase_model::{Measures, Track, TrackKind, names};
 use basecase_probe::Watch;
 use basecase_server::Telemetry;
@@ -37,8 +38,12 @@ struct Glance {
     levels: Measures,
 }
 
-/// Does `work`, and looks on every second until it is done.
-pub(super) fn observe<R>(site: &mut Site, work: impl FnOnce(&Watch) -> R) -> (R, Observations) {
+/// Does `work`, and looks on every second until it is done. Whoever watches the progress sees the last second.
+pub(super) fn observe<R>(
+    site: &mut Site,
+    progress: &Progress,
+    work: impl FnOnce(&Watch) -> R,
+) -> (R, Observations) {
     let telemetry = site.served.telemetry();
     let Site { control, watch, .. } = site;
     let watch = &*watch;
@@ -46,8 +51,13 @@ pub(super) fn observe<R>(site: &mut Site, work: impl FnOnce(&Watch) -> R) -> (R,
     let (end, ended) = channel();
     let (begin, begun) = channel();
     thread::scope(|scope| {
-        let observer =
-            Observer { watch, telemetry, session: Some(control.as_mut()), seen: Observations::default() };
+        let observer = Observer {
+            watch,
+            telemetry,
+            session: Some(control.as_mut()),
+            seen: Observations::default(),
+            progress,
+        };
         let (done, is_done) = channel();
         let thread = scope.spawn(move || {
             let seen = observer.look_on(&begin, &ended);
@@ -78,6 +88,7 @@ struct Observer<'a> {
     /// None once it has failed: the machine is observed all the same.
     session: Option<&'a mut dyn Session>,
     seen: Observations,
+    progress: &'a Progress,
 }
 
 impl Observer<'_> {
@@ -118,6 +129,14 @@ impl Observer<'_> {
             }
             Some(Err(_)) => self.session = None,
             None => {}
+        }
+        if let Some(last) = self.seen.glances.last() {
+            let seconds = (at - last.at).as_secs_f64().max(1e-3);
+            let mut vitals = levels.clone();
+            for (name, added) in counters.since(&last.counters).iter() {
+                vitals.set(name, added / seconds);
+            }
+            self.progress.set_vitals(vitals);
         }
         self.seen.glances.push(Glance { at, counters, levels });
     }

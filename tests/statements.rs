@@ -45,7 +45,8 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 
 /// A run of a candidate at the smallest size that has every statement, its server's logs on, and its trials.
 fn tiny_run(sandbox: &Sandbox, candidate: &str, settings: &[&str]) -> Vec<Trial> {
-    let mut arguments = vec!["compare", candidate, "--store", "s.sqlite", "--data", "data", "--keep-data"];
+    let mut arguments =
+        vec!["compare", candidate, "--store", "s.sqlite", "--data", "data", "--keep-data", "--probe", "off"];
     arguments.extend(["--rows", "1000", "--writes", "100", "--seconds", "1", "--settle", "off"]);
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let output = sandbox.command(&arguments).output().unwrap();

@@ -119,6 +119,8 @@ impl Site {
     fn basecase(&self, script: &str, options: &[&str]) {
         let mut arguments = vec!["compare", &self.candidate, "--workload", script];
         arguments.extend(["--store", "s.sqlite", "--settle", "off", "--warm-up-seconds", "0"]);
+        // The last session is then one that loads the server.
+        arguments.extend(["--probe", "off"]);
         arguments.extend(options.iter().flat_map(|option| ["--option", option]));
         if options.contains(&KEPT) {
             arguments.push("--keep-data");

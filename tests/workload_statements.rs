@@ -280,7 +280,8 @@ fn events(server: Server, range: u64, event: &str, executed: &[Executed]) -> usi
 /// Runs a workload on a server with few events in each step, and compares what the sessions of each step did.
 fn check(candidate: &str, server: Server, workload: &[&str], steps: &[(&str, u64, &str)]) {
     let sandbox = Sandbox::new();
-    let mut arguments = vec!["compare", candidate, "--store", "s.sqlite", "--data", "data", "--keep-data"];
+    let mut arguments =
+        vec!["compare", candidate, "--store", "s.sqlite", "--data", "data", "--keep-data", "--probe", "off"];
     arguments.extend(["--settle", "off", "--warm-up-seconds", "0", "--option"]);
     let (events_option, tables, rows) = (format!("events={EVENTS}"), TABLES.to_string(), ROWS.to_string());
     arguments.extend([&*events_option, "--tables", &tables, "--rows", &rows]);

@@ -46,7 +46,7 @@ pub struct Summary {
 pub struct RunOptions {
     /// Leave the data of finished candidates where it is.
     pub keep_data: bool,
-    /// Take counters at both ends of a window only, and nothing in between.
+    /// Take counters at both ends of a window only, and nothing in between: no plans either.
     pub looks_away: bool,
     /// Where the server's time goes is to be taken as well.
     pub profile: Option<ProfileOrder>,

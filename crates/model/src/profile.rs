@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observation {
-    /// Counters at both ends of the window and nothing in between.
+    /// Counters at both ends of the window and nothing in between, and no plans of statements.
     Off,
-    /// Counters at both ends and every second.
+    /// Counters at both ends and every second, and plans after the step.
     #[default]
     Usual,
     /// Also the stacks of the server's threads.

@@ -144,7 +144,9 @@ impl Run<'_> {
         }
         // After the sizes, which count it.
         site.served.drop_logs(site.control.as_mut())?;
-        trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
+        if self.observation != Observation::Off {
+            trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
+        }
         Ok(())
     }
 }

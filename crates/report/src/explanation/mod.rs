@@ -57,9 +57,11 @@ impl<'a> Explanation<'a> {
         let (base_facts, candidate_facts) = (facts(0)?, facts(candidate).filter(|_| candidate > 0)?);
         let profiles = pairs(results.profiles(step, 0), results.profiles(step, candidate));
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, candidate)?);
+        // Different dbms describe their plans in different words.
+        let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
         Some(Explanation {
             costs: sorted(costs(&base, &candidate)),
-            plans: plan::changes(base.trial, candidate.trial),
+            plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
             settings: setting::changes(base_facts, candidate_facts),
             profiles,
             base,

@@ -8,25 +8,28 @@ use basecase_model::Value;
 const COLUMNS: [(&str, usize, usize); 6] =
     [("table", 2, 2), ("type", 3, 4), ("key", 5, 6), ("key_len", 6, 7), ("ref", 7, 8), ("extra", 9, 11)];
 
-/// The plan: as a tree where the version draws one and the statement has one, else a line for each table.
+/// The plan: a line for each table, in which every version can be compared with every other, and where the version draws one for
+/// the statement, an empty line and the tree.
 pub(super) fn explain(session: &mut dyn Session, sql: &str, draws_trees: bool) -> Result<String, Error> {
-    if draws_trees {
-        match session.query(&format!("explain format=tree {sql}")) {
-            // Not every statement has one: updates and deletes of one table have none in 8.0.
-            Ok(rows) => {
-                if let Some(Some(Value::Text(tree))) =
-                    rows.into_iter().next().map(|row| row.into_iter().next())
-                    && !tree.contains("not executable")
-                {
-                    return Ok(tree.trim_end().to_owned());
-                }
-            }
-            Err(error) if error.kind() == Kind::Refused => {}
-            Err(error) => return Err(error),
-        }
-    }
     let rows = session.query(&format!("explain {sql}"))?;
-    Ok(rows.iter().map(|row| line(row)).collect::<Vec<_>>().join("\n"))
+    let mut text = rows.iter().map(|row| line(row)).collect::<Vec<_>>().join("\n");
+    if draws_trees && let Some(tree) = tree(session, sql)? {
+        text.push_str("\n\n");
+        text.push_str(tree.trim_end());
+    }
+    Ok(text)
+}
+
+/// The tree, if the statement has one: updates and deletes of one table have none in 8.0.
+fn tree(session: &mut dyn Session, sql: &str) -> Result<Option<String>, Error> {
+    let rows = match session.query(&format!("explain format=tree {sql}")) {
+        Err(error) if error.kind() == Kind::Refused => return Ok(None),
+        rows => rows?,
+    };
+    Ok(match rows.into_iter().next().and_then(|row| row.into_iter().next()) {
+        Some(Value::Text(tree)) if !tree.contains("not executable") => Some(tree),
+        _ => None,
+    })
 }
 
 /// One row as `name=value` pairs, without estimates.

@@ -21,4 +21,4 @@ mod worker;
 
 pub use crew::{Crew, Limits};
 pub use outcome::{AssembleError, Failure, Outcome};
-pub use progress::{LatencyCounts, Progress, RoleProgress, latency_between};
+pub use progress::{LatencyCounts, Progress, RoleProgress, end_of, latency_between};

@@ -64,8 +64,8 @@ fn bucket_of(latency: Duration) -> usize {
     ((doubling - 10) * BUCKETS_PER_DOUBLING + part).min(BUCKETS - 1)
 }
 
-/// The upper end of a bucket.
-fn end_of(bucket: usize) -> Duration {
+/// The upper end of a bucket of [`LatencyCounts`].
+pub fn end_of(bucket: usize) -> Duration {
     let (doubling, part) = (bucket / BUCKETS_PER_DOUBLING + 10, bucket % BUCKETS_PER_DOUBLING);
     Duration::from_nanos(((BUCKETS_PER_DOUBLING + part + 1) as u64) << (doubling - 2))
 }

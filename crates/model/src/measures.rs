@@ -197,6 +197,8 @@ pub mod names {
     /// Bytes of temporary files that the server wrote.
     pub const SERVER_TEMPORARY_BYTES: &str = "server.temporary_bytes";
 
+    /// Prefix of tracks of statements per second by latency: `latency.CLASS.END_ns`, up to that end.
+    pub const LATENCY_PREFIX: &str = "latency.";
     /// Prefix of time that the server's busy sessions spent in a state, µs over all sessions, from looks at them: `session.cpu_us`,
     /// or the name of a wait.
     pub const SESSION_PREFIX: &str = "session.";

@@ -107,9 +107,42 @@
     }).observe(figure);
   }
 
+  // Latencies over time: a canvas of one pixel per cell, stretched.
+  function drawHeat(figure) {
+    if (figure.heat || figure.clientWidth === 0) return;
+    const heat = figure.heat = data.heats[+figure.dataset.heat];
+    const rows = heat.ends.length, cells = unpack(heat.cells, 1);
+    const canvas = document.createElement("canvas");
+    canvas.width = heat.columns;
+    canvas.height = rows;
+    const pen = canvas.getContext("2d"), image = pen.createImageData(heat.columns, rows);
+    cells.forEach((shade, i) => {
+      const row = rows - 1 - Math.floor(i / heat.columns), place = 4 * (row * heat.columns + i % heat.columns);
+      image.data.set([59, 125, 216, Math.round(shade * 2.55)], place);
+    });
+    pen.putImageData(image, 0, 0);
+    const ms = end => number(end) + " ms";
+    const words = document.createElement("p");
+    words.className = "small";
+    const range = "up to " + ms(heat.ends[0]) + " at the bottom, up to " + ms(heat.ends[rows - 1]) + " at the top; " +
+      number(heat.columns * heat.interval) + " s";
+    words.textContent = range;
+    canvas.addEventListener("mousemove", event => {
+      const box = canvas.getBoundingClientRect();
+      const column = Math.min(heat.columns - 1, Math.floor((event.clientX - box.left) / box.width * heat.columns));
+      const row = Math.min(rows - 1, Math.floor((box.bottom - event.clientY) / box.height * rows));
+      const share = Math.pow(Math.max(0, cells[Math.max(0, row) * heat.columns + Math.max(0, column)]) / 100, 2);
+      words.textContent = "second " + number((column + 1) * heat.interval) + ", up to " + ms(heat.ends[Math.max(0, row)]) +
+        ": about " + number(share * heat.fullest) + " statements/s";
+    });
+    canvas.addEventListener("mouseleave", () => { words.textContent = range; });
+    figure.append(canvas, words);
+  }
+
   // Charts in closed details have no width and are drawn when they are opened.
   const figures = [...document.querySelectorAll("figure[data-chart]")];
-  const drawAll = () => figures.forEach(draw);
+  const heats = [...document.querySelectorAll("figure[data-heat]")];
+  const drawAll = () => { figures.forEach(draw); heats.forEach(drawHeat); };
   drawAll();
   document.querySelectorAll("details").forEach(details => details.addEventListener("toggle", drawAll));
 

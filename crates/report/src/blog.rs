@@ -3,6 +3,7 @@
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
 use crate::document::{self, Block};
+use crate::explanation::{self, Explanation};
 use crate::findings::{self, Finding};
 use crate::notes;
 use crate::options::Options;
@@ -22,12 +23,16 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     ];
     blocks.extend(notes::toolchains(experiment).map(Block::Note));
     blocks.push(Block::List(builds::distinct(experiment).into_iter().map(build).collect()));
-    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
-    blocks.extend(settings.map(Block::Table));
     blocks.push(Block::Heading("Hardware".into()));
     blocks.push(Block::Paragraph(hardware(experiment)));
     blocks.extend(benchmark(results));
     blocks.extend(outcome(results, options));
+    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
+    let settings: Vec<Block> = settings.map(Block::Table).collect();
+    if !settings.is_empty() {
+        blocks.push(Block::Heading("Settings".into()));
+        blocks.extend(settings);
+    }
     blocks.extend(document::failed(results));
     let warnings = notes::warnings(results);
     if !warnings.is_empty() {
@@ -103,7 +108,7 @@ fn build(build: &BuildFacts) -> String {
         build.provider,
         build.artifact,
         build.compiler.as_deref().unwrap_or("an unknown compiler"),
-        build.flags.as_deref().unwrap_or("unknown flags"),
+        build.flags.as_deref().map_or_else(|| "unknown flags".to_owned(), telling),
     )
 }
 
@@ -166,12 +171,43 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
     }
     blocks.push(Block::Paragraph(notes::NOISE.into()));
     blocks.extend(notes::published(results).map(Block::Paragraph));
+    let causes = causes(results, options);
+    if !causes.is_empty() {
+        blocks.push(Block::Heading("Where the time went".into()));
+        blocks.push(Block::Paragraph(
+            "What moved most together with the rate. That it made the difference, only a change of that one thing shows.".into(),
+        ));
+        blocks.push(Block::List(causes));
+    }
     if !costs.is_empty() {
         blocks.push(Block::Heading("Costs per operation of what changed".into()));
         blocks.push(Block::Paragraph(resources::BEYOND.into()));
         blocks.append(&mut costs);
     }
     blocks
+}
+
+/// Most cells whose causes are told.
+const EXPLAINED: usize = 12;
+
+/// The likeliest cause of each cell beyond the thresholds, of the slowest ones.
+fn causes(results: &Results<'_>, options: &Options) -> Vec<String> {
+    let line = |(step, candidate): (usize, usize)| {
+        let explanation = Explanation::of(results, step, candidate)?;
+        let (step, name) =
+            (results.experiment.steps.get(step)?, results.experiment.candidates.get(candidate)?);
+        Some(format!("{} on {}: {}", name.name, step.label, explanation.causes().into_iter().next()?))
+    };
+    explanation::beyond(results, options).into_iter().filter_map(line).take(EXPLAINED).collect()
+}
+
+/// Flags that change what is measured, or how it can be looked at: without warnings, paths of includes and how debug
+/// information is written.
+fn telling(flags: &str) -> String {
+    let says_little = ["-I", "-W", "-g", "-D_", "-DHAVE", "-B", "-specs", "-fdebug-prefix-map", "-pipe"];
+    let flags =
+        flags.split_whitespace().filter(|flag| !says_little.iter().any(|start| flag.starts_with(start)));
+    flags.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use basecase_model::{Histogram, OperationClass, RoleRecord, StepFacts, Trial};
 use serde::Serialize;
 
 use crate::document::CLASSES;
+use crate::heat::{Heat, heats};
 use crate::packing::packed;
 use crate::results::Results;
 use crate::shape::timed_name;
@@ -25,11 +26,13 @@ const SLOWER: [f64; 26] = [
 #[derive(Serialize)]
 pub(crate) struct Charts<'a> {
     /// Names of the candidates; a series tells its candidate by number.
-    rows: Vec<&'a str>,
+    pub(crate) rows: Vec<&'a str>,
     /// For charts of percentiles: the share of slower statements at each point.
     slower: [f64; 26],
     /// The charts in the order of the page.
     pub(crate) charts: Vec<Chart>,
+    /// Latencies over time, of each class and candidate.
+    pub(crate) heats: Vec<Heat>,
     /// What tracks show that were 0 in every trial and have no chart.
     #[serde(skip)]
     pub(crate) idle: Vec<String>,
@@ -110,6 +113,7 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
         rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(),
         slower: SLOWER,
         charts,
+        heats: heats(&trials),
         idle: tracks.idle,
     }
 }

@@ -12,6 +12,7 @@ mod explanation;
 mod failures;
 mod findings;
 mod flame_graph;
+mod heat;
 mod html;
 mod json;
 mod markdown;

@@ -3,6 +3,7 @@
 use basecase_model::{Track, TrackKind, Trial, names};
 
 use crate::chart::{Chart, Kind, Line, Subject};
+use crate::heat;
 use crate::packing::packed;
 
 /// Most points of a line: longer tracks are drawn as means of several intervals.
@@ -81,8 +82,8 @@ static PANELS: [Panel; 12] = [
     panel(Group::Storage, "MiB read/s", &[names::DEVICE_READ_BYTES], Scale::Per(MIB)),
     panel(Group::Storage, "writes/s", &[names::DEVICE_WRITES], Scale::Per(1.0)),
     panel(Group::Storage, "MiB written/s", &[names::DEVICE_WRITTEN_BYTES], Scale::Per(MIB)),
-    panel(Group::Storage, "device busy, % of the time", &["device.busy_us"], Scale::Per(1e4)),
-    panel(Group::Storage, "log written (WAL or redo), MiB/s", &["server.log_bytes"], Scale::Per(MIB)),
+    panel(Group::Storage, "device busy, % of the time", &[names::DEVICE_BUSY_US], Scale::Per(1e4)),
+    panel(Group::Storage, "log written (WAL or redo), MiB/s", &[names::SERVER_LOG_BYTES], Scale::Per(MIB)),
 ];
 
 /// The charts of a step's tracks.
@@ -106,7 +107,9 @@ impl TrackCharts {
             charts.add(panel.group, panel.caption.to_owned(), trials, panel.tracks, divisor);
         }
         let mut others: Vec<&Track> = trials.iter().flat_map(|(_, trial)| &trial.tracks).collect();
-        others.retain(|track| !PANELS.iter().any(|panel| panel.tracks.contains(&track.name.as_str())));
+        let has_panel =
+            |track: &Track| PANELS.iter().any(|panel| panel.tracks.contains(&track.name.as_str()));
+        others.retain(|track| !has_panel(track) && !heat::is_part(track));
         others.sort_by(|left, right| left.name.cmp(&right.name));
         others.dedup_by(|left, right| left.name == right.name);
         for track in others {

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Interrupter, Session};
-use basecase_load::Progress;
-use basecase_model::{Measures, Track, TrackKind, names};
+use basecase_load::{LatencyCounts, Progress, end_of};
+use basecase_model::{Measures, OperationClass, Track, TrackKind, names};
 use basecase_probe::Watch;
 use basecase_server::Telemetry;
 
@@ -36,7 +36,12 @@ struct Glance {
     at: Instant,
     counters: Measures,
     levels: Measures,
+    /// By the place in [`CLASSES`].
+    latencies: Vec<LatencyCounts>,
 }
+
+/// The classes whose latencies are kept over time.
+const CLASSES: [OperationClass; 3] = [OperationClass::Insert, OperationClass::Delete, OperationClass::Query];
 
 /// Does `work`, and looks on every second until it is done. Whoever watches the progress sees the last second.
 pub(super) fn observe<R>(
@@ -138,7 +143,8 @@ impl Observer<'_> {
             }
             self.progress.set_vitals(vitals);
         }
-        self.seen.glances.push(Glance { at, counters, levels });
+        let latencies = CLASSES.map(|class| self.progress.latencies(class)).into();
+        self.seen.glances.push(Glance { at, counters, levels, latencies });
     }
 
     fn look(&mut self) {
@@ -155,7 +161,31 @@ impl Observations {
     pub(super) fn tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
         let counters = self.tracks_of(opened, seconds, TrackKind::Rate, |glance| &glance.counters);
         let levels = self.tracks_of(opened, seconds, TrackKind::Level, |glance| &glance.levels);
-        counters.into_iter().chain(levels).collect()
+        let latencies = self.latency_tracks(opened, seconds);
+        counters.into_iter().chain(levels).chain(latencies).collect()
+    }
+
+    /// Statements per second by their latency, for each bucket that has any.
+    fn latency_tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
+        let Some(last) = self.glances.last() else { return Vec::new() };
+        let mut tracks = Vec::new();
+        for (place, class) in CLASSES.iter().enumerate() {
+            let count = |glance: &Glance, bucket: usize| {
+                glance.latencies.get(place).map_or(0, |counts| counts[bucket])
+            };
+            let buckets = last.latencies.get(place).map_or(0, |counts| counts.len());
+            for bucket in (0..buckets).filter(|bucket| count(last, *bucket) > 0) {
+                let name =
+                    format!("{}{}.{}_ns", names::LATENCY_PREFIX, class.as_str(), end_of(bucket).as_nanos());
+                let points = self
+                    .glances
+                    .iter()
+                    .map(|glance| (since(opened, glance.at), count(glance, bucket) as f64));
+                tracks.extend(track(name, points.collect(), seconds, TrackKind::Rate));
+            }
+        }
+        tracks.retain(|track| track.values.iter().any(|value| *value > 0.0));
+        tracks
     }
 
     fn tracks_of(
@@ -167,34 +197,12 @@ impl Observations {
     ) -> Vec<Track> {
         let mut points: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for glance in &self.glances {
-            // Before the opening, time is negative.
-            let at = match glance.at.checked_duration_since(opened) {
-                Some(since) => since.as_secs_f64(),
-                None => -(opened - glance.at).as_secs_f64(),
-            };
             for (name, value) in of(glance).iter() {
-                points.entry(name).or_default().push((at, value));
+                points.entry(name).or_default().push((since(opened, glance.at), value));
             }
         }
-        let intervals = seconds as u32;
-        let interval_s = GLANCE_EVERY.as_secs_f64();
-        let value = |points: &[(f64, f64)], number: u32| {
-            let begin = f64::from(number) * interval_s;
-            Some(match kind {
-                // Never below zero, as among the counters: the kernel lets some fall back at times.
-                TrackKind::Rate => {
-                    ((between(points, begin + interval_s)? - between(points, begin)?) / interval_s).max(0.0)
-                }
-                TrackKind::Level => between(points, begin + interval_s / 2.0)?,
-            } as f32)
-        };
-        let track = |(name, points): (&str, Vec<(f64, f64)>)| {
-            let values: Vec<f32> =
-                (0..intervals).map(|number| value(&points, number)).collect::<Option<_>>()?;
-            let interval_ms = GLANCE_EVERY.as_millis() as u32;
-            (!values.is_empty()).then(|| Track { name: name.to_owned(), kind, interval_ms, values })
-        };
-        points.into_iter().filter_map(track).collect()
+        let of_name = |(name, points): (&str, _)| track(name.to_owned(), points, seconds, kind);
+        points.into_iter().filter_map(of_name).collect()
     }
 
     /// How long sessions were busy in the window, by what they waited for, µs over all sessions; with the number of looks.
@@ -215,6 +223,32 @@ impl Observations {
         measures.set(names::SESSION_LOOKS, within.len() as f64);
         measures
     }
+}
+
+/// Seconds after the opening; below 0 before it.
+fn since(opened: Instant, at: Instant) -> f64 {
+    match at.checked_duration_since(opened) {
+        Some(since) => since.as_secs_f64(),
+        None => -(opened - at).as_secs_f64(),
+    }
+}
+
+/// What points of a counter or a level come to in whole intervals of the window; `None` where they do not cover it.
+fn track(name: String, points: Vec<(f64, f64)>, seconds: f64, kind: TrackKind) -> Option<Track> {
+    let interval_s = GLANCE_EVERY.as_secs_f64();
+    let value = |number: u32| {
+        let begin = f64::from(number) * interval_s;
+        Some(match kind {
+            // Never below zero, as among the counters: the kernel lets some fall back at times.
+            TrackKind::Rate => {
+                ((between(&points, begin + interval_s)? - between(&points, begin)?) / interval_s).max(0.0)
+            }
+            TrackKind::Level => between(&points, begin + interval_s / 2.0)?,
+        } as f32)
+    };
+    let values: Vec<f32> = (0..seconds as u32).map(value).collect::<Option<_>>()?;
+    let interval_ms = GLANCE_EVERY.as_millis() as u32;
+    (!values.is_empty()).then_some(Track { name, kind, interval_ms, values })
 }
 
 /// The value at `at` on the line between the points before and after it; `None` outside of all points.
@@ -246,6 +280,7 @@ mod tests {
             at: start + Duration::from_millis(at_ms),
             counters: measures("a", at_ms as f64 / 10.0),
             levels: measures("b", at_ms as f64),
+            latencies: Vec::new(),
         };
         let observations =
             Observations { glances: [0, 1010, 1990, 3050, 4000].map(glance).into(), looks: Vec::new() };
@@ -263,6 +298,7 @@ mod tests {
             at: start + Duration::from_secs(at),
             counters,
             levels: Measures::new(),
+            latencies: Vec::new(),
         };
         let glances =
             vec![glance(0, Measures::new()), glance(1, measures("a", 1.0)), glance(2, measures("a", 2.0))];

@@ -24,6 +24,8 @@ use crate::tables::{Cell, Column, Mark, Row, Table, marks, number};
 const READING: &str = "The share is the part of the change in time per operation for which a cost can account: 100 % is all of it, \
                        below 0 it works against it. About means that the time of a unit was not measured but taken to be as usual. Costs \
                        overlap: what is read, written or switched is also CPU time.";
+/// Changes of the ratio by less are none, as a logarithm.
+const LEAST_CHANGE: f64 = 0.02;
 /// A cost moved when it is so much larger or smaller than before.
 const MOVED: f64 = 1.1;
 /// A cause names a cost that grew by so much more than the time per operation: what comes by the clock grows with that time.
@@ -76,44 +78,53 @@ impl<'a> Explanation<'a> {
         Some(self.candidate.headline()? / self.base.headline()?).filter(|ratio| ratio.is_finite())
     }
 
-    /// The likely causes, the likeliest first, in a sentence each; never none.
+    /// What moved and goes with the change, the likeliest cause first, in a sentence each.
     pub(crate) fn causes(&self) -> Vec<String> {
         let slower = self.slower();
-        let mut causes: Vec<String> = Vec::new();
-        let is_changed = (slower.ln()).abs() > 0.02;
-        if let Some(first) = self.plans.first() {
-            let more = self.plans.len() - 1;
-            let mut text = format!("another plan of {}", first.words());
-            if more > 0 {
-                let _ = write!(text, ", and of {more} more");
-            }
-            self.append_settings(
-                &mut text,
-                &["enable_", "page_cost", "statistics", "optimizer", "index", "collapse_limit"],
-            );
-            causes.push(text);
-        }
         let mut found: Vec<&Cost> = self
             .costs
             .iter()
-            .filter(|cost| is_cause(cost, slower, is_changed) || cost.is_conspicuous())
+            .filter(|cost| is_cause(cost, slower, self.is_changed()) || cost.is_conspicuous())
             .collect();
         // What names a deed comes before the time in which deeds end, and what a setting explains before what none does; within
         // each the sort by share stays.
         found.sort_by_key(|cost| {
             (cost.kind.depth, !self.settings.iter().any(|change| change.touches(cost.kind.settings)))
         });
-        causes.extend(found.into_iter().map(|cost| self.sentence(cost)));
-        let disturbance = self.disturbance();
-        if causes.is_empty() {
-            causes.push(if is_changed {
+        self.planning().into_iter().chain(found.into_iter().map(|cost| self.sentence(cost))).collect()
+    }
+
+    /// The causes, or that there is none, and how far the host disturbed the comparison; never nothing.
+    pub(crate) fn summary(&self) -> Vec<String> {
+        let mut lines = self.causes();
+        if lines.is_empty() {
+            lines.push(if self.is_changed() {
                 "no cost per operation moved enough to account for the change".to_owned()
             } else {
                 "there is hardly a change to account for".to_owned()
             });
         }
-        causes.extend(disturbance);
-        causes
+        lines.extend(self.disturbance());
+        lines
+    }
+
+    fn is_changed(&self) -> bool {
+        self.slower().ln().abs() > LEAST_CHANGE
+    }
+
+    /// That statements are executed in another way.
+    fn planning(&self) -> Option<String> {
+        let first = self.plans.first()?;
+        let mut text = format!("another plan of {}", first.words());
+        let more = self.plans.len() - 1;
+        if more > 0 {
+            let _ = write!(text, ", and of {more} more");
+        }
+        self.append_settings(
+            &mut text,
+            &["enable_", "page_cost", "statistics", "optimizer", "index", "collapse_limit"],
+        );
+        Some(text)
     }
 
     /// How many times as long an operation takes, without what others on the host took from it.
@@ -126,7 +137,7 @@ impl<'a> Explanation<'a> {
     fn disturbance(&self) -> Option<String> {
         let (before, after) = (taken_per_operation_us(&self.base)?, taken_per_operation_us(&self.candidate)?);
         let (shown, without) = (self.ratio()?, 1.0 / self.slower());
-        ((shown / without).ln().abs() > 0.02).then(|| {
+        ((shown / without).ln().abs() > LEAST_CHANGE).then(|| {
             format!(
                 "other work on the host took {} µs of CPU from a {} of the base case and {} µs from one of the candidate: without it \
                  the ratio would be about {without:.2} instead of {shown:.2}",
@@ -191,7 +202,7 @@ impl<'a> Explanation<'a> {
 
     /// The whole explanation, its likeliest cause first.
     pub(crate) fn blocks(&self, step: &StepFacts) -> Vec<Block> {
-        let mut blocks = vec![Block::List(self.causes()), Block::Paragraph(self.change(step))];
+        let mut blocks = vec![Block::List(self.summary()), Block::Paragraph(self.change(step))];
         blocks.extend(self.details());
         blocks
     }
@@ -304,20 +315,15 @@ pub(crate) fn compose(
         let known = results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect();
         return Err(Error::Unknown { what: "candidate", name: wanted.to_owned(), known });
     }
-    let cells = steps.iter().flat_map(|step| candidates.iter().map(move |candidate| (*step, *candidate)));
-    let relative = |(step, candidate): (usize, usize)| results.relative(step, candidate);
-    let mut cells: Vec<(f64, (usize, usize))> =
-        cells.filter_map(|cell| Some((relative(cell)?, cell))).collect();
-    if step.is_none() {
-        let is_beyond = |ratio: f64| marks::relative(ratio, options.thresholds) != Mark::None;
-        let is_shown = |step: usize| {
-            !results.is_workload_file() || results.experiment.steps.get(step).is_some_and(is_compared)
-        };
-        cells.retain(|(ratio, (step, _))| is_beyond(*ratio) && is_shown(*step));
-        cells.sort_by(|(left, _), (right, _)| left.total_cmp(right));
-    }
+    let cells = if step.is_none() {
+        let mut cells = beyond(results, options);
+        cells.retain(|(_, candidate)| candidates.contains(candidate));
+        cells
+    } else {
+        steps.iter().flat_map(|step| candidates.iter().map(move |candidate| (*step, *candidate))).collect()
+    };
     let mut blocks = Vec::new();
-    for (_, (step, candidate)) in cells {
+    for (step, candidate) in cells {
         let (Some(facts), Some(explanation)) =
             (results.experiment.steps.get(step), Explanation::of(results, step, candidate))
         else {
@@ -330,6 +336,20 @@ pub(crate) fn compose(
         return Err(Error::NothingToExplain);
     }
     Ok(blocks)
+}
+
+/// Steps and candidates that are beyond the thresholds, the slowest first.
+pub(crate) fn beyond(results: &Results<'_>, options: &Options) -> Vec<(usize, usize)> {
+    let is_shown = |step: &StepFacts| !results.is_workload_file() || is_compared(step);
+    let steps = results.steps().filter(|(_, step)| is_shown(step));
+    let cells =
+        steps.flat_map(|(step, _)| results.candidates().skip(1).map(move |(candidate, _)| (step, candidate)));
+    let mut found: Vec<(f64, (usize, usize))> = cells
+        .filter_map(|(step, candidate)| Some((results.relative(step, candidate)?, (step, candidate))))
+        .collect();
+    found.retain(|(ratio, _)| marks::relative(*ratio, options.thresholds) != Mark::None);
+    found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    found.into_iter().map(|(_, cell)| cell).collect()
 }
 
 /// Profiles of the same kind.

@@ -22,7 +22,7 @@ pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
                 h2 { "Where the time went" }
                 @for (candidate, explanation) in &found {
                     h3 id=(anchor(*candidate)) { (explanation.change(facts)) }
-                    ul { @for cause in explanation.causes() { li { (cause) } } }
+                    ul { @for cause in explanation.summary() { li { (cause) } } }
                     details {
                         summary { "Everything that moved" }
                         @for block in explanation.details() { (render(results, &block)) }

@@ -179,6 +179,19 @@ fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
             h3 { (class.as_str()) }
             div.charts { @for (number, chart) in all { (figure(number, &chart.caption)) } }
         }
+        @let heats: Vec<_> = charts.heats.iter().enumerate().filter(|(_, heat)| heat.class == class).collect();
+        @if !heats.is_empty() {
+            details {
+                summary { "Latency over time" }
+                p.small {
+                    "A column for each moment, a row for each range of latencies; the darker, the more statements. Rows are a quarter \
+                     of a doubling. Point at a cell to read it."
+                }
+                div.charts.heats {
+                    @for (number, heat) in heats { figure data-heat=(number) { figcaption { (charts.rows[heat.row]) } } }
+                }
+            }
+        }
         @if let Some(clients) = single().filter_map(client).max() {
             details {
                 summary { "Each of the " (clients) " clients" }

@@ -20,12 +20,22 @@ const BOUND_TO_DIFFER: [(&str, &[&str]); 4] = [
             "*_index",
             "log_error",
             "relay_log",
+            "secure_file_priv",
         ],
     ),
     ("ports and sockets", &["port", "*_port", "*socket", "listen_addresses", "bind_address"]),
     (
         "names of version and server",
-        &["version", "version_*", "server_version*", "innodb_version", "*_uuid", "hostname", "cluster_name"],
+        &[
+            "version",
+            "version_*",
+            "server_version*",
+            "innodb_version",
+            "*_uuid",
+            "server_id",
+            "hostname",
+            "cluster_name",
+        ],
     ),
     (
         "clocks and positions",

@@ -93,20 +93,23 @@ fn more_context_switches() {
 
 #[test]
 fn more_writes() {
-    // The first change of a page after a checkpoint puts the whole page into the log.
+    // The first change of a page after a checkpoint puts the whole page into the log. In two seconds, most changes are the first
+    // of their page.
     let workload = [
         "--workload",
         "oltp_update_non_index",
         "--option",
         "maintenance=each",
         "--rows",
-        "100000",
+        "600000",
         "--threads",
         "2",
         "--seconds",
-        "3",
+        "2",
     ];
-    let causes = causes_on_postgres("full_page_writes = off", "", "oltp_update_non_index", &workload);
+    let pages = "shared_buffers = 512MB";
+    let without = format!("{pages}\nfull_page_writes = off");
+    let causes = causes_on_postgres(&without, pages, "oltp_update_non_index", &workload);
     assert_first(&causes, "more ", "full_page_writes off → on");
     let is_of_log =
         |cause: &String| cause.starts_with("more log written") && cause.contains("full_page_writes");

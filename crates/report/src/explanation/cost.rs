@@ -201,6 +201,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         lanes: Lanes::Sessions,
         depth: Depth::Deed,
         settings: &[
+            "log_bin",
             "fsync",
             "synchronous_commit",
             "flush_log_at",
@@ -379,7 +380,7 @@ pub(crate) static KINDS: [Kind; 15] = [
 ];
 
 /// Deeds that became so many times more or fewer, and weigh so much, are told even where the change says nothing of them.
-const CONSPICUOUS: (f64, f64) = (1.5, 0.04);
+const CONSPICUOUS: (f64, f64) = (1.5, 0.05);
 
 /// Changes in throughput below which there is nothing to account for.
 const NO_CHANGE: f64 = 0.005;

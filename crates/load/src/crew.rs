@@ -1,13 +1,13 @@
 //! All roles of a step: made ready before the clock starts, then let go together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};
-use std::thread;
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
-use basecase_client::{Endpoint, Error, Interrupter};
-use basecase_model::{Measures, StatementCounts, StatementRecord, names};
+use basecase_client::{Endpoint, Error, Interrupter, Session};
+use basecase_model::{Measures, Slice, StatementCounts, StatementRecord, names};
 use basecase_probe::{ProcessorSet, Watch};
 use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
@@ -22,7 +22,7 @@ use crate::team::{News, Team, teams};
 use crate::worker::Worker;
 
 /// How often limits are looked at while the roles work.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long roles may take to end their current operation before it is broken off.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -36,13 +36,13 @@ pub struct Limits<'a> {
 
 /// The roles of one step, each with an open session.
 pub struct Crew {
-    teams: Vec<Team>,
-    interrupters: Vec<Interrupter>,
-    flags: usize,
-    kinds: Vec<StatementKind>,
+    pub(crate) teams: Vec<Team>,
+    pub(crate) interrupters: Vec<Interrupter>,
+    pub(crate) flags: usize,
+    pub(crate) kinds: Vec<StatementKind>,
     window: Window,
     processors: Option<ProcessorSet>,
-    progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
 }
 
 impl Crew {
@@ -93,35 +93,20 @@ impl Crew {
     }
 
     /// Lets all roles go together and waits until they are done or a limit is reached. Closes the sessions.
-    pub fn run(self, watch: &Watch, limits: &Limits<'_>) -> Outcome {
-        let Crew { teams, interrupters, flags, kinds, window, processors, progress } = self;
-        let shared = Shared::new(flags, kinds.len());
+    pub fn run(mut self, watch: &Watch, limits: &Limits<'_>) -> Outcome {
+        let shared = Shared::new(self.flags, self.kinds.len());
+        let teams = std::mem::take(&mut self.teams);
         let gate = Barrier::new(teams.len() + 1);
-        let (sender, finished) = channel();
-        let (count, threads) = (progress.roles.len(), teams.len());
+        let mut gathering = Gathering::new(self.progress.roles.len(), teams.len());
+        let window = std::mem::take(&mut self.window);
         let start = || Schedule::new(&window, Instant::now());
 
         thread::scope(|scope| {
-            for team in teams {
-                let (shared, gate, progress, sender) = (&shared, &gate, &progress, sender.clone());
-                let processors = processors.as_ref();
-                scope.spawn(move || {
-                    let confined = processors.map_or(Ok(()), ProcessorSet::confine_thread);
-                    gate.wait();
-                    gate.wait();
-                    if let Err(error) = confined {
-                        let _ = sender.send(News::Failed(Failure::Client(error)));
-                        return;
-                    }
-                    let schedule = shared.schedule.get_or_init(start);
-                    team.work(shared, schedule, &progress.roles, &|news| {
-                        // The receiver waits for every team.
-                        let _ = sender.send(news);
-                    });
-                });
-            }
-            drop(sender);
-
+            let finished = self.spawn(scope, teams, &shared, || {
+                gate.wait();
+                gate.wait();
+                shared.schedule.get_or_init(start)
+            });
             gate.wait();
             let mut before = watch.snapshot();
             let mut started_at = SystemTime::now();
@@ -129,12 +114,7 @@ impl Crew {
             gate.wait();
 
             let mut is_open = window.warm_up.is_zero();
-            let mut recordings: Vec<Option<Recording>> = (0..count).map(|_| None).collect();
-            let mut sessions = Vec::with_capacity(count);
-            let mut failure = None;
-            let mut loads = Vec::new();
-            let mut stopped_at: Option<Instant> = None;
-            let mut interrupted = false;
+            let mut ending = Ending::new(&self.interrupters);
             loop {
                 let now = Instant::now();
                 if !is_open && now >= origin {
@@ -144,52 +124,160 @@ impl Crew {
                 }
                 let until_open = if is_open { LOOK_EVERY } else { origin - now };
                 match finished.recv_timeout(LOOK_EVERY.min(until_open)) {
-                    Ok(News::Done(index, recording, session)) => {
-                        recordings[index] = Some(*recording);
-                        sessions.push(session);
-                    }
-                    // Errors after the first are its consequences.
-                    Ok(News::Failed(error)) => failure = failure.or(Some(error)),
-                    Ok(News::Load(load)) => loads.push(load),
+                    Ok(news) => gathering.take(news),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                if failure.is_none() {
-                    failure = limit_reached(limits, origin);
-                }
-                if failure.is_some() {
-                    let since = stopped_at.get_or_insert_with(|| {
-                        shared.stop();
-                        Instant::now()
-                    });
-                    if !interrupted && since.elapsed() > GRACE {
-                        interrupters.iter().for_each(|interrupt| interrupt());
-                        interrupted = true;
-                    }
+                gathering.look_at(limits, origin);
+                if gathering.failure.is_some() {
+                    ending.hasten(&shared);
                 }
             }
             let counters: Measures = watch.snapshot().since(&before);
-            drop(sessions);
-            let recordings: Vec<Recording> = recordings.into_iter().flatten().collect();
-            let statements = statements(kinds, &recordings);
-            let warm_up_events = recordings.iter().map(|recording| recording.warm_up_events).sum();
-            let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
-            let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
-            let (opened, seconds) = (origin, ended_us as f64 / 1e6);
-            let client = client_measures(threads, &loads);
-            Outcome {
-                started_at,
-                opened,
-                seconds,
-                roles,
-                statements,
-                warm_up_events,
-                client,
-                counters,
-                failure,
-            }
+            gathering.outcome(self.kinds, started_at, origin, counters)
         })
     }
+
+    /// Starts a thread for each team, which waits in `schedule` until it may begin.
+    pub(crate) fn spawn<'scope, 'env: 'scope>(
+        &self,
+        scope: &'scope Scope<'scope, 'env>,
+        teams: Vec<Team>,
+        shared: &'env Shared,
+        schedule: impl Fn() -> &'env Schedule + Clone + Send + 'scope,
+    ) -> Receiver<News> {
+        let (sender, finished) = channel();
+        for team in teams {
+            let (progress, sender) = (Arc::clone(&self.progress), sender.clone());
+            let (processors, schedule) = (self.processors.clone(), schedule.clone());
+            scope.spawn(move || {
+                let confined = processors.as_ref().map_or(Ok(()), ProcessorSet::confine_thread);
+                let schedule = schedule();
+                if let Err(error) = confined {
+                    let _ = sender.send(News::Failed(Failure::Client(error)));
+                    return;
+                }
+                team.work(shared, schedule, &progress.roles, &|news| {
+                    // The receiver waits for every team.
+                    let _ = sender.send(news);
+                });
+            });
+        }
+        finished
+    }
+}
+
+/// What the teams of a crew have told.
+pub(crate) struct Gathering {
+    threads: usize,
+    recordings: Vec<Option<Recording>>,
+    sessions: Vec<Box<dyn Session>>,
+    loads: Vec<Load>,
+    /// Why the step ends early.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Gathering {
+    pub(crate) fn new(roles: usize, threads: usize) -> Self {
+        Gathering {
+            threads,
+            recordings: (0..roles).map(|_| None).collect(),
+            sessions: Vec::with_capacity(roles),
+            loads: Vec::new(),
+            failure: None,
+        }
+    }
+
+    pub(crate) fn take(&mut self, news: News) {
+        match news {
+            News::Done(index, recording, session) => {
+                self.recordings[index] = Some(*recording);
+                self.sessions.push(session);
+            }
+            // Errors after the first are its consequences.
+            News::Failed(error) => self.failure = self.failure.take().or(Some(error)),
+            News::Load(load) => self.loads.push(load),
+        }
+    }
+
+    /// Takes in whether a limit has been reached since `origin`.
+    pub(crate) fn look_at(&mut self, limits: &Limits<'_>, origin: Instant) {
+        if self.failure.is_none() {
+            self.failure = limit_reached(limits, origin);
+        }
+    }
+
+    /// What came of it all. Closes the sessions.
+    pub(crate) fn outcome(
+        self,
+        kinds: Vec<StatementKind>,
+        started_at: SystemTime,
+        opened: Instant,
+        counters: Measures,
+    ) -> Outcome {
+        drop(self.sessions);
+        let recordings: Vec<Recording> = self.recordings.into_iter().flatten().collect();
+        let statements = statements(kinds, &recordings);
+        let warm_up_events = recordings.iter().map(|recording| recording.warm_up_events).sum();
+        let slices = slices(&recordings);
+        let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
+        let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
+        Outcome {
+            started_at,
+            opened,
+            seconds: ended_us as f64 / 1e6,
+            slices,
+            roles,
+            statements,
+            warm_up_events,
+            client: client_measures(self.threads, &self.loads),
+            counters,
+            failure: self.failure,
+        }
+    }
+}
+
+/// Brings roles to an end that were told to stop.
+pub(crate) struct Ending<'a> {
+    interrupters: &'a [Interrupter],
+    since: Option<Instant>,
+    is_interrupted: bool,
+}
+
+impl<'a> Ending<'a> {
+    pub(crate) fn new(interrupters: &'a [Interrupter]) -> Self {
+        Ending { interrupters, since: None, is_interrupted: false }
+    }
+
+    /// Stops the roles, and breaks off whatever operation still lasts after a while. May be called again and again.
+    pub(crate) fn hasten(&mut self, shared: &Shared) {
+        let since = self.since.get_or_insert_with(|| {
+            shared.stop();
+            Instant::now()
+        });
+        if !self.is_interrupted && since.elapsed() > GRACE {
+            self.interrupters.iter().for_each(|interrupt| interrupt());
+            self.is_interrupted = true;
+        }
+    }
+}
+
+/// The turns of a crew as slices, without what only the relay knows of them.
+fn slices(recordings: &[Recording]) -> Vec<Slice> {
+    let turns = recordings.iter().map(|recording| recording.slices.len()).min().unwrap_or(0);
+    let of_turn = |turn: usize| {
+        let mut slice = Slice::default();
+        for role in recordings.iter().filter_map(|recording| recording.slices.get(turn)) {
+            slice.operations += role.items;
+            slice.warm_up_operations += role.warm_up_items;
+            if !role.time.is_zero() {
+                slice.rate += role.items as f64 / role.time.as_secs_f64();
+            }
+            slice.length_us = slice.length_us.max(role.time.as_secs_f64() * 1e6);
+        }
+        slice
+    };
+    (0..turns).map(of_turn).collect()
 }
 
 /// How busy the client's threads were.

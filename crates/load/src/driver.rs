@@ -20,6 +20,7 @@ use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
+use crate::turn::Turn;
 
 /// How often the thread looks whether the step was stopped, when no reply comes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -56,6 +57,8 @@ pub(crate) struct Driver<'a> {
     /// Members that wait for their schedule.
     timers: BinaryHeap<Reverse<(Instant, usize)>>,
     active: usize,
+    /// Members that wait for the crew's next turn.
+    resting: Vec<usize>,
     failures: Vec<(usize, Error)>,
 }
 
@@ -79,6 +82,78 @@ struct Seat {
     is_rolling_back: bool,
     waits_to_write: bool,
     is_done: bool,
+}
+
+/// How busy the thread is while windows are open.
+struct Meter {
+    /// When the window opens that is not open yet.
+    opens: Option<Instant>,
+    /// When the window opened that is open, and the thread's CPU time until then, ns.
+    opened: Option<(Instant, Option<u64>)>,
+    /// How long windows were open.
+    time: Duration,
+    idle: Duration,
+    cpu_ns: u64,
+    replies: u64,
+    queued: Duration,
+}
+
+impl Meter {
+    fn new(opens: Instant) -> Self {
+        Meter {
+            opens: Some(opens),
+            opened: None,
+            time: Duration::ZERO,
+            idle: Duration::ZERO,
+            cpu_ns: 0,
+            replies: 0,
+            queued: Duration::ZERO,
+        }
+    }
+
+    /// Opens the window when it is time.
+    fn open(&mut self, now: Instant) {
+        if self.opens.is_some_and(|opens| now >= opens) {
+            self.opens = None;
+            self.opened = Some((now, thread_cpu_ns()));
+        }
+    }
+
+    /// Takes in that the thread waited for replies.
+    fn wait(&mut self, from: Instant, woke: Instant) {
+        if self.opened.is_some() {
+            self.idle += woke - from;
+        }
+        self.open(woke);
+    }
+
+    /// Takes in a reply that had come when the thread woke.
+    fn count(&mut self, woke: Instant, now: Instant) {
+        if self.opened.is_some() {
+            self.replies += 1;
+            self.queued += now - woke;
+        }
+    }
+
+    fn close(&mut self, now: Instant) {
+        if let Some((opened, cpu_before)) = self.opened.take() {
+            self.time += now.saturating_duration_since(opened);
+            let spent = thread_cpu_ns().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
+            self.cpu_ns += spent.unwrap_or(0);
+        }
+    }
+
+    /// With the CPU time, µs.
+    fn read(&self) -> (Load, f64) {
+        let open_s = self.time.as_secs_f64();
+        let idle_share = (self.idle.as_secs_f64() / open_s).min(1.0);
+        let load = Load {
+            busy_share: if open_s > 0.0 { 1.0 - idle_share } else { 0.0 },
+            queued_s: self.queued.as_secs_f64(),
+            replies: self.replies,
+        };
+        (load, self.cpu_ns as f64 / 1_000.0)
+    }
 }
 
 impl<'a> Driver<'a> {
@@ -108,8 +183,8 @@ impl<'a> Driver<'a> {
         };
         let seats: Vec<Seat> = members.into_iter().map(seat).collect();
         let active = seats.len();
-        let (timers, failures) = (BinaryHeap::new(), Vec::new());
-        Ok(Driver { shared, schedule, progress, epoll, seats, timers, active, failures })
+        let (timers, resting, failures) = (BinaryHeap::new(), Vec::new(), Vec::new());
+        Ok(Driver { shared, schedule, progress, epoll, seats, timers, active, resting, failures })
     }
 
     /// Drives until all members are done or the step is stopped. `on_failure` is told at once of a member that fails.
@@ -121,27 +196,33 @@ impl<'a> Driver<'a> {
         mut on_failure: impl FnMut(usize, Error),
     ) -> io::Result<(Vec<Finished>, Load)> {
         let mut events = [EpollEvent::empty(); EVENTS];
-        let mut load = Load::default();
-        let mut idle = Duration::ZERO;
-        let mut cpu_before = thread_cpu_ns();
+        let mut meter = Meter::new(self.schedule.origin);
+        let mut turn = None;
         let mut now = Instant::now();
-        let mut is_warming_up = now < self.schedule.origin;
+        meter.open(now);
         for seat in 0..self.seats.len() {
             self.begin(seat, now);
         }
         while self.active > 0 && !self.shared.is_stopped() {
+            if self.resting.len() == self.active {
+                meter.close(now);
+                turn = self.rest(turn);
+                let Some(turn) = turn else { break };
+                meter.opens = turn.opens;
+                now = Instant::now();
+                for seat in std::mem::take(&mut self.resting) {
+                    self.begin(seat, now);
+                }
+                continue;
+            }
             let count = match self.epoll.wait(&mut events, self.timeout(now)) {
                 Ok(count) => count,
                 Err(Errno::EINTR) => 0,
                 Err(error) => return Err(error.into()),
             };
             let woke = Instant::now();
-            idle += woke - now;
+            meter.wait(now, woke);
             now = woke;
-            if is_warming_up && woke >= self.schedule.origin {
-                is_warming_up = false;
-                (load, idle, cpu_before) = (Load::default(), Duration::ZERO, thread_cpu_ns());
-            }
             for event in events.iter().take(count) {
                 let seat = event.data() as usize;
                 let Some(session) = self.seats.get_mut(seat).map(|seat| &mut seat.member.session) else {
@@ -151,8 +232,7 @@ impl<'a> Driver<'a> {
                     Ok(None) => self.watch(seat),
                     Ok(Some(reply)) => {
                         now = Instant::now();
-                        load.replies += 1;
-                        load.queued_s += (now - woke).as_secs_f64();
+                        meter.count(woke, now);
                         self.answered(seat, &reply, now);
                     }
                     Err(error) => {
@@ -169,12 +249,17 @@ impl<'a> Driver<'a> {
             }
             self.failures.drain(..).for_each(|(index, error)| on_failure(index, error));
         }
-        let open = now.saturating_duration_since(self.schedule.origin).as_secs_f64();
-        load.busy_share = if open > 0.0 { 1.0 - (idle.as_secs_f64() / open).min(1.0) } else { 0.0 };
-        let cpu_us = thread_cpu_ns()
-            .zip(cpu_before)
-            .map_or(0.0, |(after, before)| after.saturating_sub(before) as f64 / 1_000.0);
+        meter.close(now);
+        let (load, cpu_us) = meter.read();
         Ok((self.finish(cpu_us), load))
+    }
+
+    /// Waits for the crew's next turn; `None` when there is none.
+    fn rest(&mut self, last: Option<Turn>) -> Option<Turn> {
+        self.resting.iter().for_each(|seat| self.seats[*seat].recorder.end_turn());
+        let turn = self.schedule.turns()?.wait(last)?;
+        self.resting.iter().for_each(|seat| self.seats[*seat].recorder.begin_turn(turn.opens));
+        Some(turn)
     }
 
     /// What each member did. The thread's CPU time is divided among them by their statements.
@@ -208,6 +293,7 @@ impl<'a> Driver<'a> {
                 self.seats[seat].intended = Some(instant);
                 self.timers.push(Reverse((instant, seat)));
             }
+            Admission::Later => self.resting.push(seat),
             Admission::Closed => self.leave(seat),
         }
     }

@@ -14,11 +14,15 @@ mod outcome;
 mod pacer;
 mod progress;
 mod recorder;
+mod relay;
 mod schedule;
 mod shared;
 mod team;
+mod turn;
 mod worker;
 
 pub use crew::{Crew, Limits};
 pub use outcome::{AssembleError, Failure, Outcome};
 pub use progress::{LatencyCounts, Progress, RoleProgress, end_of, latency_between};
+pub use relay::{Leg, Runner, Taken, relay};
+pub use turn::SliceEnd;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::Error;
-use basecase_model::{Measures, RoleRecord, StatementRecord};
+use basecase_model::{Measures, RoleRecord, Slice, StatementRecord};
 use thiserror::Error;
 
 /// Why the sessions of a step could not be made ready.
@@ -49,8 +49,11 @@ pub struct Outcome {
     pub started_at: SystemTime,
     /// The same on the clock of the samples.
     pub opened: Instant,
-    /// Length of the window, from its opening to the end of the last statement, in seconds.
+    /// Length of the window, from its opening to the end of the last statement, in seconds; of a crew that took turns, the time
+    /// that it worked.
     pub seconds: f64,
+    /// Its slices, when it took turns with others.
+    pub slices: Vec<Slice>,
     /// What each role did, in the order of the plan.
     pub roles: Vec<RoleRecord>,
     /// What the kinds of statements came to, over all roles.

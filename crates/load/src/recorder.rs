@@ -1,33 +1,64 @@
 //! What one role did: counts, histograms, per-second samples.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use basecase_model::{Aside, Operation, Reply, RoleRecord, Sample, StatementCounts};
 use basecase_workload::RolePlan;
 
 /// Length of a sample.
 const INTERVAL_MS: u32 = 1_000;
+/// Beyond any turn.
+const FAR: Duration = Duration::from_secs(86_400 * 365);
 
 /// Fills a [`RoleRecord`] while the role runs.
 ///
 /// An event counts where it was admitted: one before the window opened is part of the warm-up, with all its statements.
 pub(crate) struct Recorder {
     record: RoleRecord,
-    /// When the window opens.
+    /// When the window opens: events of before are beside the count.
+    opens: Instant,
+    /// Where the role's clock stands at 0: when the window opens. Of a crew that takes turns, the clock stands still between
+    /// them.
     origin: Instant,
+    /// When the last operation that counts was answered.
+    last: Instant,
+    turn: Option<TurnCounts>,
+    slices: Vec<RoleSlice>,
     /// When the event began that is not complete.
     began: Option<Instant>,
     is_in_window: bool,
     /// Kinds of its statements so far with the rows that they affected, in case that they are undone.
     affected: Vec<(u16, u64)>,
     warm_up_events: u64,
+    warm_up_items: u64,
     window: Vec<StatementCounts>,
     warm_up: Vec<StatementCounts>,
+}
+
+/// What the role had done when its turn began.
+struct TurnCounts {
+    items: u64,
+    warm_up_items: u64,
+    /// When its first event that counts began.
+    began: Option<Instant>,
+}
+
+/// What a role did in one turn of its crew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RoleSlice {
+    /// Items that count.
+    pub(crate) items: u64,
+    /// From its first event that counts to its last answer.
+    pub(crate) time: Duration,
+    /// Items of events that began before the slice opened.
+    pub(crate) warm_up_items: u64,
 }
 
 /// What a role did.
 pub(crate) struct Recording {
     pub(crate) role: RoleRecord,
+    /// One for each turn of its crew.
+    pub(crate) slices: Vec<RoleSlice>,
     /// Events that began before the window opened.
     pub(crate) warm_up_events: u64,
     /// By kind, in the window.
@@ -48,12 +79,17 @@ impl Recorder {
     pub(crate) fn new(plan: &RolePlan, kinds: usize, origin: Instant) -> Self {
         Recorder {
             record: RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS),
+            opens: origin,
             origin,
+            last: origin,
+            turn: None,
+            slices: Vec::new(),
             began: None,
             // Roles that are not asked for events have no warm-up.
             is_in_window: true,
             affected: Vec::new(),
             warm_up_events: 0,
+            warm_up_items: 0,
             window: vec![StatementCounts::default(); kinds],
             warm_up: vec![StatementCounts::default(); kinds],
         }
@@ -67,7 +103,31 @@ impl Recorder {
     /// Takes in that the next event was admitted for `instant`.
     #[inline]
     pub(crate) fn admit(&mut self, instant: Instant) {
-        self.is_in_window = instant >= self.origin;
+        self.is_in_window = instant >= self.opens;
+        if self.is_in_window
+            && let Some(turn) = &mut self.turn
+            && turn.began.is_none()
+        {
+            turn.began = Some(instant);
+            self.origin = instant - (self.last.saturating_duration_since(self.origin));
+        }
+    }
+
+    /// Takes in that the crew's turn begins. Events count from `opens` on, or not at all.
+    pub(crate) fn begin_turn(&mut self, opens: Option<Instant>) {
+        self.opens = opens.unwrap_or_else(|| Instant::now() + FAR);
+        self.turn =
+            Some(TurnCounts { items: self.record.items, warm_up_items: self.warm_up_items, began: None });
+    }
+
+    /// Takes in that the crew's turn is over.
+    pub(crate) fn end_turn(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        self.slices.push(RoleSlice {
+            items: self.record.items - turn.items,
+            time: turn.began.map(|began| self.last.saturating_duration_since(began)).unwrap_or_default(),
+            warm_up_items: self.warm_up_items - turn.warm_up_items,
+        });
     }
 
     /// Whether an event has begun and is not complete.
@@ -102,6 +162,7 @@ impl Recorder {
         }
         if !self.is_in_window {
             self.warm_up_events += u64::from(operation.ends_event);
+            self.warm_up_items += u64::from(operation.items);
             return;
         }
         let ended_us = self.mark(span);
@@ -172,12 +233,14 @@ impl Recorder {
         }
         // At least 1, for 0 stands for a role that did nothing.
         self.record.ended_us = (nanoseconds(self.origin, span.answered) / 1_000).max(1);
+        self.last = span.answered;
         self.record.ended_us
     }
 
     pub(crate) fn finish(self, client_cpu_us: f64, server_cpu_us: Option<f64>) -> Recording {
         Recording {
             role: RoleRecord { client_cpu_us, server_cpu_us, ..self.record },
+            slices: self.slices,
             warm_up_events: self.warm_up_events,
             window: self.window,
             warm_up: self.warm_up,

@@ -6,14 +6,16 @@ use std::time::Instant;
 use basecase_workload::Window;
 
 use crate::arrivals::Arrivals;
+use crate::turn::Turns;
 
 /// A window on the clock.
 pub(crate) struct Schedule {
-    /// When the window opens.
+    /// When the window opens; of a crew that takes turns, when its roles are let go.
     pub(crate) origin: Instant,
     closes: Option<Instant>,
     events_left: Option<AtomicU64>,
     arrivals: Option<Arrivals>,
+    turns: Option<Turns>,
 }
 
 /// Whether an event may begin.
@@ -23,6 +25,8 @@ pub(crate) enum Admission {
     Now,
     /// At this instant.
     At(Instant),
+    /// Not before the crew's next turn.
+    Later,
     /// No more events begin.
     Closed,
 }
@@ -36,12 +40,27 @@ impl Schedule {
             closes: window.time.map(|time| origin + time),
             events_left: window.events.map(AtomicU64::new),
             arrivals: window.events_per_second.map(|rate| Arrivals::new(rate, start)),
+            turns: None,
         }
+    }
+
+    /// For a crew that takes turns with others.
+    pub(crate) fn in_turns() -> Self {
+        let origin = Instant::now();
+        Schedule { origin, closes: None, events_left: None, arrivals: None, turns: Some(Turns::new()) }
+    }
+
+    /// The turns of the crew, when it takes any.
+    pub(crate) fn turns(&self) -> Option<&Turns> {
+        self.turns.as_ref()
     }
 
     /// Asks for the next event, at `now`.
     #[inline]
     pub(crate) fn admit(&self, now: Instant) -> Admission {
+        if let Some(turns) = &self.turns {
+            return if turns.admits(now) { Admission::Now } else { Admission::Later };
+        }
         let is_closed = |instant| self.closes.is_some_and(|closes| instant >= closes);
         if is_closed(now) {
             return Admission::Closed;

@@ -37,6 +37,9 @@ impl Shared {
     /// Stops every role and wakes those that wait for their schedule.
     pub(crate) fn stop(&self) {
         self.abort.store(true, Ordering::Release);
+        if let Some(turns) = self.schedule.get().and_then(Schedule::turns) {
+            turns.end();
+        }
         let _guard = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
         self.wake.notify_all();
     }

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::thread;
 
 use basecase_client::Session;
-use basecase_workload::{Pacing, RolePlan, Work};
+use basecase_workload::{RolePlan, Work};
 
 use crate::driver::{Driver, Finished, Load, Member};
 use crate::outcome::{AssembleError, Failure};
@@ -42,16 +42,9 @@ pub(crate) enum News {
     Load(Load),
 }
 
-/// Whether a role does nothing but follow a script of events.
+/// Whether a thread can drive others beside it.
 fn is_drivable(worker: &Worker) -> bool {
-    let plan = &worker.plan;
-    matches!(plan.work, Work::Script(_))
-        && plan.feeds.is_empty()
-        && plan.pacing == Pacing::Closed
-        && plan.until.is_none()
-        && plan.raises.is_none()
-        && plan.planned_items.is_none()
-        && worker.session.socket().is_some()
+    worker.plan.only_follows_script() && worker.session.socket().is_some()
 }
 
 /// Divides roles among threads.

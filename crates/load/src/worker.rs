@@ -14,6 +14,7 @@ use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
+use crate::turn::Turn;
 
 /// How often an operation is repeated after a retryable error before the role gives up.
 const ATTEMPTS: u32 = 10;
@@ -49,6 +50,36 @@ impl CpuTime {
     }
 }
 
+/// CPU time of a role in the window, ns.
+struct CpuMeter {
+    spent: CpuTime,
+    /// When what is being counted began.
+    since: CpuTime,
+}
+
+impl CpuMeter {
+    fn new(session: &dyn Session) -> Self {
+        CpuMeter { spent: CpuTime { client: Some(0), server: Some(0) }, since: CpuTime::now(session) }
+    }
+
+    /// Counts from now on.
+    fn open(&mut self, session: &dyn Session) {
+        self.since = CpuTime::now(session);
+    }
+
+    /// Takes in what was spent since the opening.
+    fn close(&mut self, session: &dyn Session) {
+        let now = CpuTime::now(session);
+        let add = |spent: Option<u64>, since: Option<u64>, now: Option<u64>| {
+            Some(spent? + now?.saturating_sub(since?))
+        };
+        self.spent = CpuTime {
+            client: add(self.spent.client, self.since.client, now.client),
+            server: add(self.spent.server, self.since.server, now.server),
+        };
+    }
+}
+
 /// What came of an operation.
 enum Outcome {
     Answered(Reply, Span),
@@ -60,20 +91,21 @@ impl Worker {
     /// Works until nothing is left or the step is stopped. Raises the role's flag in every case. The session is given back.
     pub(crate) fn work(mut self, site: Site<'_>) -> (Recording, Option<Error>, Box<dyn Session>) {
         let mut recorder = Recorder::new(&self.plan, site.shared.kinds, site.schedule.origin);
-        let mut before = CpuTime::now(self.session.as_ref());
+        let mut cpu = CpuMeter::new(self.session.as_ref());
         let work = std::mem::replace(&mut self.plan.work, Work::Lane(usize::MAX));
         let result = match work {
-            Work::Script(mut script) => self.follow(&mut *script, &mut recorder, site, &mut before),
+            Work::Script(mut script) => self.follow(&mut *script, &mut recorder, site, &mut cpu),
             Work::Lane(_) => self.work_off(&mut recorder, site),
         };
+        if site.schedule.turns().is_none() {
+            cpu.close(self.session.as_ref());
+        }
         if let Some(flag) = self.plan.raises {
             site.shared.raise(flag);
         }
-        let after = CpuTime::now(self.session.as_ref());
-        let since =
-            |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?) as f64 / 1_000.0);
-        let client_cpu_us = since(before.client, after.client).unwrap_or(0.0);
-        let recording = recorder.finish(client_cpu_us, since(before.server, after.server));
+        let microseconds = |time_ns: u64| time_ns as f64 / 1_000.0;
+        let client_cpu_us = cpu.spent.client.map_or(0.0, microseconds);
+        let recording = recorder.finish(client_cpu_us, cpu.spent.server.map(microseconds));
         (recording, result.err(), self.session)
     }
 
@@ -81,19 +113,20 @@ impl Worker {
         shared.is_stopped() || self.plan.until.is_some_and(|flag| shared.is_raised(flag))
     }
 
-    /// Follows the role's own script. `before` is read again when the window opens.
+    /// Follows the role's own script. CPU time counts from when the window opens, or in its turns.
     fn follow(
         &mut self,
         script: &mut dyn Script,
         recorder: &mut Recorder,
         site: Site<'_>,
-        before: &mut CpuTime,
+        cpu: &mut CpuMeter,
     ) -> Result<(), Error> {
         let Site { shared, schedule, progress } = site;
         let mut pacer = Pacer::new(self.plan.pacing, schedule.origin);
         let mut operation = Operation::default();
         let mut now = Instant::now();
-        let mut is_warming_up = now < schedule.origin;
+        let mut opens = Some(schedule.origin).filter(|origin| now < *origin);
+        let mut turn = None;
         let (mut intended, mut attempts) = (None, 0);
         while !self.is_done(shared) {
             if !recorder.is_within_event() {
@@ -107,11 +140,24 @@ impl Worker {
                             break;
                         }
                     }
+                    Admission::Later => {
+                        let Some(turns) = schedule.turns() else { break };
+                        if opens.is_none() && turn.is_some_and(|turn: Turn| turn.opens.is_some()) {
+                            cpu.close(self.session.as_ref());
+                        }
+                        recorder.end_turn();
+                        turn = turns.wait(turn);
+                        let Some(turn) = turn else { break };
+                        recorder.begin_turn(turn.opens);
+                        opens = turn.opens;
+                        now = Instant::now();
+                        continue;
+                    }
                     Admission::Closed => break,
                 }
-                if is_warming_up && Instant::now() >= schedule.origin {
-                    is_warming_up = false;
-                    *before = CpuTime::now(self.session.as_ref());
+                if opens.is_some_and(|opens| Instant::now() >= opens) {
+                    opens = None;
+                    cpu.open(self.session.as_ref());
                 }
             }
             operation.clear();

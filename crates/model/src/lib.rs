@@ -12,6 +12,7 @@ mod operation;
 mod plan;
 mod profile;
 mod series;
+mod slice;
 mod state;
 mod statement;
 mod step;
@@ -28,6 +29,7 @@ pub use operation::{Expectation, Operation, Parameter, ParameterType, Reply, Val
 pub use plan::StatementPlan;
 pub use profile::{Observation, Profile, ProfileKind};
 pub use series::{Sample, Series};
+pub use slice::Slice;
 pub use state::{Check, State, TableState};
 pub use statement::{StatementClass, StatementCounts, StatementRecord};
 pub use step::{Headline, StepFacts};

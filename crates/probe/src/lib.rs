@@ -27,6 +27,7 @@ pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use open_files::raise_open_files;
 pub use perf::PerfError;
+pub use process::ServerClock;
 pub use processor_set::ProcessorSet;
 pub use profiler::Profiler;
 pub use watch::{Snapshot, Target, Watch};

@@ -114,6 +114,18 @@ pub struct RolePlan {
     pub planned_items: Option<u64>,
 }
 
+impl RolePlan {
+    /// Whether it does nothing but follow a script, as fast as answers come, so that it can rest between any two events.
+    pub fn only_follows_script(&self) -> bool {
+        matches!(self.work, Work::Script(_))
+            && self.pacing == Pacing::Closed
+            && self.feeds.is_empty()
+            && self.until.is_none()
+            && self.raises.is_none()
+            && self.planned_items.is_none()
+    }
+}
+
 /// A kind of statements that is counted apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementKind {
@@ -168,4 +180,11 @@ pub struct StepPlan {
     pub kinds: Vec<StatementKind>,
     /// When the window opens and when it ends, besides when all work is done.
     pub window: Window,
+}
+
+impl StepPlan {
+    /// Whether candidates can take turns with it: every role can rest between any two of its events.
+    pub fn can_take_turns(&self) -> bool {
+        self.window.events_per_second.is_none() && self.roles.iter().all(RolePlan::only_follows_script)
+    }
 }

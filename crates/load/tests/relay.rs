@@ -1,0 +1,153 @@
+//! Crews that take turns, on two embedded databases: what counts in which slice, and how it ends.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use basecase_client::{Endpoint, sqlite};
+use basecase_load::{Crew, Failure, Leg, Limits, Outcome, Runner, SliceEnd, relay};
+use basecase_probe::{Target, Watch};
+use basecase_workload::{Dialect, StepPlan, Workload};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Two databases with the same rows.
+struct Pair {
+    _folder: tempfile::TempDir,
+    endpoints: [Endpoint; 2],
+    threads: &'static str,
+    watch: Watch,
+}
+
+impl Pair {
+    fn new(threads: &'static str) -> Pair {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoints = ["a", "b"].map(|name| {
+            Endpoint::Sqlite(sqlite::File {
+                path: folder.path().join(name),
+                pragmas: vec![("journal_mode".into(), "wal".into()), ("synchronous".into(), "off".into())],
+            })
+        });
+        let pair = Pair { _folder: folder, endpoints, threads, watch: Watch::new(Target::default()) };
+        for endpoint in &pair.endpoints {
+            let load = pair.plan(None);
+            let mut control = endpoint.connect().unwrap();
+            load.before.iter().for_each(|statement| drop(control.query(statement).unwrap()));
+            let go = AtomicBool::new(false);
+            let outcome =
+                Crew::assemble(load, endpoint).unwrap().run(&pair.watch, &Limits { stop: &go, time: None });
+            assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+        }
+        pair
+    }
+
+    /// The load, or the named step.
+    fn plan(&self, step: Option<&str>) -> StepPlan {
+        let workload = Workload::builtin("microbenchmarks").unwrap().unwrap();
+        let options =
+            [("tables", "1"), ("rows", "5000"), ("threads", self.threads), ("warm_up_seconds", "0")];
+        let parameters = workload.options(&options).unwrap();
+        let steps = workload.steps(&parameters, &["point-query", "update-index"]).unwrap();
+        match step {
+            None => workload.load_plan(&parameters, &steps, Dialect::Sqlite, 1).unwrap(),
+            Some(name) => {
+                let step = steps.iter().find(|step| step.label.starts_with(name)).unwrap();
+                workload.plan(&parameters, step, Dialect::Sqlite).unwrap()
+            }
+        }
+    }
+
+    fn run(&self, step: &str, stop: &AtomicBool, legs: Vec<Leg>) -> Vec<Outcome> {
+        let runner = |endpoint| {
+            let plan = self.plan(Some(step));
+            assert!(plan.can_take_turns());
+            Runner { crew: Crew::assemble(plan, endpoint).unwrap(), watch: &self.watch, server: None }
+        };
+        let mut legs = legs.into_iter();
+        relay(self.endpoints.iter().map(runner).collect(), &Limits { stop, time: None }, |_| legs.next())
+    }
+}
+
+/// A slice to warm up for each, then so many passes in both directions.
+fn legs(passes: u32, settle: Duration, end: SliceEnd) -> Vec<Leg> {
+    let warm_up = [0, 1].map(|runner| Leg { runner, pass: None, settle, end: SliceEnd::After(20 * MS) });
+    let pass = |pass| [0, 1, 1, 0].map(|runner| Leg { runner, pass: Some(pass), settle, end });
+    warm_up.into_iter().chain((0..passes).flat_map(pass)).collect()
+}
+
+fn check(outcome: &Outcome) {
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    let in_slices: u64 = outcome.slices.iter().map(|slice| slice.operations).sum();
+    let items: u64 = outcome.roles.iter().map(|role| role.items).sum();
+    assert_eq!(in_slices, items);
+    let executed: u64 = outcome.statements.iter().map(|record| record.window.executed).sum();
+    assert_eq!(executed, outcome.roles.iter().map(|role| role.statements).sum::<u64>());
+    for role in &outcome.roles {
+        assert_eq!(role.service.count(), role.events);
+        assert_eq!(role.mismatches, 0);
+        let sampled: u64 = role.series.samples.iter().map(|sample| u64::from(sample.items)).sum();
+        assert_eq!(sampled, role.items);
+    }
+}
+
+#[test]
+fn slices_of_time_alternate_and_only_they_count() {
+    for threads in ["1", "2"] {
+        let pair = Pair::new(threads);
+        let begun = Instant::now();
+        let settle = 2 * MS;
+        let outcomes =
+            pair.run("point-query", &AtomicBool::new(false), legs(5, settle, SliceEnd::After(10 * MS)));
+        let wall_us = begun.elapsed().as_micros() as f64;
+        let places = |outcome: &Outcome| -> Vec<(u32, u32)> {
+            outcome.slices.iter().map(|slice| (slice.pass, slice.position)).collect()
+        };
+        assert_eq!(places(&outcomes[0])[..4], [(0, 0), (0, 3), (1, 4), (1, 7)]);
+        assert_eq!(places(&outcomes[1])[..4], [(0, 1), (0, 2), (1, 5), (1, 6)]);
+        for outcome in &outcomes {
+            check(outcome);
+            assert_eq!(outcome.slices.len(), 10);
+            // The slices that warm up, and what follows each switch.
+            assert!(
+                outcome.warm_up_events > outcome.slices.iter().map(|slice| slice.warm_up_operations).sum()
+            );
+            let worked_us: f64 = outcome.slices.iter().map(|slice| slice.length_us).sum();
+            assert!(outcome.slices.iter().all(|slice| slice.length_us >= 5e3 && slice.operations > 10));
+            assert!(worked_us < wall_us / 2.0, "{worked_us} of {wall_us}");
+            // The clock of a role stands still while it is not its turn.
+            for role in &outcome.roles {
+                let clock_us = (role.ended_us - role.started_us) as f64;
+                assert!(clock_us <= worked_us + 10.0, "{clock_us} of {worked_us}");
+                assert!(role.client_cpu_us > 0.0 && role.client_cpu_us < worked_us * 1.2, "{role:?}");
+            }
+            let slice = outcome.slices[0];
+            let mean = slice.operations as f64 / slice.length_us * 1e6;
+            assert!(slice.rate >= mean * 0.999 && slice.rate < mean * 1.5, "{slice:?}");
+        }
+    }
+}
+
+#[test]
+fn slices_of_events_leave_both_at_the_same_age() {
+    let pair = Pair::new("2");
+    let counted = legs(3, Duration::ZERO, SliceEnd::Events(100)).split_off(2);
+    for outcome in pair.run("update-index", &AtomicBool::new(false), counted) {
+        check(&outcome);
+        assert_eq!(outcome.warm_up_events, 0);
+        assert!(outcome.slices.iter().all(|slice| slice.operations == 100), "{:?}", outcome.slices);
+    }
+}
+
+#[test]
+fn a_relay_ends_when_it_is_told_to() {
+    let pair = Pair::new("1");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(100 * MS);
+            stop.store(true, Ordering::Relaxed);
+        });
+        let outcomes = pair.run("point-query", &stop, legs(1, Duration::ZERO, SliceEnd::After(600_000 * MS)));
+        assert!(outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))));
+    });
+}

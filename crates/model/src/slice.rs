@@ -1,0 +1,32 @@
+//! A short uninterrupted piece of load on one candidate.
+
+use serde::{Deserialize, Serialize};
+
+/// A short uninterrupted piece of load on one candidate, among those of the others in the same round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Pass within the round, from 0.
+    pub pass: u32,
+    /// Place among the slices of the step in this round over all candidates, from 0: they alternate in this order.
+    pub position: u32,
+    /// When it opened, µs after the first slice of the step in this round began.
+    pub opened_us: u64,
+    /// From the first operation that counts to the last answer, µs; the longest over all roles.
+    pub length_us: f64,
+    /// Operations that count, in the unit of the step's headline.
+    pub operations: u64,
+    /// Operations per second: the sum over the roles of each one's operations divided by the time that it worked.
+    pub rate: f64,
+    /// Operations of events that began before it opened, right after the switch from another candidate.
+    pub warm_up_operations: u64,
+    /// CPU time of all processes of the server, from before the switch until all operations were answered, µs.
+    pub server_cpu_us: Option<f64>,
+}
+
+impl Slice {
+    /// CPU time of the server per operation, µs: of all operations that the time was spent on.
+    pub fn server_cpu_us_per_operation(&self) -> Option<f64> {
+        let executed = self.operations + self.warm_up_operations;
+        Some(self.server_cpu_us? / executed as f64).filter(|cost| cost.is_finite())
+    }
+}

@@ -434,13 +434,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 3
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 4
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 3
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 4
     hint: use a newer basecase
     "#);
 

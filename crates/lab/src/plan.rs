@@ -224,6 +224,7 @@ impl Plan {
             host: host_facts,
             candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
             groups: task.groups(),
+            schedule: None,
             steps: steps.iter().map(|step| step.facts.clone()).collect(),
         };
         Ok(Plan {

@@ -45,6 +45,8 @@ pub struct Taken {
     pub leg: Leg,
     /// All operations, with those that do not count.
     pub operations: u64,
+    /// Events, of a slice that was [`SliceEnd::Counted`]; else 0.
+    pub events: u64,
     /// From the switch to the last answer.
     pub time: Duration,
 }
@@ -164,7 +166,8 @@ impl Conductor<'_> {
             ..Slice::default()
         }));
         self.position += u32::from(leg.pass.is_some());
-        Some(Taken { leg, operations: lane.operations() - operations, time })
+        let events = if matches!(leg.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
+        Some(Taken { leg, operations: lane.operations() - operations, events, time })
     }
 
     /// Waits until all threads of a crew are at rest; false when the relay has to end.

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 pub enum SliceEnd {
     /// So long after it opened. What has begun by then is finished and counts.
     After(Duration),
+    /// As that, and its events are counted.
+    Counted(Duration),
     /// With so many events over all roles. Slices of steps that write are counted, so that candidates have equally old tables.
     Events(u64),
 }
@@ -30,6 +32,7 @@ pub(crate) struct Turns {
     base: Instant,
     /// From when on no event begins, ns after `base`.
     ends_ns: AtomicU64,
+    /// Events that may still begin, of a slice that counts them.
     events_left: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
@@ -43,8 +46,10 @@ struct State {
     is_over: bool,
 }
 
-/// Events of a slice that is not counted by events.
+/// Events of a slice that does not count them.
 const UNLIMITED: u64 = u64::MAX;
+/// Events of a slice that counts them and ends by the clock: more than there can be.
+const PLENTY: u64 = u64::MAX - 1;
 
 impl Turns {
     /// Nobody's turn yet.
@@ -90,11 +95,13 @@ impl Turns {
     /// Lets the crew work until the slice ends. Events count `from` on. Every team must wait.
     pub(crate) fn begin(&self, from: Option<Instant>, end: SliceEnd) {
         let mut state = self.state();
+        let ends_ns = |time| {
+            let ends = from.unwrap_or_else(Instant::now) + time;
+            ends.saturating_duration_since(self.base).as_nanos() as u64
+        };
         let (ends_ns, events) = match end {
-            SliceEnd::After(time) => {
-                let ends = from.unwrap_or_else(Instant::now) + time;
-                (ends.saturating_duration_since(self.base).as_nanos() as u64, UNLIMITED)
-            }
+            SliceEnd::After(time) => (ends_ns(time), UNLIMITED),
+            SliceEnd::Counted(time) => (ends_ns(time), PLENTY),
             SliceEnd::Events(events) => (u64::MAX, events),
         };
         self.ends_ns.store(ends_ns, Ordering::Relaxed);
@@ -102,6 +109,11 @@ impl Turns {
         state.turn = Turn { number: state.turn.number + 1, opens: from };
         state.waiting = 0;
         self.changed.notify_all();
+    }
+
+    /// Events that began in a slice that counts them and ended by the clock.
+    pub(crate) fn counted(&self) -> u64 {
+        PLENTY - self.events_left.load(Ordering::Relaxed).min(PLENTY)
     }
 
     /// Whether all of so many teams wait, after at most `patience`.
@@ -141,6 +153,9 @@ mod tests {
         turns.begin(Some(now), SliceEnd::Events(2));
         let admitted: Vec<bool> = (0..4).map(|_| turns.admits(now)).collect();
         assert_eq!(admitted, [true, true, false, false]);
+        turns.begin(Some(now), SliceEnd::Counted(Duration::from_millis(30)));
+        assert!(turns.admits(now) && turns.admits(now) && !turns.admits(now + Duration::from_millis(30)));
+        assert_eq!(turns.counted(), 2);
         turns.end();
         assert!(!turns.admits(now));
     }

@@ -57,6 +57,29 @@ pub struct Experiment {
     /// The groups of results in the order in which they are shown; empty where a workload has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
+    /// How it is decided, of an experiment in rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+}
+
+/// How an experiment in rounds is decided; fixed before the first round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// Seed of every order that is drawn.
+    pub seed: u64,
+    /// The relative change up to which there is none, of steps that only read: 0.02 is 2 %.
+    pub read_margin: f64,
+    /// The same of steps that write.
+    pub write_margin: f64,
+    /// After how many rounds it is looked at whether a step is decided; the last is the most there can be.
+    pub looks: Vec<u32>,
+}
+
+impl Schedule {
+    /// The margin of a step.
+    pub fn margin(&self, step: &StepFacts) -> f64 {
+        if step.writes { self.write_margin } else { self.read_margin }
+    }
 }
 
 /// Steps whose results are shown in one block.

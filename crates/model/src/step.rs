@@ -50,4 +50,7 @@ pub struct StepFacts {
     /// Threads, each with a connection, where steps can differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// Whether it changes rows.
+    #[serde(default)]
+    pub writes: bool,
 }

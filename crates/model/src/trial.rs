@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Check, Histogram, Measures, Observation, Profile, Series, State, StatementPlan, StatementRecord, Track,
+    Check, Headline, Histogram, Measures, Observation, Profile, Series, Slice, State, StatementPlan,
+    StatementRecord, StepFacts, Track,
 };
 
 /// What a role's statements do.
@@ -147,6 +148,9 @@ pub struct Trial {
     pub step: String,
     /// The candidate's printed name.
     pub candidate: String,
+    /// Id of the experiment that measured it; empty before it is stored. Rounds of different experiments are never compared with
+    /// each other.
+    pub measured_by: String,
     /// Where in the schedule it stands.
     pub place: Place,
     /// How client and server were placed on cores, e.g. `unpinned`.
@@ -161,6 +165,8 @@ pub struct Trial {
     pub observation: Observation,
     /// What each role of each client did.
     pub roles: Vec<RoleRecord>,
+    /// Its slices, where candidates took turns.
+    pub slices: Vec<Slice>,
     /// What the kinds of statements came to, where a step has several.
     pub statements: Vec<StatementRecord>,
     /// What the host, the client and the server used, over exactly the window.
@@ -188,6 +194,7 @@ impl Trial {
             cell,
             step: step.to_owned(),
             candidate: candidate.to_owned(),
+            measured_by: String::new(),
             place,
             placement: "unpinned".to_owned(),
             started_at,
@@ -195,6 +202,7 @@ impl Trial {
             status: TrialStatus::Complete,
             observation: Observation::default(),
             roles: Vec::new(),
+            slices: Vec::new(),
             statements: Vec::new(),
             counters: Measures::new(),
             gauges: Measures::new(),
@@ -220,6 +228,17 @@ impl Trial {
     /// Items of one class over all clients.
     pub fn items(&self, class: OperationClass) -> u64 {
         self.roles_of(class).map(|role| role.items).sum()
+    }
+
+    /// The number that is reported of `step`, in its unit: rows inserted or indexed per second of the step, or queries per second of the
+    /// query roles' own windows. `None` when there was no time.
+    pub fn headline(&self, step: &StepFacts) -> Option<f64> {
+        let inserted = |items: u64| Some(items as f64 / self.seconds).filter(|rate| rate.is_finite());
+        match (step.headline, step.headline_items) {
+            (Headline::Queries, _) => Some(self.rate(OperationClass::Query)),
+            (Headline::Indexed, Some(items)) => inserted(items),
+            (Headline::Inserts | Headline::Indexed, _) => inserted(self.items(OperationClass::Insert)),
+        }
     }
 
     /// Items per second of one class: the sum over its roles of items divided by the seconds in which that role was

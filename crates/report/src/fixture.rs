@@ -114,6 +114,7 @@ pub fn synthetic(shape: Shape) -> (Experiment, Vec<Trial>) {
         candidates,
         steps,
         groups: Vec::new(),
+        schedule: None,
     };
     (experiment, trials)
 }
@@ -143,6 +144,7 @@ pub fn step(name: &str) -> StepFacts {
         group: None,
         scanned_rows: None,
         threads: None,
+        writes: true,
     }
 }
 

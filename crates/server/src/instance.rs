@@ -437,7 +437,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     }
 }
 
-fn remove(path: &Path) -> Result<(), InstanceError> {
+pub(crate) fn remove(path: &Path) -> Result<(), InstanceError> {
     let removed = match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),

@@ -14,6 +14,7 @@ mod progress;
 mod role;
 mod samples;
 mod schema;
+mod slice;
 mod statement;
 mod store;
 mod track;

@@ -168,6 +168,21 @@ impl Store {
         })
     }
 
+    /// Adds the trials that candidates had together, each with its cell, as [`Store::save_trial`] does: all or none, for they mean
+    /// something only beside each other.
+    ///
+    /// # Errors
+    /// As [`Store::save_trial`].
+    pub fn save_together(&mut self, experiment: &str, trials: &[(&Cell, &Trial)]) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            for (cell, trial) in trials {
+                experiment::insert_cell(transaction, experiment, &trial.candidate, cell)?;
+                trial::insert(transaction, experiment, cell, trial)?;
+            }
+            progress::clear(transaction)
+        })
+    }
+
     /// All trials, failed ones too, of the cells of an experiment, whichever experiment measured them, in the order in
     /// which they were measured. Their candidate is named as in this experiment.
     ///

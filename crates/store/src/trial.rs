@@ -4,7 +4,7 @@ use basecase_model::{Cell, Check, Measures, Observation, Place, State, TableStat
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, plan, profile, role, statement, track};
+use crate::{Problem, plan, profile, role, slice, statement, track};
 
 /// A trial's id: the first 32 hexadecimal digits of the SHA-256 of what tells it from every other, as a JSON array.
 pub(crate) fn id_of(
@@ -64,6 +64,7 @@ pub(crate) fn insert(
         role::insert(connection, &id, number, record)?;
     }
     statement::insert(connection, &id, &trial.statements)?;
+    slice::insert(connection, &id, &trial.slices)?;
     track::insert(connection, &id, &trial.tracks)?;
     plan::insert(connection, &id, &trial.plans)?;
     profile::insert(connection, &id, &trial.profiles)?;
@@ -166,6 +167,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
             .into_iter()
             .find(|known| known.as_str() == observation)
             .unwrap_or(Observation::Off),
+        measured_by: row.get("experiment")?,
         placement: row.get("placement")?,
         seconds: row.get("seconds")?,
         status,
@@ -179,6 +181,7 @@ fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, 
     Ok(Trial {
         roles: role::select(connection, &id)?,
         statements: statement::select(connection, &id)?,
+        slices: slice::select(connection, &id)?,
         tracks: track::select(connection, &id)?,
         plans: plan::select(connection, &id)?,
         profiles: profile::select(connection, &id)?,

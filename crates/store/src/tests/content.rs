@@ -1,6 +1,6 @@
 //! What a store gives back, and what it finds wrong with itself.
 
-use basecase_model::{CandidateName, Place, TrialStatus};
+use basecase_model::{CandidateName, Place, Trial, TrialStatus};
 
 use super::sample;
 use crate::{InFlight, Problem, Store};
@@ -31,7 +31,7 @@ fn a_resumed_experiment_keeps_its_first_start() {
 fn a_second_experiment_finds_the_trials_of_its_cells() {
     let (_directory, mut store) = store_with(&["first", "second"]);
     let (shared, own) = (sample::cell("l.i0"), sample::cell("qr100"));
-    let trial = sample::trial(&shared, 0);
+    let trial = Trial { measured_by: "first".into(), ..sample::trial(&shared, 0) };
     store.save_trial("first", &shared, &trial).unwrap();
     store.save_trial("first", &own, &sample::trial(&own, 0)).unwrap();
     assert!(store.trials("second").unwrap().is_empty());

@@ -68,7 +68,7 @@ fn a_newer_version_is_refused_with_a_hint() {
     drop(store);
     for refused in [Store::create_or_open(&path), Store::open_read_only(&path)] {
         let error = refused.unwrap_err();
-        assert!(matches!(error.problem, Problem::Newer { found: 4, known: 3 }), "{error}");
+        assert!(matches!(error.problem, Problem::Newer { found: 5, known: 4 }), "{error}");
         assert!(error.to_string().ends_with("hint: use a newer basecase"));
     }
 }
@@ -93,7 +93,7 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     drop(old);
     assert!(matches!(
         Store::open_read_only(&path).unwrap_err().problem,
-        Problem::Older { found: 1, known: 3 }
+        Problem::Older { found: 1, known: 4 }
     ));
     let store = Store::create_or_open(&path).unwrap();
     let events = "SELECT events FROM role";

@@ -2,8 +2,8 @@
 
 use basecase_model::{
     Aside, Check, Histogram, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, State, StatementClass, StatementCounts, StatementPlan, StatementRecord, TableState,
-    Track, TrackKind, Trial, TrialStatus,
+    Sample, Series, Slice, State, StatementClass, StatementCounts, StatementPlan, StatementRecord,
+    TableState, Track, TrackKind, Trial, TrialStatus,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -75,6 +75,19 @@ prop_compose! {
             client, role, class, statements, items, events, affected, fetched, retries, mismatches, started_us,
             ended_us, client_cpu_us, server_cpu_us, service, response, series, asides,
         }
+    }
+}
+
+prop_compose! {
+    fn slice()(
+        places in any::<(u32, u32)>(),
+        counts in prop::array::uniform3(count()),
+        numbers in prop::array::uniform2(finite()),
+        server_cpu_us in prop::option::of(finite()),
+    ) -> Slice {
+        let ((pass, position), [opened_us, operations, warm_up_operations]) = (places, counts);
+        let [length_us, rate] = numbers;
+        Slice { pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us }
     }
 }
 
@@ -170,9 +183,9 @@ prop_compose! {
         tables in vec(table(), 0..3),
         checks in vec(check(), 0..3),
         warnings in vec(any::<String>(), 0..3),
-        seen in (tracks(), vec(plan(), 0..3), prop::option::of(profile()), prop::sample::select(&Observation::ALL[..])),
+        seen in (vec(slice(), 0..4), tracks(), vec(plan(), 0..3), prop::option::of(profile()), prop::sample::select(&Observation::ALL[..])),
     ) -> Trial {
-        let (tracks, plans, profile, observation) = seen;
+        let (slices, tracks, plans, profile, observation) = seen;
         let profiles = profile.into_iter().collect();
         let [step, candidate, placement, started_at] = texts;
         let (round, pass, position) = place;
@@ -180,7 +193,7 @@ prop_compose! {
         Trial {
             cell: sample::cell(&step).key(), step, candidate, place: Place { round, pass, position }, placement,
             started_at, seconds, status, roles, statements, counters, gauges, state: State { tables }, checks, warnings,
-            observation, tracks, plans, profiles,
+            observation, tracks, plans, profiles, slices, measured_by: "e".to_owned(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use basecase_model::{
     Aside, BuildFacts, CandidateFacts, CandidateName, Cell, Check, ConfigFacts, Dbms, Experiment, Headline,
     Histogram, HostFacts, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, State, StatementClass, StatementCounts, StatementPlan, StatementRecord, StepFacts,
+    Sample, Series, Slice, State, StatementClass, StatementCounts, StatementPlan, StatementRecord, StepFacts,
     TableState, Track, TrackKind, Trial, TrialStatus,
 };
 
@@ -62,8 +62,10 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             group: None,
             scanned_rows: Some(7),
             threads: None,
+            writes: true,
         }],
         groups: Vec::new(),
+        schedule: None,
     }
 }
 
@@ -92,6 +94,7 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
         cell: cell.key(),
         step: cell.step.clone(),
         candidate: "pg176.x10a".into(),
+        measured_by: "e".into(),
         place: Place { round: number, pass: 0, position: 0 },
         placement: "unpinned".into(),
         started_at: format!("2026-01-02T03:04:05.{number:09}Z"),
@@ -119,6 +122,16 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
                 samples: vec![Sample { items: 200, max_us: 9 }, Sample { items: 100, max_us: 200 }],
             },
             asides: vec![Aside { name: "min_id".into(), count: 1, total_us: 5, max_us: 5 }],
+        }],
+        slices: vec![Slice {
+            pass: 1,
+            position: 5,
+            opened_us: 120_000,
+            length_us: 30_012.5,
+            operations: 300,
+            rate: 9_995.8,
+            warm_up_operations: 20,
+            server_cpu_us: Some(20_000.5),
         }],
         statements: vec![StatementRecord {
             name: "delete".into(),

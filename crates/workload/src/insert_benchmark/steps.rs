@@ -121,6 +121,7 @@ impl Step {
             group: None,
             scanned_rows: None,
             threads: None,
+            writes: true,
         }
     }
 }

@@ -1,0 +1,47 @@
+//! Slices as rows.
+
+use basecase_model::Slice;
+use rusqlite::{Connection, params};
+
+use crate::Problem;
+use crate::trial::finite;
+
+pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> Result<(), Problem> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO slice (trial, number, pass, position, opened_us, length_us, operations, rate,
+             warm_up_operations, server_cpu_us)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    for (number, slice) in slices.iter().enumerate() {
+        statement.execute(params![
+            trial,
+            number,
+            slice.pass,
+            slice.position,
+            slice.opened_us,
+            finite(slice.length_us, "length of a slice")?,
+            slice.operations,
+            finite(slice.rate, "rate of a slice")?,
+            slice.warm_up_operations,
+            slice.server_cpu_us,
+        ])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Slice>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT * FROM slice WHERE trial = ?1 ORDER BY number")?;
+    let slices = statement.query_map([trial], |row| {
+        Ok(Slice {
+            pass: row.get("pass")?,
+            position: row.get("position")?,
+            opened_us: row.get("opened_us")?,
+            length_us: row.get("length_us")?,
+            operations: row.get("operations")?,
+            rate: row.get("rate")?,
+            warm_up_operations: row.get("warm_up_operations")?,
+            server_cpu_us: row.get("server_cpu_us")?,
+        })
+    })?;
+    Ok(slices.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,39 @@
+//! Judges which candidate got slower: repeated intervals, p-values, verdicts, and the random orders of an experiment.
+//!
+//! It computes and does nothing else: no input, no output, no clock, no thread. The same rounds and the same seed give the same
+//! decisions on every machine. All effects are natural logarithms of the ratio of contender to base, above 0 where the contender
+//! is better; the independent unit is the round.
+
+mod anytime;
+mod autocorrelation;
+mod boundary;
+mod comparison;
+mod decision;
+mod discovery;
+mod distribution;
+mod interval;
+mod judge;
+mod looks;
+mod modes;
+mod plan;
+mod quadrature;
+mod reading;
+mod sample;
+mod schedule;
+mod scheduled;
+mod signed_rank;
+mod trend;
+mod variance;
+mod verdict;
+
+pub use comparison::{Comparison, ComparisonError, Round};
+pub use decision::{Decision, Flag};
+pub use discovery::Dependence;
+pub use interval::{Estimator, Interval};
+pub use judge::Judge;
+pub use looks::{Looks, LooksError};
+pub use modes::Modes;
+pub use plan::{Plan, PlanError, Sequential};
+pub use schedule::Schedule;
+pub use variance::{Components, detectable_effect};
+pub use verdict::{Outlook, Qualifier, Verdict};

@@ -35,6 +35,20 @@ fn anytime(bencher: divan::Bencher<'_, '_>, rounds: usize) {
     bencher.bench_local(|| judge.decide(&family));
 }
 
+/// With 25 passes of four slices in each round.
+#[divan::bench(args = [5, 40])]
+fn with_slices(bencher: divan::Bencher<'_, '_>, rounds: usize) {
+    let judge = Judge::new(Plan::default()).expect("the usual plan");
+    let mut family = family(rounds);
+    for (index, round) in family.iter_mut().flat_map(|comparison| &mut comparison.rounds).enumerate() {
+        let order = Schedule::new(8).shuffled("slices", index, 50);
+        round.base = order.iter().map(|place| 10.0 + 0.001 * *place as f64).collect();
+        round.contender = round.base.iter().map(|slice| slice + round.effect).collect();
+        round.passes = order.chunks(2).map(|pair| round.effect + 0.001 * pair[0] as f64).collect();
+    }
+    bencher.bench_local(|| judge.decide(&family));
+}
+
 /// Once for an experiment.
 #[divan::bench]
 fn boundaries() -> Judge {

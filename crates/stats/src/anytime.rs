@@ -71,6 +71,12 @@ fn half_width(variance: f64, count: f64, alpha: f64) -> f64 {
     if room > 0.0 { (variance * (ratio - 1.0) / room).sqrt() } else { f64::INFINITY }
 }
 
+/// Half of the width in standard errors.
+pub(crate) fn critical(rounds: usize, alpha: f64) -> f64 {
+    let count = rounds as f64;
+    half_width((count - 1.0) / count, count, alpha) * count.sqrt()
+}
+
 /// The logarithm of the evidence (e-value) against 0, given the squared ratio of mean to standard deviation. It is what the
 /// sequence inverts: the sequence leaves 0 out where the evidence is above 1/α.
 fn ln_evidence(squared_ratio: f64, count: f64) -> f64 {
@@ -85,11 +91,10 @@ mod tests {
     #[test]
     fn widths_are_those_of_the_closed_form() {
         for (count, expected) in [(6, 9.13), (8, 4.80), (10, 4.08), (16, 3.51), (20, 3.39), (40, 3.24)] {
-            // With n in place of n − 1 the standard deviation is 1·√((n−1)/n).
-            let count = f64::from(count);
-            let scaled = half_width((count - 1.0) / count, count, 0.05) * count.sqrt();
+            let scaled = critical(count, 0.05);
             assert!((scaled - expected).abs() < 0.01, "{count} {scaled}");
         }
-        assert_eq!(half_width(1.0, 3.0, 0.05), f64::INFINITY);
+        assert_eq!(critical(3, 0.05), f64::INFINITY);
+        assert_eq!(first_look(0.05), 6);
     }
 }

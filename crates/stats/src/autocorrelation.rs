@@ -1,6 +1,6 @@
 //! Rounds that hang together with the round before.
 
-use crate::sample::{Sample, mean};
+use crate::sample::{SMALLEST_SD, Sample, mean};
 
 /// From so many rounds on dependence is looked for.
 const ROUNDS: usize = 10;
@@ -13,7 +13,7 @@ fn of_neighbours(values: &[f64]) -> Option<f64> {
     let sample = Sample::of(values)?;
     let products = values.windows(2).map(|pair| (pair[0] - sample.mean) * (pair[1] - sample.mean));
     let squares: f64 = values.iter().map(|value| (value - sample.mean).powi(2)).sum();
-    (squares > 0.0).then(|| products.sum::<f64>() / squares)
+    (sample.sd > SMALLEST_SD).then(|| products.sum::<f64>() / squares)
 }
 
 /// Effects of which neighbours were merged until they hang together no more.
@@ -47,9 +47,9 @@ mod tests {
         let wave: Vec<f64> = (0..21).map(|round| if round % 8 < 4 { 0.01 } else { -0.01 }).collect();
         let merged = Merged::of(wave);
         assert!(merged.rounds_each >= 2 && merged.effects.len() == 21 / merged.rounds_each);
-        let alternation: Vec<f64> = (0..20).map(|round| if round % 2 == 0 { 0.01 } else { -0.01 }).collect();
+        let alternation: Vec<f64> = (0..20).map(|round| if round & 1 == 0 { 0.01 } else { -0.01 }).collect();
         assert_eq!(Merged::of(alternation).rounds_each, 1);
-        assert_eq!(Merged::of(vec![0.5; 12]).rounds_each, 1);
+        assert_eq!(Merged::of(vec![-0.03; 12]).rounds_each, 1);
         assert_eq!(Merged::of(vec![]).rounds_each, 1);
     }
 }

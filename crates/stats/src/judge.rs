@@ -88,8 +88,16 @@ impl Judge {
         adjusted_p <= self.plan.false_discovery_rate
     }
 
+    /// Half of the width of an interval after so many rounds, in standard errors.
+    pub(crate) fn critical_after(&self, rounds: usize) -> f64 {
+        match &self.method {
+            Method::Scheduled(scheduled) => scheduled.last_critical(self.plan.alpha, rounds),
+            Method::Anytime => anytime::critical(rounds, self.plan.alpha),
+        }
+    }
+
     /// After so many values nothing more is looked at.
-    fn last_look(&self) -> Option<usize> {
+    pub(crate) fn last_look(&self) -> Option<usize> {
         match &self.method {
             Method::Scheduled(scheduled) => Some(scheduled.looks.last()),
             Method::Anytime => None,

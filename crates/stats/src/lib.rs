@@ -7,6 +7,7 @@
 mod anytime;
 mod autocorrelation;
 mod boundary;
+mod change_point;
 mod comparison;
 mod decision;
 mod discovery;
@@ -22,10 +23,17 @@ mod sample;
 mod schedule;
 mod scheduled;
 mod signed_rank;
+mod suite;
+#[cfg(test)]
+mod tests;
 mod trend;
 mod variance;
 mod verdict;
+mod warm_up;
 
+pub use change_point::{
+    Change, History, calibrated_penalty, change_points, divisive_change_points, usual_penalty,
+};
 pub use comparison::{Comparison, ComparisonError, Round};
 pub use decision::{Decision, Flag};
 pub use discovery::Dependence;
@@ -35,5 +43,7 @@ pub use looks::{Looks, LooksError};
 pub use modes::Modes;
 pub use plan::{Plan, PlanError, Sequential};
 pub use schedule::Schedule;
+pub use suite::{NoiseFloor, Suite};
 pub use variance::{Components, detectable_effect};
 pub use verdict::{Outlook, Qualifier, Verdict};
+pub use warm_up::warm_up;

@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn two_modes_are_found_with_their_shares() {
-        let start = |index: usize| if index % 3 == 0 { 1.0 } else { 1.1 } + 0.001 * (index % 4) as f64;
+        let start =
+            |index: usize| if index.is_multiple_of(3) { 1.0 } else { 1.1 } + 0.001 * (index % 4) as f64;
         let modes = Modes::of(&(0..12).map(start).collect::<Vec<_>>()).unwrap();
         assert!((modes.slow_share - 1.0 / 3.0).abs() < 1e-12);
         assert!(modes.fast - modes.slow > 0.09);

@@ -119,7 +119,7 @@ mod tests {
         #[test]
         fn places_and_followers_are_balanced(seed: u64, candidates in 1usize..9, block in 0usize..5) {
             let schedule = Schedule::new(seed);
-            let squares = if candidates % 2 == 0 { 1 } else { 2 };
+            let squares = if candidates.is_multiple_of(2) { 1 } else { 2 };
             let orders: Vec<Vec<usize>> = (0..squares * candidates)
                 .map(|row| schedule.balanced("rounds", block * squares * candidates + row, candidates))
                 .collect();

@@ -1,6 +1,7 @@
 //! Looks at numbers of rounds that were fixed before the first.
 
 use crate::boundary::Boundary;
+use crate::distribution::t_critical;
 use crate::interval::{Estimator, Interval};
 use crate::looks::Looks;
 use crate::reading::{Reading, SMALLEST_P};
@@ -83,6 +84,12 @@ impl Scheduled {
             repeated_p: if repeated_p > LARGEST_ALPHA { 1.0 } else { repeated_p.max(SMALLEST_P) },
             contested: last.contains(0.0) != Interval::of_mean(&seen.sample, level).contains(0.0),
         })
+    }
+
+    /// The critical value of Student's t for so many rounds at the level of the last look.
+    pub(crate) fn last_critical(&self, alpha: f64, rounds: usize) -> f64 {
+        let critical = |rule: &Rule| t_critical(self.level(rule, alpha), (rounds - 1) as f64);
+        self.rules.last().map_or(f64::INFINITY, critical)
     }
 
     /// The two-sided level of a look by itself, where all looks together err with `alpha`.

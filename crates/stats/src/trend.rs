@@ -17,7 +17,7 @@ pub(crate) fn is_not_steady<'a>(rounds: impl Iterator<Item = &'a [f64]>, margin:
     let mut changes = Vec::new();
     for slices in rounds.filter(|slices| slices.len() >= 2) {
         for (index, later) in slices.iter().enumerate() {
-            score += slices[..index].iter().map(|earlier| sign(later - earlier)).sum::<f64>();
+            score += f64::from(slices[..index].iter().map(|earlier| sign(later - earlier)).sum::<i32>());
         }
         let count = slices.len() as f64;
         variance += count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
@@ -42,8 +42,8 @@ pub(crate) fn has_order_effect(rounds: &[Round]) -> bool {
 }
 
 /// 1, −1, or 0 for what differs by less than a clock tells.
-fn sign(difference: f64) -> f64 {
-    if difference.abs() < SMALLEST_SD { 0.0 } else { difference.signum() }
+fn sign(difference: f64) -> i32 {
+    i32::from(difference > SMALLEST_SD) - i32::from(difference < -SMALLEST_SD)
 }
 
 /// The slope of the least-squares line through values one apart.

@@ -37,7 +37,7 @@ pub enum Outlook {
     Settled,
     /// Probably, after so many more, a verdict, or the size of a change for which there is a verdict.
     MoreRounds(usize),
-    /// The effect is so close to the margin that ten times the rounds would not tell on which side it is.
+    /// It is a change, and so close to the margin that ten times the rounds would not tell on which side it is.
     OnTheMargin,
 }
 
@@ -83,7 +83,7 @@ impl Verdict {
     }
 
     /// How many rounds in all would probably lead to a verdict, or settle the size of a change, going by the interval after
-    /// `rounds` and an effect that stays as it is; absent where the effect is on the margin.
+    /// `rounds` and an effect that stays as it is; absent where the size of a change is on the margin.
     pub(crate) fn rounds_needed(
         self,
         interval: Interval,
@@ -95,7 +95,7 @@ impl Verdict {
         // What is not a change yet may become one or turn out to be none, whichever is nearer.
         let distance = if self.is_change() { (margin - size).abs() } else { size.max(margin - size) };
         let ratio = interval.half_width() / distance;
-        (ratio * ratio < ON_THE_MARGIN).then_some(rounds as f64 * ratio * ratio)
+        (!self.is_change() || ratio * ratio < ON_THE_MARGIN).then_some(rounds as f64 * ratio * ratio)
     }
 }
 

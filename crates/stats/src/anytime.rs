@@ -12,8 +12,8 @@ const MIXTURE: f64 = 2.0;
 /// Above so many rounds the exact signed-rank distribution is not asked for a second opinion.
 const RANKS_UP_TO: usize = 60;
 
-/// What the confidence sequence of the Gaussian mixture says of the effects, at that error (Robbins 1970, with estimated
-/// variance by Lai 1976 and Wang & Ramdas 2024): exact for normal effects at any number of rounds. Absent below two rounds.
+/// What the confidence sequence of the Gaussian mixture says of the effects, at that error (Robbins 1970; with estimated
+/// variance, Wang & Ramdas 2023): exact for normal effects at any number of rounds. Absent below two rounds.
 pub(crate) fn read(effects: &[f64], alpha: f64) -> Option<Reading> {
     let sample = Sample::of(effects)?;
     let (mut interval, mut last, mut largest) = (Interval::ALL, Interval::ALL, f64::NEG_INFINITY);

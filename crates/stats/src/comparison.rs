@@ -101,7 +101,8 @@ impl Comparison {
     }
 }
 
-fn is_logarithm(value: f64) -> bool {
+/// Whether a number may be a natural logarithm of a throughput or a ratio.
+pub(crate) fn is_logarithm(value: f64) -> bool {
     value.abs() <= LARGEST_LOGARITHM
 }
 

@@ -1,7 +1,8 @@
-//! Judges which candidate got slower: repeated intervals, p-values, verdicts, and the random orders of an experiment.
+//! Judges which candidate got slower: repeated intervals, p-values, verdicts, changes over many versions, and
+//! the random orders of an experiment.
 //!
 //! It computes and does nothing else: no input, no output, no clock, no thread. The same rounds and the same seed give the same
-//! decisions on every machine. All effects are natural logarithms of the ratio of contender to base, above 0 where the contender
+//! decisions. All effects are natural logarithms of the ratio of contender to base, above 0 where the contender
 //! is better; the independent unit is the round.
 
 mod anytime;
@@ -32,7 +33,7 @@ mod verdict;
 mod warm_up;
 
 pub use change_point::{
-    Change, History, calibrated_penalty, change_points, divisive_change_points, usual_penalty,
+    Change, History, HistoryError, calibrated_penalty, change_points, divisive_change_points, usual_penalty,
 };
 pub use comparison::{Comparison, ComparisonError, Round};
 pub use decision::{Decision, Flag};

@@ -1,7 +1,7 @@
 //! All steps of a suite together, and what a suite can see.
 
 use crate::autocorrelation::Merged;
-use crate::comparison::{Comparison, ComparisonError};
+use crate::comparison::{Comparison, ComparisonError, is_logarithm};
 use crate::decision::Decision;
 use crate::distribution::t_critical;
 use crate::interval::Interval;
@@ -66,10 +66,10 @@ impl Judge {
         })
     }
 
-    /// The noise floor of a step by the effects of rounds of one candidate against itself; absent below two rounds. Without a
-    /// last look, the rounds there are count as all rounds of the plan.
+    /// The noise floor of a step by the effects of rounds of one candidate against itself; absent below two rounds, or where one is no
+    /// logarithm. Without a last look, the rounds there are count as all rounds of the plan.
     pub fn noise_floor(&self, effects: &[f64]) -> Option<NoiseFloor> {
-        let sample = Sample::of(effects)?;
+        let sample = Sample::of(effects).filter(|_| effects.iter().copied().all(is_logarithm))?;
         let rounds = self.last_look().unwrap_or(effects.len());
         let standard_error = sample.sd / (rounds as f64).sqrt();
         // How far the estimate is off with a probability of 80 %.

@@ -1,7 +1,7 @@
 //! Changes in imported series of single runs, as Apache Otava finds them.
 
-use super::Change;
 use super::welch::Welch;
+use super::{Change, HistoryError, check};
 
 /// How many values are looked at together. Windows overlap by half.
 const WINDOW: usize = 50;
@@ -10,12 +10,18 @@ const WEAK: f64 = 0.01;
 /// The p-value below which it is told.
 const STRONG: f64 = 0.001;
 
-/// The changes in a series of single values, by divisive clustering with the energy statistic (Matteson & James 2014) in
+/// The changes in a series of one ln throughput for each version, by divisive clustering with the energy statistic (Matteson & James 2014) in
 /// overlapping windows, with a t-test in place of permutations, and merging until every p-value is below 0.001, as Apache Otava
 /// documents it. With fewer than four values on a side nothing can be said of its power.
 ///
 /// It is there for comparisons with that program. It corrects nothing for the number of places it looks at.
-pub fn divisive_change_points(values: &[f64]) -> Vec<Change> {
+///
+/// # Errors
+/// When a number is no logarithm.
+pub fn divisive_change_points(values: &[f64]) -> Result<Vec<Change>, HistoryError> {
+    for (version, value) in values.iter().enumerate() {
+        check(&[*value], version + 1)?;
+    }
     let mut boundaries = Vec::new();
     let mut start = 0;
     while start < values.len() {
@@ -31,7 +37,7 @@ pub fn divisive_change_points(values: &[f64]) -> Vec<Change> {
         let weakest = changes.iter().max_by(|left, right| left.p.total_cmp(&right.p));
         match weakest {
             Some(change) if change.p >= STRONG => boundaries.retain(|boundary| *boundary != change.version),
-            _ => return changes,
+            _ => return Ok(changes),
         }
     }
 }
@@ -106,12 +112,18 @@ mod tests {
         let level = |index: usize| if (40..90).contains(&index) { 5.0 } else { 0.0 };
         let noise = simulation.effects(Noise::Gaussian, 160);
         let values: Vec<f64> = noise.iter().enumerate().map(|(index, noise)| level(index) + noise).collect();
-        let changes = divisive_change_points(&values);
+        let changes = divisive_change_points(&values).unwrap();
         assert_eq!(changes.len(), 2, "{changes:?}");
         assert!(changes[0].version.abs_diff(40) <= 1 && changes[1].version.abs_diff(90) <= 1, "{changes:?}");
         assert!(changes[0].interval.contains(5.0) && changes[1].interval.contains(-5.0));
-        assert_eq!(divisive_change_points(&[1.0; 60]), []);
-        assert_eq!(divisive_change_points(&[]), []);
-        assert_eq!(divisive_change_points(&[1.0, 9.0, 1.0]), []);
+        assert_eq!(divisive_change_points(&[1.0; 60]).unwrap(), []);
+        assert_eq!(divisive_change_points(&[]).unwrap(), []);
+        assert_eq!(divisive_change_points(&[1.0, 9.0, 1.0]).unwrap(), []);
+        assert!(
+            divisive_change_points(&[1.0, f64::NAN])
+                .unwrap_err()
+                .to_string()
+                .starts_with("round 1 of version 2")
+        );
     }
 }

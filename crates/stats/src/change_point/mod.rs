@@ -11,15 +11,66 @@ pub use confirmation::change_points;
 pub use divisive::divisive_change_points;
 pub use segmentation::usual_penalty;
 
+use thiserror::Error;
+
+use crate::comparison::is_logarithm;
 use crate::interval::Interval;
 
 /// One step over many versions, each measured in a few rounds against an anchor version in the same round.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
-    /// The versions in their order; of each, the effects of its rounds: logarithms of its ratio to the anchor.
-    pub versions: Vec<Vec<f64>>,
-    /// The smallest effect that matters, as a logarithm. Changes of less than half of it are not told.
-    pub margin: f64,
+    versions: Vec<Vec<f64>>,
+    margin: f64,
+}
+
+/// Why numbers are no history.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum HistoryError {
+    /// A number is not finite, or too large for a logarithm.
+    #[error(
+        "round {round} of version {version}: {value} is no logarithm of a throughput or a ratio\nhint: leave out runs that failed"
+    )]
+    NotALogarithm {
+        /// Which version, from 1.
+        version: usize,
+        /// Which of its rounds, from 1.
+        round: usize,
+        /// The number.
+        value: f64,
+    },
+    /// The margin is below 0 or no number.
+    #[error("the margin is {0}, and must be 0 or more")]
+    Margin(f64),
+}
+
+impl History {
+    /// A history of versions in their order. Of each, the effects of its rounds: logarithms of its ratio to the anchor. Changes of
+    /// less than half of the margin, a logarithm too, are not told.
+    ///
+    /// # Errors
+    /// When a number is no logarithm or the margin is below 0.
+    pub fn new(versions: Vec<Vec<f64>>, margin: f64) -> Result<Self, HistoryError> {
+        if margin.is_nan() || margin < 0.0 {
+            return Err(HistoryError::Margin(margin));
+        }
+        for (version, rounds) in versions.iter().enumerate() {
+            check(rounds, version + 1)?;
+        }
+        Ok(History { versions, margin })
+    }
+
+    /// How many versions there are.
+    pub fn versions(&self) -> usize {
+        self.versions.len()
+    }
+}
+
+/// Refuses what is no logarithm.
+fn check(rounds: &[f64], version: usize) -> Result<(), HistoryError> {
+    match rounds.iter().enumerate().find(|(_, value)| !is_logarithm(**value)) {
+        Some((round, value)) => Err(HistoryError::NotALogarithm { version, round: round + 1, value: *value }),
+        None => Ok(()),
+    }
 }
 
 /// A change between two versions.

@@ -1,7 +1,9 @@
 //! Changes in histories of thirty versions.
 
+use proptest::prelude::{any, prop};
+
 use super::simulation::{Noise, Simulation};
-use crate::change_point::{Change, History, calibrated_penalty, change_points, usual_penalty};
+use crate::change_point::{Change, History, HistoryError, calibrated_penalty, change_points, usual_penalty};
 
 /// Thirty versions of five rounds with a standard deviation of 1 %, and changes at some versions.
 fn history(index: usize, changes: &[(usize, f64)]) -> History {
@@ -10,11 +12,11 @@ fn history(index: usize, changes: &[(usize, f64)]) -> History {
         let level: f64 = changes.iter().filter(|(at, _)| *at <= version).map(|(_, by)| by).sum();
         simulation.effects(Noise::Gaussian, 5).iter().map(|noise| level + 0.01 * noise).collect()
     };
-    History { versions: (0..30).map(rounds).collect(), margin: 0.02 }
+    History::new((0..30).map(rounds).collect(), 0.02).unwrap()
 }
 
 fn changes_of(history: History) -> Vec<Change> {
-    change_points(&[history], |history| usual_penalty(history.versions.len()), 0.05).remove(0)
+    change_points(&[history], |history| usual_penalty(history.versions()), 0.05).remove(0)
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn planted_changes_are_found_where_they_are() {
 fn histories_are_confirmed_together() {
     let clear = history(1, &[(15, -0.05)]);
     let together: Vec<History> = (0..20).map(|index| history(500 + index, &[])).chain([clear]).collect();
-    let changes = change_points(&together, |history| usual_penalty(history.versions.len()), 0.05);
+    let changes = change_points(&together, |history| usual_penalty(history.versions()), 0.05);
     assert_eq!(changes.len(), 21);
     assert!(changes[20].len() == 1 && changes[20][0].version.abs_diff(15) <= 1, "{:?}", changes[20]);
 }
@@ -57,8 +59,33 @@ fn histories_are_confirmed_together() {
 fn small_changes_are_not_told_and_odd_histories_have_none() {
     assert_eq!(changes_of(history(3, &[(15, 0.008)])), []);
     assert_eq!(changes_of(History::default()), []);
-    assert_eq!(changes_of(History { versions: vec![vec![0.0], vec![5.0], vec![5.0]], margin: 0.02 }), []);
-    assert_eq!(changes_of(History { versions: vec![vec![0.1; 5]; 4], margin: 0.02 }), []);
+    assert_eq!(changes_of(History::new(vec![vec![0.0], vec![5.0], vec![5.0]], 0.02).unwrap()), []);
+    assert_eq!(changes_of(History::new(vec![vec![0.1; 5]; 4], 0.02).unwrap()), []);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_history_is_judged_or_refused(
+        versions in prop::collection::vec(prop::collection::vec(any::<f64>(), 0..6), 0..8),
+        scale in 1e-12..1.0f64,
+        margin: f64,
+    ) {
+        let _ = History::new(versions.clone(), margin).map(changes_of);
+        let scaled = |value: &f64| if value.is_finite() { scale * value.clamp(-700.0, 700.0) } else { 0.0 };
+        let versions = versions.iter().map(|rounds| rounds.iter().map(scaled).collect()).collect();
+        let history = History::new(versions, 0.02).unwrap();
+        proptest::prop_assert!(calibrated_penalty(&history, 0.05, 5, 1) >= 0.0);
+        for change in changes_of(history) {
+            proptest::prop_assert!(change.magnitude.abs() >= 0.01 && change.interval.contains(change.magnitude));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_history_is_refused() {
+    let error = History::new(vec![vec![0.1], vec![0.1, f64::NAN]], 0.02).unwrap_err();
+    assert!(error.to_string().starts_with("round 2 of version 2: NaN"), "{error}");
+    assert_eq!(History::new(vec![], -1.0), Err(HistoryError::Margin(-1.0)));
 }
 
 #[test]

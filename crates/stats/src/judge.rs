@@ -2,7 +2,7 @@
 
 use crate::anytime;
 use crate::autocorrelation::Merged;
-use crate::comparison::{Comparison, ComparisonError};
+use crate::comparison::{Comparison, ComparisonError, Round};
 use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
 use crate::interval::{Estimator, Interval};
@@ -221,7 +221,7 @@ impl<'a> Series<'a> {
     /// Mean ln throughput of each start, of base and contender.
     fn starts(&self) -> [Vec<f64>; 2] {
         let rounds = &self.comparison.rounds;
-        let means = |side: fn(&crate::comparison::Round) -> &Vec<f64>| {
+        let means = |side: fn(&Round) -> &Vec<f64>| {
             rounds.iter().map(side).filter(|slices| !slices.is_empty()).map(|slices| mean(slices)).collect()
         };
         [means(|round| &round.base), means(|round| &round.contender)]

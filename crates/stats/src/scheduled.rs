@@ -42,9 +42,11 @@ impl Scheduled {
     pub(crate) fn new(looks: &Looks, alpha: f64) -> Self {
         let steps = ((LARGEST_ALPHA / SMALLEST_P).log10() * ERRORS_PER_DECADE).ceil();
         let error = |step: usize| (LARGEST_ALPHA / SMALLEST_P).ln() * step as f64 / steps + SMALLEST_P.ln();
-        let mut errors: Vec<f64> = (0..=steps as usize).map(error).chain([alpha.ln()]).collect();
+        // Two errors that are almost the same would make a line without a slope.
+        let is_apart = |error: &f64| (error - alpha.ln()).abs() > 0.01;
+        let mut errors: Vec<f64> =
+            (0..=steps as usize).map(error).filter(is_apart).chain([alpha.ln()]).collect();
         errors.sort_by(f64::total_cmp);
-        errors.dedup();
         let rule = |rounds: &usize| Rule {
             rounds: *rounds,
             exact: (*rounds >= RANKS_FROM).then(|| SignedRank::of(*rounds)),
@@ -82,7 +84,8 @@ impl Scheduled {
             level,
             used: at.rounds,
             repeated_p: if repeated_p > LARGEST_ALPHA { 1.0 } else { repeated_p.max(SMALLEST_P) },
-            contested: last.contains(0.0) != Interval::of_mean(&seen.sample, level).contains(0.0),
+            contested: last.is_bounded()
+                && last.contains(0.0) != Interval::of_mean(&seen.sample, level).contains(0.0),
         })
     }
 
@@ -142,6 +145,16 @@ fn line_through(xs: &[f64], ys: &[f64], x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn levels_of_any_looks_rise_with_the_error() {
+        let every: Vec<usize> = (5..=60).collect();
+        for rounds in [vec![3, 4], vec![3, 500], vec![10, 11, 12, 400], vec![40], every] {
+            let scheduled = Scheduled::new(&Looks::new(rounds).unwrap(), 0.05);
+            let rises = |rule: &Rule| rule.levels.windows(2).all(|pair| pair[0] < pair[1]);
+            assert!(scheduled.rules.iter().all(rises), "{:?}", scheduled.looks);
+        }
+    }
 
     #[test]
     fn tabulated_levels_rise_and_are_those_of_boundaries() {

@@ -3,6 +3,7 @@
 use super::simulation::{Noise, Simulation};
 use super::{anytime, scheduled};
 use crate::comparison::Comparison;
+use crate::decision::Flag;
 use crate::judge::Judge;
 use crate::looks::Looks;
 use crate::schedule::Schedule;
@@ -101,7 +102,7 @@ fn intervals_of_troubled_rounds_hold_the_truth() {
 }
 
 #[test]
-#[ignore = "takes half a minute"]
+#[ignore = "takes a quarter of a minute"]
 fn intervals_of_many_troubled_rounds_hold_the_truth() {
     let share = coverage(10_000, 40);
     println!("{share} of final intervals hold the truth");
@@ -116,5 +117,21 @@ fn intervals_of_many_troubled_rounds_hold_the_truth() {
         let (looks, rounds) =
             (ever_wrong(&scheduled(), noise, 10_000), ever_wrong(&anytime(), noise, 10_000));
         println!("{noise:?}: looks {looks}, every round {rounds}, verdicts {}", ever_a_change(noise, 10_000));
+    }
+}
+
+#[test]
+fn flags_are_rare_where_nothing_is_odd() {
+    let judge = scheduled();
+    let flags = |run: usize| {
+        let mut simulation = Simulation::new("flags", run);
+        let schedule = Schedule::new(run as u64);
+        let rounds = (0..10).map(|round| simulation.round(schedule, round, -0.02)).collect();
+        judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap().remove(0).flags
+    };
+    let all: Vec<Flag> = (0..1000).flat_map(flags).collect();
+    for rare in [Flag::Unstable, Flag::Bimodal, Flag::NotSteady, Flag::OrderEffect] {
+        let shown = all.iter().filter(|flag| **flag == rare).count();
+        assert!(shown <= 40, "{rare}: {shown} of 1000");
     }
 }

@@ -14,6 +14,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("workload", 1),
     ("client", 1),
     ("probe", 1),
+    ("stats", 1),
     ("load", 2),
     ("server", 2),
     ("store", 2),

@@ -1,0 +1,99 @@
+//! What is known of a comparison.
+
+use std::fmt;
+
+use crate::interval::{Estimator, Interval};
+use crate::modes::Modes;
+use crate::verdict::{Outlook, Qualifier, Verdict};
+
+/// Everything that the rounds of one comparison say. Effects are logarithms of the ratio of contender to base, and above 0 where
+/// the contender is better. What could not be computed is absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What the verdict leaves open, or adds.
+    pub qualifier: Option<Qualifier>,
+    /// The effect at the last look, within the interval; before the first look the mean of the rounds there are.
+    pub estimate: Option<f64>,
+    /// How estimate and interval were got.
+    pub estimator: Estimator,
+    /// The interval at the planned error, over all looks; of the last look alone where looks contradict each other.
+    pub interval: Option<Interval>,
+    /// For a reported change: the wider interval that allows for its having been picked out of many
+    /// (Benjamini & Yekutieli 2005).
+    pub selected_interval: Option<Interval>,
+    /// The two-sided level of the last look by itself.
+    pub level: Option<f64>,
+    /// The smallest error at which some look so far leaves 0 out; 1 before the first look, never below 1e-8.
+    pub repeated_p: f64,
+    /// The same, adjusted for the number of comparisons: a discovery where it is at most the false discovery rate.
+    pub adjusted_p: f64,
+    /// How many rounds there are.
+    pub rounds: usize,
+    /// How many of them the last look used; 0 before the first.
+    pub rounds_used: usize,
+    /// How many rounds count as one, because neighbours hang together: 1, 2, 4 ….
+    pub rounds_merged: usize,
+    /// Standard deviation of the effects of rounds, merged if they were.
+    pub block_sd: Option<f64>,
+    /// The part of it that is the luck of starts (τ).
+    pub start_sd: Option<f64>,
+    /// Standard deviation of the effects of passes within rounds.
+    pub pass_sd: Option<f64>,
+    /// Standard deviation of mean ln throughput over fresh starts of one candidate.
+    pub run_sd: Option<f64>,
+    /// The effect that so many rounds show with a probability of 80 %.
+    pub detectable: Option<f64>,
+    /// The smallest effect that matters.
+    pub margin: f64,
+    /// Above this margin it would be no change now.
+    pub smallest_margin: Option<f64>,
+    /// What is odd about the data.
+    pub flags: Vec<Flag>,
+    /// The two modes of the base's starts, where it has two.
+    pub base_modes: Option<Modes>,
+    /// The two modes of the contender's starts, where it has two.
+    pub contender_modes: Option<Modes>,
+    /// Whether it leaves the rotation: its verdict is settled, or the last look is over.
+    pub leaves: bool,
+    /// What more rounds would bring.
+    pub outlook: Outlook,
+}
+
+/// Something odd about the data. It is told, and changes no verdict; only `Unstable` goes with not enough data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flag {
+    /// Intervals of different looks have nothing in common.
+    Unstable,
+    /// Mean and ranks differ in whether there is a change.
+    Contested,
+    /// Neighbouring rounds hang together and count as one.
+    MergedRounds,
+    /// The starts of a candidate fall into a slow and a fast group.
+    Bimodal,
+    /// Throughput moves within rounds by more than half of the margin.
+    NotSteady,
+    /// A candidate's first slices differ from its last otherwise than the other's.
+    OrderEffect,
+}
+
+impl Flag {
+    /// The word for it, e.g. `merged_rounds`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Flag::Unstable => "unstable",
+            Flag::Contested => "contested",
+            Flag::MergedRounds => "merged_rounds",
+            Flag::Bimodal => "bimodal",
+            Flag::NotSteady => "not_steady",
+            Flag::OrderEffect => "order_effect",
+        }
+    }
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}

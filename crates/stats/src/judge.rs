@@ -1,0 +1,235 @@
+//! The door: from rounds to decisions.
+
+use crate::anytime;
+use crate::autocorrelation::Merged;
+use crate::comparison::{Comparison, ComparisonError, Round};
+use crate::decision::{Decision, Flag};
+use crate::discovery::{adjusted, selected_error};
+use crate::interval::{Estimator, Interval};
+use crate::modes::Modes;
+use crate::plan::{Plan, PlanError, Sequential};
+use crate::reading::Reading;
+use crate::sample::{Sample, mean};
+use crate::scheduled::Scheduled;
+use crate::trend::{has_order_effect, is_not_steady};
+use crate::variance::{Components, detectable_effect, start_spread};
+use crate::verdict::{Outlook, Verdict};
+
+/// A plan with its boundaries computed: made once, asked after every round.
+#[derive(Debug, Clone)]
+pub struct Judge {
+    plan: Plan,
+    method: Method,
+}
+
+#[derive(Debug, Clone)]
+enum Method {
+    Scheduled(Scheduled),
+    Anytime,
+}
+
+impl Judge {
+    /// Computes the boundaries of the plan's looks.
+    ///
+    /// # Errors
+    /// When an error or rate of the plan is outside 0.0001 to 0.5.
+    pub fn new(plan: Plan) -> Result<Self, PlanError> {
+        plan.check()?;
+        let method = match &plan.sequential {
+            Sequential::Scheduled(looks) => Method::Scheduled(Scheduled::new(looks, plan.alpha)),
+            Sequential::Anytime => Method::Anytime,
+        };
+        Ok(Judge { plan, method })
+    }
+
+    /// What was agreed on.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Judges a family: all comparisons of one metric in one report. The order of the decisions is that of the comparisons.
+    ///
+    /// # Errors
+    /// When a number is no logarithm or a margin is not above 0; the message names comparison and round.
+    pub fn decide(&self, family: &[Comparison]) -> Result<Vec<Decision>, ComparisonError> {
+        let mut series = Vec::with_capacity(family.len());
+        for (index, comparison) in family.iter().enumerate() {
+            comparison.check(index + 1)?;
+            series.push(Series::of(self, comparison));
+        }
+        let p_values: Vec<f64> = series.iter().map(Series::repeated_p).collect();
+        let adjusted = adjusted(&p_values, self.plan.dependence);
+        let discoveries = adjusted.iter().filter(|p| self.is_discovery(**p)).count();
+        let selected = selected_error(self.plan.false_discovery_rate, discoveries, family.len());
+        let decide = |(series, adjusted_p): (&Series<'_>, &f64)| {
+            let mut decision = series.decide(self, *adjusted_p);
+            if decision.verdict.is_change() {
+                decision.selected_interval = self.interval(&series.merged.effects, selected);
+            }
+            decision
+        };
+        Ok(series.iter().zip(&adjusted).map(decide).collect())
+    }
+
+    /// What the effects say at an error, merged or not.
+    pub(crate) fn read(&self, effects: &[f64], alpha: f64) -> Option<Reading> {
+        match &self.method {
+            Method::Scheduled(scheduled) => scheduled.read(effects, alpha),
+            Method::Anytime => anytime::read(effects, alpha),
+        }
+    }
+
+    /// The interval of effects at an error, where it is one.
+    fn interval(&self, effects: &[f64], alpha: f64) -> Option<Interval> {
+        self.read(effects, alpha).map(|reading| reading.interval).filter(|interval| interval.is_bounded())
+    }
+
+    fn is_discovery(&self, adjusted_p: f64) -> bool {
+        adjusted_p <= self.plan.false_discovery_rate
+    }
+
+    /// Half of the width of an interval after so many rounds, in standard errors.
+    pub(crate) fn critical_after(&self, rounds: usize) -> f64 {
+        match &self.method {
+            Method::Scheduled(scheduled) => scheduled.last_critical(self.plan.alpha, rounds),
+            Method::Anytime => anytime::critical(rounds, self.plan.alpha),
+        }
+    }
+
+    /// After so many values nothing more is looked at.
+    pub(crate) fn last_look(&self) -> Option<usize> {
+        match &self.method {
+            Method::Scheduled(scheduled) => Some(scheduled.looks.last()),
+            Method::Anytime => None,
+        }
+    }
+
+    /// The first look at or after so many values; beyond the last look, that many.
+    fn look_at(&self, values: usize) -> usize {
+        match &self.method {
+            Method::Scheduled(scheduled) => scheduled.looks.at_or_after(values).unwrap_or(values),
+            Method::Anytime => values.max(anytime::first_look(self.plan.alpha)),
+        }
+    }
+}
+
+/// A comparison and what was read off it.
+struct Series<'a> {
+    comparison: &'a Comparison,
+    merged: Merged,
+    reading: Option<Reading>,
+}
+
+impl<'a> Series<'a> {
+    fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
+        let merged = Merged::of(comparison.effects());
+        let reading = judge.read(&merged.effects, judge.plan.alpha);
+        Series { comparison, merged, reading }
+    }
+
+    fn repeated_p(&self) -> f64 {
+        self.reading.map_or(1.0, |reading| reading.repeated_p)
+    }
+
+    /// The decision without the interval for a reported change.
+    fn decide(&self, judge: &Judge, adjusted_p: f64) -> Decision {
+        let margin = self.comparison.margin;
+        let rounds = &self.comparison.rounds;
+        let values = self.merged.effects.len();
+        let looked = self.reading.filter(|reading| reading.interval.half_width().is_finite());
+        let is_unstable = looked.is_some_and(|reading| reading.interval.is_contradiction());
+        let (verdict, qualifier) = looked.map_or((Verdict::NotEnoughData, None), |reading| {
+            Verdict::of(reading.interval, margin, judge.is_discovery(adjusted_p))
+        });
+        let is_settled = verdict.is_settled(qualifier);
+        let interval = looked.map(|reading| if is_unstable { reading.last } else { reading.interval });
+        let interval = interval.filter(|interval| interval.is_bounded());
+        let so_far = (values > 0).then(|| mean(&self.merged.effects));
+        let estimate = looked.map(|reading| reading.estimate).or(so_far);
+        // An interval over all looks may leave out the estimate of the last.
+        let estimate = estimate.map(|estimate| {
+            interval.map_or(estimate, |interval| estimate.clamp(interval.lower, interval.upper))
+        });
+        let block_sd = Sample::of(&self.merged.effects).map(|sample| sample.sd);
+        let components = Components::of(rounds);
+        let starts = self.starts();
+        let [base_modes, contender_modes] = starts.each_ref().map(|starts| Modes::of(starts));
+        let flags = [
+            (Flag::Unstable, is_unstable),
+            (Flag::Contested, looked.is_some_and(|reading| reading.contested)),
+            (Flag::MergedRounds, self.merged.rounds_each > 1),
+            (Flag::Bimodal, base_modes.or(contender_modes).is_some()),
+            (Flag::NotSteady, self.is_not_steady()),
+            (Flag::OrderEffect, has_order_effect(rounds)),
+        ];
+        Decision {
+            verdict,
+            qualifier,
+            estimate,
+            estimator: self.reading.map_or(Estimator::Mean, |reading| reading.estimator),
+            interval,
+            selected_interval: None,
+            level: looked.map(|reading| reading.level),
+            repeated_p: self.repeated_p(),
+            adjusted_p,
+            rounds: rounds.len(),
+            rounds_used: looked.map_or(0, |reading| reading.used * self.merged.rounds_each),
+            rounds_merged: self.merged.rounds_each,
+            block_sd,
+            start_sd: components.map(|components| components.start_sd),
+            pass_sd: components.map(|components| components.pass_sd),
+            run_sd: start_spread(&starts),
+            detectable: block_sd.and_then(|sd| detectable_effect(sd, values)),
+            margin,
+            smallest_margin: interval.map(Interval::reach),
+            flags: flags.into_iter().filter_map(|(flag, is_set)| is_set.then_some(flag)).collect(),
+            base_modes,
+            contender_modes,
+            leaves: is_settled || judge.last_look().is_some_and(|last| rounds.len() >= last),
+            outlook: if is_settled {
+                Outlook::Settled
+            } else {
+                self.outlook(judge, verdict, interval, estimate)
+            },
+        }
+    }
+
+    fn outlook(
+        &self,
+        judge: &Judge,
+        verdict: Verdict,
+        interval: Option<Interval>,
+        estimate: Option<f64>,
+    ) -> Outlook {
+        let values = self.merged.effects.len();
+        let margin = self.comparison.margin;
+        let needed = match (interval, estimate, self.reading) {
+            (Some(interval), Some(estimate), Some(reading)) => {
+                match verdict.rounds_needed(interval, estimate, margin, reading.used) {
+                    Some(needed) => needed.ceil() as usize,
+                    None => return Outlook::OnTheMargin,
+                }
+            }
+            _ => 0,
+        };
+        let look = judge.look_at(needed.max(values + 1));
+        Outlook::MoreRounds(
+            (look * self.merged.rounds_each).saturating_sub(self.comparison.rounds.len()).max(1),
+        )
+    }
+
+    /// Mean ln throughput of each start, of base and contender.
+    fn starts(&self) -> [Vec<f64>; 2] {
+        let rounds = &self.comparison.rounds;
+        let means = |side: fn(&Round) -> &Vec<f64>| {
+            rounds.iter().map(side).filter(|slices| !slices.is_empty()).map(|slices| mean(slices)).collect()
+        };
+        [means(|round| &round.base), means(|round| &round.contender)]
+    }
+
+    fn is_not_steady(&self) -> bool {
+        let Comparison { rounds, margin } = self.comparison;
+        is_not_steady(rounds.iter().map(|round| &round.base[..]), *margin)
+            || is_not_steady(rounds.iter().map(|round| &round.contender[..]), *margin)
+    }
+}

@@ -1,0 +1,50 @@
+//! Judges which candidate got slower: repeated intervals, p-values, verdicts, changes over many versions, and
+//! the random orders of an experiment.
+//!
+//! It computes and does nothing else: no input, no output, no clock, no thread. The same rounds and the same seed give the same
+//! decisions. All effects are natural logarithms of the ratio of contender to base, above 0 where the contender
+//! is better; the independent unit is the round.
+
+mod anytime;
+mod autocorrelation;
+mod boundary;
+mod change_point;
+mod comparison;
+mod decision;
+mod discovery;
+mod distribution;
+mod interval;
+mod judge;
+mod looks;
+mod modes;
+mod plan;
+mod quadrature;
+mod reading;
+mod sample;
+mod schedule;
+mod scheduled;
+mod signed_rank;
+mod suite;
+#[cfg(test)]
+mod tests;
+mod trend;
+mod variance;
+mod verdict;
+mod warm_up;
+
+pub use change_point::{
+    Change, History, HistoryError, calibrated_penalty, change_points, divisive_change_points, usual_penalty,
+};
+pub use comparison::{Comparison, ComparisonError, Round};
+pub use decision::{Decision, Flag};
+pub use discovery::Dependence;
+pub use interval::{Estimator, Interval};
+pub use judge::Judge;
+pub use looks::{Looks, LooksError};
+pub use modes::Modes;
+pub use plan::{Plan, PlanError, Sequential};
+pub use schedule::Schedule;
+pub use suite::{NoiseFloor, Suite};
+pub use variance::{Components, detectable_effect};
+pub use verdict::{Outlook, Qualifier, Verdict};
+pub use warm_up::warm_up;

@@ -1,0 +1,66 @@
+//! What is agreed on before the first round.
+
+use thiserror::Error;
+
+use crate::discovery::Dependence;
+use crate::looks::Looks;
+
+/// The smallest error that can be asked for.
+const SMALLEST_ERROR: f64 = 1e-4;
+/// The largest error that can be asked for.
+const LARGEST_ERROR: f64 = 0.5;
+
+/// How a family of comparisons is judged. It is fixed before the first round: whoever changes it after a look at the data
+/// loses the guarantees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The chance that an interval misses the effect at any look, 0 to 1.
+    pub alpha: f64,
+    /// When verdicts may be given.
+    pub sequential: Sequential,
+    /// The share of false ones among all reported changes that is put up with, 0 to 1.
+    pub false_discovery_rate: f64,
+    /// How the comparisons may hang together.
+    pub dependence: Dependence,
+}
+
+/// When a series may be looked at, and what the interval of a look is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sequential {
+    /// After fixed numbers of rounds. Needs fewer rounds, and ends with the last look.
+    Scheduled(Looks),
+    /// After every round, for as long as one likes: takes about a quarter more rounds.
+    Anytime,
+}
+
+/// Why a plan is none.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error(
+    "{what} of {value} is not possible\nhint: it is a share from {SMALLEST_ERROR} to {LARGEST_ERROR}, usually 0.05"
+)]
+pub struct PlanError {
+    what: &'static str,
+    value: f64,
+}
+
+impl Default for Plan {
+    /// 5 % for both, with the looks for steps that read.
+    fn default() -> Self {
+        Plan {
+            alpha: 0.05,
+            sequential: Sequential::Scheduled(Looks::general()),
+            false_discovery_rate: 0.05,
+            dependence: Dependence::Positive,
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        let shares = [("an error", self.alpha), ("a false discovery rate", self.false_discovery_rate)];
+        match shares.into_iter().find(|(_, value)| !(SMALLEST_ERROR..=LARGEST_ERROR).contains(value)) {
+            Some((what, value)) => Err(PlanError { what, value }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a series says at the last look that it has reached.
+
+use crate::interval::{Estimator, Interval};
+
+/// The smallest p-value that is told; smaller ones count as this.
+pub(crate) const SMALLEST_P: f64 = 1e-8;
+
+/// A series of effects, read by one of the sequential methods.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reading {
+    /// What the intervals of all looks have in common; a contradiction where that is nothing.
+    pub(crate) interval: Interval,
+    /// The interval of the last look alone.
+    pub(crate) last: Interval,
+    /// The effect, as of the last look.
+    pub(crate) estimate: f64,
+    /// How both were got.
+    pub(crate) estimator: Estimator,
+    /// The two-sided level of the last look by itself.
+    pub(crate) level: f64,
+    /// The rounds of the last look.
+    pub(crate) used: usize,
+    /// The smallest error at which some look so far leaves 0 out.
+    pub(crate) repeated_p: f64,
+    /// Whether, at the last look, intervals by mean and by ranks differ in whether there is a change.
+    pub(crate) contested: bool,
+}

@@ -1,0 +1,56 @@
+//! Mean and spread of a few values.
+
+use crate::distribution::t_p_value;
+
+/// Standard deviations below this count as this: values that are all alike say that a clock is coarse, and not that
+/// there is no noise.
+pub(crate) const SMALLEST_SD: f64 = 1e-6;
+
+/// Mean and standard deviation of two values or more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sample {
+    /// How many values there are.
+    pub(crate) count: usize,
+    /// Their mean.
+    pub(crate) mean: f64,
+    /// Their standard deviation with n − 1, at least 1e-6.
+    pub(crate) sd: f64,
+}
+
+impl Sample {
+    /// Of these values; absent when there are fewer than two.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        if values.len() < 2 {
+            return None;
+        }
+        let mean = mean(values);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let sd = (squares / (values.len() - 1) as f64).sqrt().max(SMALLEST_SD);
+        Some(Sample { count: values.len(), mean, sd })
+    }
+
+    /// Degrees of freedom of the standard deviation.
+    pub(crate) fn freedom(&self) -> f64 {
+        (self.count - 1) as f64
+    }
+
+    /// Standard error of the mean.
+    pub(crate) fn standard_error(&self) -> f64 {
+        self.sd / (self.count as f64).sqrt()
+    }
+
+    /// The two-sided p-value of Student's test that the mean is 0.
+    pub(crate) fn p_value(&self) -> f64 {
+        t_p_value(self.mean / self.standard_error(), self.freedom())
+    }
+
+    /// The variance of one value.
+    pub(crate) fn variance(&self) -> f64 {
+        self.sd * self.sd
+    }
+}
+
+/// The mean; not a number where there is no value.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

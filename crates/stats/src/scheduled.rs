@@ -1,0 +1,175 @@
+//! Looks at numbers of rounds that were fixed before the first.
+
+use crate::boundary::Boundary;
+use crate::distribution::t_critical;
+use crate::interval::{Estimator, Interval};
+use crate::looks::Looks;
+use crate::reading::{Reading, SMALLEST_P};
+use crate::sample::Sample;
+use crate::signed_rank::{SignedRank, median, walsh_averages};
+
+/// From so many rounds on the interval is that of signed ranks: with fewer it cannot be strict enough.
+const RANKS_FROM: usize = 10;
+
+/// The largest error for which boundaries are tabulated; repeated p-values above it are 1.
+const LARGEST_ALPHA: f64 = 0.9;
+
+/// How many errors are tabulated for each factor of ten.
+const ERRORS_PER_DECADE: f64 = 5.0;
+
+/// The hybrid repeated confidence interval: at each look an interval as strict as the boundary asks for, and of all looks so
+/// far what they have in common (Jennison & Turnbull 1989).
+#[derive(Debug, Clone)]
+pub(crate) struct Scheduled {
+    pub(crate) looks: Looks,
+    /// Logarithms of errors, rising.
+    errors: Vec<f64>,
+    rules: Vec<Rule>,
+}
+
+/// What holds at one look.
+#[derive(Debug, Clone)]
+struct Rule {
+    rounds: usize,
+    /// Where the interval is that of signed ranks.
+    exact: Option<SignedRank>,
+    /// Logarithms of this look's own level, one for each tabulated error.
+    levels: Vec<f64>,
+}
+
+impl Scheduled {
+    /// Computes the boundaries: some 40 of them, once for a plan. That of `alpha` is among them exactly.
+    pub(crate) fn new(looks: &Looks, alpha: f64) -> Self {
+        let steps = ((LARGEST_ALPHA / SMALLEST_P).log10() * ERRORS_PER_DECADE).ceil();
+        let error = |step: usize| (LARGEST_ALPHA / SMALLEST_P).ln() * step as f64 / steps + SMALLEST_P.ln();
+        // Two errors that are almost the same would make a line without a slope.
+        let is_apart = |error: &f64| (error - alpha.ln()).abs() > 0.01;
+        let mut errors: Vec<f64> =
+            (0..=steps as usize).map(error).filter(is_apart).chain([alpha.ln()]).collect();
+        errors.sort_by(f64::total_cmp);
+        let rule = |rounds: &usize| Rule {
+            rounds: *rounds,
+            exact: (*rounds >= RANKS_FROM).then(|| SignedRank::of(*rounds)),
+            levels: Vec::with_capacity(errors.len()),
+        };
+        let mut rules: Vec<Rule> = looks.rounds().iter().map(rule).collect();
+        for error in &errors {
+            let boundary = Boundary::new(error.exp(), looks);
+            for (rule, level) in rules.iter_mut().zip(boundary.nominal_levels()) {
+                rule.levels.push(level.ln());
+            }
+        }
+        Scheduled { looks: looks.clone(), errors, rules }
+    }
+
+    /// What the looks so far say of the effects, at that error; absent before the first look.
+    pub(crate) fn read(&self, effects: &[f64], alpha: f64) -> Option<Reading> {
+        let reached = &self.rules[..self.rules.partition_point(|rule| rule.rounds <= effects.len())];
+        let at = reached.last()?;
+        let (mut interval, mut last, mut smallest) = (Interval::ALL, Interval::ALL, f64::INFINITY);
+        for rule in reached {
+            let mut seen = Seen::new(rule, effects)?;
+            last = seen.interval(self.level(rule, alpha));
+            interval = interval.and(last);
+            smallest = smallest.min(line_through(&rule.levels, &self.errors, seen.level_against_zero().ln()));
+        }
+        let repeated_p = smallest.exp();
+        let mut seen = Seen::new(at, effects)?;
+        let level = self.level(at, alpha);
+        Some(Reading {
+            interval,
+            last,
+            estimate: seen.estimate(),
+            estimator: if at.exact.is_some() { Estimator::HodgesLehmann } else { Estimator::Mean },
+            level,
+            used: at.rounds,
+            repeated_p: if repeated_p > LARGEST_ALPHA { 1.0 } else { repeated_p.max(SMALLEST_P) },
+            contested: last.is_bounded()
+                && last.contains(0.0) != Interval::of_mean(&seen.sample, level).contains(0.0),
+        })
+    }
+
+    /// The critical value of Student's t for so many rounds at the level of the last look.
+    pub(crate) fn last_critical(&self, alpha: f64, rounds: usize) -> f64 {
+        let critical = |rule: &Rule| t_critical(self.level(rule, alpha), (rounds - 1) as f64);
+        self.rules.last().map_or(f64::INFINITY, critical)
+    }
+
+    /// The two-sided level of a look by itself, where all looks together err with `alpha`.
+    fn level(&self, rule: &Rule, alpha: f64) -> f64 {
+        line_through(&self.errors, &rule.levels, alpha.ln()).exp()
+    }
+}
+
+/// The effects that one look sees.
+struct Seen<'a> {
+    sample: Sample,
+    ranks: Option<(&'a SignedRank, Vec<f64>)>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(rule: &'a Rule, effects: &[f64]) -> Option<Self> {
+        let effects = &effects[..rule.rounds];
+        let ranks = rule.exact.as_ref().map(|exact| (exact, walsh_averages(effects)));
+        Some(Seen { sample: Sample::of(effects)?, ranks })
+    }
+
+    fn interval(&mut self, level: f64) -> Interval {
+        match &mut self.ranks {
+            Some((exact, averages)) => Interval::of_signed_ranks(averages, exact, level),
+            None => Interval::of_mean(&self.sample, level),
+        }
+    }
+
+    /// The level at which the interval just leaves 0 out.
+    fn level_against_zero(&self) -> f64 {
+        match &self.ranks {
+            Some((exact, averages)) => exact.level_against_zero(averages),
+            None => self.sample.p_value(),
+        }
+    }
+
+    fn estimate(&mut self) -> f64 {
+        self.ranks.as_mut().map_or(self.sample.mean, |(_, averages)| median(averages))
+    }
+}
+
+/// The value at `x` of the line through points with rising `xs`, carried on beyond the first and the last.
+fn line_through(xs: &[f64], ys: &[f64], x: f64) -> f64 {
+    let right = xs.partition_point(|known| *known < x).clamp(1, xs.len() - 1);
+    let (left_x, right_x) = (xs[right - 1], xs[right]);
+    let (left_y, right_y) = (ys[right - 1], ys[right]);
+    left_y + (right_y - left_y) * ((x - left_x) / (right_x - left_x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_any_looks_rise_with_the_error() {
+        let every: Vec<usize> = (5..=60).collect();
+        for rounds in [vec![3, 4], vec![3, 500], vec![10, 11, 12, 400], vec![40], every] {
+            let scheduled = Scheduled::new(&Looks::new(rounds).unwrap(), 0.05);
+            let rises = |rule: &Rule| rule.levels.windows(2).all(|pair| pair[0] < pair[1]);
+            assert!(scheduled.rules.iter().all(rises), "{:?}", scheduled.looks);
+        }
+    }
+
+    #[test]
+    fn tabulated_levels_rise_and_are_those_of_boundaries() {
+        let looks = Looks::general();
+        let scheduled = Scheduled::new(&looks, 0.05);
+        assert!(scheduled.rules.iter().all(|rule| rule.levels.is_sorted()));
+        for alpha in [2e-8, 1e-6, 3e-5, 0.000_4, 0.007, 0.05, 0.13] {
+            for (rule, level) in scheduled.rules.iter().zip(Boundary::new(alpha, &looks).nominal_levels()) {
+                let tabulated = scheduled.level(rule, alpha);
+                assert!(
+                    (tabulated / level - 1.0).abs() < 0.005,
+                    "{alpha} {} {tabulated} {level}",
+                    rule.rounds
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Changes in histories of thirty versions.
+
+use proptest::prelude::{any, prop};
+
+use super::simulation::{Noise, Simulation};
+use crate::change_point::{Change, History, HistoryError, calibrated_penalty, change_points, usual_penalty};
+
+/// Thirty versions of five rounds with a standard deviation of 1 %, and changes at some versions.
+fn history(index: usize, changes: &[(usize, f64)]) -> History {
+    let mut simulation = Simulation::new("history", index);
+    let rounds = |version: usize| {
+        let level: f64 = changes.iter().filter(|(at, _)| *at <= version).map(|(_, by)| by).sum();
+        simulation.effects(Noise::Gaussian, 5).iter().map(|noise| level + 0.01 * noise).collect()
+    };
+    History::new((0..30).map(rounds).collect(), 0.02).unwrap()
+}
+
+fn changes_of(history: History) -> Vec<Change> {
+    change_points(&[history], |history| usual_penalty(history.versions()), 0.05).remove(0)
+}
+
+#[test]
+fn few_histories_without_changes_show_one() {
+    let shown = (0..400).filter(|index| !changes_of(history(*index, &[])).is_empty()).count();
+    assert!(shown <= 20, "{shown} of 400");
+}
+
+#[test]
+fn planted_changes_are_found_where_they_are() {
+    let planted = [(8, -0.02), (15, 0.03), (22, -0.05)];
+    let (mut found, mut held, mut spurious) = ([0; 3], 0, 0);
+    for index in 0..200 {
+        let changes = changes_of(history(10_000 + index, &planted));
+        let at = |change: &Change, version: usize| change.version.abs_diff(version) <= 1;
+        for (place, (version, by)) in planted.iter().enumerate() {
+            if let Some(change) = changes.iter().find(|change| at(change, *version)) {
+                found[place] += 1;
+                held += usize::from(change.interval.contains(*by));
+            }
+        }
+        spurious +=
+            changes.iter().filter(|change| planted.iter().all(|(version, _)| !at(change, *version))).count();
+    }
+    println!("found {found:?} of 200, intervals that hold {held} of 600, spurious {spurious}");
+    assert!(found.iter().all(|found| *found >= 180), "{found:?}");
+    assert!(held >= 540 && spurious <= 20, "{held} {spurious}");
+}
+
+#[test]
+fn histories_are_confirmed_together() {
+    let clear = history(1, &[(15, -0.05)]);
+    let together: Vec<History> = (0..20).map(|index| history(500 + index, &[])).chain([clear]).collect();
+    let changes = change_points(&together, |history| usual_penalty(history.versions()), 0.05);
+    assert_eq!(changes.len(), 21);
+    assert!(changes[20].len() == 1 && changes[20][0].version.abs_diff(15) <= 1, "{:?}", changes[20]);
+}
+
+#[test]
+fn small_changes_are_not_told_and_odd_histories_have_none() {
+    assert_eq!(changes_of(history(3, &[(15, 0.008)])), []);
+    assert_eq!(changes_of(History::default()), []);
+    assert_eq!(changes_of(History::new(vec![vec![0.0], vec![5.0], vec![5.0]], 0.02).unwrap()), []);
+    assert_eq!(changes_of(History::new(vec![vec![0.1; 5]; 4], 0.02).unwrap()), []);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_history_is_judged_or_refused(
+        versions in prop::collection::vec(prop::collection::vec(any::<f64>(), 0..6), 0..8),
+        scale in 1e-12..1.0f64,
+        margin: f64,
+    ) {
+        let _ = History::new(versions.clone(), margin).map(changes_of);
+        let scaled = |value: &f64| if value.is_finite() { scale * value.clamp(-700.0, 700.0) } else { 0.0 };
+        let versions = versions.iter().map(|rounds| rounds.iter().map(scaled).collect()).collect();
+        let history = History::new(versions, 0.02).unwrap();
+        proptest::prop_assert!(calibrated_penalty(&history, 0.05, 5, 1) >= 0.0);
+        for change in changes_of(history) {
+            proptest::prop_assert!(change.magnitude.abs() >= 0.01 && change.interval.contains(change.magnitude));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_history_is_refused() {
+    let error = History::new(vec![vec![0.1], vec![0.1, f64::NAN]], 0.02).unwrap_err();
+    assert!(error.to_string().starts_with("round 2 of version 2: NaN"), "{error}");
+    assert_eq!(History::new(vec![], -1.0), Err(HistoryError::Margin(-1.0)));
+}
+
+#[test]
+fn a_calibrated_penalty_lets_one_of_twenty_histories_through() {
+    let penalty = calibrated_penalty(&history(0, &[]), 0.05, 200, 1);
+    assert!((6.0..=12.0).contains(&penalty), "{penalty}");
+    assert_eq!(penalty, calibrated_penalty(&history(0, &[]), 0.05, 200, 1));
+    assert!(penalty <= calibrated_penalty(&history(0, &[]), 0.01, 200, 1));
+}

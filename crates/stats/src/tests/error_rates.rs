@@ -1,0 +1,137 @@
+//! How often intervals and verdicts are wrong.
+
+use super::simulation::{Noise, Simulation};
+use super::{anytime, scheduled};
+use crate::comparison::Comparison;
+use crate::decision::Flag;
+use crate::judge::Judge;
+use crate::looks::Looks;
+use crate::schedule::Schedule;
+use crate::verdict::Verdict;
+
+/// The share of series of 40 rounds in which some look leaves the true effect out.
+fn ever_wrong(judge: &Judge, noise: Noise, runs: usize) -> f64 {
+    let wrong = |run: &usize| {
+        let effects = Simulation::new("error rates", *run).effects(noise, 40);
+        !judge.read(&effects, 0.05).unwrap().interval.contains(0.0)
+    };
+    (0..runs).filter(wrong).count() as f64 / runs as f64
+}
+
+#[test]
+fn all_looks_together_err_in_one_of_twenty() {
+    let judge = scheduled();
+    // Five standard deviations of a share of 4,000.
+    for noise in [Noise::Gaussian, Noise::HeavyTails, Noise::Contaminated] {
+        let wrong = ever_wrong(&judge, noise, 4000);
+        assert!((0.033..=0.067).contains(&wrong), "{noise:?}: {wrong}");
+    }
+    let wrong = ever_wrong(&judge, Noise::TwoModes, 4000);
+    assert!(wrong < 0.055, "{wrong}");
+}
+
+#[test]
+fn looking_after_every_round_errs_no_more_often() {
+    let judge = anytime();
+    for noise in [Noise::Gaussian, Noise::HeavyTails, Noise::Contaminated, Noise::TwoModes] {
+        let wrong = ever_wrong(&judge, noise, 4000);
+        assert!(wrong < 0.03, "{noise:?}: {wrong}");
+    }
+}
+
+/// The share of series in which a step that did not change is told to have changed at some look.
+fn ever_a_change(noise: Noise, runs: usize) -> f64 {
+    let judge = scheduled();
+    let is_changed = |effects: &[f64]| {
+        // A margin so small that it is never called unchanged.
+        let decisions = judge.decide(&[Comparison::of_effects(effects, 1e-9)]).unwrap();
+        decisions[0].verdict.is_change()
+    };
+    let ever = |run: &usize| {
+        let effects = Simulation::new("error rates", *run).effects(noise, 40);
+        Looks::general().rounds().iter().any(|look| is_changed(&effects[..*look]))
+    };
+    (0..runs).filter(ever).count() as f64 / runs as f64
+}
+
+#[test]
+fn merging_rounds_does_no_harm_and_helps_where_they_hang_together() {
+    let independent = ever_a_change(Noise::Gaussian, 2000);
+    assert!((0.03..=0.07).contains(&independent), "{independent}");
+    let judge = scheduled();
+    for by in [0.3, 0.5] {
+        let merged = ever_a_change(Noise::Correlated(by), 2000);
+        let left_alone = ever_wrong(&judge, Noise::Correlated(by), 2000);
+        assert!(merged < 0.9 * left_alone, "{by}: {merged} {left_alone}");
+    }
+}
+
+#[test]
+fn a_change_as_large_as_the_margin_is_rarely_called_none() {
+    let judge = scheduled();
+    let margin = 0.02;
+    let is_missed = |run: &usize| {
+        let noise = Simulation::new("margin", *run).effects(Noise::Gaussian, 40);
+        let effects: Vec<f64> = noise.iter().map(|noise| -margin + 0.015 * noise).collect();
+        let look = |look: &usize| judge.decide(&[Comparison::of_effects(&effects[..*look], margin)]).unwrap();
+        let verdicts: Vec<Verdict> = Looks::general().rounds().iter().map(|at| look(at)[0].verdict).collect();
+        assert!(!verdicts.contains(&Verdict::Improvement));
+        verdicts.contains(&Verdict::NoChange)
+    };
+    let missed = (0..1000).filter(is_missed).count();
+    assert!(missed <= 45, "{missed} of 1000");
+}
+
+/// The share of experiments, made slice by slice, whose final interval holds the true effect.
+fn coverage(runs: usize, rounds: usize) -> f64 {
+    let judge = scheduled();
+    let holds = |run: &usize| {
+        let mut simulation = Simulation::new("coverage", *run);
+        let schedule = Schedule::new(*run as u64);
+        let rounds = (0..rounds).map(|round| simulation.round(schedule, round, -0.02)).collect();
+        let decision = &judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap()[0];
+        decision.interval.unwrap().contains(-0.02)
+    };
+    (0..runs).filter(holds).count() as f64 / runs as f64
+}
+
+#[test]
+fn intervals_of_troubled_rounds_hold_the_truth() {
+    let share = coverage(1000, 40);
+    assert!((0.925..=0.98).contains(&share), "{share}");
+}
+
+#[test]
+#[ignore = "takes a quarter of a minute"]
+fn intervals_of_many_troubled_rounds_hold_the_truth() {
+    let share = coverage(10_000, 40);
+    println!("{share} of final intervals hold the truth");
+    assert!((0.93..=0.97).contains(&share), "{share}");
+    // A first look has spent an eighth of the error.
+    let first = coverage(10_000, 5);
+    println!("{first} of first intervals hold the truth");
+    assert!(first >= 0.985, "{first}");
+    for noise in
+        [Noise::Gaussian, Noise::HeavyTails, Noise::Contaminated, Noise::TwoModes, Noise::Correlated(0.3)]
+    {
+        let (looks, rounds) =
+            (ever_wrong(&scheduled(), noise, 10_000), ever_wrong(&anytime(), noise, 10_000));
+        println!("{noise:?}: looks {looks}, every round {rounds}, verdicts {}", ever_a_change(noise, 10_000));
+    }
+}
+
+#[test]
+fn flags_are_rare_where_nothing_is_odd() {
+    let judge = scheduled();
+    let flags = |run: usize| {
+        let mut simulation = Simulation::new("flags", run);
+        let schedule = Schedule::new(run as u64);
+        let rounds = (0..10).map(|round| simulation.round(schedule, round, -0.02)).collect();
+        judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap().remove(0).flags
+    };
+    let all: Vec<Flag> = (0..1000).flat_map(flags).collect();
+    for rare in [Flag::Unstable, Flag::Bimodal, Flag::NotSteady, Flag::OrderEffect] {
+        let shown = all.iter().filter(|flag| **flag == rare).count();
+        assert!(shown <= 40, "{rare}: {shown} of 1000");
+    }
+}

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr as _;
+use std::time::Duration;
 
-use basecase_lab::{CandidateSpec, PinRequest, Sizes, Verify};
+use basecase_lab::{CandidateSpec, PinRequest, Sizes, Verify, read_change, read_time};
 use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
@@ -80,6 +81,15 @@ pub(crate) struct Compare {
     /// Hard limit of each step in seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) step_limit: Option<u64>,
+    /// Measure in rounds until a change of so much is found or ruled out, e.g. 3%; by default 2% where a step reads, 3% where it writes
+    #[arg(long, value_name = "PERCENT", value_parser = read_change)]
+    pub(crate) detect: Option<f64>,
+    /// Measure in rounds, at most so many
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+    /// Length of the slices in which candidates take turns, e.g. 30ms; by default as short as a step's speed allows
+    #[arg(long, value_name = "TIME", value_parser = read_time)]
+    pub(crate) slice: Option<Duration>,
     /// A setting for every server that basecase starts, on top of its config
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
@@ -183,6 +193,9 @@ pub(crate) struct PlaceArguments {
     /// Leave the data of finished candidates where it is
     #[arg(long)]
     pub(crate) keep_data: bool,
+    /// Measure in rounds, and begin none after so long, e.g. 60m; an experiment that is run again goes on
+    #[arg(long, value_name = "TIME", value_parser = read_time)]
+    pub(crate) budget: Option<Duration>,
     /// Whether machine and server are looked at every second, or only at both ends of a step
     #[arg(long, value_enum, default_value_t = ProbeArgument::On)]
     pub(crate) probe: ProbeArgument,

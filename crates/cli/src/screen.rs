@@ -210,6 +210,19 @@ impl Observer for Screen {
                     }
                 }
             }
+            Event::RoundEnds { round, seconds, decided, open } => {
+                self.set(String::new(), None);
+                let steps = |count: usize| if count == 1 { "step" } else { "steps" };
+                let decided = match decided {
+                    0 => String::new(),
+                    count => format!(", {count} {} decided", steps(count)),
+                };
+                let open = match open {
+                    0 => "none left".to_owned(),
+                    count => format!("{count} {} left", steps(count)),
+                };
+                self.line(&format!("round {}: {seconds:.0} s{decided}, {open}", round + 1));
+            }
             Event::Note(text) => self.line(text),
         }
     }

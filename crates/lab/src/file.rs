@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::message::explain;
 use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
+use crate::protocol::Protocol;
 use crate::sizes::Sizes;
 use crate::task::Task;
 use crate::workload_file::WorkloadFile;
@@ -131,6 +132,8 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         verify: file.schedule.verify,
         step_limit_seconds: file.schedule.step_limit_seconds,
         extra_settings: texts(&file.settings),
+        protocol: Protocol::Classic,
+        twins: Vec::new(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Experiments: plan, run trials, resume.
 
+mod agenda;
 mod candidate;
 mod checks;
 mod connections;
@@ -11,6 +12,7 @@ mod message;
 mod observer;
 mod pin;
 mod plan;
+mod protocol;
 mod run;
 mod site;
 mod sizes;
@@ -21,7 +23,8 @@ pub use candidate::{CandidateError, CandidateSpec, Origin};
 pub use message::explain;
 pub use observer::{Event, Observer};
 pub use pin::{Pin, PinError, PinRequest};
-pub use plan::{Candidate, Places, Plan, Request, Verify};
+pub use plan::{Candidate, Places, Plan, Request, Twin, Verify};
+pub use protocol::{Protocol, Rounds, read_change, read_time};
 pub use run::{ProfileOrder, RunOptions, Summary, run};
 pub use sizes::Sizes;
 pub use task::Task;

@@ -40,6 +40,17 @@ pub enum Event<'a> {
         /// Trials of the whole experiment.
         all: usize,
     },
+    /// A round is over.
+    RoundEnds {
+        /// The round, from 0.
+        round: u32,
+        /// How long it took.
+        seconds: f64,
+        /// Steps that it decided.
+        decided: usize,
+        /// Steps that are not decided yet.
+        open: usize,
+    },
     /// Something that the user should know.
     Note(&'a str),
 }

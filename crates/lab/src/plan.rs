@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use basecase_client::Endpoint;
@@ -11,8 +12,8 @@ use basecase_model::{
     PROTOCOL_REVISION,
 };
 use basecase_server::{
-    Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, SelfReport,
-    Settle, Transport, check, of_url,
+    Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, Plant,
+    SelfReport, Settle, Transport, check, of_url,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
@@ -23,6 +24,7 @@ use crate::candidate::{CandidateSpec, Origin};
 use crate::connections;
 use crate::disk;
 use crate::pin::{Pin, PinRequest};
+use crate::protocol::Protocol;
 use crate::task::{Outline, Task};
 
 /// How thoroughly tables are compared with the model after each step.
@@ -62,6 +64,19 @@ pub struct Request {
     pub pin: PinRequest,
     /// Settings for every server that basecase starts, on top of its config.
     pub extra_settings: Vec<(String, String)>,
+    /// How often and in which order candidates are measured.
+    pub protocol: Protocol,
+    /// What tells candidates apart that are otherwise the same, one for each candidate; fewer are none.
+    pub twins: Vec<Twin>,
+}
+
+/// What tells a candidate from another of the same build and config.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    /// What is put behind its name.
+    pub tag: String,
+    /// What is planted in its server.
+    pub plant: Option<Plant>,
 }
 
 /// Where things are on this machine, and how servers are reached.
@@ -94,6 +109,8 @@ pub struct Candidate {
     /// The cells of its steps, in their order.
     pub(crate) cells: Vec<Cell>,
     pub(crate) dialect: Dialect,
+    /// A slowdown that is planted in its server, with the library that does so.
+    pub(crate) plant: Option<(Plant, PathBuf)>,
 }
 
 impl Candidate {
@@ -131,6 +148,10 @@ pub struct Plan {
     pub(crate) transport: Option<Transport>,
     pub(crate) pin: Pin,
     pub(crate) device: Option<String>,
+    /// The experiment's own folder for data.
+    pub(crate) folder: PathBuf,
+    /// Length of slices that was asked for.
+    pub(crate) slice: Option<Duration>,
     /// Nobody else may use the folder while there is a plan for it.
     _hold: FolderHold,
 }
@@ -148,6 +169,7 @@ impl Plan {
         notify: &mut dyn FnMut(&str),
     ) -> Result<Plan> {
         connections::check_open_files(request.task.sessions())?;
+        request.protocol.check(request)?;
         let host = Host::detect();
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
@@ -164,8 +186,16 @@ impl Plan {
                 twice.1
             );
         }
-        let cells: Vec<Vec<Cell>> =
-            facts.iter().map(|facts| cells(facts, request, places, &steps, &pin, &host_facts)).collect();
+        let cells: Vec<Vec<Cell>> = facts
+            .iter()
+            .enumerate()
+            .map(|(index, facts)| {
+                let twin = request.twins.get(index);
+                cells((facts, twin), request, places, &steps, &pin, &host_facts)
+            })
+            .collect();
+        let is_planted = (0..facts.len()).any(|index| plant_of(request, index).is_some());
+        let library = is_planted.then(|| Plant::library(&places.home)).transpose()?;
         if let Some((one, other)) = same_cell(&cells) {
             bail!(
                 "candidates {} and {} are the same build with the same settings, under two names\nhint: leave one away, or change a setting; what is measured is told apart by what was run",
@@ -178,12 +208,14 @@ impl Plan {
             .into_iter()
             .zip(sources)
             .zip(cells)
-            .map(|((facts, source), cells)| Candidate {
+            .enumerate()
+            .map(|(index, ((facts, source), cells))| Candidate {
                 directory: places.data.join(&id).join(&facts.name.0),
                 dialect: Dialect::of(facts.build.dbms, facts.engine),
                 facts,
                 source,
                 cells,
+                plant: plant_of(request, index).zip(library.clone()),
             })
             .collect();
         let folder = places.data.join(&id);
@@ -210,7 +242,7 @@ impl Plan {
         parameters.push(("transport".into(), transports(&candidates, places.transport)));
         parameters.push(("placement".into(), pin.to_string()));
         let experiment = Experiment {
-            id,
+            id: id.clone(),
             name: request.name.clone(),
             created_at: jiff::Timestamp::now().to_string(),
             command: command.to_owned(),
@@ -224,7 +256,7 @@ impl Plan {
             host: host_facts,
             candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
             groups: task.groups(),
-            schedule: None,
+            schedule: request.protocol.schedule(&id, task)?,
             steps: steps.iter().map(|step| step.facts.clone()).collect(),
         };
         Ok(Plan {
@@ -243,6 +275,11 @@ impl Plan {
             step_limit_seconds: request.step_limit_seconds,
             transport: places.transport,
             pin,
+            folder,
+            slice: match &request.protocol {
+                Protocol::Classic => None,
+                Protocol::Rounds(rounds) => rounds.slice,
+            },
         })
     }
 
@@ -348,6 +385,7 @@ fn sources(
     }
     let mut builds = builds.into_iter();
     let mut sources = Vec::new();
+    let mut reserved = 0_u64;
     for (spec, file) in request.candidates.iter().zip(files) {
         sources.push(match (&spec.origin, file) {
             (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
@@ -361,7 +399,7 @@ fn sources(
             (Origin::Build(_), Some(file)) => {
                 let build = builds.next().context("a build was not resolved")?;
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
-                check(&build, spec.table_engine(), &config, host)?;
+                reserved = reserved.saturating_add(check(&build, spec.table_engine(), &config, host)?);
                 let settings = config.facts().settings;
                 let sessions = request.task.sessions();
                 connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
@@ -369,6 +407,13 @@ fn sources(
             }
             (_, None) => bail!("candidate {spec} has no config"),
         });
+    }
+    if request.protocol.runs_together(&request.task) && reserved > host.memory_bytes {
+        bail!(
+            "the servers of a round run at the same time and reserve {} MiB of memory together, and this host has {} MiB\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
+            reserved >> 20,
+            host.memory_bytes >> 20
+        );
     }
     Ok(sources)
 }
@@ -379,7 +424,8 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
         .candidates
         .iter()
         .zip(sources)
-        .map(|(spec, source)| {
+        .enumerate()
+        .map(|(index, (spec, source))| {
             let (build, config) = match source {
                 Source::Build(build, config) => (build.facts.clone(), config.facts()),
                 Source::Embedded(config) => (bundled_facts(spec), config.facts()),
@@ -389,8 +435,9 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                 ),
             };
             let engine = spec.table_engine();
+            let tag = request.twins.get(index).map_or("", |twin| twin.tag.as_str());
             Ok(CandidateFacts {
-                name: CandidateName::new(&build.short, engine, &config.name),
+                name: CandidateName::new(&build.short, engine, &format!("{}{tag}", config.name)),
                 build,
                 engine,
                 config,
@@ -470,8 +517,13 @@ pub(crate) fn complete(facts: &mut BuildFacts, report: SelfReport) {
     }
 }
 
+/// What is planted in the server of a candidate.
+fn plant_of(request: &Request, candidate: usize) -> Option<Plant> {
+    request.twins.get(candidate)?.plant
+}
+
 fn cells(
-    facts: &CandidateFacts,
+    (facts, twin): (&CandidateFacts, Option<&Twin>),
     request: &Request,
     places: &Places,
     steps: &[Outline],
@@ -492,6 +544,12 @@ fn cells(
         });
         if pin.is_any() {
             parameters["pin"] = pin.to_string().into();
+        }
+        if let Some(Twin { tag, plant }) = twin {
+            parameters["twin"] = serde_json::json!({ "tag": tag, "plant": plant });
+        }
+        if let Some(protocol) = request.protocol.cell_parameters() {
+            parameters["protocol"] = protocol;
         }
         parameters
     };

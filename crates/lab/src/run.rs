@@ -4,6 +4,9 @@ mod measuring;
 mod observing;
 mod plans;
 mod profiling;
+mod relaying;
+mod rounds;
+mod score;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -25,6 +28,7 @@ use crate::message::explain;
 use crate::observer::{Event, Observer};
 use crate::plan::{Candidate, Plan, Source};
 use crate::site::{self, Content, Site};
+use crate::task::Task;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +54,8 @@ pub struct RunOptions {
     pub looks_away: bool,
     /// Where the server's time goes is to be taken as well.
     pub profile: Option<ProfileOrder>,
+    /// When no more rounds begin.
+    pub budget: Option<Duration>,
 }
 
 /// Lines of the server's log that a failed trial keeps.
@@ -79,29 +85,27 @@ pub fn run(
         summary: Summary { all: 0, measured: 0, found: 0, failed: Vec::new(), interrupted: false },
         forecast: Forecast::new(plan),
         observation: Observation::default(),
+        round: 0,
         options,
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
-    let is_wanted = |observation: Observation, candidate: &Candidate| {
-        observation != Observation::Profiled || observations.len() == 1 || has_process(candidate)
-    };
     for candidate in &candidates {
-        let passes = observations.iter().filter(|observation| is_wanted(**observation, candidate)).count();
+        let passes = observations
+            .iter()
+            .filter(|observation| is_wanted(&observations, **observation, candidate))
+            .count();
         run.summary.all += passes * plan.steps.len();
         if passes < observations.len() {
             let name = &candidate.facts.name;
             run.observer.notice(Event::Note(&format!("{name} has no server that can be profiled here")));
         }
     }
-    let mut result = Ok(());
-    for &observation in &observations {
-        run.observation = observation;
-        for (index, candidate) in candidates.iter_mut().enumerate() {
-            if result.is_ok() && !stop.load(Ordering::Relaxed) && is_wanted(observation, candidate) {
-                result = run.candidate(plan, index, candidate);
-            }
-        }
-    }
+    run.observation = observations[0];
+    let result = match (&plan.experiment.schedule, &plan.task) {
+        (None, _) => run.classic(plan, &mut candidates, &observations),
+        (Some(_), Task::WorkloadFile(_)) => run.rounds(plan, &mut candidates),
+        (Some(_), Task::InsertBenchmark(_)) => run.chains(plan, &mut candidates),
+    };
     plan.candidates = candidates;
     run.summary.interrupted = stop.load(Ordering::Relaxed);
     let summary = run.summary;
@@ -111,6 +115,11 @@ pub fn run(
 /// Whether a candidate's server is a process of this host that basecase started.
 fn has_process(candidate: &Candidate) -> bool {
     matches!(candidate.source, Source::Build(..))
+}
+
+/// Whether a candidate is looked at like this. One without a process cannot be profiled apart.
+fn is_wanted(all: &[Observation], observation: Observation, candidate: &Candidate) -> bool {
+    observation != Observation::Profiled || all.len() == 1 || has_process(candidate)
 }
 
 /// How closely the steps are looked at, one time after the other that all of them run.
@@ -131,6 +140,8 @@ struct Run<'a> {
     summary: Summary,
     forecast: Forecast,
     observation: Observation,
+    /// The round that is measured, from 0.
+    round: u32,
 }
 
 /// What a resumed candidate's first trial has to say about itself.
@@ -138,10 +149,28 @@ const ON_REBUILT: &str = "the database was rebuilt for this step after an interr
 const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
 impl Run<'_> {
+    /// Each candidate once, from start to end.
+    fn classic(
+        &mut self,
+        plan: &mut Plan,
+        candidates: &mut [Candidate],
+        observations: &[Observation],
+    ) -> Result<()> {
+        for &observation in observations {
+            self.observation = observation;
+            for (index, candidate) in candidates.iter_mut().enumerate() {
+                if !self.stop.load(Ordering::Relaxed) && is_wanted(observations, observation, candidate) {
+                    self.candidate(plan, index, candidate)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The complete trial of a step, if it is in the store.
     fn stored(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
         let is_profiled = self.observation == Observation::Profiled;
-        Ok(self.store.complete_trial(&candidate.cells[step].key(), 0, is_profiled)?)
+        Ok(self.store.complete_trial(&candidate.cells[step].key(), self.round, is_profiled)?)
     }
 
     fn phase(&mut self, candidate: &Candidate, text: &str) {
@@ -178,7 +207,7 @@ impl Run<'_> {
                 site.as_ref().map(|site: &Site| site.served.log_tail(LOG_LINES)).unwrap_or_default();
             let trial = Trial {
                 status: TrialStatus::Failed { reason: explain(&error), log_tail },
-                ..blank_trial(plan, candidate, next, place(index), SystemTime::now())
+                ..blank_trial(plan, candidate, next, self.place(index), SystemTime::now())
             };
             self.save(plan, candidate, next, &trial)?;
         }
@@ -391,14 +420,24 @@ impl Run<'_> {
 
     fn save(&mut self, plan: &Plan, candidate: &Candidate, number: usize, trial: &Trial) -> Result<()> {
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], trial)?;
+        self.take_in(plan, number, trial);
+        self.tell_stored(plan, number, trial, false);
+        Ok(())
+    }
+
+    /// Counts a trial that was stored.
+    fn take_in(&mut self, plan: &Plan, number: usize, trial: &Trial) {
         self.summary.measured += 1;
         if trial.is_complete() {
             self.forecast.learn(number, trial.seconds);
         } else {
-            self.summary.failed.push(format!("{} {}", trial.candidate, trial.step));
+            self.summary.failed.push(format!("{} {}", trial.candidate, plan.steps[number].facts.label));
         }
-        self.tell_stored(plan, number, trial, false);
-        Ok(())
+    }
+
+    /// The place of a candidate in this round.
+    fn place(&self, position: usize) -> Place {
+        Place { round: self.round, pass: 0, position: position as u32 }
     }
 
     fn tell_stored(&mut self, plan: &Plan, number: usize, trial: &Trial, was_found: bool) {
@@ -411,11 +450,6 @@ impl Run<'_> {
             all: self.summary.all,
         });
     }
-}
-
-/// Where the classic protocol's one round of one slice puts a candidate.
-fn place(position: usize) -> Place {
-    Place { round: 0, pass: 0, position: position as u32 }
 }
 
 /// A trial of a step before anything of it is known.

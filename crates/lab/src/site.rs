@@ -1,5 +1,6 @@
 //! One candidate while it is up: started, found again after a crash, or the user's own.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -7,8 +8,8 @@ use basecase_client::{Endpoint, Session};
 use basecase_model::{Check, Measures, State, TableState};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
-    Build, Config, Depth, Instance, InstanceSpec, Look, Owner, Served, SqliteServer, Transport, of_instance,
-    of_url,
+    Build, Config, Depth, Instance, InstanceError, InstanceSpec, Look, Owner, Served, SqliteServer,
+    Transport, of_instance, of_url,
 };
 
 use crate::course::Course;
@@ -27,35 +28,58 @@ pub(crate) struct Site {
     writers: usize,
 }
 
-/// Whether to keep what a candidate's directory holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
+/// What a candidate's directory is to hold.
+pub(crate) enum Content<'a> {
     /// Begin with nothing.
     Fresh,
     /// Find again what an interrupted run left.
     Left,
+    /// What this puts there, while no server runs in the directory.
+    Brought(&'a dyn Fn() -> Result<(), InstanceError>),
+}
+
+impl Content<'_> {
+    fn is_fresh(&self) -> bool {
+        matches!(self, Content::Fresh)
+    }
+
+    fn bring(&self) -> Result<(), InstanceError> {
+        if let Content::Brought(bring) = self { bring() } else { Ok(()) }
+    }
 }
 
 impl Site {
-    /// Brings a candidate up. With [`Content::Left`], `None` when nothing was left that could be found again.
-    pub(crate) fn open(plan: &Plan, candidate: &Candidate, content: Content) -> Result<Option<Site>> {
+    /// Brings a candidate up in its own directory. With [`Content::Left`], `None` when nothing was left that could be found again.
+    pub(crate) fn open(plan: &Plan, candidate: &Candidate, content: Content<'_>) -> Result<Option<Site>> {
+        Site::open_in(plan, candidate, &candidate.directory, content)
+    }
+
+    /// The same in another directory.
+    pub(crate) fn open_in(
+        plan: &Plan,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+    ) -> Result<Option<Site>> {
         let served: Box<dyn Served> = match &candidate.source {
             Source::Build(build, config) => {
-                let mut instance = instance(plan, candidate, build, config)?;
-                if content == Content::Fresh {
+                let mut instance = instance(plan, candidate, build, config, directory)?;
+                content.bring()?;
+                if content.is_fresh() {
                     instance.initialise()?;
                 } else if !instance.is_initialised() {
                     return Ok(None);
                 }
                 instance.start(START_PATIENCE)?;
-                let Some(server) = of_instance(instance, content == Content::Fresh)? else {
+                let Some(server) = of_instance(instance, content.is_fresh())? else {
                     return Ok(None);
                 };
                 server
             }
             Source::Embedded(config) => {
-                let mut server = SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?;
-                if content == Content::Fresh {
+                let mut server = SqliteServer::open(directory, config, owner(plan, candidate))?;
+                content.bring()?;
+                if content.is_fresh() {
                     server.initialise()?;
                 } else if !server.is_initialised() {
                     return Ok(None);
@@ -165,7 +189,9 @@ pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
         return Ok(());
     }
     match &candidate.source {
-        Source::Build(build, config) => instance(plan, candidate, build, config)?.destroy()?,
+        Source::Build(build, config) => {
+            instance(plan, candidate, build, config, &candidate.directory)?.destroy()?;
+        }
         Source::Embedded(config) => {
             SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?.destroy()?;
         }
@@ -174,16 +200,25 @@ pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
     Ok(())
 }
 
-fn instance(plan: &Plan, candidate: &Candidate, build: &Build, config: &Config) -> Result<Instance> {
+fn instance(
+    plan: &Plan,
+    candidate: &Candidate,
+    build: &Build,
+    config: &Config,
+    directory: &Path,
+) -> Result<Instance> {
     let mut instance = Instance::open(InstanceSpec {
         build: build.clone(),
         engine: candidate.facts.engine,
         config: config.clone(),
-        directory: candidate.directory.clone(),
+        directory: directory.to_path_buf(),
         transport: plan.transport.unwrap_or(Transport::published(build.facts.dbms)),
         owner: owner(plan, candidate),
     })?;
     instance.confine(plan.pin.server.clone());
+    if let Some((plant, library)) = &candidate.plant {
+        instance.plant(*plant, library);
+    }
     Ok(instance)
 }
 

@@ -202,6 +202,16 @@ pub mod names {
     /// Prefix of time that the server's busy sessions spent in a state, µs over all sessions, from looks at them: `session.cpu_us`,
     /// or the name of a wait.
     pub const SESSION_PREFIX: &str = "session.";
+    /// How long a step of a round took with everything that belongs to it: sessions, warm-up, the slices of all candidates; seconds.
+    pub const ROUND_SECONDS: &str = "round.seconds";
+    /// Processors that others than the servers and the client used while candidates took turns.
+    pub const ROUND_OTHERS_CORES: &str = "round.others_cores";
+    /// Share of the time, over all processors, that the hypervisor gave to others meanwhile, 0 to 1.
+    pub const ROUND_STEAL_SHARE: &str = "round.steal_share";
+    /// Messages after which a planted library counted.
+    pub const PLANTED_CALLS: &str = "planted.calls";
+    /// Time that it spent after them, µs.
+    pub const PLANTED_US: &str = "planted.us";
     /// How often the sessions were looked at.
     pub const SESSION_LOOKS: &str = "session.looks";
     /// Busy sessions that waited for nothing, µs over all sessions.

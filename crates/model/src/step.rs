@@ -54,3 +54,10 @@ pub struct StepFacts {
     #[serde(default)]
     pub writes: bool,
 }
+
+impl StepFacts {
+    /// Whether its result is compared. A step of a workload file that has no group prepares others.
+    pub fn is_compared(&self) -> bool {
+        self.threads.is_none() || self.group.is_some()
+    }
+}

@@ -78,11 +78,11 @@ pub enum CheckError {
 }
 
 /// Asks `build` whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
-/// memory that it reserves with `host`.
+/// memory that it reserves with `host`. Returns that memory, in bytes.
 ///
 /// # Errors
 /// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
-pub fn check(build: &Build, engine: Option<Engine>, config: &Config, host: Host) -> Result<(), CheckError> {
+pub fn check(build: &Build, engine: Option<Engine>, config: &Config, host: Host) -> Result<u64, CheckError> {
     let program = build.program(build.tree().server());
     let failed =
         |reason: String| CheckError::Ask { program: program.clone(), config: config.name.clone(), reason };
@@ -105,8 +105,8 @@ pub fn check(build: &Build, engine: Option<Engine>, config: &Config, host: Host)
         }
     };
     let answer = answer.map_err(failed)?;
-    compare_memory(config, host, &answer.memory)?;
-    if answer.complaints.is_empty() { Ok(()) } else { Err(describe(&question, &answer)) }
+    let reserved = compare_memory(config, host, &answer.memory)?;
+    if answer.complaints.is_empty() { Ok(reserved) } else { Err(describe(&question, &answer)) }
 }
 
 /// What is asked.
@@ -154,11 +154,11 @@ struct Complaint {
     advice: Option<String>,
 }
 
-fn compare_memory(config: &Config, host: Host, memory: &[(&'static str, u64)]) -> Result<(), CheckError> {
+fn compare_memory(config: &Config, host: Host, memory: &[(&'static str, u64)]) -> Result<u64, CheckError> {
     let wanted = memory.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
-    let Some((largest, _)) = memory.iter().max_by_key(|(_, bytes)| *bytes) else { return Ok(()) };
+    let Some((largest, _)) = memory.iter().max_by_key(|(_, bytes)| *bytes) else { return Ok(0) };
     if wanted <= host.memory_bytes {
-        return Ok(());
+        return Ok(wanted);
     }
     let parts: Vec<&str> = memory.iter().map(|(name, _)| *name).collect();
     Err(CheckError::Memory {

@@ -17,6 +17,7 @@ use crate::keeper;
 use crate::life::{self, Life};
 use crate::lock::{DirectoryLock, Owner};
 use crate::log::{end_of, indented, last_lines};
+use crate::plant::Plant;
 use crate::process;
 use crate::secret::random_password;
 use basecase_client::{Endpoint, Password};
@@ -97,12 +98,18 @@ pub struct Instance {
     pub(crate) password: Option<Password>,
     pub(crate) lock: DirectoryLock,
     pub(crate) processors: Option<ProcessorSet>,
+    pub(crate) plant: Option<(Plant, PathBuf)>,
 }
 
 impl Instance {
     /// Lets the server run on these processors only, from its next start on; `None` is wherever the operating system puts it.
     pub fn confine(&mut self, processors: Option<ProcessorSet>) {
         self.processors = processors;
+    }
+
+    /// Plants a slowdown in the server, from its next start on, with the library that does so ([`Plant::library`]).
+    pub fn plant(&mut self, plant: Plant, library: &Path) {
+        self.plant = Some((plant, library.to_path_buf()));
     }
 
     /// Takes the directory, which is made when it is missing. A server that a dead owner left in it is stopped; its data stays.
@@ -130,6 +137,7 @@ impl Instance {
             password: None,
             lock,
             processors: None,
+            plant: None,
         };
         instance.make_private_folder(&instance.socket_dir())?;
         instance.make_private_folder(&instance.temporary_dir())?;
@@ -402,7 +410,7 @@ impl Instance {
     }
 
     /// Gives `path` to the user that servers run as.
-    fn give(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn give(&self, path: &Path) -> io::Result<()> {
         self.account.as_ref().map_or(Ok(()), |account| chown(path, Some(account.uid), Some(account.gid)))
     }
 

@@ -9,6 +9,7 @@ use basecase_client::Password;
 
 use crate::instance::{Instance, InstanceError, Transport};
 use crate::keeper;
+use crate::plant::Planted;
 use crate::process;
 
 /// How often a server whose port was taken meanwhile gets another one.
@@ -69,6 +70,12 @@ impl Instance {
             .stderr(err)
             // An interrupt from the terminal is for basecase, which then stops the server in its own time.
             .process_group(0);
+        if let Some((plant, library)) = &self.plant {
+            let counts = Planted::file(&self.spec.directory);
+            self.write(&counts, &[0; size_of::<[u64; 2]>()])?;
+            self.give(&counts).map_err(|source| InstanceError::File { path: counts, source })?;
+            command.envs(plant.environment(library, &self.spec.directory));
+        }
         let [stop, _] = self.life().stop_signals();
         process::die_with_parent(&mut command, stop);
         let child = keeper::spawn(command, self.processors.clone())

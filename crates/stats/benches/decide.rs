@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a benchmark without its plan has nothing to measure")]
 
-use basecase_stats::{Comparison, Judge, Plan, Schedule, Sequential};
+use basecase_stats::{Comparison, Judge, Orders, Plan, Sequential};
 
 fn main() {
     divan::main();
@@ -10,10 +10,10 @@ fn main() {
 
 /// 42 steps of five contenders: effects of up to ±2 % in a random order, every tenth comparison with a change of 3 %.
 fn family(rounds: usize) -> Vec<Comparison> {
-    let schedule = Schedule::new(7);
+    let orders = Orders::new(7);
     let comparison = |index: usize| {
         let shift = if index.is_multiple_of(10) { 0.03 } else { 0.0 };
-        let order = schedule.shuffled("effects", index, rounds);
+        let order = orders.shuffled("effects", index, rounds);
         let effect = |place: &usize| 0.04 * *place as f64 / rounds as f64 - 0.02 - shift;
         Comparison::of_effects(&order.iter().map(effect).collect::<Vec<_>>(), 0.02)
     };
@@ -41,7 +41,7 @@ fn with_slices(bencher: divan::Bencher<'_, '_>, rounds: usize) {
     let judge = Judge::new(Plan::default()).expect("the usual plan");
     let mut family = family(rounds);
     for (index, round) in family.iter_mut().flat_map(|comparison| &mut comparison.rounds).enumerate() {
-        let order = Schedule::new(8).shuffled("slices", index, 50);
+        let order = Orders::new(8).shuffled("slices", index, 50);
         round.base = order.iter().map(|place| 10.0 + 0.001 * *place as f64).collect();
         round.contender = round.base.iter().map(|slice| slice + round.effect).collect();
         round.passes = order.chunks(2).map(|pair| round.effect + 0.001 * pair[0] as f64).collect();

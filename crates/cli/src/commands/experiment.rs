@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use basecase_lab::{
-    CandidateSpec, Event, Observer as _, PinRequest, Places, Plan, ProfileOrder, Request, RunOptions, Sizes,
-    Task, Verify, file,
+    CandidateSpec, Event, Observer as _, PinRequest, Places, Plan, ProfileOrder, Protocol, Request, Rounds,
+    RunOptions, Sizes, Task, Verify, file,
 };
 use basecase_report::{Format, Options};
 use basecase_server::{Settle, default_home};
@@ -35,6 +35,8 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         verify: Verify::Full,
         step_limit_seconds: None,
         extra_settings: Vec::new(),
+        protocol: Protocol::Classic,
+        twins: Vec::new(),
     };
     make_folder(&arguments.out)?;
     let places = PlaceArguments {
@@ -43,6 +45,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         data: Some(arguments.out.join("data")),
         transport: None,
         keep_data: false,
+        budget: None,
         probe: ProbeArgument::On,
         profile: Vec::new(),
         profile_measured: false,
@@ -68,12 +71,24 @@ pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome>
         verify: arguments.verify.into(),
         step_limit_seconds: arguments.step_limit,
         extra_settings: arguments.settings.clone(),
+        protocol: protocol(arguments),
+        twins: Vec::new(),
     };
     perform(&request, &arguments.places, stop)
 }
 
 pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
     perform(&file::read(&arguments.file)?, &arguments.places, stop)
+}
+
+/// What `--detect`, `--rounds`, `--slice` and `--budget` ask for.
+fn protocol(arguments: &Compare) -> Protocol {
+    let Compare { detect, rounds, slice, places, .. } = arguments;
+    let is_classic = detect.is_none() && rounds.is_none() && slice.is_none() && places.budget.is_none();
+    if is_classic {
+        return Protocol::Classic;
+    }
+    Protocol::Rounds(Rounds { detect: *detect, most: *rounds, slice: *slice })
 }
 
 /// What `--profile` asks for.
@@ -106,6 +121,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
             keep_data: arguments.keep_data,
             looks_away: arguments.probe == ProbeArgument::Off,
             profile: profile_order(arguments),
+            budget: arguments.budget,
         },
         stop,
         &mut screen,

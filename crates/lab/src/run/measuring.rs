@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::{Crew, Failure, Outcome};
-use basecase_model::{Check, Measures, Observation, OperationClass, RoleRecord, Trial, TrialStatus, names};
+use basecase_model::{
+    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, Track, Trial, TrialStatus,
+    names,
+};
 use basecase_store::InFlight;
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
@@ -13,7 +16,7 @@ use basecase_workload::insert_benchmark::Purpose;
 use super::observing::{Observations, observe};
 use super::plans::plans;
 use super::profiling::Profiling;
-use super::{LOG_LINES, Run, blank_trial, place};
+use super::{LOG_LINES, Run, blank_trial};
 use crate::checks;
 use crate::course::Course;
 use crate::message::explain;
@@ -26,9 +29,34 @@ const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
 const CLIENT_BOUND_SHARE: f64 = 0.8;
 
 /// What the server had counted before a step.
-struct Counted {
+pub(super) struct Counted {
     statistics: Measures,
     telemetry: Measures,
+}
+
+/// A step that is ready to be let go.
+pub(super) struct Ready {
+    pub(super) crew: Crew,
+    pub(super) warm_up: Duration,
+    pub(super) before: Counted,
+}
+
+/// What came of a step, with what was seen besides.
+pub(super) struct Ended {
+    pub(super) place: Place,
+    pub(super) warm_up: Duration,
+    pub(super) before: Counted,
+    pub(super) outcome: Outcome,
+    pub(super) tracks: Vec<Track>,
+    /// Counters that no snapshot of the window has.
+    pub(super) seen: Measures,
+    pub(super) profiles: Vec<Profile>,
+    /// How it was looked at.
+    pub(super) observation: Observation,
+    /// Whether the plans of its statements are asked for.
+    pub(super) wants_plans: bool,
+    /// How the tables are compared with the model.
+    pub(super) counts_rows: bool,
 }
 
 impl Run<'_> {
@@ -43,28 +71,21 @@ impl Run<'_> {
         position: usize,
     ) -> Result<Option<Trial>> {
         let step = &plan.steps[number];
-        let cell = candidate.cells[number].key();
-        let place = place(position);
+        let place = self.place(position);
         self.store.begin_step(&InFlight {
             experiment: plan.experiment.id.clone(),
-            cell: cell.clone(),
+            cell: candidate.cells[number].key(),
             step: step.facts.name.clone(),
             candidate: candidate.facts.name.to_string(),
             place,
         })?;
-        site.served.drop_logs(site.control.as_mut())?;
-        let step_plan = course.plan(number, Purpose::Measure)?;
-        let warm_up = step_plan.window.warm_up;
-        prepare(site, &step_plan)?;
-        // Only now: counters of a table that is dropped go with it.
-        let before = Counted { statistics: site.statistics()?, telemetry: site.telemetry()? };
-        let crew = assemble(plan, site, step_plan)?;
+        let Ready { crew, warm_up, before } = ready(plan, site, course, number)?;
         self.tell_begin(plan, candidate, number, &crew);
         let limits = self.limits(plan, step.limit);
         let order = self.options.profile.as_ref().filter(|_| self.observation == Observation::Profiled);
         let profiled = order.zip(site.served.pid());
         let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
-        let (mut outcome, seen) = match self.observation {
+        let (outcome, observations) = match self.observation {
             Observation::Off => (crew.run(&site.watch, &limits), Observations::default()),
             Observation::Usual | Observation::Profiled => {
                 let progress = crew.progress();
@@ -74,81 +95,120 @@ impl Run<'_> {
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);
         }
-        let (profiles, hardware) = profiling.map(Profiling::end).transpose()?.unwrap_or_default();
-        if !warm_up.is_zero() {
-            let counted = outcome.seconds + warm_up.as_secs_f64();
-            outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
-        }
-        course.advance(number, &outcome);
-        let mut trial = Trial {
-            seconds: outcome.seconds,
-            warnings: warnings(&outcome, site.served.pid().is_some()),
-            checks: course.check_roles(number, &outcome),
-            counters: std::mem::take(&mut outcome.counters),
-            tracks: seen.tracks(outcome.opened, outcome.seconds),
-            observation: self.observation,
+        let (profiles, mut seen) = profiling.map(Profiling::end).transpose()?.unwrap_or_default();
+        seen.extend(observations.sessions(outcome.opened, outcome.seconds));
+        let ended = Ended {
+            place,
+            warm_up,
+            before,
+            tracks: observations.tracks(outcome.opened, outcome.seconds),
+            seen,
             profiles,
-            ..blank_trial(plan, candidate, number, place, outcome.started_at)
+            observation: self.observation,
+            wants_plans: self.observation != Observation::Off,
+            counts_rows: plan.counts_rows,
+            outcome,
         };
-        trial.counters.extend(hardware);
-        trial.counters.extend(seen.sessions(outcome.opened, outcome.seconds));
-        let examined = match outcome.failure.take() {
-            Some(failure) => Err(failure.into()),
-            None => self.examine(plan, site, course, number, (&before, &outcome), &mut trial),
-        };
-        trial.gauges.extend(outcome.client);
-        trial.roles = outcome.roles;
-        trial.statements = outcome.statements;
-        let reason = match examined {
-            Err(error) => Some(explain(&error)),
-            Ok(()) => {
-                let failures = checks::failures(&trial.checks);
-                (!failures.is_empty()).then(|| failures.join("\n"))
-            }
-        };
-        if let Some(reason) = reason {
-            trial.status = TrialStatus::Failed { reason, log_tail: site.served.log_tail(LOG_LINES) };
-        }
-        Ok(Some(trial))
+        conclude(plan, candidate, site, course, number, ended).map(Some)
     }
+}
 
-    /// Looks at the server and the tables after a step that ran to its end.
-    fn examine(
-        &mut self,
-        plan: &Plan,
-        site: &mut Site,
-        course: &mut dyn Course,
-        number: usize,
-        (before, outcome): (&Counted, &Outcome),
-        trial: &mut Trial,
-    ) -> Result<()> {
-        let check = |server: &Measures| course.check_server(number, server, outcome);
-        let (server, checks) = counters_at_rest(site, &before.statistics, check)?;
-        trial.checks.extend(checks);
-        let (counters, levels) = site.telemetry_since(&before.telemetry)?;
-        trial.counters.extend(counters);
-        trial.gauges.extend(levels);
-        trial.counters.extend(server);
-        trial.state = site.state(course, plan.counts_rows)?;
-        trial.checks.extend(site.compare(course, &trial.state)?);
-        for (name, value) in site.served.debt(site.control.as_mut(), &site.tables)?.measures.iter() {
-            // What was left of it before the step stands under its own name.
-            trial.gauges.set(&format!("end.{name}"), value);
-        }
-        trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
-        if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
-            trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
-        }
-        if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
-            trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
-        }
-        // After the sizes, which count it.
-        site.served.drop_logs(site.control.as_mut())?;
-        if self.observation != Observation::Off {
+/// Holds what came of a step against the server, the tables and the workload.
+pub(super) fn conclude(
+    plan: &Plan,
+    candidate: &Candidate,
+    site: &mut Site,
+    course: &mut dyn Course,
+    number: usize,
+    ended: Ended,
+) -> Result<Trial> {
+    let Ended { place, warm_up, before, mut outcome, tracks, seen, profiles, observation, .. } = ended;
+    if !warm_up.is_zero() {
+        let counted = outcome.seconds + warm_up.as_secs_f64();
+        outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
+    }
+    course.advance(number, &outcome);
+    let mut trial = Trial {
+        seconds: outcome.seconds,
+        warnings: warnings(&outcome, site.served.pid().is_some()),
+        checks: course.check_roles(number, &outcome),
+        counters: std::mem::take(&mut outcome.counters),
+        tracks,
+        observation,
+        profiles,
+        slices: std::mem::take(&mut outcome.slices),
+        ..blank_trial(plan, candidate, number, place, outcome.started_at)
+    };
+    trial.counters.extend(seen);
+    let examined = match outcome.failure.take() {
+        Some(failure) => Err(failure.into()),
+        None => examine(site, course, number, (&before, &outcome), ended.counts_rows, &mut trial),
+    };
+    let examined = examined.and_then(|()| {
+        if ended.wants_plans {
             trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
         }
         Ok(())
+    });
+    trial.gauges.extend(outcome.client);
+    trial.roles = outcome.roles;
+    trial.statements = outcome.statements;
+    let reason = match examined {
+        Err(error) => Some(explain(&error)),
+        Ok(()) => {
+            let failures = checks::failures(&trial.checks);
+            (!failures.is_empty()).then(|| failures.join("\n"))
+        }
+    };
+    if let Some(reason) = reason {
+        trial.status = TrialStatus::Failed { reason, log_tail: site.served.log_tail(LOG_LINES) };
     }
+    Ok(trial)
+}
+
+/// Makes a step ready: what comes before the clock starts.
+pub(super) fn ready(plan: &Plan, site: &mut Site, course: &dyn Course, number: usize) -> Result<Ready> {
+    site.served.drop_logs(site.control.as_mut())?;
+    let step_plan = course.plan(number, Purpose::Measure)?;
+    let warm_up = step_plan.window.warm_up;
+    prepare(site, &step_plan)?;
+    // Only now: counters of a table that is dropped go with it.
+    let before = Counted { statistics: site.statistics()?, telemetry: site.telemetry()? };
+    Ok(Ready { crew: assemble(plan, site, step_plan)?, warm_up, before })
+}
+
+/// Looks at the server and the tables after a step that ran to its end.
+fn examine(
+    site: &mut Site,
+    course: &mut dyn Course,
+    number: usize,
+    (before, outcome): (&Counted, &Outcome),
+    counts_rows: bool,
+    trial: &mut Trial,
+) -> Result<()> {
+    let check = |server: &Measures| course.check_server(number, server, outcome);
+    let (server, checks) = counters_at_rest(site, &before.statistics, check)?;
+    trial.checks.extend(checks);
+    let (counters, levels) = site.telemetry_since(&before.telemetry)?;
+    trial.counters.extend(counters);
+    trial.gauges.extend(levels);
+    trial.counters.extend(server);
+    trial.state = site.state(course, counts_rows)?;
+    trial.checks.extend(site.compare(course, &trial.state)?);
+    for (name, value) in site.served.debt(site.control.as_mut(), &site.tables)?.measures.iter() {
+        // What was left of it before the step stands under its own name.
+        trial.gauges.set(&format!("end.{name}"), value);
+    }
+    trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
+    if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
+        trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
+    }
+    if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
+        trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
+    }
+    // After the sizes, which count it.
+    site.served.drop_logs(site.control.as_mut())?;
+    Ok(())
 }
 
 /// Executes what comes before the sessions are opened.

@@ -2,7 +2,7 @@
 
 use super::History;
 use super::segmentation::Sums;
-use crate::schedule::Stream;
+use crate::orders::Stream;
 
 /// The smallest penalty at which no more than a `share` (0 to 1) of histories without changes shows any boundary. Such histories
 /// are made from this one: within each round the effects are dealt out to the versions at random, `relabellings` times, from a

@@ -6,7 +6,7 @@ use crate::comparison::Comparison;
 use crate::decision::Flag;
 use crate::judge::Judge;
 use crate::looks::Looks;
-use crate::schedule::Schedule;
+use crate::orders::Orders;
 use crate::verdict::Verdict;
 
 /// The share of series of 40 rounds in which some look leaves the true effect out.
@@ -87,8 +87,8 @@ fn coverage(runs: usize, rounds: usize) -> f64 {
     let judge = scheduled();
     let holds = |run: &usize| {
         let mut simulation = Simulation::new("coverage", *run);
-        let schedule = Schedule::new(*run as u64);
-        let rounds = (0..rounds).map(|round| simulation.round(schedule, round, -0.02)).collect();
+        let orders = Orders::new(*run as u64);
+        let rounds = (0..rounds).map(|round| simulation.round(orders, round, -0.02)).collect();
         let decision = &judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap()[0];
         decision.interval.unwrap().contains(-0.02)
     };
@@ -125,8 +125,8 @@ fn flags_are_rare_where_nothing_is_odd() {
     let judge = scheduled();
     let flags = |run: usize| {
         let mut simulation = Simulation::new("flags", run);
-        let schedule = Schedule::new(run as u64);
-        let rounds = (0..10).map(|round| simulation.round(schedule, round, -0.02)).collect();
+        let orders = Orders::new(run as u64);
+        let rounds = (0..10).map(|round| simulation.round(orders, round, -0.02)).collect();
         judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap().remove(0).flags
     };
     let all: Vec<Flag> = (0..1000).flat_map(flags).collect();

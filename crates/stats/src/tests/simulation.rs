@@ -1,8 +1,8 @@
 //! Invented rounds, from a seed.
 
 use crate::comparison::Round;
+use crate::orders::{Orders, Stream};
 use crate::sample::mean;
-use crate::schedule::{Schedule, Stream};
 
 /// Kinds of noise, all with mean 0 and a scale of about 1.
 #[derive(Debug, Clone, Copy)]
@@ -44,12 +44,12 @@ impl Simulation {
 
     /// A round of four passes as a machine makes it, with everything that troubles one: each start is lucky or not by 1 %, the
     /// machine drifts by 3 % over the round, a slice takes after the one before, and one in twenty is a third slower.
-    pub(crate) fn round(&mut self, schedule: Schedule, round: usize, effect: f64) -> Round {
+    pub(crate) fn round(&mut self, orders: Orders, round: usize, effect: f64) -> Round {
         let luck = [0.01 * self.gaussian(), 0.01 * self.gaussian()];
         let drift = 0.03 * self.gaussian();
         let (mut slices, mut wave, mut passes) = ([Vec::new(), Vec::new()], 0.0, Vec::new());
         for pass in 0..4 {
-            let order = schedule.pass("pass", 4 * round + pass, 2);
+            let order = orders.pass("pass", 4 * round + pass, 2);
             for (place, side) in order.iter().enumerate() {
                 wave = 0.7 * wave + 0.005 * self.gaussian();
                 let outlier = if self.happens(0.05) { -0.4 * self.uniform() } else { 0.0 };

@@ -38,14 +38,14 @@ impl Stream {
 /// Random orders of an experiment. Each depends only on the seed, a name and an index, so that an experiment that is resumed
 /// goes on with the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule {
+pub struct Orders {
     seed: u64,
 }
 
-impl Schedule {
+impl Orders {
     /// The orders of that seed.
     pub fn new(seed: u64) -> Self {
-        Schedule { seed }
+        Orders { seed }
     }
 
     /// An order of so many candidates for one round or pass: a permutation of 0, 1 ….
@@ -98,18 +98,18 @@ mod tests {
 
     #[test]
     fn orders_are_the_same_everywhere() {
-        let schedule = Schedule::new(42);
-        assert_eq!(schedule.shuffled("steps", 0, 8), schedule.shuffled("steps", 0, 8));
-        assert_ne!(schedule.shuffled("steps", 0, 8), schedule.shuffled("steps", 1, 8));
-        assert_ne!(schedule.shuffled("steps", 0, 8), schedule.shuffled("starts", 0, 8));
-        assert_ne!(schedule.shuffled("steps", 0, 8), Schedule::new(43).shuffled("steps", 0, 8));
-        assert_eq!(schedule.shuffled("steps", 0, 8), [5, 1, 7, 4, 0, 3, 6, 2]);
+        let orders = Orders::new(42);
+        assert_eq!(orders.shuffled("steps", 0, 8), orders.shuffled("steps", 0, 8));
+        assert_ne!(orders.shuffled("steps", 0, 8), orders.shuffled("steps", 1, 8));
+        assert_ne!(orders.shuffled("steps", 0, 8), orders.shuffled("starts", 0, 8));
+        assert_ne!(orders.shuffled("steps", 0, 8), Orders::new(43).shuffled("steps", 0, 8));
+        assert_eq!(orders.shuffled("steps", 0, 8), [5, 1, 7, 4, 0, 3, 6, 2]);
     }
 
     #[test]
     fn two_candidates_take_turns_at_random() {
-        let schedule = Schedule::new(1);
-        let first: Vec<usize> = (0..200).map(|pass| schedule.pass("p", pass, 2)[0]).collect();
+        let orders = Orders::new(1);
+        let first: Vec<usize> = (0..200).map(|pass| orders.pass("p", pass, 2)[0]).collect();
         assert!(first.chunks(2).all(|pair| pair[0] != pair[1]));
         let base_first = first.chunks(2).filter(|pair| pair[0] == 0).count();
         assert!((30..=70).contains(&base_first), "{base_first}");
@@ -118,10 +118,10 @@ mod tests {
     proptest! {
         #[test]
         fn places_and_followers_are_balanced(seed: u64, candidates in 1usize..9, block in 0usize..5) {
-            let schedule = Schedule::new(seed);
+            let orders = Orders::new(seed);
             let squares = if candidates.is_multiple_of(2) { 1 } else { 2 };
             let orders: Vec<Vec<usize>> = (0..squares * candidates)
-                .map(|row| schedule.balanced("rounds", block * squares * candidates + row, candidates))
+                .map(|row| orders.balanced("rounds", block * squares * candidates + row, candidates))
                 .collect();
             for square in orders.chunks(candidates) {
                 for place in 0..candidates {
@@ -140,7 +140,7 @@ mod tests {
 
         #[test]
         fn a_pass_is_a_palindrome_of_a_permutation(seed: u64, index in 0usize..1000, candidates in 0usize..9) {
-            let pass = Schedule::new(seed).pass("p", index, candidates);
+            let pass = Orders::new(seed).pass("p", index, candidates);
             prop_assert!(pass.iter().eq(pass.iter().rev()));
             let mut half = pass[..candidates].to_vec();
             half.sort_unstable();

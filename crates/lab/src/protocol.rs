@@ -1,0 +1,142 @@
+//! How often and in which order candidates are measured.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use basecase_model::Schedule;
+use jiff::SignedDuration;
+use serde::Serialize;
+
+use crate::plan::Request;
+use crate::task::Task;
+
+/// Margins of steps that read and of steps that write, where the user names none.
+const MARGINS: (f64, f64) = (0.02, 0.03);
+/// Margins that make sense, as shares.
+const SENSIBLE_MARGINS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
+
+/// How often and in which order candidates are measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Protocol {
+    /// Each candidate once, from start to end, as in published results.
+    #[default]
+    Classic,
+    /// Round after round, until every step is decided.
+    Rounds(Rounds),
+}
+
+/// An experiment in rounds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rounds {
+    /// The relative change up to which there is none, for every step; by default 2 % where a step reads and 3 % where it writes.
+    pub detect: Option<f64>,
+    /// The most rounds, of which each step gets as many as it needs; by default as many as the steps' looks go.
+    pub most: Option<u32>,
+    /// Length of slices of steps that read, instead of what their speed calls for.
+    pub slice: Option<Duration>,
+}
+
+/// How rounds are measured, as far as it tells results from others.
+#[derive(Serialize)]
+struct Measured {
+    protocol: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slice_us: Option<u64>,
+}
+
+impl Protocol {
+    /// The schedule of an experiment; `None` of the classic protocol.
+    ///
+    /// # Errors
+    /// A margin or a number of rounds that no experiment can have.
+    pub(crate) fn schedule(&self, id: &str, task: &Task) -> Result<Option<Schedule>> {
+        let Protocol::Rounds(rounds) = self else { return Ok(None) };
+        let (read_margin, write_margin) = rounds.detect.map_or(MARGINS, |margin| (margin, margin));
+        let chain = matches!(task, Task::InsertBenchmark(_));
+        let usual =
+            if chain { basecase_stats::Looks::write_heavy() } else { basecase_stats::Looks::general() };
+        let mut looks: Vec<u32> = usual.rounds().iter().map(|rounds| *rounds as u32).collect();
+        if let Some(most) = rounds.most {
+            if most < looks[0] {
+                bail!(
+                    "--rounds {most}: nothing can be decided in fewer than {} rounds\nhint: leave --rounds away, and limit the time with --budget",
+                    looks[0]
+                );
+            }
+            looks.retain(|look| *look < most);
+            looks.push(most);
+        }
+        // Drawn from what is run: the same experiment draws the same orders.
+        let seed = u64::from_str_radix(id, 16).unwrap_or(task.seed());
+        Ok(Some(Schedule { seed, read_margin, write_margin, looks }))
+    }
+
+    /// Refuses what cannot run in rounds.
+    ///
+    /// # Errors
+    /// A candidate that has no others beside it, or that basecase does not start.
+    pub(crate) fn check(&self, request: &Request) -> Result<()> {
+        if *self == Protocol::Classic {
+            return Ok(());
+        }
+        if request.candidates.len() < 2 {
+            bail!(
+                "rounds compare candidates, and there is only one\nhint: name a second one, or leave --detect, --rounds and --budget away"
+            );
+        }
+        if let Some(spec) = request.candidates.iter().find(|spec| spec.is_url()) {
+            bail!(
+                "candidate {spec} cannot be measured in rounds: each begins with a fresh start from the same data, and basecase does not start your server\nhint: leave --detect, --rounds and --budget away, or let basecase start the build: path:/usr/lib/…"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether the servers of all candidates run at the same time.
+    pub(crate) fn runs_together(&self, task: &Task) -> bool {
+        matches!((self, task), (Protocol::Rounds(_), Task::WorkloadFile(_)))
+    }
+
+    /// What of the protocol tells a result from others.
+    pub(crate) fn cell_parameters(&self) -> Option<serde_json::Value> {
+        let Protocol::Rounds(rounds) = self else { return None };
+        let slice_us = rounds.slice.map(|slice| slice.as_micros() as u64);
+        serde_json::to_value(Measured { protocol: "rounds", slice_us }).ok()
+    }
+}
+
+/// Reads a time such as `60m`, `2h`, `1h 30m` or `30ms`.
+///
+/// # Errors
+/// In words, when it is none, or not above 0.
+pub fn read_time(text: &str) -> Result<Duration, String> {
+    let time: Option<SignedDuration> = text.trim().parse().ok();
+    let time = time.and_then(|time| Duration::try_from(time).ok()).filter(|time| !time.is_zero());
+    time.ok_or_else(|| "write a time such as 60m, 2h or 30ms".to_owned())
+}
+
+/// Reads a relative change such as `3%` as a share.
+///
+/// # Errors
+/// In words, when it is none.
+pub fn read_change(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    let share = number.map(|percent| percent / 100.0).filter(|share| SENSIBLE_MARGINS.contains(share));
+    share.ok_or_else(|| "write a change such as 3%, from 0.1% to 50%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_changes_are_read() {
+        let seconds = |text| read_time(text).map(|time| time.as_secs_f64()).ok();
+        assert_eq!(["60m", "2h", "1h 30m", "30ms"].map(seconds), [3600.0, 7200.0, 5400.0, 0.03].map(Some));
+        assert_eq!(["", "60", "0s", "-5m", "soon"].map(seconds), [None; 5]);
+        assert_eq!(
+            [" 3%", "0.5 %", "3", "0%", "90%", "x%"].map(|text| read_change(text).ok()),
+            [Some(0.03), Some(0.005), None, None, None, None]
+        );
+    }
+}

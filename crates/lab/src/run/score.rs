@@ -1,0 +1,204 @@
+//! Whose turn it is, and for how long: the slices of one step in one round.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use basecase_load::{Leg, SliceEnd, Taken};
+use basecase_stats::Orders;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// How long operations do not count after a switch: the processors' caches are filled by then.
+const SETTLE: Duration = MS.saturating_mul(2);
+/// Lengths of slices of steps that read, of which the shortest is taken that has enough operations.
+const LENGTHS: [Duration; 5] = [
+    MS.saturating_mul(30),
+    MS.saturating_mul(100),
+    MS.saturating_mul(300),
+    MS.saturating_mul(1_000),
+    MS.saturating_mul(3_000),
+];
+/// Operations that a short slice must have, so that none of them weighs much, and that any must have.
+const OPERATIONS: (f64, f64) = (200.0, 20.0);
+/// The longest slice that is short.
+const SHORT: Duration = LENGTHS[1];
+/// How long each candidate works for a step in a round, when all have had their slices.
+const WORK: Duration = MS.saturating_mul(1_500);
+/// Fewest and most passes.
+const PASSES: (u32, u32) = (2, 50);
+/// How long each candidate warms up for a step: half of it, then the others, then the other half.
+const WARM_UP: Duration = MS.saturating_mul(1_200);
+/// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
+const FIRST_WARM_UP: Duration = MS.saturating_mul(2_600);
+/// Length of slices of steps that write, by the speed of the first that warms up.
+const WRITING: Duration = MS.saturating_mul(300);
+const WRITING_PASSES: u32 = 4;
+
+/// Decides after each slice which one comes next.
+///
+/// Steps that read alternate slices of the same length. Steps that write alternate slices of the same number of events, so that the
+/// tables of all candidates are equally old.
+pub(super) struct Score {
+    orders: Orders,
+    /// What tells its orders from those of other steps and rounds.
+    name: String,
+    candidates: usize,
+    writes: bool,
+    /// Length that was asked for.
+    slice: Option<Duration>,
+    /// What warms up, not begun yet.
+    warm_up: VecDeque<Leg>,
+    /// Operations and seconds of each candidate's last slice that warmed up.
+    speeds: Vec<(f64, f64)>,
+    /// Events of the first slice that warmed up, of a step that writes.
+    events: u64,
+    end: Option<(SliceEnd, u32)>,
+    pass: u32,
+    legs: VecDeque<usize>,
+}
+
+impl Score {
+    /// `is_first` when the servers have just been started.
+    pub(super) fn new(
+        orders: Orders,
+        name: String,
+        candidates: usize,
+        writes: bool,
+        is_first: bool,
+        slice: Option<Duration>,
+    ) -> Self {
+        let time = if is_first { FIRST_WARM_UP } else { WARM_UP } / 2;
+        let order = orders.shuffled(&name, 0, candidates);
+        let end = |nth: usize| match (writes, nth) {
+            (true, 0) => SliceEnd::Counted(time),
+            (true, _) => SliceEnd::Events(0),
+            (false, _) => SliceEnd::After(time),
+        };
+        let leg = |(nth, runner)| Leg { runner, pass: None, settle: Duration::ZERO, end: end(nth) };
+        Score {
+            orders,
+            name,
+            candidates,
+            writes,
+            slice,
+            warm_up: order.iter().chain(&order).copied().enumerate().map(leg).collect(),
+            speeds: vec![(0.0, 0.0); candidates],
+            events: 0,
+            end: None,
+            pass: 0,
+            legs: VecDeque::new(),
+        }
+    }
+
+    /// The next slice after `taken`; `None` when there is none.
+    pub(super) fn next(&mut self, taken: Option<&Taken>) -> Option<Leg> {
+        if let Some(taken) = taken.filter(|taken| taken.leg.pass.is_none()) {
+            self.learn(taken);
+        }
+        if let Some(leg) = self.warm_up.pop_front() {
+            let end = if leg.end == SliceEnd::Events(0) { SliceEnd::Events(self.events) } else { leg.end };
+            return Some(Leg { end, ..leg });
+        }
+        let (end, passes) = self.end.unwrap_or_else(|| self.choose());
+        self.end = Some((end, passes));
+        if self.legs.is_empty() {
+            if self.pass == passes {
+                return None;
+            }
+            self.pass += 1;
+            self.legs.extend(self.orders.pass(&self.name, self.pass as usize - 1, self.candidates));
+        }
+        let settle = if self.writes { Duration::ZERO } else { SETTLE };
+        self.legs.pop_front().map(|runner| Leg { runner, pass: Some(self.pass - 1), settle, end })
+    }
+
+    fn learn(&mut self, taken: &Taken) {
+        if matches!(taken.leg.end, SliceEnd::Counted(_)) {
+            self.events = taken.events.max(1);
+        }
+        if let Some(speed) = self.speeds.get_mut(taken.leg.runner) {
+            *speed = (taken.operations as f64, taken.time.as_secs_f64());
+        }
+    }
+
+    /// How the slices that count end, and how many passes there are.
+    fn choose(&self) -> (SliceEnd, u32) {
+        if self.writes {
+            // The events of the first were half a warm-up's.
+            let (_, seconds) =
+                self.speeds.iter().fold((0.0, 0.0_f64), |(_, most), (_, time)| (0.0, most.max(*time)));
+            let events = self.events as f64 * WRITING.as_secs_f64() / seconds.max(1e-3);
+            return (SliceEnd::Events((events as u64).max(1)), WRITING_PASSES);
+        }
+        let slowest =
+            self.speeds.iter().map(|(operations, time)| operations / time.max(1e-6)).fold(f64::MAX, f64::min);
+        let length = self.slice.unwrap_or_else(|| length_at(slowest));
+        let passes = (WORK.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32;
+        (SliceEnd::After(length), passes.clamp(PASSES.0, PASSES.1))
+    }
+}
+
+/// Length of slices at so many operations per second.
+fn length_at(rate: f64) -> Duration {
+    let has = |operations: f64| move |length: &&Duration| rate * length.as_secs_f64() >= operations;
+    let short = LENGTHS.iter().filter(|length| **length <= SHORT).find(has(OPERATIONS.0));
+    let long = || LENGTHS.iter().filter(|length| **length >= SHORT).find(has(OPERATIONS.1));
+    short.or_else(long).copied().unwrap_or(LENGTHS[LENGTHS.len() - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The legs of a step whose candidates do so many operations per second.
+    fn legs(writes: bool, rate: f64) -> Vec<Leg> {
+        let mut score = Score::new(Orders::new(7), "step".into(), 2, writes, false, None);
+        let mut legs = Vec::new();
+        let mut taken = None;
+        while let Some(leg) = score.next(taken.as_ref()) {
+            let time = match leg.end {
+                SliceEnd::After(time) | SliceEnd::Counted(time) => time,
+                SliceEnd::Events(events) => Duration::from_secs_f64(events as f64 / rate),
+            };
+            let operations = (time.as_secs_f64() * rate) as u64;
+            legs.push(leg);
+            taken = Some(Taken { leg, operations, events: operations, time });
+        }
+        legs
+    }
+
+    #[test]
+    fn a_pass_goes_there_and_back() {
+        let legs = legs(false, 50_000.0);
+        let (warm_up, kept): (Vec<Leg>, Vec<Leg>) = legs.into_iter().partition(|leg| leg.pass.is_none());
+        assert_eq!(warm_up.len(), 4);
+        assert_eq!(kept.len(), 25 * 4);
+        for (number, pass) in kept.chunks(4).enumerate() {
+            assert!(pass.iter().all(|leg| leg.pass == Some(number as u32)));
+            let runners: Vec<usize> = pass.iter().map(|leg| leg.runner).collect();
+            assert!(runners == [0, 1, 1, 0] || runners == [1, 0, 0, 1], "{runners:?}");
+        }
+        assert!(kept.iter().all(|leg| leg.end == SliceEnd::After(30 * MS) && leg.settle == SETTLE));
+    }
+
+    #[test]
+    fn slices_are_as_short_as_their_operations_allow() {
+        let lengths =
+            [1e6, 6_700.0, 5_000.0, 1_000.0, 100.0, 30.0, 8.0, 0.1].map(|rate| length_at(rate).as_millis());
+        assert_eq!(lengths, [30, 30, 100, 100, 300, 1_000, 3_000, 3_000]);
+    }
+
+    #[test]
+    fn tables_that_are_written_grow_old_together() {
+        let legs = legs(true, 1_000.0);
+        let of = |runner: usize| -> Vec<SliceEnd> {
+            legs.iter().filter(|leg| leg.runner == runner).map(|leg| leg.end).collect()
+        };
+        let first = legs[0].runner;
+        assert_eq!(legs[0].end, SliceEnd::Counted(WARM_UP / 2));
+        assert_eq!(of(first)[1..], of(1 - first)[1..]);
+        assert_eq!(of(1 - first)[0], SliceEnd::Events(600));
+        assert_eq!(of(first).last(), Some(&SliceEnd::Events(300)));
+        assert_eq!(of(first).len(), 2 + 2 * WRITING_PASSES as usize);
+    }
+}

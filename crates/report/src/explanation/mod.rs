@@ -2,6 +2,7 @@
 
 mod cost;
 mod counter;
+pub(crate) mod hardware;
 mod plan;
 mod setting;
 
@@ -10,6 +11,7 @@ use std::fmt::Write as _;
 use basecase_model::{Profile, ProfileKind, StepFacts};
 
 use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
+use self::hardware::Hardware;
 use self::plan::PlanChange;
 use self::setting::SettingChange;
 use crate::document::Block;
@@ -48,6 +50,7 @@ pub(crate) struct Explanation<'a> {
     costs: Vec<Cost>,
     plans: Vec<PlanChange<'a>>,
     settings: Vec<SettingChange>,
+    hardware: Option<Hardware<'a>>,
     /// Profiles of one kind, of base case and candidate.
     profiles: Vec<(&'a Profile, &'a Profile)>,
 }
@@ -57,6 +60,7 @@ impl<'a> Explanation<'a> {
     pub(crate) fn of(results: &Results<'a>, step: usize, candidate: usize) -> Option<Self> {
         let facts = |number: usize| results.experiment.candidates.get(number);
         let (base_facts, candidate_facts) = (facts(0)?, facts(candidate).filter(|_| candidate > 0)?);
+        let hardware = Hardware::of(results, step, candidate);
         let profiles = pairs(results.profiles(step, 0), results.profiles(step, candidate));
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, candidate)?);
         // Different dbms describe their plans in different words.
@@ -65,6 +69,7 @@ impl<'a> Explanation<'a> {
             costs: sorted(costs(&base, &candidate)),
             plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
             settings: setting::changes(base_facts, candidate_facts),
+            hardware,
             profiles,
             base,
             candidate,
@@ -218,10 +223,11 @@ impl<'a> Explanation<'a> {
         blocks
     }
 
-    /// Costs, counters and settings.
+    /// Costs, counters, settings, and what the profile brought.
     fn tables(&self) -> Vec<Table> {
         let counters = counter::table(&self.base, &self.candidate, MOST);
         let mut tables = vec![self.cost_table(), counters, self.setting_table()];
+        tables.extend(self.hardware.as_ref().map(Hardware::table));
         tables.extend(self.profiles.iter().map(|(base, candidate)| function_table(base, candidate)));
         tables.retain(|table| !table.rows.is_empty());
         tables

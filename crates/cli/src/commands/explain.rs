@@ -18,10 +18,11 @@ pub(crate) fn run(arguments: &Explain) -> Result<()> {
         ..Options::default()
     };
     let format = if arguments.markdown { Format::Markdown } else { Format::Text };
-    let cell = match arguments.cell.as_deref().map(|cell| (cell, cell.split_once('/'))) {
-        None => (None, None),
-        Some((_, Some((candidate, step)))) => (Some(step), Some(candidate)),
-        Some((step, None)) => (Some(step), None),
-    };
-    output::print(&basecase_report::explain(&experiment, &trials, cell, format, &options)?)
+    output::print(&basecase_report::explain(
+        &experiment,
+        &trials,
+        arguments.cell.as_deref(),
+        format,
+        &options,
+    )?)
 }

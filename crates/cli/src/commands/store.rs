@@ -88,6 +88,9 @@ fn list(store: &Store, json: bool) -> Result<()> {
     output::print(&text)
 }
 
+/// First digits of a cell's key: enough to tell it from others.
+const KEY_DIGITS: usize = 12;
+
 fn show(store: &Store, wanted: Option<&str>) -> Result<()> {
     let experiment = find(store, wanted)?;
     let mut text = format!(
@@ -129,7 +132,13 @@ fn show(store: &Store, wanted: Option<&str>) -> Result<()> {
     }
     for trial in store.trials(&experiment.id)? {
         if let Some(step) = experiment.steps.iter().find(|step| step.name == trial.step) {
-            writeln!(text, "{}  {}", trial.started_at, trial_line(&trial, step))?;
+            writeln!(
+                text,
+                "{}  {:.KEY_DIGITS$}  {}",
+                trial.started_at,
+                trial.cell,
+                trial_line(&trial, step)
+            )?;
         }
     }
     output::print(&text)

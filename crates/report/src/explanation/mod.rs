@@ -1,5 +1,7 @@
 //! Where the time went: what moved together with the speed of a step, base case against candidate.
 
+mod absence;
+mod choice;
 mod cost;
 mod counter;
 pub(crate) mod hardware;
@@ -10,6 +12,7 @@ use std::fmt::Write as _;
 
 use basecase_model::{Profile, ProfileKind, StepFacts};
 
+pub(crate) use self::choice::beyond;
 use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
 use self::hardware::Hardware;
 use self::plan::PlanChange;
@@ -19,8 +22,7 @@ use crate::error::Error;
 use crate::flame_graph::shares::{FunctionShare, functions_that_grew};
 use crate::options::Options;
 use crate::results::{Measured, Results};
-use crate::shape::is_compared;
-use crate::tables::{Cell, Column, Mark, Row, Table, marks, number};
+use crate::tables::{Cell, Column, Row, Table, number};
 
 /// How to read the table of costs.
 const READING: &str = "The share is the part of the change in time per operation for which a cost can account: 100 % is all of it, \
@@ -47,6 +49,8 @@ pub(crate) struct Explanation<'a> {
     candidate: Measured<'a>,
     base_name: &'a str,
     candidate_name: &'a str,
+    /// Sentences on what no trial or server told.
+    absences: Vec<String>,
     costs: Vec<Cost>,
     plans: Vec<PlanChange<'a>>,
     settings: Vec<SettingChange>,
@@ -71,6 +75,7 @@ impl<'a> Explanation<'a> {
             settings: setting::changes(base_facts, candidate_facts),
             hardware,
             profiles,
+            absences: absence::sentences([(base_facts, base.trial), (candidate_facts, candidate.trial)]),
             base,
             candidate,
             base_name: &base_facts.name.0,
@@ -212,9 +217,10 @@ impl<'a> Explanation<'a> {
         blocks
     }
 
-    /// Everything that moved.
+    /// What is not known, and everything that moved.
     pub(crate) fn details(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> = self.tables().into_iter().map(Block::Table).collect();
+        let absences = self.absences.iter().cloned().map(Block::Paragraph);
+        let mut blocks: Vec<Block> = absences.chain(self.tables().into_iter().map(Block::Table)).collect();
         for change in self.plans.iter().take(MOST) {
             blocks.push(Block::Paragraph(format!("Plans of {}: {}", change.base.statement, change.base.sql)));
             blocks.push(Block::Log(format!("{}\n{}", self.base_name, change.base.text)));
@@ -297,39 +303,14 @@ fn is_cause(cost: &Cost, slower: f64, is_changed: bool) -> bool {
 /// The explanations that were asked for, one after the other.
 ///
 /// # Errors
-/// When nothing has such a name, or nothing was measured under it.
+/// When nothing is called so, or nothing was measured under it.
 pub(crate) fn compose(
     results: &Results<'_>,
-    (step, candidate): (Option<&str>, Option<&str>),
+    wanted: Option<&str>,
     options: &Options,
 ) -> Result<Vec<Block>, Error> {
-    let steps: Vec<usize> = results
-        .steps()
-        .filter(|(_, facts)| step.is_none_or(|wanted| facts.name == wanted || facts.label == wanted))
-        .map(|(number, _)| number)
-        .collect();
-    if let Some(wanted) = step.filter(|_| steps.is_empty()) {
-        let known = results.steps().map(|(_, facts)| facts.label.clone()).collect();
-        return Err(Error::Unknown { what: "step", name: wanted.to_owned(), known });
-    }
-    let candidates: Vec<usize> = results
-        .candidates()
-        .filter(|(number, facts)| *number > 0 && candidate.is_none_or(|wanted| facts.name.0 == wanted))
-        .map(|(number, _)| number)
-        .collect();
-    if let Some(wanted) = candidate.filter(|_| candidates.is_empty()) {
-        let known = results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect();
-        return Err(Error::Unknown { what: "candidate", name: wanted.to_owned(), known });
-    }
-    let cells = if step.is_none() {
-        let mut cells = beyond(results, options);
-        cells.retain(|(_, candidate)| candidates.contains(candidate));
-        cells
-    } else {
-        steps.iter().flat_map(|step| candidates.iter().map(move |candidate| (*step, *candidate))).collect()
-    };
     let mut blocks = Vec::new();
-    for (step, candidate) in cells {
+    for (step, candidate) in choice::cells(results, wanted, options)? {
         let (Some(facts), Some(explanation)) =
             (results.experiment.steps.get(step), Explanation::of(results, step, candidate))
         else {
@@ -338,24 +319,11 @@ pub(crate) fn compose(
         blocks.push(Block::Heading(format!("{} on {}", explanation.candidate_name, facts.label)));
         blocks.extend(explanation.blocks(facts));
     }
-    if blocks.is_empty() {
-        return Err(Error::NothingToExplain);
+    match wanted {
+        _ if !blocks.is_empty() => Ok(blocks),
+        Some(wanted) => Err(Error::NotMeasured(wanted.to_owned())),
+        None => Err(Error::NothingBeyond),
     }
-    Ok(blocks)
-}
-
-/// Steps and candidates that are beyond the thresholds, the slowest first.
-pub(crate) fn beyond(results: &Results<'_>, options: &Options) -> Vec<(usize, usize)> {
-    let is_shown = |step: &StepFacts| !results.is_workload_file() || is_compared(step);
-    let steps = results.steps().filter(|(_, step)| is_shown(step));
-    let cells =
-        steps.flat_map(|(step, _)| results.candidates().skip(1).map(move |(candidate, _)| (step, candidate)));
-    let mut found: Vec<(f64, (usize, usize))> = cells
-        .filter_map(|(step, candidate)| Some((results.relative(step, candidate)?, (step, candidate))))
-        .collect();
-    found.retain(|(ratio, _)| marks::relative(*ratio, options.thresholds) != Mark::None);
-    found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
-    found.into_iter().map(|(_, cell)| cell).collect()
 }
 
 /// Profiles of the same kind.

@@ -21,7 +21,7 @@ use crate::document::Block;
 use crate::error::Error;
 use crate::flame_graph::shares::{FunctionShare, functions_that_grew};
 use crate::options::Options;
-use crate::results::{Measured, Results};
+use crate::results::{Measured, Results, quotient};
 use crate::tables::{Cell, Column, Row, Table, number};
 
 /// How to read the table of costs.
@@ -84,8 +84,8 @@ impl<'a> Explanation<'a> {
     }
 
     /// Headline value of the candidate divided by the base case's.
-    fn ratio(&self) -> Option<f64> {
-        Some(self.candidate.headline()? / self.base.headline()?).filter(|ratio| ratio.is_finite())
+    fn quotient(&self) -> Option<f64> {
+        quotient(self.candidate.headline()?, self.base.headline()?)
     }
 
     /// What moved and goes with the change, the likeliest cause first, in a sentence each.
@@ -98,9 +98,7 @@ impl<'a> Explanation<'a> {
             .collect();
         // What names a deed comes before the time in which deeds end, and what a setting explains before what none does; within
         // each the sort by share stays.
-        found.sort_by_key(|cost| {
-            (cost.kind.depth, !self.settings.iter().any(|change| change.touches(cost.kind.settings)))
-        });
+        found.sort_by_key(|cost| (cost.kind.depth, self.touching(cost.kind.settings).is_empty()));
         self.planning().into_iter().chain(found.into_iter().map(|cost| self.sentence(cost))).collect()
     }
 
@@ -140,13 +138,13 @@ impl<'a> Explanation<'a> {
     /// How many times as long an operation takes, without what others on the host took from it.
     fn slower(&self) -> f64 {
         let times = processor_us(&self.candidate).zip(processor_us(&self.base));
-        times.map(|(after, before)| after / before).filter(|ratio| ratio.is_finite()).unwrap_or(1.0)
+        times.and_then(|(after, before)| quotient(after, before)).unwrap_or(1.0)
     }
 
     /// What other work on the host did to the comparison, where it changes it by more than a little.
     fn disturbance(&self) -> Option<String> {
         let (before, after) = (taken_per_operation_us(&self.base)?, taken_per_operation_us(&self.candidate)?);
-        let (shown, without) = (self.ratio()?, 1.0 / self.slower());
+        let (shown, without) = (self.quotient()?, 1.0 / self.slower());
         ((shown / without).ln().abs() > LEAST_CHANGE).then(|| {
             format!(
                 "other work on the host took {} µs of CPU from a {} of the base case and {} µs from one of the candidate: without it \
@@ -179,16 +177,24 @@ impl<'a> Explanation<'a> {
         text
     }
 
-    /// Adds the settings that differ and touch a cost.
-    fn append_settings(&self, text: &mut String, parts: &[&str]) {
-        // In the order of the parts, which begin with what touches it most.
-        let of = |part| self.settings.iter().filter(move |change| change.touches(&[part]) && change.acts());
+    /// The settings that differ, can act and have one of these parts in their names, in the order of the parts: they begin with
+    /// what touches a cost most.
+    fn touching(&self, parts: &[&str]) -> Vec<&SettingChange> {
         let mut touching: Vec<&SettingChange> = Vec::new();
-        for change in parts.iter().flat_map(|part| of(*part)) {
-            if !touching.contains(&change) {
-                touching.push(change);
+        for part in parts {
+            let of_part = self.settings.iter().filter(|change| change.name.contains(part) && change.acts());
+            for change in of_part {
+                if !touching.contains(&change) {
+                    touching.push(change);
+                }
             }
         }
+        touching
+    }
+
+    /// Adds the settings that touch a cost.
+    fn append_settings(&self, text: &mut String, parts: &[&str]) {
+        let touching = self.touching(parts);
         let words: Vec<String> = touching.into_iter().take(SETTINGS).map(SettingChange::words).collect();
         if !words.is_empty() {
             let _ = write!(text, "; {}", words.join(", "));
@@ -198,7 +204,7 @@ impl<'a> Explanation<'a> {
     /// The change in a sentence.
     pub(crate) fn change(&self, step: &StepFacts) -> String {
         let value = |measured: &Measured<'_>| number(measured.headline(), 0);
-        let ratio = self.ratio().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
+        let ratio = self.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
         format!(
             "{} on {}: {} → {} {} against {}, {ratio} of the base case",
             self.candidate_name,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use basecase_model::{Experiment, Trial};
+use basecase_model::{Cell, Experiment, Trial};
 use basecase_store::Store;
 
 use crate::arguments::{Store as Arguments, StoreCommand};
@@ -98,9 +98,6 @@ fn list(store: &Store, json: bool) -> Result<()> {
     output::print(&text)
 }
 
-/// First digits of a cell's key: enough to tell it from others.
-const KEY_DIGITS: usize = 12;
-
 fn show(experiment: &Experiment, trials: &[Trial]) -> Result<()> {
     let mut text = format!(
         "experiment {} ({})\nstarted    {} by basecase {}, protocol revision {}\ncommand    {}\nworkload   {}\nseed       {}\n",
@@ -141,7 +138,8 @@ fn show(experiment: &Experiment, trials: &[Trial]) -> Result<()> {
     }
     for trial in trials {
         if let Some(step) = experiment.steps.iter().find(|step| step.name == trial.step) {
-            writeln!(text, "{}  {:.KEY_DIGITS$}  {}", trial.started_at, trial.cell, trial_line(trial, step))?;
+            let digits = Cell::SHOWN_DIGITS;
+            writeln!(text, "{}  {:.digits$}  {}", trial.started_at, trial.cell, trial_line(trial, step))?;
         }
     }
     output::print(&text)

@@ -1,21 +1,18 @@
 //! Which cells are explained: those that the user names, or those beyond the thresholds.
 
-use basecase_model::StepFacts;
+use basecase_model::{Cell, StepFacts, Trial};
 
 use crate::error::Error;
 use crate::findings::Finding;
 use crate::options::{Options, Thresholds};
 use crate::results::Results;
-use crate::tables::Mark;
-use crate::tables::marks;
+use crate::tables::{Mark, marks};
 
 /// A step and a candidate, by number.
 pub(crate) type CellNumbers = (usize, usize);
 
 /// Digits of a key from which on a word may be one.
 const LEAST_DIGITS: usize = 6;
-/// Digits that tell the keys of a message apart.
-const SHOWN_DIGITS: usize = 12;
 
 /// The cells that `wanted` means: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it those beyond the
 /// thresholds.
@@ -70,23 +67,20 @@ fn candidate_named(results: &Results<'_>, name: &str) -> Result<usize, Error> {
 
 fn cell_with_key(results: &Results<'_>, beginning: &str) -> Result<CellNumbers, Error> {
     let beginning = beginning.to_ascii_lowercase();
-    let mut found = Vec::new();
-    for (step, _) in results.steps() {
-        for (candidate, _) in results.candidates() {
-            let trial = results.trial(step, candidate);
-            found.extend(
-                trial
-                    .filter(|trial| trial.cell.starts_with(&beginning))
-                    .map(|trial| ((step, candidate), trial)),
-            );
-        }
-    }
+    let of_step = |(step, _)| {
+        let trial = move |(candidate, _)| Some(((step, candidate), results.trial(step, candidate)?));
+        results.candidates().filter_map(trial)
+    };
+    let all = results.steps().flat_map(of_step);
+    let found: Vec<(CellNumbers, &Trial)> =
+        all.filter(|(_, trial)| trial.cell.starts_with(&beginning)).collect();
     match found.as_slice() {
         [] => Err(Error::UnknownKey(beginning)),
         [((step, candidate), _)] => Ok((*step, not_base(results, *candidate)?)),
         several => {
-            let place = |(_, trial): &(CellNumbers, &basecase_model::Trial)| {
-                format!("{:.SHOWN_DIGITS$} ({}/{})", trial.cell, trial.candidate, trial.step)
+            let place = |(_, trial): &(CellNumbers, &Trial)| {
+                let digits = Cell::SHOWN_DIGITS;
+                format!("{:.digits$} ({}/{})", trial.cell, trial.candidate, trial.step)
             };
             Err(Error::AmbiguousKey { beginning, known: several.iter().map(place).collect() })
         }
@@ -124,7 +118,7 @@ pub(crate) fn beyond(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellN
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::{Experiment, Trial};
+    use basecase_model::Experiment;
 
     use super::*;
     use crate::fixture;

@@ -2,10 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use basecase_model::{Observation, ProfileKind, Trial};
 use basecase_store::Store;
-use basecase_tests::Sandbox;
+use basecase_tests::{Sandbox, program};
 
 fn trials(sandbox: &Sandbox) -> Vec<Trial> {
     let store = Store::open_read_only(&sandbox.path().join("s.sqlite")).unwrap();
@@ -122,4 +125,37 @@ fn without_looking_on_there_are_counters_and_no_tracks() {
         );
         assert_eq!(trial.counters.get("server.cache_requests").is_some(), trial.candidate.starts_with("pg"));
     }
+}
+
+#[test]
+fn who_may_not_profile_is_told_before_anything_is_fetched() {
+    /// The user who owns nothing.
+    const NOBODY: u32 = 65_534;
+    let setting = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    let setting = setting.trim();
+    if !setting.parse().is_ok_and(|setting: i32| setting > 0) {
+        println!("skipped: here everybody may profile, or the kernel has no such setting");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    // Where every user reaches it.
+    let reachable = sandbox.path().join("basecase");
+    fs::copy(program(), &reachable).unwrap();
+    let mut command = Command::new(&reachable);
+    command.args(["compare", "postgres:17.11", "--profile", "--store", "s.sqlite", "--data", "data"]);
+    command.current_dir(sandbox.path()).env("BASECASE_HOME", sandbox.path().join("home"));
+    // The setting does not bind root.
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    assert_eq!(
+        sandbox.transcript(&command.output().unwrap()),
+        format!(
+            "exit code 1\n-- stderr\n\
+             error: the kernel does not let this user take samples of whole processors: kernel.perf_event_paranoid is {setting}\n\
+             hint: run as root, or `sysctl kernel.perf_event_paranoid=0`, or give the program CAP_PERFMON\n"
+        )
+    );
+    let found = fs::read_dir(sandbox.path()).unwrap().count();
+    assert_eq!(found, 1, "the program alone: neither a store nor data nor a build");
 }

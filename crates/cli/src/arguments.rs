@@ -238,7 +238,8 @@ pub(crate) struct Report {
 pub(crate) struct Explain {
     /// The results file
     pub(crate) store: PathBuf,
-    /// STEP, or CANDIDATE/STEP, e.g. my8033.z12a/l.i1; by default every cell that is beyond the thresholds
+    /// STEP, CANDIDATE/STEP, e.g. my8033.z12a/l.i1, or the key of a cell as `store show` prints it; by default every cell that is
+    /// beyond the thresholds
     #[arg(value_name = "CELL")]
     pub(crate) cell: Option<String>,
     /// Id or name of the experiment; the newest by default

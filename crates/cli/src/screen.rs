@@ -23,6 +23,8 @@ struct Live {
 /// The step that runs.
 struct Step {
     progress: Arc<Progress>,
+    /// What its operations are, of which latency and costs are told.
+    class: OperationClass,
     began: Instant,
     seconds: f64,
     seconds_after: f64,
@@ -45,12 +47,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const TELLING_SHARE: f64 = 0.02;
 
 impl Counts {
-    fn now(progress: &Progress) -> Counts {
-        let class = if progress.items(OperationClass::Query) > 0 {
-            OperationClass::Query
-        } else {
-            OperationClass::Insert
-        };
+    fn now(progress: &Progress, class: OperationClass) -> Counts {
         Counts {
             at: Instant::now(),
             inserts: progress.items(OperationClass::Insert),
@@ -60,10 +57,22 @@ impl Counts {
     }
 }
 
+/// Queries where somebody sends any: inserts beside them are the background.
+fn class_of(progress: &Progress) -> OperationClass {
+    let has_queries = progress.roles.iter().any(|role| role.class == OperationClass::Query);
+    if has_queries { OperationClass::Query } else { OperationClass::Insert }
+}
+
 impl Step {
+    fn begin(progress: Arc<Progress>, seconds: f64, seconds_after: f64) -> Step {
+        let class = class_of(&progress);
+        let last = Counts::now(&progress, class);
+        Step { progress, class, began: last.at, seconds, seconds_after, last }
+    }
+
     /// What happened since the last second began, and what machine and server used meanwhile.
     fn line(&mut self) -> String {
-        let now = Counts::now(&self.progress);
+        let now = Counts::now(&self.progress, self.class);
         let last = &self.last;
         let seconds = (now.at - last.at).as_secs_f64().max(0.001);
         let rate = |after: u64, before: u64| after.saturating_sub(before) as f64 / seconds;
@@ -78,13 +87,14 @@ impl Step {
         if let Some(p99) = latency_between(&last.latencies, &now.latencies, 0.99) {
             line.push_str(&format!("  p99 {:.3} ms", p99.as_secs_f64() * 1e3));
         }
-        let operations = if now.queries > 0 { queries } else { inserts };
+        let operations = if self.class == OperationClass::Query { queries } else { inserts };
         line.push_str(&used(&self.progress.vitals(), operations));
         if now.at - last.at >= SECOND {
             self.last = now;
         }
         line
     }
+
     /// Seconds until the whole experiment is probably done.
     fn seconds_left(&self, elapsed: f64) -> f64 {
         let share = self.progress.share();
@@ -165,7 +175,7 @@ impl Live {
     }
 }
 
-/// What an operation takes of processors, and what the device does.
+/// What an operation takes of processors, what the device does, and what is put off.
 fn used(vitals: &Measures, operations: f64) -> String {
     let mut line = String::new();
     let per_operation = |name| Some(vitals.get(name)? / operations).filter(|figure: &f64| figure.is_finite());
@@ -182,7 +192,26 @@ fn used(vitals: &Measures, operations: f64) -> String {
     if let Some(bytes) = vitals.get(names::HOST_DIRTY_BYTES) {
         line.push_str(&format!("  dirty {:.0} MiB", bytes / f64::from(1 << 20)));
     }
+    if let Some((name, level)) = debt(vitals) {
+        line.push_str(&format!("  {name} {level:.0}"));
+    }
     line
+}
+
+/// Levels of debt among what servers are asked every second, the most telling first, and what they are called. MariaDB tells both,
+/// MySQL the second; Postgres and RocksDB would have to be asked more.
+const DEBTS: [(&str, &str); 2] = [
+    ("mysql.innodb_history_list_length", "history list"),
+    ("mysql.innodb_buffer_pool_pages_dirty", "pool's dirty pages"),
+];
+
+/// What the server has put off, with its name.
+fn debt(vitals: &Measures) -> Option<(&'static str, f64)> {
+    // Beside tables in RocksDB, InnoDB holds those of the server itself.
+    if vitals.get("mysql.rocksdb_bytes_written").is_some() {
+        return None;
+    }
+    DEBTS.iter().find_map(|(name, called)| Some((*called, vitals.get(name)?)))
 }
 
 impl Observer for Screen {
@@ -196,8 +225,7 @@ impl Observer for Screen {
                 self.set(line, None);
             }
             Event::StepBegins { candidate, step, progress, seconds, seconds_after } => {
-                let (began, last) = (Instant::now(), Counts::now(&progress));
-                let live = Step { progress, began, seconds, seconds_after, last };
+                let live = Step::begin(progress, seconds, seconds_after);
                 self.set(format!("{candidate}  {step}"), Some(live));
             }
             Event::TrialStored { trial, step, was_found, done, all } => {
@@ -300,6 +328,18 @@ mod tests {
         }
         assert_eq!(used(&vitals, 50_000.0), "  cpu 30+8 µs/op  device 25 %, 0+3 MiB/s  dirty 64 MiB");
         assert_eq!(used(&vitals, 0.0), "  device 25 %, 0+3 MiB/s  dirty 64 MiB");
+    }
+
+    #[test]
+    fn what_a_server_has_put_off() {
+        let mut vitals = Measures::new();
+        assert_eq!(debt(&vitals), None);
+        vitals.set("mysql.innodb_buffer_pool_pages_dirty", 120.0);
+        assert_eq!(used(&vitals, 1.0), "  pool's dirty pages 120");
+        vitals.set("mysql.innodb_history_list_length", 4_321.0);
+        assert_eq!(used(&vitals, 1.0), "  history list 4321");
+        vitals.set("mysql.rocksdb_bytes_written", 0.0);
+        assert_eq!(debt(&vitals), None);
     }
 
     #[test]

@@ -74,9 +74,6 @@ pub fn run(
 ) -> Result<Summary> {
     store.save_experiment(&plan.experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
-    if let Some(order) = &options.profile {
-        order.check()?;
-    }
     let observations = observations(&options);
     let mut run = Run {
         store,

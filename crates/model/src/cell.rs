@@ -32,6 +32,9 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// First digits of a key that people are shown: they tell it from others.
+    pub const SHOWN_DIGITS: usize = 12;
+
     /// The cell's key: the first 32 hexadecimal digits of the SHA-256 of its JSON form.
     pub fn key(&self) -> String {
         // Serialising plain strings, numbers and JSON values cannot fail.

@@ -121,12 +121,15 @@ pub mod names {
     pub const SERVER_READ_BYTES: &str = "server.read_bytes";
     /// Context switches of basecase itself.
     pub const CLIENT_SWITCHES: &str = "client.switches";
-    /// Time that the server's threads ran, as the kernel's scheduler counts it, µs over all cores.
+    /// Time that the server's threads ran, as the kernel's scheduler counts it, µs over all cores. As the two that follow and the
+    /// counters of hardware, it is there of profiled trials only.
     pub const SERVER_TASK_CLOCK_US: &str = "server.task_clock_us";
     /// Page faults of the server's process tree.
     pub const SERVER_PAGE_FAULTS: &str = "server.page_faults";
     /// Times that one of the server's threads went on on another processor than before.
     pub const SERVER_CPU_MIGRATIONS: &str = "server.cpu_migrations";
+    /// Prefix of what the processors counted for the server.
+    pub const HARDWARE_PREFIX: &str = "hardware.";
     /// Instructions that the server's threads completed, with those in the kernel. As every counter of hardware, it is
     /// absent where the machine has none, and reckoned where it counted for a part of the time.
     pub const HARDWARE_INSTRUCTIONS: &str = "hardware.instructions";

@@ -198,7 +198,7 @@ fn causes(results: &Results<'_>, options: &Options) -> Vec<String> {
             (results.experiment.steps.get(step)?, results.experiment.candidates.get(candidate)?);
         Some(format!("{} on {}: {}", name.name, step.label, explanation.causes().into_iter().next()?))
     };
-    explanation::beyond(results, options).into_iter().filter_map(line).take(EXPLAINED).collect()
+    explanation::beyond(results, options.thresholds).into_iter().filter_map(line).take(EXPLAINED).collect()
 }
 
 /// Flags that change what is measured, or how it can be looked at: without warnings, paths of includes and how debug

@@ -62,6 +62,7 @@ pub fn sample_of(seconds: u32, clients: u32) -> (Experiment, Vec<Trial>) {
             trial.warnings.push("client was the limit: it used 97 % of one core".into());
         }
     }
+    observed::profile_again(&mut trials, false);
     (experiment, trials)
 }
 

@@ -30,6 +30,7 @@ struct Step<'a> {
 #[derive(Serialize)]
 struct Cell<'a> {
     candidate: &'a str,
+    key: Option<&'a str>,
     value: Option<f64>,
     relative: Option<f64>,
     sla: Option<Sla>,
@@ -119,6 +120,7 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
     let measured = results.measured(step, candidate);
     Cell {
         candidate: name,
+        key: trial.map(|trial| trial.cell.as_str()),
         value: results.headline(step, candidate),
         relative: results.relative(step, candidate),
         sla: measured.and_then(|measured| measured.sla()).map(|sla| Sla { target: sla.target, met: sla.met }),

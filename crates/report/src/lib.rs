@@ -57,22 +57,23 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options
     }
 }
 
-/// Where the time went: for every step or one, and every candidate or one, what moved together with its speed, likeliest cause
-/// first. Without a choice, the cells beyond the thresholds, those that lost most first.
+/// Where the time went: what moved together with the speed of a cell, likeliest cause first.
 ///
-/// `step` is a step's name or label, `candidate` a candidate's name.
+/// `wanted` is the name or label of a step, whose cells are explained; `CANDIDATE/STEP`; or the key of a cell, or as many of its
+/// first digits as tell it from others, at least 6. Without it the cells beyond the thresholds are explained, those that lost
+/// most first.
 ///
 /// # Errors
-/// When there is no such step or candidate, or nothing to explain.
+/// When there is no such cell, or nothing to explain.
 pub fn explain(
     experiment: &Experiment,
     trials: &[Trial],
-    (step, candidate): (Option<&str>, Option<&str>),
+    wanted: Option<&str>,
     format: Format,
     options: &Options,
 ) -> Result<String, Error> {
     let results = Results::new(experiment, trials);
-    let blocks = explanation::compose(&results, (step, candidate), options)?;
+    let blocks = explanation::compose(&results, wanted, options)?;
     Ok(match format {
         Format::Markdown => markdown::render(&blocks),
         _ => text::render(&blocks, options.ansi),

@@ -27,6 +27,11 @@ impl Measured<'_> {
         quotient(counters.get(name)?, seconds)
     }
 
+    /// What the server itself counted, spread over the operations.
+    pub(crate) fn counted_per_operation(&self, name: &str) -> Option<f64> {
+        quotient(self.counted_per_second(name)?, self.headline()?)
+    }
+
     /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
     pub(crate) fn spread(&self, amount: f64) -> Option<f64> {
         quotient(quotient(amount, self.trial.seconds)?, self.headline()?)

@@ -154,7 +154,7 @@ pub(crate) static EXTRAS: [Metric; 20] = [
         m.spread(voluntary + counters.get(names::SERVER_INVOLUNTARY_SWITCHES)?)
     }),
     metric("log_kbpq", "KiB/op", 3, "WAL or redo log written per operation", |m| {
-        Some(quotient(m.counted_per_second(names::SERVER_LOG_BYTES)?, m.headline()?)? / KIB)
+        Some(m.counted_per_operation(names::SERVER_LOG_BYTES)? / KIB)
     }),
     metric("tables_gib", "GiB", 3, "tables, as the server tells", |m| {
         Some(m.trial.gauges.get(names::TABLES_BYTES)? / GIB)
@@ -278,14 +278,15 @@ pub(crate) fn line() -> impl Iterator<Item = &'static Metric> {
 }
 
 impl Results<'_> {
-    /// A metric divided by the base case's: 1 where both are 0, infinite where only the base case's is.
+    /// A metric divided by the base case's, as [`ratio`].
     pub(crate) fn relative_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<f64> {
         let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
         Some(ratio(of(candidate)?, of(0)?))
     }
 }
 
-fn ratio(value: f64, base: f64) -> f64 {
+/// `value / base`: 1 where both are 0, infinite where only the base is.
+pub(crate) fn ratio(value: f64, base: f64) -> f64 {
     if value == 0.0 && base == 0.0 { 1.0 } else { value / base }
 }
 

@@ -80,13 +80,17 @@ impl<'a> Results<'a> {
         Some(Measured { trial, step, cores: self.experiment.host.cores })
     }
 
+    /// The newest complete trial of a cell that has a profile.
+    pub(crate) fn profiled(&self, step: usize, candidate: usize) -> Option<Measured<'a>> {
+        let step = self.experiment.steps.get(step)?;
+        let name = &self.experiment.candidates.get(candidate)?.name;
+        let trial = self.profiled.get(&(step.name.as_str(), name.0.as_str())).copied()?;
+        Some(Measured { trial, step, cores: self.experiment.host.cores })
+    }
+
     /// The profiles of a step, of whichever trial has the newest.
     pub(crate) fn profiles(&self, step: usize, candidate: usize) -> &'a [Profile] {
-        let names = self.experiment.steps.get(step).zip(self.experiment.candidates.get(candidate));
-        let trial = names.and_then(|(step, candidate)| {
-            self.profiled.get(&(step.name.as_str(), candidate.name.0.as_str()))
-        });
-        trial.map_or(&[], |trial| &trial.profiles)
+        self.profiled(step, candidate).map_or(&[], |measured| &measured.trial.profiles)
     }
 
     /// The headline value; `None` of a failed or missing trial.

@@ -18,6 +18,15 @@
     problems.push(`${when}: ${page.scrollWidth} px wide` + (wide ? `, by ${wide.tagName} ${wide.className}` : ""));
   }
 
+  // The first column stays when a table scrolls: it must be read, and leave room for the others.
+  function names() {
+    for (const name of document.querySelectorAll(".scroll tbody th:first-child")) {
+      const { width, height } = name.getBoundingClientRect(), scroll = name.closest(".scroll"), room = scroll.clientWidth;
+      if (scroll.scrollWidth > room && width > room * 0.7) problems.push(`${name.textContent}: ${width} of ${room} px wide`);
+      if (height > 220) problems.push(`${name.textContent}: ${height} px high`);
+    }
+  }
+
   window.check = async ({ dark, height }) => {
     await pause();
     overflow("as loaded");
@@ -32,6 +41,7 @@
     }
     await pause();
     overflow("opened");
+    names();
     for (const figure of document.querySelectorAll("figure[data-chart]")) {
       const canvas = figure.querySelector("canvas");
       if (!canvas || canvas.width === 0) problems.push("no chart: " + figure.textContent);

@@ -6,6 +6,8 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+use rusqlite::Row;
+
 use crate::Problem;
 
 /// `plain`, compressed.
@@ -22,4 +24,9 @@ pub(crate) fn plain(compressed: &[u8], what: &str) -> Result<Vec<u8>, Problem> {
         .read_to_end(&mut plain)
         .map_err(|error| Problem::Damaged(format!("cannot read a {what}: {error}")))?;
     Ok(plain)
+}
+
+/// A compressed column of a row, as it was before; `what` names the thing in errors.
+pub(crate) fn plain_column(row: &Row<'_>, column: &str, what: &str) -> Result<Vec<u8>, Problem> {
+    plain(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?, what)
 }

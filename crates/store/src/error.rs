@@ -36,17 +36,6 @@ pub enum Problem {
         /// The newest version that this basecase knows.
         known: u32,
     },
-    /// An older basecase wrote it, and it was opened for reading only.
-    #[error(
-        "it has version {found}, and this basecase reads version {known}\n\
-         hint: a command that writes to it, e.g. `basecase run`, brings it up to date"
-    )]
-    Older {
-        /// The store's version.
-        found: u32,
-        /// The version that this basecase reads.
-        known: u32,
-    },
     /// Another run writes to it.
     #[error("it is held by {owner}\nhint: wait until that run has ended, or give this one another store")]
     Held {

@@ -31,8 +31,7 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Profile
     while let Some(row) = rows.next()? {
         let kind: String = row.get("kind")?;
         let modules: String = row.get("modules")?;
-        let stacks =
-            bytes::plain(row.get_ref("stacks")?.as_blob().map_err(rusqlite::Error::from)?, "profile")?;
+        let stacks = bytes::plain_column(row, "stacks", "profile")?;
         profiles.push(Profile {
             kind: kind
                 .parse::<ProfileKind>()

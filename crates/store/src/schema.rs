@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
 
+use rusqlite::backup::Backup;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::Problem;
@@ -76,6 +78,18 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
     }
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)
+}
+
+/// From one attempt to copy a store to the next, while another process writes to it.
+const RETRY_AFTER: Duration = Duration::from_millis(5);
+
+/// A copy in memory of a store of an older version, brought up to date. The file is only read.
+pub(crate) fn copy_up_to_date(older: &Connection) -> Result<Connection, Problem> {
+    let mut copy = Connection::open_in_memory()?;
+    // In one step, so that it is of one state of the file.
+    Backup::new(older, &mut copy)?.run_to_completion(i32::MAX, RETRY_AFTER, None)?;
+    migrate(&mut copy)?;
+    Ok(copy)
 }
 
 #[cfg(test)]

@@ -51,10 +51,11 @@ impl Store {
         Self::at(path, open())
     }
 
-    /// Opens the store at `path` for reading, e.g. while a run writes to it.
+    /// Opens the store at `path` for reading, e.g. while a run writes to it. One of an older version is read as it is now, into
+    /// memory, and the file stays as it is.
     ///
     /// # Errors
-    /// When there is no such file, or it is not a store, or of another version than this basecase reads.
+    /// When there is no such file, or it is not a store, or of a newer version than this basecase reads.
     pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
         let open = || {
             match schema::kind_of(path)? {
@@ -65,10 +66,7 @@ impl Store {
             let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             let found = schema::version(&connection)?;
             refuse_newer(found)?;
-            if found < VERSION {
-                return Err(Problem::Older { found, known: VERSION });
-            }
-            Ok(connection)
+            if found < VERSION { schema::copy_up_to_date(&connection) } else { Ok(connection) }
         };
         Self::at(path, open())
     }

@@ -29,7 +29,7 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Track>,
     let mut tracks = Vec::new();
     while let Some(row) = rows.next()? {
         let kind: String = row.get("kind")?;
-        let plain = bytes::plain(row.get_ref("numbers")?.as_blob().map_err(rusqlite::Error::from)?, "track")?;
+        let plain = bytes::plain_column(row, "numbers", "track")?;
         let (numbers, rest) = plain.as_chunks::<4>();
         if !rest.is_empty() {
             return Err(Problem::Damaged("cannot read a track: its last number is cut".to_owned()));

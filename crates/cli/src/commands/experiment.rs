@@ -92,12 +92,17 @@ fn protocol(arguments: &Compare) -> Protocol {
 }
 
 /// What `--profile` asks for.
-fn profile_order(arguments: &PlaceArguments) -> Option<ProfileOrder> {
-    (!arguments.profile.is_empty())
-        .then(|| ProfileOrder::new(arguments.profile.clone(), arguments.profile_measured))
+///
+/// # Errors
+/// When this user may not profile.
+fn profile_order(arguments: &PlaceArguments) -> Result<Option<ProfileOrder>> {
+    let kinds = Some(arguments.profile.clone()).filter(|kinds| !kinds.is_empty());
+    kinds.map(|kinds| ProfileOrder::tried(kinds, arguments.profile_measured)).transpose()
 }
 
 fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
+    // What needs nothing else to be known as wrong.
+    let profile = profile_order(arguments)?;
     let home = default_home();
     let places = Places {
         data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
@@ -120,7 +125,7 @@ fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> 
         RunOptions {
             keep_data: arguments.keep_data,
             looks_away: arguments.probe == ProbeArgument::Off,
-            profile: profile_order(arguments),
+            profile,
             budget: arguments.budget,
         },
         stop,

@@ -2,26 +2,24 @@
 
 use anyhow::Result;
 use basecase_report::{Format, Options};
-use basecase_store::Store;
 
-use super::store::find;
+use super::store::load;
 use crate::arguments::Explain;
 use crate::output;
 
 pub(crate) fn run(arguments: &Explain) -> Result<()> {
-    let store = Store::open_read_only(&arguments.store)?;
-    let experiment = find(&store, arguments.experiment.as_deref())?;
-    let trials = store.trials(&experiment.id)?;
+    let (experiment, trials) = load(&arguments.store, arguments.experiment.as_deref())?;
     let options = Options {
         thresholds: arguments.thresholds.thresholds(),
         ansi: output::may_colour(),
         ..Options::default()
     };
     let format = if arguments.markdown { Format::Markdown } else { Format::Text };
-    let cell = match arguments.cell.as_deref().map(|cell| (cell, cell.split_once('/'))) {
-        None => (None, None),
-        Some((_, Some((candidate, step)))) => (Some(step), Some(candidate)),
-        Some((step, None)) => (Some(step), None),
-    };
-    output::print(&basecase_report::explain(&experiment, &trials, cell, format, &options)?)
+    output::print(&basecase_report::explain(
+        &experiment,
+        &trials,
+        arguments.cell.as_deref(),
+        format,
+        &options,
+    )?)
 }

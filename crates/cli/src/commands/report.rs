@@ -2,16 +2,13 @@
 
 use anyhow::Result;
 use basecase_report::{Format, Options};
-use basecase_store::Store;
 
-use super::store::find;
+use super::store::load;
 use crate::arguments::{FormatArgument, Report};
 use crate::output;
 
 pub(crate) fn run(arguments: &Report) -> Result<()> {
-    let store = Store::open_read_only(&arguments.store)?;
-    let experiment = find(&store, arguments.experiment.as_deref())?;
-    let trials = store.trials(&experiment.id)?;
+    let (experiment, trials) = load(&arguments.store, arguments.experiment.as_deref())?;
     let options = Options {
         thresholds: arguments.thresholds.thresholds(),
         ansi: output::may_colour(),

@@ -1,9 +1,10 @@
 //! `store`: looks into a results file.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::{Result, bail};
-use basecase_model::Experiment;
+use basecase_model::{Cell, Experiment, Trial};
 use basecase_store::Store;
 
 use crate::arguments::{Store as Arguments, StoreCommand};
@@ -14,7 +15,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         StoreCommand::Ls { store, json } => list(&Store::open_read_only(store)?, *json),
         StoreCommand::Show { store, experiment } => {
-            show(&Store::open_read_only(store)?, experiment.as_deref())
+            let (experiment, trials) = load(store, experiment.as_deref())?;
+            show(&experiment, &trials)
         }
         StoreCommand::Verify { store } => {
             let problems = Store::open_read_only(store)?.verify()?;
@@ -30,8 +32,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
+/// The experiment of that id or name, or the newest, of the store at `path`, with its trials.
+pub(crate) fn load(path: &Path, wanted: Option<&str>) -> Result<(Experiment, Vec<Trial>)> {
+    let store = Store::open_read_only(path)?;
+    let experiment = find(&store, wanted)?;
+    let trials = store.trials(&experiment.id)?;
+    Ok((experiment, trials))
+}
+
 /// The experiment of that id or name, or the newest.
-pub(crate) fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
+fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     let mut experiments = store.experiments()?;
     if experiments.is_empty() {
         let path = store.path().display();
@@ -88,8 +98,7 @@ fn list(store: &Store, json: bool) -> Result<()> {
     output::print(&text)
 }
 
-fn show(store: &Store, wanted: Option<&str>) -> Result<()> {
-    let experiment = find(store, wanted)?;
+fn show(experiment: &Experiment, trials: &[Trial]) -> Result<()> {
     let mut text = format!(
         "experiment {} ({})\nstarted    {} by basecase {}, protocol revision {}\ncommand    {}\nworkload   {}\nseed       {}\n",
         experiment.id,
@@ -127,9 +136,10 @@ fn show(store: &Store, wanted: Option<&str>) -> Result<()> {
             build.toolchain()
         )?;
     }
-    for trial in store.trials(&experiment.id)? {
+    for trial in trials {
         if let Some(step) = experiment.steps.iter().find(|step| step.name == trial.step) {
-            writeln!(text, "{}  {}", trial.started_at, trial_line(&trial, step))?;
+            let digits = Cell::SHOWN_DIGITS;
+            writeln!(text, "{}  {:.digits$}  {}", trial.started_at, trial.cell, trial_line(trial, step))?;
         }
     }
     output::print(&text)

@@ -4,31 +4,28 @@ use anyhow::Result;
 use basecase_model::{Measures, Profile, ProfileKind};
 use basecase_probe::{HardwareCounters, Profiler};
 
-/// That runs are profiled, and how.
+/// That runs are profiled, and how. The kernel lets this user do it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileOrder {
     /// What is counted.
-    pub kinds: Vec<ProfileKind>,
+    kinds: Vec<ProfileKind>,
     /// Samples per second and processor.
-    pub frequency_hz: u32,
+    frequency_hz: u32,
     /// Whether the trials that are measured are profiled themselves; else all steps run a second time for it, so that the profile
     /// costs the measured numbers nothing.
-    pub in_same_pass: bool,
+    pub(super) in_same_pass: bool,
 }
 
 impl ProfileOrder {
-    /// As often as costs little.
-    pub fn new(kinds: Vec<ProfileKind>, in_same_pass: bool) -> Self {
-        ProfileOrder { kinds, frequency_hz: Profiler::USUAL_FREQUENCY_HZ, in_same_pass }
-    }
-
-    /// Tries it on this process.
+    /// Profiles of these kinds, as often as costs little. It is tried on this process, so that nobody waits for a download before
+    /// a refusal.
     ///
     /// # Errors
     /// When the kernel does not let this user observe processes so closely.
-    pub fn check(&self) -> Result<()> {
-        Profiler::start(std::process::id(), &self.kinds, self.frequency_hz)?.finish()?;
-        Ok(())
+    pub fn tried(kinds: Vec<ProfileKind>, in_same_pass: bool) -> Result<Self> {
+        let frequency_hz = Profiler::USUAL_FREQUENCY_HZ;
+        Profiler::start(std::process::id(), &kinds, frequency_hz)?.finish()?;
+        Ok(ProfileOrder { kinds, frequency_hz, in_same_pass })
     }
 }
 

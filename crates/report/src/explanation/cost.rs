@@ -2,6 +2,7 @@
 
 use basecase_model::{OperationClass, names};
 
+use crate::metrics::ratio;
 use crate::results::{Measured, quotient};
 
 /// What limits how much of it can be used at once.
@@ -16,7 +17,9 @@ enum Lanes {
 /// Where the time of a use comes from.
 #[derive(Clone, Copy)]
 enum Time {
-    /// It was measured.
+    /// What there is of it is time, in µs.
+    Itself,
+    /// It was measured beside the amount, in µs.
     Measured(fn(&Measured<'_>) -> Option<f64>),
     /// A unit is taken to cost so many µs: enough to sort by, and said to be about.
     About(f64),
@@ -69,7 +72,7 @@ pub(crate) struct Cost {
 impl Cost {
     /// Whether it counts deeds, of which those that come by the clock grow with the time per operation.
     pub(crate) fn is_count(&self) -> bool {
-        self.kind.unit != "µs"
+        !matches!(self.kind.time, Time::Itself)
     }
 
     /// Whether it moved so far that it is told in any case: noise may hide what it does to the speed.
@@ -79,9 +82,9 @@ impl Cost {
         self.is_count() && self.weight >= weight && (ratio >= times || ratio <= 1.0 / times)
     }
 
-    /// Candidate / base case; infinite when only the candidate has any.
+    /// Candidate / base case, as [`ratio`].
     pub(crate) fn ratio(&self) -> f64 {
-        if self.base == 0.0 && self.candidate == 0.0 { 1.0 } else { self.candidate / self.base }
+        ratio(self.candidate, self.base)
     }
 }
 
@@ -107,11 +110,13 @@ fn taken_us(measured: &Measured<'_>) -> Option<f64> {
     Some((measured.host_cpu_us()? + steal - known - idle).max(0.0))
 }
 
-/// The server's part of the time that a device took, by the bytes that it made the device read or write.
-fn device_us(measured: &Measured<'_>, time: &str, device: &str, server: &str) -> Option<f64> {
-    let (time, bytes) = (counter(measured, time)?, counter(measured, device)?);
-    let part = counter(measured, server).map_or(1.0, |server| (server / bytes.max(1.0)).min(1.0));
-    Some(time * part)
+/// The server's part of the time that reads of the device took, by the bytes that it made the device read; all of it where these
+/// are not known.
+fn read_us(measured: &Measured<'_>) -> Option<f64> {
+    let own = |name| counter(measured, name);
+    let (time_us, bytes) = (own(names::DEVICE_READ_US)?, own(names::DEVICE_READ_BYTES)?);
+    let part = own(names::SERVER_READ_BYTES).map_or(1.0, |server| (server / bytes.max(1.0)).min(1.0));
+    Some(time_us * part)
 }
 
 /// Time that sessions spent in states whose names hold one of these parts, µs over all sessions; `None` when nobody looked.
@@ -132,9 +137,13 @@ fn switches(measured: &Measured<'_>) -> Option<f64> {
 
 const KIB: f64 = 1024.0;
 
+/// Parts of the names of settings that touch how much is read, and how.
+const READING: &[&str] =
+    &["shared_buffers", "buffer_pool", "cache", "effective_io", "io_method", "io_combine", "read_ahead"];
+
 /// The uses that are looked at. What a unit costs where it is only taken to: a page from the system's cache 5 µs, a context
 /// switch 2 µs, a page fault 0.7 µs, a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
-pub(crate) static KINDS: [Kind; 15] = [
+static KINDS: [Kind; 15] = [
     Kind {
         name: "pages that the server's cache lacked",
         unit: "",
@@ -143,35 +152,17 @@ pub(crate) static KINDS: [Kind; 15] = [
         time: Time::About(5.0),
         lanes: Lanes::Sessions,
         depth: Depth::Deed,
-        settings: &[
-            "shared_buffers",
-            "buffer_pool",
-            "cache",
-            "effective_io",
-            "io_method",
-            "io_combine",
-            "read_ahead",
-        ],
+        settings: READING,
     },
     Kind {
         name: "reads from storage",
         unit: "KiB",
         scale: KIB,
         amount: |m| either(m, names::SERVER_READ_BYTES, names::DEVICE_READ_BYTES),
-        time: Time::Measured(|m| {
-            device_us(m, names::DEVICE_READ_US, names::DEVICE_READ_BYTES, names::SERVER_READ_BYTES)
-        }),
+        time: Time::Measured(read_us),
         lanes: Lanes::Sessions,
         depth: Depth::Deed,
-        settings: &[
-            "shared_buffers",
-            "buffer_pool",
-            "cache",
-            "effective_io",
-            "io_method",
-            "io_combine",
-            "read_ahead",
-        ],
+        settings: READING,
     },
     Kind {
         name: "log written",
@@ -306,9 +297,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         unit: "µs",
         scale: 1.0,
         amount: |m| waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"]),
-        time: Time::Measured(|m| {
-            waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"])
-        }),
+        time: Time::Itself,
         lanes: Lanes::Sessions,
         depth: Depth::Wait,
         settings: &[
@@ -327,7 +316,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         unit: "µs",
         scale: 1.0,
         amount: |m| waits(m, &["io_datafile", "io_aio", "io_bufio"]),
-        time: Time::Measured(|m| waits(m, &["io_datafile", "io_aio", "io_bufio"])),
+        time: Time::Itself,
         lanes: Lanes::Sessions,
         depth: Depth::Wait,
         settings: &["shared_buffers", "cache", "effective_io", "io_method", "io_combine", "io_workers"],
@@ -337,7 +326,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         unit: "µs",
         scale: 1.0,
         amount: |m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"]),
-        time: Time::Measured(|m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"])),
+        time: Time::Itself,
         lanes: Lanes::Sessions,
         depth: Depth::Wait,
         settings: &["lock", "isolation", "partitions", "instances", "spin", "autoinc"],
@@ -347,7 +336,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         unit: "µs",
         scale: 1.0,
         amount: |m| counter(m, names::SERVER_CPU_US),
-        time: Time::Measured(|m| counter(m, names::SERVER_CPU_US)),
+        time: Time::Itself,
         lanes: Lanes::Processors,
         depth: Depth::Sum,
         settings: &[
@@ -371,7 +360,7 @@ pub(crate) static KINDS: [Kind; 15] = [
         unit: "µs",
         scale: 1.0,
         amount: |m| counter(m, names::CLIENT_CPU_US),
-        time: Time::Measured(|m| counter(m, names::CLIENT_CPU_US)),
+        time: Time::Itself,
         lanes: Lanes::Processors,
         depth: Depth::Sum,
         // Of an embedded dbms it holds the engine.
@@ -394,6 +383,7 @@ fn cost(kind: &'static Kind, base: &Measured<'_>, candidate: &Measured<'_>) -> O
     let amount = |measured: &Measured<'_>| measured.spread((kind.amount)(measured)?);
     let (before, after) = (amount(base)?, amount(candidate)?);
     let time_us = |measured: &Measured<'_>, amount: f64| match kind.time {
+        Time::Itself => Some(amount),
         Time::Measured(time_us) => measured.spread(time_us(measured)?),
         Time::About(unit_us) => Some(amount * unit_us),
     };

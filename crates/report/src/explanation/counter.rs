@@ -3,7 +3,7 @@
 use basecase_model::names;
 
 use super::cost::operation;
-use super::{MOVED, figure, ratio_text};
+use super::{MOVED, figure, hardware, ratio_text};
 use crate::results::Measured;
 use crate::tables::{Cell, Column, Row, Table};
 
@@ -20,10 +20,9 @@ pub(super) fn table(base: &Measured<'_>, candidate: &Measured<'_>, most: usize) 
     for name in names {
         let count = |measured: &Measured<'_>| {
             // What did not move on one side is not stored of it.
-            let per_second = measured.counted_per_second(name).unwrap_or(0.0);
-            crate::results::quotient(per_second, measured.headline()?)
+            measured.counted_per_operation(name).unwrap_or(0.0)
         };
-        let (Some(before), Some(after)) = (count(base), count(candidate)) else { continue };
+        let (before, after) = (count(base), count(candidate));
         let is_large = before.abs().max(after.abs()) >= LEAST_PER_OPERATION;
         if is_large && distance(before, after) >= MOVED.ln() {
             moved.push((name, before, after));
@@ -45,8 +44,9 @@ pub(super) fn table(base: &Measured<'_>, candidate: &Measured<'_>, most: usize) 
 }
 
 fn is_of_server(name: &str) -> bool {
-    let prefixes = ["postgres.", "mysql.", "innodb.", "server.", "hardware.", names::SESSION_PREFIX];
+    let prefixes = ["postgres.", "mysql.", "innodb.", "server.", names::SESSION_PREFIX];
     prefixes.iter().any(|prefix| name.starts_with(prefix))
+        && !hardware::is_one(name)
         && !name.ends_with("counted_seconds")
         && name != names::SESSION_LOOKS
         && !name.ends_with("uptime")

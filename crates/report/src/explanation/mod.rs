@@ -1,7 +1,10 @@
 //! Where the time went: what moved together with the speed of a step, base case against candidate.
 
+mod absence;
+mod choice;
 mod cost;
 mod counter;
+pub(crate) mod hardware;
 mod plan;
 mod setting;
 
@@ -9,16 +12,17 @@ use std::fmt::Write as _;
 
 use basecase_model::{Profile, ProfileKind, StepFacts};
 
+pub(crate) use self::choice::beyond;
 use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
+use self::hardware::Hardware;
 use self::plan::PlanChange;
 use self::setting::SettingChange;
 use crate::document::Block;
 use crate::error::Error;
 use crate::flame_graph::shares::{FunctionShare, functions_that_grew};
 use crate::options::Options;
-use crate::results::{Measured, Results};
-use crate::shape::is_compared;
-use crate::tables::{Cell, Column, Mark, Row, Table, marks, number};
+use crate::results::{Measured, Results, quotient};
+use crate::tables::{Cell, Column, Row, Table, number};
 
 /// How to read the table of costs.
 const READING: &str = "The share is the part of the change in time per operation for which a cost can account: 100 % is all of it, \
@@ -45,9 +49,12 @@ pub(crate) struct Explanation<'a> {
     candidate: Measured<'a>,
     base_name: &'a str,
     candidate_name: &'a str,
+    /// Sentences on what no trial or server told.
+    absences: Vec<String>,
     costs: Vec<Cost>,
     plans: Vec<PlanChange<'a>>,
     settings: Vec<SettingChange>,
+    hardware: Option<Hardware<'a>>,
     /// Profiles of one kind, of base case and candidate.
     profiles: Vec<(&'a Profile, &'a Profile)>,
 }
@@ -57,6 +64,7 @@ impl<'a> Explanation<'a> {
     pub(crate) fn of(results: &Results<'a>, step: usize, candidate: usize) -> Option<Self> {
         let facts = |number: usize| results.experiment.candidates.get(number);
         let (base_facts, candidate_facts) = (facts(0)?, facts(candidate).filter(|_| candidate > 0)?);
+        let hardware = Hardware::of(results, step, candidate);
         let profiles = pairs(results.profiles(step, 0), results.profiles(step, candidate));
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, candidate)?);
         // Different dbms describe their plans in different words.
@@ -65,7 +73,9 @@ impl<'a> Explanation<'a> {
             costs: sorted(costs(&base, &candidate)),
             plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
             settings: setting::changes(base_facts, candidate_facts),
+            hardware,
             profiles,
+            absences: absence::sentences([(base_facts, base.trial), (candidate_facts, candidate.trial)]),
             base,
             candidate,
             base_name: &base_facts.name.0,
@@ -74,8 +84,8 @@ impl<'a> Explanation<'a> {
     }
 
     /// Headline value of the candidate divided by the base case's.
-    fn ratio(&self) -> Option<f64> {
-        Some(self.candidate.headline()? / self.base.headline()?).filter(|ratio| ratio.is_finite())
+    fn quotient(&self) -> Option<f64> {
+        quotient(self.candidate.headline()?, self.base.headline()?)
     }
 
     /// What moved and goes with the change, the likeliest cause first, in a sentence each.
@@ -88,9 +98,7 @@ impl<'a> Explanation<'a> {
             .collect();
         // What names a deed comes before the time in which deeds end, and what a setting explains before what none does; within
         // each the sort by share stays.
-        found.sort_by_key(|cost| {
-            (cost.kind.depth, !self.settings.iter().any(|change| change.touches(cost.kind.settings)))
-        });
+        found.sort_by_key(|cost| (cost.kind.depth, self.touching(cost.kind.settings).is_empty()));
         self.planning().into_iter().chain(found.into_iter().map(|cost| self.sentence(cost))).collect()
     }
 
@@ -130,13 +138,13 @@ impl<'a> Explanation<'a> {
     /// How many times as long an operation takes, without what others on the host took from it.
     fn slower(&self) -> f64 {
         let times = processor_us(&self.candidate).zip(processor_us(&self.base));
-        times.map(|(after, before)| after / before).filter(|ratio| ratio.is_finite()).unwrap_or(1.0)
+        times.and_then(|(after, before)| quotient(after, before)).unwrap_or(1.0)
     }
 
     /// What other work on the host did to the comparison, where it changes it by more than a little.
     fn disturbance(&self) -> Option<String> {
         let (before, after) = (taken_per_operation_us(&self.base)?, taken_per_operation_us(&self.candidate)?);
-        let (shown, without) = (self.ratio()?, 1.0 / self.slower());
+        let (shown, without) = (self.quotient()?, 1.0 / self.slower());
         ((shown / without).ln().abs() > LEAST_CHANGE).then(|| {
             format!(
                 "other work on the host took {} µs of CPU from a {} of the base case and {} µs from one of the candidate: without it \
@@ -169,16 +177,24 @@ impl<'a> Explanation<'a> {
         text
     }
 
-    /// Adds the settings that differ and touch a cost.
-    fn append_settings(&self, text: &mut String, parts: &[&str]) {
-        // In the order of the parts, which begin with what touches it most.
-        let of = |part| self.settings.iter().filter(move |change| change.touches(&[part]) && change.acts());
+    /// The settings that differ, can act and have one of these parts in their names, in the order of the parts: they begin with
+    /// what touches a cost most.
+    fn touching(&self, parts: &[&str]) -> Vec<&SettingChange> {
         let mut touching: Vec<&SettingChange> = Vec::new();
-        for change in parts.iter().flat_map(|part| of(*part)) {
-            if !touching.contains(&change) {
-                touching.push(change);
+        for part in parts {
+            let of_part = self.settings.iter().filter(|change| change.name.contains(part) && change.acts());
+            for change in of_part {
+                if !touching.contains(&change) {
+                    touching.push(change);
+                }
             }
         }
+        touching
+    }
+
+    /// Adds the settings that touch a cost.
+    fn append_settings(&self, text: &mut String, parts: &[&str]) {
+        let touching = self.touching(parts);
         let words: Vec<String> = touching.into_iter().take(SETTINGS).map(SettingChange::words).collect();
         if !words.is_empty() {
             let _ = write!(text, "; {}", words.join(", "));
@@ -188,7 +204,7 @@ impl<'a> Explanation<'a> {
     /// The change in a sentence.
     pub(crate) fn change(&self, step: &StepFacts) -> String {
         let value = |measured: &Measured<'_>| number(measured.headline(), 0);
-        let ratio = self.ratio().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
+        let ratio = self.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
         format!(
             "{} on {}: {} → {} {} against {}, {ratio} of the base case",
             self.candidate_name,
@@ -207,9 +223,10 @@ impl<'a> Explanation<'a> {
         blocks
     }
 
-    /// Everything that moved.
+    /// What is not known, and everything that moved.
     pub(crate) fn details(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> = self.tables().into_iter().map(Block::Table).collect();
+        let absences = self.absences.iter().cloned().map(Block::Paragraph);
+        let mut blocks: Vec<Block> = absences.chain(self.tables().into_iter().map(Block::Table)).collect();
         for change in self.plans.iter().take(MOST) {
             blocks.push(Block::Paragraph(format!("Plans of {}: {}", change.base.statement, change.base.sql)));
             blocks.push(Block::Log(format!("{}\n{}", self.base_name, change.base.text)));
@@ -218,10 +235,11 @@ impl<'a> Explanation<'a> {
         blocks
     }
 
-    /// Costs, counters and settings.
+    /// Costs, counters, settings, and what the profile brought.
     fn tables(&self) -> Vec<Table> {
         let counters = counter::table(&self.base, &self.candidate, MOST);
         let mut tables = vec![self.cost_table(), counters, self.setting_table()];
+        tables.extend(self.hardware.as_ref().map(Hardware::table));
         tables.extend(self.profiles.iter().map(|(base, candidate)| function_table(base, candidate)));
         tables.retain(|table| !table.rows.is_empty());
         tables
@@ -291,39 +309,14 @@ fn is_cause(cost: &Cost, slower: f64, is_changed: bool) -> bool {
 /// The explanations that were asked for, one after the other.
 ///
 /// # Errors
-/// When nothing has such a name, or nothing was measured under it.
+/// When nothing is called so, or nothing was measured under it.
 pub(crate) fn compose(
     results: &Results<'_>,
-    (step, candidate): (Option<&str>, Option<&str>),
+    wanted: Option<&str>,
     options: &Options,
 ) -> Result<Vec<Block>, Error> {
-    let steps: Vec<usize> = results
-        .steps()
-        .filter(|(_, facts)| step.is_none_or(|wanted| facts.name == wanted || facts.label == wanted))
-        .map(|(number, _)| number)
-        .collect();
-    if let Some(wanted) = step.filter(|_| steps.is_empty()) {
-        let known = results.steps().map(|(_, facts)| facts.label.clone()).collect();
-        return Err(Error::Unknown { what: "step", name: wanted.to_owned(), known });
-    }
-    let candidates: Vec<usize> = results
-        .candidates()
-        .filter(|(number, facts)| *number > 0 && candidate.is_none_or(|wanted| facts.name.0 == wanted))
-        .map(|(number, _)| number)
-        .collect();
-    if let Some(wanted) = candidate.filter(|_| candidates.is_empty()) {
-        let known = results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect();
-        return Err(Error::Unknown { what: "candidate", name: wanted.to_owned(), known });
-    }
-    let cells = if step.is_none() {
-        let mut cells = beyond(results, options);
-        cells.retain(|(_, candidate)| candidates.contains(candidate));
-        cells
-    } else {
-        steps.iter().flat_map(|step| candidates.iter().map(move |candidate| (*step, *candidate))).collect()
-    };
     let mut blocks = Vec::new();
-    for (step, candidate) in cells {
+    for (step, candidate) in choice::cells(results, wanted, options)? {
         let (Some(facts), Some(explanation)) =
             (results.experiment.steps.get(step), Explanation::of(results, step, candidate))
         else {
@@ -332,24 +325,11 @@ pub(crate) fn compose(
         blocks.push(Block::Heading(format!("{} on {}", explanation.candidate_name, facts.label)));
         blocks.extend(explanation.blocks(facts));
     }
-    if blocks.is_empty() {
-        return Err(Error::NothingToExplain);
+    match wanted {
+        _ if !blocks.is_empty() => Ok(blocks),
+        Some(wanted) => Err(Error::NotMeasured(wanted.to_owned())),
+        None => Err(Error::NothingBeyond),
     }
-    Ok(blocks)
-}
-
-/// Steps and candidates that are beyond the thresholds, the slowest first.
-pub(crate) fn beyond(results: &Results<'_>, options: &Options) -> Vec<(usize, usize)> {
-    let is_shown = |step: &StepFacts| !results.is_workload_file() || is_compared(step);
-    let steps = results.steps().filter(|(_, step)| is_shown(step));
-    let cells =
-        steps.flat_map(|(step, _)| results.candidates().skip(1).map(move |(candidate, _)| (step, candidate)));
-    let mut found: Vec<(f64, (usize, usize))> = cells
-        .filter_map(|(step, candidate)| Some((results.relative(step, candidate)?, (step, candidate))))
-        .collect();
-    found.retain(|(ratio, _)| marks::relative(*ratio, options.thresholds) != Mark::None);
-    found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
-    found.into_iter().map(|(_, cell)| cell).collect()
 }
 
 /// Profiles of the same kind.

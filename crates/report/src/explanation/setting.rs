@@ -2,7 +2,7 @@
 
 use basecase_model::CandidateFacts;
 
-use crate::tables::running::{brief, is_bound_to_differ, plain};
+use crate::tables::running::{brief, is_bound_to_differ, sets};
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,11 +21,6 @@ impl SettingChange {
         let default = if self.is_default { " (changed default)" } else { "" };
         let (base, candidate) = self.values();
         format!("{} {base} → {candidate}{default}", self.name)
-    }
-
-    /// Whether its name holds one of these parts.
-    pub(crate) fn touches(&self, parts: &[&str]) -> bool {
-        parts.iter().any(|part| self.name.contains(part))
     }
 
     /// Whether it can act: a switch that came with a version and is off does not.
@@ -72,10 +67,6 @@ pub(crate) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
     if base.build.dbms != candidate.build.dbms || base.running.is_empty() || candidate.running.is_empty() {
         return Vec::new();
     }
-    let is_set = |name: &str| {
-        let sets = |facts: &CandidateFacts| facts.config.settings.iter().any(|(set, _)| plain(set) == name);
-        sets(base) || sets(candidate)
-    };
     let mut names: Vec<&String> = base.running.keys().chain(candidate.running.keys()).collect();
     names.sort_unstable();
     names.dedup();
@@ -85,7 +76,7 @@ pub(crate) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
             name: name.clone(),
             base: before.cloned(),
             candidate: after.cloned(),
-            is_default: !is_set(name),
+            is_default: !sets(base, name) && !sets(candidate, name),
         })
     };
     let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 
 use super::{page_name, write};
 use crate::error::Error;
+use crate::explanation::hardware;
 use crate::flame_graph::{differential, plain};
 use crate::results::Results;
 
@@ -93,6 +94,7 @@ pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
                     "Stacks of the server while the step ran, as wide as the time that was spent in them. A click on a frame enlarges \
                      it. In a difference, what takes a larger share than in the base case is red, and a smaller one blue."
                 }
+                @if let Some(absence) = hardware::absence(results, step) { p { (absence) } }
                 ul {
                     @for (candidate, profile) in found {
                         @let name = results.experiment.candidates.get(candidate).map_or("", |facts| &facts.name.0);

@@ -105,11 +105,8 @@ fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
     if values.iter().all(|value| *value == first) {
         return None;
     }
-    let is_set = |candidate: &CandidateFacts| {
-        candidate.config.settings.iter().any(|(key, _)| plain(key) == plain(name))
-    };
     let cell = |((candidate, value), text): ((&&CandidateFacts, &&str), String)| {
-        let changed = *value != first && !is_set(candidate) && !is_set(candidates[0]);
+        let changed = *value != first && !sets(candidate, name) && !sets(candidates[0], name);
         Cell::marked(text, if changed { Mark::DefaultChanged } else { Mark::None })
     };
     Some(Row::new(name, candidates.iter().zip(&values).zip(brief(&values)).map(cell).collect()))
@@ -130,8 +127,13 @@ pub(crate) fn brief(values: &[&str]) -> Vec<String> {
     lists.iter().map(rest).collect()
 }
 
+/// Whether the config of a candidate sets what the server calls `name`.
+pub(crate) fn sets(candidate: &CandidateFacts, name: &str) -> bool {
+    candidate.config.settings.iter().any(|(set, _)| plain(set) == plain(name))
+}
+
 /// A setting's name as servers tell it, whichever way a config spells it.
-pub(crate) fn plain(name: &str) -> String {
+fn plain(name: &str) -> String {
     name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")
 }
 
@@ -213,5 +215,8 @@ mod tests {
     fn a_config_may_spell_a_name_in_any_way() {
         assert_eq!(plain("loose-innodb-IO-capacity"), "innodb_io_capacity");
         assert_eq!(plain("innodb_io_capacity"), "innodb_io_capacity");
+        let mut candidate = fixture::sample().0.candidates.remove(0);
+        candidate.config.settings = vec![("datestyle".into(), "iso".into())];
+        assert!(sets(&candidate, "DateStyle") && !sets(&candidate, "TimeZone"));
     }
 }

@@ -93,17 +93,6 @@ fn a_store_of_the_first_version_is_read_and_brought_up_to_date() {
     // As every version leaves it.
     old.pragma_update(None, "journal_mode", "WAL").unwrap();
     drop(old);
-<<<<<<< HEAD
-    assert!(matches!(
-        Store::open_read_only(&path).unwrap_err().problem,
-        Problem::Older { found: 1, known: 4 }
-    ));
-    let store = Store::create_or_open(&path).unwrap();
-    let events = "SELECT events FROM role";
-    let events: u64 = store.connection().query_row(events, [], |row| row.get(0)).unwrap();
-    assert_eq!(events, 42, "every statement was an event");
-    assert_eq!(store.connection().query_row("SELECT count(*) FROM statement", [], |row| row.get(0)), Ok(0));
-=======
     let told = |store: &Store| {
         let number = |sql: &str| store.connection().query_row(sql, [], |row| row.get(0)).unwrap();
         let events: u64 = number("SELECT events FROM role");
@@ -116,7 +105,6 @@ fn a_store_of_the_first_version_is_read_and_brought_up_to_date() {
     assert_eq!(fs::read(&path).unwrap(), before, "a reader changes nothing");
     told(&Store::create_or_open(&path).unwrap());
     told(&Store::open_read_only(&path).unwrap());
->>>>>>> main
 }
 
 #[test]

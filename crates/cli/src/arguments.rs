@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Run an experiment file, or go on with one that was cut short
     Run(Run),
+    /// Find out what this machine can tell: plant slowdowns of known size in a server, and see what is found of them
+    Calibrate(Box<Calibrate>),
     /// Render the report of a store again
     Report(Report),
     /// Say where the time went: what moved together with the speed of a step, likeliest cause first
@@ -95,6 +97,16 @@ pub(crate) struct Compare {
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
+}
+
+#[derive(Args)]
+pub(crate) struct Calibrate {
+    /// The build and config to plant in, and what is run, as of `basecase compare`
+    #[command(flatten)]
+    pub(crate) compare: Compare,
+    /// Sizes of the slowdowns
+    #[arg(long = "plant", value_name = "PERCENT", value_delimiter = ',', default_value = "1%,2%,3%,5%", value_parser = read_change)]
+    pub(crate) slowdowns: Vec<f64>,
 }
 
 #[derive(Args)]
@@ -194,7 +206,7 @@ pub(crate) struct PlaceArguments {
     #[arg(long)]
     pub(crate) keep_data: bool,
     /// Measure in rounds, and begin none after so long, e.g. 60m; an experiment that is run again goes on
-    #[arg(long, value_name = "TIME", value_parser = read_time)]
+    #[arg(long, visible_alias = "more", value_name = "TIME", value_parser = read_time)]
     pub(crate) budget: Option<Duration>,
     /// Whether machine and server are looked at every second, or only at both ends of a step
     #[arg(long, value_enum, default_value_t = ProbeArgument::On)]

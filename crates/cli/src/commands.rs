@@ -1,7 +1,9 @@
 //! One file for each subcommand.
 
+pub(crate) mod calibrate;
 pub(crate) mod experiment;
 pub(crate) mod explain;
+mod perform;
 pub(crate) mod report;
 pub(crate) mod server;
 pub(crate) mod store;

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Demo(command) => commands::experiment::demo(&command, &stop),
         Command::Compare(command) => commands::experiment::compare(&command, &stop),
+        Command::Calibrate(command) => commands::calibrate::run(&command, &stop),
         Command::Run(command) => commands::experiment::run(&command, &stop),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
         Command::Explain(command) => commands::explain::run(&command).map(|()| Outcome::Done),

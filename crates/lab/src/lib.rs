@@ -1,6 +1,7 @@
 //! Experiments: plan, run trials, resume.
 
 mod agenda;
+mod calibration;
 mod candidate;
 mod checks;
 mod connections;
@@ -19,6 +20,7 @@ mod sizes;
 mod task;
 mod workload_file;
 
+pub use calibration::Calibration;
 pub use candidate::{CandidateError, CandidateSpec, Origin};
 pub use message::explain;
 pub use observer::{Event, Observer};

@@ -54,8 +54,10 @@ pub struct RunOptions {
     pub looks_away: bool,
     /// Where the server's time goes is to be taken as well.
     pub profile: Option<ProfileOrder>,
-    /// When no more rounds begin.
+    /// When no more rounds begin; one does in any case.
     pub budget: Option<Duration>,
+    /// Rounds that there are to be, with those that there are; `None` is as many as it takes.
+    pub most_rounds: Option<u32>,
 }
 
 /// Lines of the server's log that a failed trial keeps.

@@ -4,6 +4,7 @@
 //! computed once, in `metrics` or in `tables`, and each renderer only prints it.
 
 mod blog;
+mod calibration;
 mod chart;
 mod csv;
 mod document;
@@ -78,6 +79,11 @@ pub fn explain(
         Format::Markdown => markdown::render(&blocks),
         _ => text::render(&blocks, options.ansi),
     })
+}
+
+/// What was planted and what was found of it, as text; empty where nothing was planted.
+pub fn calibration(experiment: &Experiment, trials: &[Trial], options: &Options) -> String {
+    text::render(&calibration::compose(experiment, trials), options.ansi)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

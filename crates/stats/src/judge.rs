@@ -6,6 +6,7 @@ use crate::comparison::{Comparison, ComparisonError, Round};
 use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
 use crate::interval::{Estimator, Interval};
+use crate::looks::Looks;
 use crate::modes::Modes;
 use crate::plan::{Plan, PlanError, Sequential};
 use crate::reading::Reading;
@@ -93,6 +94,19 @@ impl Judge {
         match &self.method {
             Method::Scheduled(scheduled) => scheduled.last_critical(self.plan.alpha, rounds),
             Method::Anytime => anytime::critical(rounds, self.plan.alpha),
+        }
+    }
+
+    /// Rounds after which nothing more is looked at; without such, as many as the usual plan has.
+    pub(crate) fn last_rounds(&self) -> usize {
+        self.last_look().unwrap_or(Looks::general().last())
+    }
+
+    /// Whether so many rounds are looked at.
+    pub(crate) fn looks_after(&self, rounds: usize) -> bool {
+        match &self.method {
+            Method::Scheduled(scheduled) => scheduled.looks.at_or_after(rounds) == Some(rounds),
+            Method::Anytime => true,
         }
     }
 

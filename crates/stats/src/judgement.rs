@@ -125,7 +125,7 @@ fn looks(schedule: &Schedule) -> Result<Looks, LooksError> {
     Looks::new(schedule.looks.iter().map(|look| *look as usize).collect::<Vec<_>>())
 }
 
-/// The rounds of a candidate with the base case, in their order. Only what was measured together is compared.
+/// The rounds of a candidate with the base case.
 fn rounds(
     experiment: &Experiment,
     trials: &[Trial],
@@ -133,10 +133,21 @@ fn rounds(
     candidate: usize,
     metric: Metric,
 ) -> Vec<Round> {
-    let of = |candidate: usize| -> BTreeMap<(u32, &str), &Trial> {
-        let name = &experiment.candidates[candidate].name.0;
+    let pairs = pairs(experiment, trials, step, candidate);
+    pairs.filter_map(|(base, contender)| round(step, base, contender, metric)).collect()
+}
+
+/// The trials of the base case and of a candidate in the same rounds, in their order. Only what was measured together is compared.
+pub(crate) fn pairs<'a>(
+    experiment: &Experiment,
+    trials: &'a [Trial],
+    step: &StepFacts,
+    candidate: usize,
+) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
+    let of = |candidate: usize| -> BTreeMap<(u32, &'a str), &'a Trial> {
+        let name = experiment.candidates.get(candidate).map(|facts| &facts.name.0);
         let is_of =
-            |trial: &&Trial| trial.is_complete() && trial.step == step.name && trial.candidate == *name;
+            |trial: &&Trial| trial.is_complete() && trial.step == step.name && Some(&trial.candidate) == name;
         trials
             .iter()
             .filter(is_of)
@@ -144,8 +155,7 @@ fn rounds(
             .collect()
     };
     let (bases, contenders) = (of(0), of(candidate));
-    let pairs = bases.iter().filter_map(|(place, base)| Some((*base, *contenders.get(place)?)));
-    pairs.filter_map(|(base, contender)| round(step, base, contender, metric)).collect()
+    bases.into_iter().filter_map(move |(place, base)| Some((base, *contenders.get(&place)?)))
 }
 
 /// What a round says; `None` when it says nothing.

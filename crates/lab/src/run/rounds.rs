@@ -58,7 +58,8 @@ impl Run<'_> {
         // What is wanted again right after it was done has failed.
         while let Some((round, steps)) = agenda.next_round().filter(|next| last.as_ref() != Some(next)) {
             let is_over = self.options.budget.is_some_and(|budget| began.elapsed() + longest > budget);
-            if is_over || schedule.looks.last().is_some_and(|last| round >= *last) {
+            let most = self.options.most_rounds.into_iter().chain(schedule.looks.last().copied()).min();
+            if (is_over && !longest.is_zero()) || most.is_some_and(|most| round >= most) {
                 break;
             }
             let round_began = Instant::now();

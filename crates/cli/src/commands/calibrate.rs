@@ -1,0 +1,29 @@
+//! `calibrate`: what this machine can tell.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use basecase_lab::{Calibration, Protocol, Rounds};
+use basecase_report::Options;
+
+use super::experiment::request;
+use super::perform::{Measured, measure};
+use crate::Outcome;
+use crate::arguments::Calibrate;
+use crate::output;
+
+pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
+    let mut request = request(&arguments.compare)?;
+    if request.protocol == Protocol::Classic {
+        request.protocol = Protocol::Rounds(Rounds::default());
+    }
+    let places = &arguments.compare.places;
+    let calibration = Calibration::new(request)?;
+    let probe = measure(&calibration.probe(), places, Some(1), stop)?;
+    let planted = calibration.planted(&probe.trials, &arguments.slowdowns)?;
+    let measured = measure(&planted, places, None, stop)?;
+    let Measured { experiment, trials, .. } = &measured;
+    let options = Options { ansi: output::may_colour(), ..Options::default() };
+    output::print(&basecase_report::calibration(experiment, trials, &options))?;
+    Ok(measured.tell(places))
+}

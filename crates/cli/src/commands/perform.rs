@@ -1,0 +1,136 @@
+//! Runs what was asked for, and tells what came of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use basecase_lab::{
+    CandidateSpec, Event, Observer as _, Places, Plan, ProfileOrder, Request, RunOptions, Summary,
+};
+use basecase_model::{Experiment, Trial};
+use basecase_report::{Format, Options};
+use basecase_server::default_home;
+use basecase_store::Store;
+
+use crate::Outcome;
+use crate::arguments::{PlaceArguments, ProbeArgument};
+use crate::output;
+use crate::screen::Screen;
+
+/// What was measured, now and before.
+pub(crate) struct Measured {
+    pub(crate) experiment: Experiment,
+    pub(crate) trials: Vec<Trial>,
+    summary: Summary,
+}
+
+/// Runs what of a request is not in the store yet, at most so many rounds.
+pub(crate) fn measure(
+    request: &Request,
+    arguments: &PlaceArguments,
+    most_rounds: Option<u32>,
+    stop: &AtomicBool,
+) -> Result<Measured> {
+    // What needs nothing else to be known as wrong.
+    let profile = profile_order(arguments)?;
+    let home = default_home();
+    let places = Places {
+        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
+        home,
+        transport: arguments.transport.map(Into::into),
+    };
+    let command = command_line();
+    // The store first: whatever is wrong with it should not wait for a download.
+    let mut store = Store::create_or_open(&arguments.store)?;
+    let _lock = store.lock_for_run(&command)?;
+    let mut screen = Screen::new();
+    let mut plan = Plan::prepare(request, &places, &command, &mut |text| {
+        screen.notice(Event::Phase { candidate: "", text });
+    })?;
+    // A report that cannot be written should not be found out after hours of work.
+    make_folder(&arguments.out)?;
+    let options = RunOptions {
+        keep_data: arguments.keep_data,
+        looks_away: arguments.probe == ProbeArgument::Off,
+        profile,
+        budget: arguments.budget,
+        most_rounds,
+    };
+    let summary = basecase_lab::run(&mut plan, &mut store, options, stop, &mut screen)?;
+    let experiment = plan.experiment;
+    let trials = store.trials(&experiment.id)?;
+    Ok(Measured { experiment, trials, summary })
+}
+
+/// Runs a request, writes its pages and prints its report.
+pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
+    let measured = measure(request, arguments, None, stop)?;
+    let Measured { experiment, trials, .. } = &measured;
+    let options = Options { ansi: output::may_colour() && !arguments.json, ..Options::default() };
+    let page = basecase_report::write_pages(experiment, trials, &options, &arguments.out)?;
+    let format = if arguments.json { Format::Json } else { Format::Text };
+    output::print(&basecase_report::render(experiment, trials, format, &options))?;
+    output::complain(&format!("report: {}", absolute(&page).display()));
+    Ok(measured.tell(arguments))
+}
+
+impl Measured {
+    /// Says what was found, where it is, and what failed.
+    pub(crate) fn tell(&self, arguments: &PlaceArguments) -> Outcome {
+        let summary = &self.summary;
+        if summary.found > 0 {
+            output::complain(&format!(
+                "{} of {} trials were in {} already and were not run again",
+                summary.found,
+                summary.all,
+                arguments.store.display()
+            ));
+        }
+        output::complain(&format!("store:  {}", absolute(&arguments.store).display()));
+        if summary.interrupted {
+            output::complain("interrupted\nhint: the same command goes on where this one stopped");
+            return Outcome::CouldNotRun;
+        }
+        if !summary.failed.is_empty() {
+            output::complain(&format!("failed: {}", summary.failed.join(", ")));
+            output::complain(
+                "hint: the report has each reason and the end of the server's log; the same command tries again",
+            );
+            return Outcome::CouldNotRun;
+        }
+        Outcome::Done
+    }
+}
+
+/// What `--profile` asks for.
+///
+/// # Errors
+/// When this user may not profile.
+fn profile_order(arguments: &PlaceArguments) -> Result<Option<ProfileOrder>> {
+    let kinds = Some(arguments.profile.clone()).filter(|kinds| !kinds.is_empty());
+    kinds.map(|kinds| ProfileOrder::tried(kinds, arguments.profile_measured)).transpose()
+}
+
+pub(crate) fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).with_context(|| {
+        format!(
+            "cannot make the folder {}\nhint: name a folder with --out in which this user may write",
+            path.display()
+        )
+    })
+}
+
+/// The command line with the passwords of URLs left out.
+fn command_line() -> String {
+    let words = std::env::args().map(|word| match word.parse::<CandidateSpec>() {
+        Ok(spec) if spec.is_url() => spec.to_string(),
+        _ if output::may_hold_password(&word) => "url:…".to_owned(),
+        _ => word,
+    });
+    // The path of the program is nobody's business, and its name is.
+    std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}

@@ -1,0 +1,89 @@
+//! Candidates that are one build and config with slowdowns of known size planted: what finds them on this machine?
+
+use anyhow::{Context, Result};
+use basecase_model::{Trial, names};
+use basecase_server::Plant;
+
+use crate::candidate::CandidateSpec;
+use crate::plan::{Request, Twin};
+
+/// Spins of the run that finds out what one takes.
+const PROBE_SPINS: u32 = 2_000;
+
+/// The candidates of a calibration.
+#[derive(Debug, Clone)]
+pub struct Calibration {
+    /// What is run; its candidates are replaced.
+    request: Request,
+    candidate: CandidateSpec,
+}
+
+impl Calibration {
+    /// Of the build and config that `request` names first.
+    ///
+    /// # Errors
+    /// When it names none, or one in whose server nothing can be planted.
+    pub fn new(request: Request) -> Result<Self> {
+        let candidate = request.candidates.first().cloned().context("no candidate is named")?;
+        if candidate.is_url() || candidate.dbms() == basecase_model::Dbms::Sqlite {
+            anyhow::bail!(
+                "nothing can be planted in {candidate}: it is no server that basecase starts\nhint: name a build, e.g. postgres:18.6"
+            );
+        }
+        Ok(Calibration { request, candidate })
+    }
+
+    /// One round of it with nothing and with something planted, which shows what spins cost.
+    pub fn probe(&self) -> Request {
+        self.with(vec![twin("_nothing", 0), twin("_probe", PROBE_SPINS)])
+    }
+
+    /// Itself twice, and with slowdowns of these sizes (0.02 is 2 %) of the step that the trials of [`Calibration::probe`] are of first.
+    ///
+    /// # Errors
+    /// When the probe has no complete trials.
+    pub fn planted(&self, probe: &[Trial], slowdowns: &[f64]) -> Result<Request> {
+        let of = |tag: &str| {
+            let is_of = |trial: &&Trial| {
+                trial.is_complete() && trial.candidate.ends_with(tag) && !trial.slices.is_empty()
+            };
+            probe.iter().find(is_of).context("the run that finds out what spins cost has no complete trial")
+        };
+        let spin = of("_probe")?;
+        let base = probe.iter().find(|trial| {
+            trial.step == spin.step && trial.candidate.ends_with("_nothing") && trial.is_complete()
+        });
+        let base = base.context("the run that finds out what spins cost has no base case")?;
+        let spin_us = (per_message_us(spin)? - per_message_us(base)?) / f64::from(PROBE_SPINS);
+        let threads = base.roles.len() as f64;
+        let rate = base.slices.iter().map(|slice| slice.rate).sum::<f64>() / base.slices.len() as f64;
+        let statement_us = threads * 1e6 / rate;
+        let mut twins = vec![twin("_base", 0), twin("_same", 0)];
+        for slowdown in slowdowns {
+            let spins = (slowdown * statement_us / spin_us).round().max(1.0) as u32;
+            twins.push(twin(&format!("_{}pc", slowdown * 100.0), spins));
+        }
+        Ok(self.with(twins))
+    }
+
+    fn with(&self, twins: Vec<Twin>) -> Request {
+        let candidates = vec![self.candidate.clone(); twins.len()];
+        Request { name: "calibration".to_owned(), candidates, twins, ..self.request.clone() }
+    }
+}
+
+fn twin(tag: &str, spins: u32) -> Twin {
+    Twin { tag: tag.to_owned(), plant: Some(Plant { spins, ..Plant::NONE }) }
+}
+
+/// Time that was planted after each message, with what the clocks take, µs.
+fn per_message_us(trial: &Trial) -> Result<f64> {
+    let planted = trial.gauges.get(names::PLANTED_US).zip(trial.gauges.get(names::PLANTED_CALLS));
+    let (planted_us, calls) = planted.filter(|(_, calls)| *calls > 0.0).with_context(|| {
+        format!(
+            "nothing was planted in {}: its server receives messages otherwise than by recv(2)",
+            trial.candidate
+        )
+    })?;
+    Ok(planted_us / calls)
+}

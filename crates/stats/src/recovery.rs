@@ -1,0 +1,144 @@
+//! How well what was planted is found: the calibration of a machine.
+
+use basecase_model::{Experiment, Trial, names};
+
+use crate::judgement::pairs;
+use crate::orders::Stream;
+use crate::sample::mean;
+use crate::{Comparison, ComparisonError, Decision, Judge, Judgement, Metric, Verdict};
+
+/// A step of a candidate in whose server a slowdown of known size was planted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recovery {
+    /// Number of the step.
+    pub step: usize,
+    /// Number of the candidate.
+    pub candidate: usize,
+    /// The effect that was planted, mean over the rounds, as a logarithm: 0 where it was none.
+    pub truth: f64,
+    /// What was found.
+    pub decision: Decision,
+    /// The effects of the rounds less what was planted in each.
+    pub errors: Vec<f64>,
+}
+
+/// What happened when rounds were drawn again and again out of those that were measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Replay {
+    /// Series that were drawn.
+    pub series: usize,
+    /// The share in which some look's interval left the truth out.
+    pub excluded: f64,
+    /// The shares that ended in a regression, an improvement and no change.
+    pub verdicts: [f64; 3],
+    /// The mean number of rounds until the series was decided, or until its last look.
+    pub rounds: f64,
+}
+
+impl Judgement {
+    /// What was planted and what was found, of every step and candidate in whose server a library counts; see [`names::PLANTED_US`].
+    pub fn recoveries(&self, experiment: &Experiment, trials: &[Trial]) -> Vec<Recovery> {
+        let mut recoveries = Vec::new();
+        for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
+            for candidate in 1..experiment.candidates.len() {
+                let truths: Option<Vec<f64>> = pairs(experiment, trials, step, candidate)
+                    .map(|(base, contender)| truth(base, contender, f64::from(step.threads.unwrap_or(1))))
+                    .collect();
+                let truths = truths.filter(|truths| !truths.is_empty());
+                let found = self.decision(Metric::Throughput, number, candidate);
+                let Some((truths, decision)) = truths.zip(found.cloned()) else { continue };
+                let effects = self.effects(Metric::Throughput, number, candidate);
+                recoveries.push(Recovery {
+                    step: number,
+                    candidate,
+                    truth: mean(&truths),
+                    decision,
+                    errors: effects.iter().zip(&truths).map(|(effect, truth)| effect - truth).collect(),
+                });
+            }
+        }
+        recoveries
+    }
+}
+
+/// The effect that was planted in a round: −ln(1 + time planted per statement / time that the base takes for one).
+fn truth(base: &Trial, contender: &Trial, threads: f64) -> Option<f64> {
+    let planted_us = |trial: &Trial| {
+        let executed: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
+        Some(trial.gauges.get(names::PLANTED_US)? / executed as f64)
+    };
+    let rates: Vec<f64> = base.slices.iter().map(|slice| slice.rate.ln()).collect();
+    let base_us = threads * 1e6 / mean(&rates).exp();
+    let effect = -((planted_us(contender)? - planted_us(base)?) / base_us).ln_1p();
+    Some(effect).filter(|effect| effect.is_finite())
+}
+
+impl Judge {
+    /// Draws rounds with replacement out of `errors`, with a random sign each, adds `truth`, and looks at them as if they were
+    /// measured: what an effect of that size would come to here. Under no effect the sign of a round is a coin flip, since the order
+    /// within it is.
+    ///
+    /// # Errors
+    /// When a number is no logarithm or the margin is not above 0.
+    pub fn replay(
+        &self,
+        errors: &[f64],
+        truth: f64,
+        margin: f64,
+        series: usize,
+        seed: u64,
+    ) -> Result<Replay, ComparisonError> {
+        let centre = mean(errors);
+        let last = self.last_rounds();
+        let mut counts = [0_usize; 3];
+        let (mut excluded, mut rounds) = (0, 0);
+        for number in 0..series {
+            let mut stream = Stream::new(seed, "replay", "", number);
+            let mut comparison = Comparison { rounds: Vec::with_capacity(last), margin };
+            let (mut is_excluded, mut end) = (false, None);
+            while comparison.rounds.len() < last {
+                let sign = if stream.below(2) == 0 { 1.0 } else { -1.0 };
+                let error = errors.get(stream.below(errors.len())).map_or(0.0, |error| error - centre);
+                comparison.rounds.push((truth + sign * error).into());
+                if !self.looks_after(comparison.rounds.len()) {
+                    continue;
+                }
+                let decisions = self.decide(std::slice::from_ref(&comparison))?;
+                let Some(decision) = decisions.into_iter().next() else { break };
+                is_excluded |= decision.interval.is_some_and(|interval| !interval.contains(truth));
+                if decision.leaves && end.is_none() {
+                    end = Some((comparison.rounds.len(), decision.verdict));
+                }
+            }
+            excluded += usize::from(is_excluded);
+            let (used, verdict) = end.unwrap_or((last, Verdict::NotEnoughData));
+            rounds += used;
+            match verdict {
+                Verdict::Regression => counts[0] += 1,
+                Verdict::Improvement => counts[1] += 1,
+                Verdict::NoChange => counts[2] += 1,
+                Verdict::NotEnoughData => {}
+            }
+        }
+        let share = |count: usize| count as f64 / series.max(1) as f64;
+        Ok(Replay { series, excluded: share(excluded), verdicts: counts.map(share), rounds: share(rounds) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+
+    #[test]
+    fn what_is_planted_comes_out_again() {
+        let judge = Judge::new(Plan::default()).unwrap();
+        let errors = [-0.004, -0.002, 0.0, 0.001, 0.003, 0.002, -0.001, 0.001];
+        let margin = 1.02_f64.ln();
+        let nothing = judge.replay(&errors, 0.0, margin, 200, 1).unwrap();
+        assert!(nothing.excluded <= 0.1 && nothing.verdicts[2] > 0.95, "{nothing:?}");
+        let slower = judge.replay(&errors, -0.03, margin, 200, 1).unwrap();
+        assert!(slower.verdicts[0] > 0.95 && slower.verdicts[1] == 0.0, "{slower:?}");
+        assert_eq!(slower, judge.replay(&errors, -0.03, margin, 200, 1).unwrap(), "by the same seed");
+    }
+}

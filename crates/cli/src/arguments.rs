@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Run an experiment file, or go on with one that was cut short
     Run(Run),
+    /// Compare in rounds, and end with exit code 3 when a regression is decided: for pipelines
+    Gate(Box<Gate>),
     /// Find out what this machine can tell: plant slowdowns of known size in a server, and see what is found of them
     Calibrate(Box<Calibrate>),
     /// Render the report of a store again
@@ -97,6 +99,18 @@ pub(crate) struct Compare {
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
+}
+
+#[derive(Args)]
+pub(crate) struct Gate {
+    #[command(flatten)]
+    pub(crate) compare: Compare,
+    /// Write the verdicts as JUnit test cases
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a summary in Markdown, as for a pull request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -14,10 +14,15 @@ use clap::Parser as _;
 
 use crate::arguments::{Arguments, Command};
 
+/// Exit code of a decided regression.
+const REGRESSION: u8 = 3;
+
 /// Exit codes besides those of usage errors, which are clap's.
 enum Outcome {
     Done,
     CouldNotRun,
+    /// A regression is decided, and that was asked for.
+    Regression,
 }
 
 fn main() -> ExitCode {
@@ -32,6 +37,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Demo(command) => commands::experiment::demo(&command, &stop),
         Command::Compare(command) => commands::experiment::compare(&command, &stop),
+        Command::Gate(command) => commands::gate::run(&command, &stop),
         Command::Calibrate(command) => commands::calibrate::run(&command, &stop),
         Command::Run(command) => commands::experiment::run(&command, &stop),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
@@ -43,6 +49,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CouldNotRun) => ExitCode::FAILURE,
+        Ok(Outcome::Regression) => ExitCode::from(REGRESSION),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&format!("error: {}", basecase_lab::explain(&error)));

@@ -13,6 +13,7 @@ mod explanation;
 mod failures;
 mod findings;
 mod flame_graph;
+mod gate;
 mod heat;
 mod html;
 mod json;
@@ -39,6 +40,7 @@ use std::path::{Path, PathBuf};
 use basecase_model::{Experiment, Trial};
 
 pub use error::Error;
+pub use gate::Gate;
 pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 
 use results::Results;

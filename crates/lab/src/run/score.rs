@@ -30,9 +30,33 @@ const PASSES: (u32, u32) = (2, 50);
 const WARM_UP: Duration = MS.saturating_mul(1_200);
 /// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
 const FIRST_WARM_UP: Duration = MS.saturating_mul(2_600);
-/// Length of slices of steps that write, by the speed of the first that warms up.
+/// How long the candidate that warms up first works to find out how many events that is, in a step that writes.
+const PROBE: Duration = MS.saturating_mul(50);
+/// How long a slice of a step that writes takes the slowest candidate.
 const WRITING: Duration = MS.saturating_mul(300);
 const WRITING_PASSES: u32 = 4;
+
+/// A slice that warms up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WarmUp {
+    /// So long.
+    Time(Duration),
+    /// A moment, to see how many events that is.
+    Probe,
+    /// As many events as that.
+    Probed,
+    /// As many events as the slowest has in this time.
+    Slowest(Duration),
+}
+
+/// How fast a candidate was in its last slice that warmed up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Speed {
+    operations: f64,
+    /// Events, of a step that writes.
+    events: f64,
+    seconds: f64,
+}
 
 /// Decides after each slice which one comes next.
 ///
@@ -46,12 +70,12 @@ pub(super) struct Score {
     writes: bool,
     /// Length that was asked for.
     slice: Option<Duration>,
-    /// What warms up, not begun yet.
-    warm_up: VecDeque<Leg>,
-    /// Operations and seconds of each candidate's last slice that warmed up.
-    speeds: Vec<(f64, f64)>,
-    /// Events of the first slice that warmed up, of a step that writes.
-    events: u64,
+    /// What warms up, not begun yet, and who.
+    warm_up: VecDeque<(WarmUp, usize)>,
+    /// Of each candidate's last slice that warmed up.
+    speeds: Vec<Speed>,
+    /// Events of the probe, of a step that writes.
+    probed: u64,
     end: Option<(SliceEnd, u32)>,
     pass: u32,
     legs: VecDeque<usize>,
@@ -69,21 +93,23 @@ impl Score {
     ) -> Self {
         let time = if is_first { FIRST_WARM_UP } else { WARM_UP } / 2;
         let order = orders.shuffled(&name, 0, candidates);
-        let end = |nth: usize| match (writes, nth) {
-            (true, 0) => SliceEnd::Counted(time),
-            (true, _) => SliceEnd::Events(0),
-            (false, _) => SliceEnd::After(time),
+        let half = |nth: usize| match (writes, nth) {
+            (true, 0) => WarmUp::Probe,
+            (true, nth) if nth < candidates => WarmUp::Probed,
+            (true, _) => WarmUp::Slowest(time),
+            (false, _) => WarmUp::Time(time),
         };
-        let leg = |(nth, runner)| Leg { runner, pass: None, settle: Duration::ZERO, end: end(nth) };
+        let halves = order.iter().chain(&order).enumerate();
+        let warm_up = halves.map(|(nth, candidate)| (half(nth), *candidate)).collect();
         Score {
             orders,
             name,
             candidates,
             writes,
             slice,
-            warm_up: order.iter().chain(&order).copied().enumerate().map(leg).collect(),
-            speeds: vec![(0.0, 0.0); candidates],
-            events: 0,
+            warm_up,
+            speeds: vec![Speed::default(); candidates],
+            probed: 0,
             end: None,
             pass: 0,
             legs: VecDeque::new(),
@@ -95,9 +121,14 @@ impl Score {
         if let Some(taken) = taken.filter(|taken| taken.leg.pass.is_none()) {
             self.learn(taken);
         }
-        if let Some(leg) = self.warm_up.pop_front() {
-            let end = if leg.end == SliceEnd::Events(0) { SliceEnd::Events(self.events) } else { leg.end };
-            return Some(Leg { end, ..leg });
+        if let Some((warm_up, runner)) = self.warm_up.pop_front() {
+            let end = match warm_up {
+                WarmUp::Time(time) => SliceEnd::After(time),
+                WarmUp::Probe => SliceEnd::Counted(PROBE),
+                WarmUp::Probed => SliceEnd::Events(self.probed),
+                WarmUp::Slowest(time) => SliceEnd::Events(self.events_of_slowest(time)),
+            };
+            return Some(Leg { runner, pass: None, settle: Duration::ZERO, end });
         }
         let (end, passes) = self.end.unwrap_or_else(|| self.choose());
         self.end = Some((end, passes));
@@ -113,25 +144,36 @@ impl Score {
     }
 
     fn learn(&mut self, taken: &Taken) {
-        if matches!(taken.leg.end, SliceEnd::Counted(_)) {
-            self.events = taken.events.max(1);
-        }
+        let events = match taken.leg.end {
+            SliceEnd::Counted(_) => {
+                self.probed = taken.events.max(1);
+                self.probed
+            }
+            SliceEnd::Events(events) => events,
+            SliceEnd::After(_) => 0,
+        };
         if let Some(speed) = self.speeds.get_mut(taken.leg.runner) {
-            *speed = (taken.operations as f64, taken.time.as_secs_f64());
+            *speed = Speed {
+                operations: taken.operations as f64,
+                events: events as f64,
+                seconds: taken.time.as_secs_f64().max(1e-6),
+            };
         }
+    }
+
+    /// Events that the slowest candidate has in so long a time.
+    fn events_of_slowest(&self, time: Duration) -> u64 {
+        let rates = self.speeds.iter().map(|speed| speed.events / speed.seconds);
+        ((rates.fold(f64::MAX, f64::min) * time.as_secs_f64()) as u64).max(1)
     }
 
     /// How the slices that count end, and how many passes there are.
     fn choose(&self) -> (SliceEnd, u32) {
         if self.writes {
-            // The events of the first were half a warm-up's.
-            let (_, seconds) =
-                self.speeds.iter().fold((0.0, 0.0_f64), |(_, most), (_, time)| (0.0, most.max(*time)));
-            let events = self.events as f64 * WRITING.as_secs_f64() / seconds.max(1e-3);
-            return (SliceEnd::Events((events as u64).max(1)), WRITING_PASSES);
+            return (SliceEnd::Events(self.events_of_slowest(WRITING)), WRITING_PASSES);
         }
-        let slowest =
-            self.speeds.iter().map(|(operations, time)| operations / time.max(1e-6)).fold(f64::MAX, f64::min);
+        let rates = self.speeds.iter().map(|speed| speed.operations / speed.seconds);
+        let slowest = rates.fold(f64::MAX, f64::min);
         let length = self.slice.unwrap_or_else(|| length_at(slowest));
         let passes = (WORK.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32;
         (SliceEnd::After(length), passes.clamp(PASSES.0, PASSES.1))
@@ -195,9 +237,10 @@ mod tests {
             legs.iter().filter(|leg| leg.runner == runner).map(|leg| leg.end).collect()
         };
         let first = legs[0].runner;
-        assert_eq!(legs[0].end, SliceEnd::Counted(WARM_UP / 2));
+        assert_eq!(legs[0].end, SliceEnd::Counted(PROBE));
+        assert_eq!(of(1 - first)[0], SliceEnd::Events(50), "as many as the first had in its time");
         assert_eq!(of(first)[1..], of(1 - first)[1..]);
-        assert_eq!(of(1 - first)[0], SliceEnd::Events(600));
+        assert_eq!(of(first)[1], SliceEnd::Events(600));
         assert_eq!(of(first).last(), Some(&SliceEnd::Events(300)));
         assert_eq!(of(first).len(), 2 + 2 * WRITING_PASSES as usize);
     }

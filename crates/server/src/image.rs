@@ -52,6 +52,34 @@ pub fn move_data(from: &Path, to: &Path) -> Result<(), InstanceError> {
     present(from).try_for_each(|entry| fs::rename(from.join(entry), to.join(entry))).map_err(file)
 }
 
+/// The file that says that kept data is whole.
+const WHOLE: &str = "whole";
+
+/// Moves the data of a stopped server to where [`take_data`] finds it, if nothing came between.
+///
+/// # Errors
+/// When a file cannot be moved or written.
+pub fn keep_data(from: &Path, kept: &Path) -> Result<(), InstanceError> {
+    let mark = kept.join(WHOLE);
+    crate::instance::remove(&mark)?;
+    move_data(from, kept)?;
+    fs::write(&mark, "").map_err(|source| InstanceError::File { path: mark, source })
+}
+
+/// Moves kept data into a server's directory; `false` when there is none that is whole.
+///
+/// # Errors
+/// When a file cannot be moved.
+pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
+    let mark = kept.join(WHOLE);
+    if !mark.is_file() {
+        return Ok(false);
+    }
+    // Not whole any more before anything of it is gone: whoever is killed meanwhile must not take the rest for the whole.
+    crate::instance::remove(&mark)?;
+    move_data(kept, to).map(|()| true)
+}
+
 /// Removes the data of a stopped server.
 ///
 /// # Errors
@@ -116,6 +144,12 @@ mod tests {
         move_data(&two, &one).unwrap();
         assert_eq!(fs::read_to_string(one.join("data/base/1")).unwrap(), "changed");
         assert!(!two.join("data").exists() && !two.join("initialised").exists());
+        let kept = path("kept");
+        assert!(!take_data(&kept, &one).unwrap(), "nothing was kept");
+        keep_data(&one, &kept).unwrap();
+        assert!(take_data(&kept, &one).unwrap() && one.join("data/base/1").is_file());
+        assert!(!take_data(&kept, &two).unwrap(), "it is taken");
+
         remove_data(&one).unwrap();
         assert!(!one.join("data").exists() && one.join("server.log").exists());
     }

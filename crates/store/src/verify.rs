@@ -15,6 +15,11 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
         ("SELECT * FROM cell", of_cell),
         ("SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell", of_trial),
         ("SELECT * FROM role", of_role),
+        (
+            "SELECT trial, sum(operations) AS sliced, (SELECT sum(items) FROM role WHERE role.trial = slice.trial) AS items
+             FROM slice GROUP BY trial",
+            of_slices,
+        ),
     ];
     for (query, check) in checks {
         // A damaged page must not hide what is wrong elsewhere.
@@ -105,6 +110,13 @@ fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {
         Err(problem) => vec![problem.to_string()],
     };
     Ok(problems.iter().map(|problem| format!("trial {trial}, client {client}, {name}: {problem}")).collect())
+}
+
+fn of_slices(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (trial, sliced): (String, u64) = (row.get("trial")?, row.get("sliced")?);
+    let items = row.get::<_, Option<u64>>("items")?.unwrap_or(0);
+    let differs = format!("trial {trial}: its slices have {sliced} operations, and its roles {items}");
+    Ok(if sliced == items { Vec::new() } else { vec![differs] })
 }
 
 fn contradictions(record: &RoleRecord) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use basecase_model::{Cell, State, Trial};
-use basecase_server::{copy_data, move_data, remove_data};
+use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
 use super::relaying::{Occasion, Stand};
@@ -160,7 +160,7 @@ impl Run<'_> {
             drop(site.served);
             let slot = slot_of(plan, slot);
             match data {
-                Data::Kept => move_data(&slot, &kept_of(&candidates[candidate]))?,
+                Data::Kept => keep_data(&slot, &kept_of(&candidates[candidate]))?,
                 Data::Copied => remove_data(&slot)?,
             }
         }
@@ -181,7 +181,7 @@ impl Run<'_> {
         self.phase(candidate, "starting the server");
         // A server that a killed run left there is stopped first.
         let bring = || match data {
-            Data::Kept if kept.exists() => move_data(&kept, &directory),
+            Data::Kept if take_data(&kept, &directory)? => Ok(()),
             Data::Kept | Data::Copied => copy_data(&image, &directory).map(drop),
         };
         let site = Site::open_in(plan, candidate, &directory, Content::Brought(&bring))?;

@@ -1,0 +1,202 @@
+//! Experiments in rounds: verdicts on real servers, exit codes for pipelines, and what kills in between leave.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "running.rs"]
+mod running;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use basecase_model::{Trial, names};
+use basecase_tests::Sandbox;
+use running::{Running, assert_nothing_runs, trials};
+use serde_json::Value;
+
+/// Point queries in the fewest rounds that can decide anything.
+const POINT_QUERIES: [&str; 10] = [
+    "--workload",
+    "microbenchmarks",
+    "--list",
+    "point-query",
+    "--option",
+    "rows=5000",
+    "--rounds",
+    "5",
+    "--store",
+    "s.sqlite",
+];
+
+fn arguments<'a>(command: &'a str, candidates: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [&[command], candidates, &POINT_QUERIES, &["--data", "data"], more].concat()
+}
+
+/// The trials of a step by round, in the order of the candidates' names.
+fn by_round<'a>(trials: &'a [Trial], step: &str) -> BTreeMap<u32, Vec<&'a Trial>> {
+    let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.step.starts_with(step)) {
+        rounds.entry(trial.place.round).or_default().push(trial);
+    }
+    rounds.values_mut().for_each(|trials| trials.sort_by(|one, other| one.candidate.cmp(&other.candidate)));
+    rounds
+}
+
+#[test]
+fn a_pipeline_turns_red_for_a_regression_and_for_nothing_else() {
+    let sandbox = Sandbox::new();
+    sandbox.write("same.conf", "journal_mode = wal\nsynchronous = normal\ncache_size = -65536\n");
+    let files = ["--junit", "j.xml", "--summary", "s.md"];
+    // Reading locks the file anew for each query in rollback mode.
+    let slower = sandbox.output(&arguments("gate", &["sqlite@wal_normal", "sqlite@rollback_full"], &files));
+    assert_eq!(slower.status.code(), Some(3), "{}", sandbox.transcript(&slower));
+    let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
+    assert!(read("j.xml").contains("<failure message=\"regression\""), "{}", read("j.xml"));
+    assert!(read("s.md").starts_with("### 1 regression, 0 improvements"), "{}", read("s.md"));
+
+    // What is stored is judged again and not measured again; the other way round it is an improvement, in another experiment.
+    let again = sandbox.output(&arguments("gate", &["sqlite@wal_normal", "sqlite@rollback_full"], &files));
+    assert_eq!(again.status.code(), Some(3));
+    assert!(!String::from_utf8_lossy(&again.stderr).contains("round 6"), "{}", sandbox.transcript(&again));
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    for (round, pair) in by_round(&all, "point-query") {
+        assert_eq!(pair.len(), 2, "round {round}");
+        let positions = |trial: &Trial| trial.slices.iter().map(|slice| slice.position).collect::<Vec<_>>();
+        let mut together = [positions(pair[0]), positions(pair[1])].concat();
+        together.sort_unstable();
+        let slices = together.len() as u32;
+        assert_eq!(together, (0..slices).collect::<Vec<_>>(), "one slice at a time");
+        assert!(slices >= 8 && pair[0].slices.len() == pair[1].slices.len());
+        for trial in pair {
+            assert!(trial.slices.iter().all(|slice| slice.operations > 20), "{:?}", trial.slices);
+            assert_eq!(trial.roles[0].items, trial.slices.iter().map(|slice| slice.operations).sum::<u64>());
+            assert!(trial.gauges.get(names::ROUND_SECONDS).unwrap() > 5.0);
+        }
+    }
+    assert!(!sandbox.path().join("data").read_dir().unwrap().any(|entry| {
+        entry
+            .unwrap()
+            .path()
+            .read_dir()
+            .is_ok_and(|mut below| below.any(|entry| entry.unwrap().path().is_dir()))
+    }));
+}
+
+#[test]
+fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
+    let sandbox = Sandbox::new();
+    let settings = ["--set", "shared_buffers=128MB", "--plant", "8%"];
+    let list = arguments("calibrate", &["postgres:18.6"], &settings);
+    let output = sandbox.output(&list);
+    assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    let report =
+        sandbox.output(&["report", "s.sqlite", "--experiment", "calibration", "--format", "json"]).stdout;
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    // The newest experiment has the base, the same again, and the slower one.
+    let rounds = by_round(&all, "point-query");
+    assert_eq!(rounds.len(), 5);
+    let mut planted = Vec::new();
+    for [slower, base, same] in rounds.values().map(|trials| [trials[0], trials[1], trials[2]]) {
+        assert!(base.candidate.ends_with("_base") && same.candidate.ends_with("_same"), "{}", base.candidate);
+        assert!(slower.candidate.ends_with("_8pc"));
+        let per_call = |trial: &Trial| {
+            let calls = trial.gauges.get(names::PLANTED_CALLS).unwrap();
+            let statements: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
+            // Beside them, only what opens the sessions and looks at the tables.
+            assert!(
+                calls >= statements as f64 && calls < statements as f64 + 200.0,
+                "{calls} of {statements}"
+            );
+            trial.gauges.get(names::PLANTED_US).unwrap() / calls
+        };
+        planted.push(per_call(slower) - per_call(base));
+        assert!((per_call(same) - per_call(base)).abs() < 0.2, "nothing was planted there");
+        for trial in [slower, base, same] {
+            assert!(trial.slices.iter().all(|slice| slice.server_cpu_us.is_some_and(|cpu| cpu > 0.0)));
+            assert_eq!(trial.counters.get(names::HOST_CPU_USER_US), None, "the host worked for all of them");
+        }
+    }
+    assert!(planted.iter().all(|planted_us| (0.3..20.0).contains(planted_us)), "{planted:?}");
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    assert!(report["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = |tag: &str| text.lines().find(|line| line.contains(tag)).unwrap().to_owned();
+    assert!(line("_8pc").contains("regression"), "{text}");
+    assert!(!line("_same").contains("regression"), "{text}");
+}
+
+#[test]
+fn killed_rounds_go_on_and_none_is_lost_or_run_twice() {
+    let sandbox = Sandbox::new();
+    let store = sandbox.path().join("s.sqlite");
+    let list = arguments("compare", &["sqlite@wal_normal", "sqlite@rollback_full"], &[]);
+    let mut seen: BTreeMap<(String, u32, String), String> = BTreeMap::new();
+    let mut remember = |trials: Vec<Trial>| {
+        for trial in trials {
+            let key = (trial.step.clone(), trial.place.round, trial.candidate.clone());
+            let first = seen.entry(key).or_insert(trial.started_at.clone());
+            assert_eq!(*first, trial.started_at, "{} {} was run twice", trial.candidate, trial.step);
+        }
+    };
+    for (text, delay_ms) in
+        [("keeping its data", 0), ("round 1  point", 3_000), ("round 2  point", 1_000), ("round 4: ", 0)]
+    {
+        let mut running = Running::start(&sandbox, &list);
+        assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
+        std::thread::sleep(std::time::Duration::from_millis(delay_ms));
+        running.kill();
+        assert_nothing_runs(&sandbox.path().join("data"));
+        remember(trials(&store));
+    }
+    let (success, said) = Running::start(&sandbox, &list).finish();
+    assert!(success, "{said}");
+    let all = trials(&store);
+    remember(all.clone());
+    let rounds = by_round(&all, "point-query");
+    assert_eq!(rounds.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert!(rounds.values().all(|pair| pair.len() == 2));
+
+    // The same store gives the same report, to the byte.
+    let pages = |folder: &str| {
+        let output = sandbox.output(&["report", "s.sqlite", "--out", folder]);
+        assert!(output.status.success(), "{}", sandbox.transcript(&output));
+        let mut files: Vec<_> = fs::read_dir(sandbox.path().join(folder)).unwrap().flatten().collect();
+        files.sort_by_key(fs::DirEntry::file_name);
+        let files = files.into_iter().filter(|file| file.path().is_file());
+        files.map(|file| fs::read(file.path()).unwrap()).collect::<Vec<_>>()
+    };
+    assert!(pages("one") == pages("two"));
+}
+
+#[test]
+fn what_cannot_run_in_rounds_is_refused_before_any_work() {
+    let sandbox = Sandbox::new();
+    let refused = |candidates: &[&str], more: &[&str], wanted: &str| {
+        let output = sandbox.output(&arguments("compare", candidates, more));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(wanted) && said.contains("hint:"), "{said}");
+        assert!(trials(&sandbox.path().join("s.sqlite")).is_empty());
+    };
+    refused(&["sqlite@wal_normal"], &[], "there is only one");
+    refused(&["sqlite@wal_normal", "url:postgres://u:p@127.0.0.1:1/d"], &[], "cannot be measured in rounds");
+    let usage = sandbox.output(&["compare", "sqlite", "sqlite@rollback_full", "--detect", "90%"]);
+    assert_eq!(usage.status.code(), Some(2), "{}", sandbox.transcript(&usage));
+    let few = sandbox.output(&[
+        "compare",
+        "sqlite",
+        "sqlite@wal_full",
+        "--rounds",
+        "2",
+        "--store",
+        "s.sqlite",
+        "--data",
+        "data",
+        "--rows",
+        "100",
+    ]);
+    assert!(
+        String::from_utf8_lossy(&few.stderr).contains("fewer than 5 rounds"),
+        "{}",
+        sandbox.transcript(&few)
+    );
+    let calibrate = sandbox.output(&arguments("calibrate", &["sqlite"], &[]));
+    assert!(String::from_utf8_lossy(&calibrate.stderr).contains("nothing can be planted"));
+}

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::message::explain;
 use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Rounds, read_change, read_time};
 use crate::sizes::Sizes;
 use crate::task::Task;
 use crate::workload_file::WorkloadFile;
@@ -84,6 +84,45 @@ struct Schedule {
     seed: Option<u64>,
     step_limit_seconds: Option<u64>,
     pin: Option<String>,
+    protocol: Option<ProtocolWord>,
+    detect: Option<String>,
+    rounds: Option<u32>,
+    slice: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum ProtocolWord {
+    Classic,
+    Rounds,
+}
+
+impl Schedule {
+    /// How often candidates are measured. The error names the key and says what to do.
+    fn protocol(&self) -> Result<Protocol, String> {
+        let rounds = Rounds {
+            detect: value("detect", self.detect.as_deref(), read_change)?,
+            most: self.rounds,
+            slice: value("slice", self.slice.as_deref(), read_time)?,
+        };
+        match (self.protocol, Protocol::asked(rounds)) {
+            (Some(ProtocolWord::Classic), Protocol::Rounds(_)) => Err(
+                "schedule.protocol is \"classic\", and detect, rounds and slice are for rounds\nhint: leave these away, or the protocol".into(),
+            ),
+            (Some(ProtocolWord::Rounds), protocol) => Ok(protocol.in_rounds()),
+            (_, protocol) => Ok(protocol),
+        }
+    }
+}
+
+/// The value of a key of the schedule.
+fn value<T>(
+    key: &str,
+    text: Option<&str>,
+    reader: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let refuse = |text: &str, wanted: String| format!("schedule.{key} is {text:?}\nhint: {wanted}");
+    text.map(|text| reader(text).map_err(|wanted| refuse(text, wanted))).transpose()
 }
 
 /// Reads an experiment file.
@@ -119,7 +158,11 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
     let task = task(&file, path).map_err(refuse)?;
-    Ok(Request {
+    let protocol = file.schedule.protocol().map_err(refuse)?;
+    if let Protocol::Rounds(rounds) = &protocol {
+        rounds.looks(&task).map_err(|error| refuse(format!("schedule.{error}")))?;
+    }
+    let request = Request {
         name: file.name.unwrap_or_else(|| stem.to_owned()),
         candidates,
         task,
@@ -132,9 +175,11 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         verify: file.schedule.verify,
         step_limit_seconds: file.schedule.step_limit_seconds,
         extra_settings: texts(&file.settings),
-        protocol: Protocol::Classic,
+        protocol,
         twins: Vec::new(),
-    })
+    };
+    request.protocol.check(&request).map_err(|error| refuse(error.to_string()))?;
+    Ok(request)
 }
 
 /// The workload with its sizes or options. The error says what is wrong and what to do.
@@ -227,6 +272,35 @@ mod tests {
         assert!(options.contains("[sizes]"), "{options}");
         let range = refuse("workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrow = 3");
         assert!(range.contains("e.toml") && range.contains("unknown option `row`"), "{range}");
+    }
+
+    #[test]
+    fn rounds_by_any_of_their_keys() {
+        let protocol = |schedule: &str| {
+            let text = format!("candidates = [\"sqlite@wal_normal\", \"sqlite\"]\n[schedule]\n{schedule}\n");
+            parse(&text, "e.toml", "e").map(|request| request.protocol).map_err(|error| error.to_string())
+        };
+        let rounds = |rounds: Rounds| Ok(Protocol::Rounds(rounds));
+        assert_eq!(protocol(""), Ok(Protocol::Classic));
+        assert_eq!(protocol("protocol = \"classic\""), Ok(Protocol::Classic));
+        assert_eq!(protocol("protocol = \"rounds\""), rounds(Rounds::default()));
+        assert_eq!(protocol("detect = \"3%\""), rounds(Rounds { detect: Some(0.03), ..Rounds::default() }));
+        assert_eq!(protocol("rounds = 10"), rounds(Rounds { most: Some(10), ..Rounds::default() }));
+        let slice = Some(std::time::Duration::from_millis(30));
+        assert_eq!(protocol("slice = \"30ms\""), rounds(Rounds { slice, ..Rounds::default() }));
+        let refusals = [
+            ("detect = \"3\"", "schedule.detect is \"3\"\nhint: write a change such as 3%"),
+            ("slice = \"soon\"", "schedule.slice is \"soon\"\nhint: write a time such as"),
+            ("rounds = 3", "schedule.rounds is 3, and nothing can be decided in fewer than 5\nhint: "),
+            ("protocol = \"classic\"\nrounds = 10", "schedule.protocol is \"classic\""),
+            ("protocol = \"twice\"", "unknown variant `twice`"),
+        ];
+        let alone = parse("candidates = [\"sqlite\"]\n[schedule]\nrounds = 10", "e.toml", "e").unwrap_err();
+        assert!(alone.to_string().starts_with("experiment file e.toml: rounds compare"), "{alone}");
+        for (schedule, words) in refusals {
+            let refusal = protocol(schedule).unwrap_err();
+            assert!(refusal.contains("e.toml") && refusal.contains(words), "{refusal}");
+        }
     }
 
     #[test]

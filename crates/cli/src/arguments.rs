@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use basecase_lab::{CandidateSpec, PinRequest, Sizes, Verify, read_change, read_time};
+use basecase_lab::{CandidateSpec, PinRequest, Scale, Sizes, Verify, read_change, read_time};
 use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
@@ -114,6 +114,9 @@ pub(crate) struct Run {
     /// The experiment file
     #[arg(value_name = "EXPERIMENT.toml")]
     pub(crate) file: PathBuf,
+    /// Factor on the file's sizes, to run a study small: rows, writes and seconds, or rows per table and the seconds that it names
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    pub(crate) scale: Option<Scale>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
 }

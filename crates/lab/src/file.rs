@@ -11,6 +11,7 @@ use crate::message::explain;
 use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
 use crate::protocol::{Protocol, Rounds, read_change, read_time};
+use crate::scale::Scale;
 use crate::sizes::Sizes;
 use crate::task::Task;
 use crate::workload_file::WorkloadFile;
@@ -125,18 +126,18 @@ fn value<T>(
     text.map(|text| reader(text).map_err(|wanted| refuse(text, wanted))).transpose()
 }
 
-/// Reads an experiment file.
+/// Reads an experiment file; with a scale, its sizes are multiplied by that.
 ///
 /// # Errors
 /// When the file cannot be read, is not the TOML of an experiment, or holds a value that no run can have.
-pub fn read(path: &Path) -> Result<Request, FileError> {
+pub fn read(path: &Path, scale: Option<Scale>) -> Result<Request, FileError> {
     let name = path.display().to_string();
     let text =
         std::fs::read_to_string(path).map_err(|source| FileError::Read { path: name.clone(), source })?;
-    parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"))
+    parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"), scale)
 }
 
-fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
+fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Request, FileError> {
     let file: ExperimentFile = toml::from_str(text).map_err(|error| FileError::Syntax {
         path: path.to_owned(),
         reason: without_credentials(error.to_string().trim_end()),
@@ -157,7 +158,7 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         .map(|name| name.parse())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
-    let task = task(&file, path).map_err(refuse)?;
+    let task = task(&file, path, scale).map_err(refuse)?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
     if let Protocol::Rounds(rounds) = &protocol {
         rounds.looks(&task).map_err(|error| refuse(format!("schedule.{error}")))?;
@@ -183,7 +184,7 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
 }
 
 /// The workload with its sizes or options. The error says what is wrong and what to do.
-fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
+fn task(file: &ExperimentFile, path: &str, scale: Option<Scale>) -> Result<Task, String> {
     let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
     let seed = file.schedule.seed;
     if workload == insert_benchmark::NAME {
@@ -192,7 +193,12 @@ fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
                 "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
             ));
         }
-        return file.sizes.parameters(file.schedule.pace, seed).map(Task::InsertBenchmark);
+        let parameters = file.sizes.parameters(file.schedule.pace, seed)?;
+        let scaled = match scale {
+            Some(scale) => scale.parameters(&parameters).map_err(|error| error.to_string())?,
+            None => parameters,
+        };
+        return Ok(Task::InsertBenchmark(scaled));
     }
     if file.sizes != Sizes::default() {
         return Err(format!(
@@ -206,6 +212,9 @@ fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
     let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
     let named = if workload.starts_with("./") { beside.display().to_string() } else { workload.to_owned() };
     let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
+    if let Some(scale) = scale {
+        options = scale.options(&definition, options);
+    }
     let chosen = WorkloadFile::new(definition, &options, &file.list).map_err(|error| error.to_string())?;
     Ok(Task::WorkloadFile(Box::new(chosen)))
 }
@@ -241,7 +250,7 @@ mod tests {
             [schedule]
             settle = "formula"
         "#;
-        let request = parse(text, "e.toml", "e").unwrap();
+        let request = parse(text, "e.toml", "e", None).unwrap();
         let Task::InsertBenchmark(parameters) = &request.task else { panic!("{:?}", request.task) };
         let names: Vec<String> = request.candidates.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -254,7 +263,7 @@ mod tests {
 
     #[test]
     fn refusals_name_file_and_place() {
-        let refuse = |text: &str| parse(text, "e.toml", "e").unwrap_err().to_string();
+        let refuse = |text: &str| parse(text, "e.toml", "e", None).unwrap_err().to_string();
         let syntax = refuse("candidates = [\n  \"sqlite\"\nsizes = 3");
         assert!(syntax.contains("e.toml") && syntax.contains("line 3, column"), "{syntax}");
         let unknown = refuse("candidate = [\"sqlite\"]");
@@ -278,7 +287,9 @@ mod tests {
     fn rounds_by_any_of_their_keys() {
         let protocol = |schedule: &str| {
             let text = format!("candidates = [\"sqlite@wal_normal\", \"sqlite\"]\n[schedule]\n{schedule}\n");
-            parse(&text, "e.toml", "e").map(|request| request.protocol).map_err(|error| error.to_string())
+            parse(&text, "e.toml", "e", None)
+                .map(|request| request.protocol)
+                .map_err(|error| error.to_string())
         };
         let rounds = |rounds: Rounds| Ok(Protocol::Rounds(rounds));
         assert_eq!(protocol(""), Ok(Protocol::Classic));
@@ -295,7 +306,8 @@ mod tests {
             ("protocol = \"classic\"\nrounds = 10", "schedule.protocol is \"classic\""),
             ("protocol = \"twice\"", "unknown variant `twice`"),
         ];
-        let alone = parse("candidates = [\"sqlite\"]\n[schedule]\nrounds = 10", "e.toml", "e").unwrap_err();
+        let alone =
+            parse("candidates = [\"sqlite\"]\n[schedule]\nrounds = 10", "e.toml", "e", None).unwrap_err();
         assert!(alone.to_string().starts_with("experiment file e.toml: rounds compare"), "{alone}");
         for (schedule, words) in refusals {
             let refusal = protocol(schedule).unwrap_err();
@@ -317,7 +329,7 @@ mod tests {
             [schedule]
             seed = 7
         "#;
-        let request = parse(text, "e.toml", "e").unwrap();
+        let request = parse(text, "e.toml", "e", None).unwrap();
         assert_eq!(request.extra_settings, [("max_connections".to_owned(), "100".to_owned())]);
         let facts = request.task.facts();
         for fact in [("threads", "8,16"), ("skip_trx", "on"), ("table_size", "1000"), ("seed", "7")] {
@@ -327,5 +339,19 @@ mod tests {
         let labels: Vec<String> =
             request.task.outlines().into_iter().map(|outline| outline.facts.label).collect();
         assert_eq!(labels, ["load", "oltp_read_write.dop8", "oltp_read_write.dop16"]);
+    }
+
+    #[test]
+    fn a_study_runs_small() {
+        let rows = |text: &str, scale: &str| {
+            let scale = scale.parse().unwrap();
+            parse(text, "e.toml", "e", Some(scale)).unwrap().task.loaded_rows()
+        };
+        let preset = "candidates = [\"sqlite\"]\n[sizes]\npreset = \"cached-c8\"\nscale = 0.1";
+        assert_eq!(rows(preset, "0.01"), 30_000, "on top of the file's own");
+        assert_eq!(rows("candidates = [\"sqlite\"]\n[sizes]\nrows = 2_000_000", "0.01"), 20_000);
+        let file =
+            "workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrows = 40_000\ntables = 2";
+        assert_eq!(rows(file, "0.5"), 40_000);
     }
 }

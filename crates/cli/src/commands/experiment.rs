@@ -75,7 +75,7 @@ pub(crate) fn request(arguments: &Compare) -> Result<Request> {
 }
 
 pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
-    let mut request = file::read(&arguments.file)?;
+    let mut request = file::read(&arguments.file, arguments.scale)?;
     request.protocol = request.protocol.with_budget(arguments.places.budget);
     perform(&request, &arguments.places, stop)
 }

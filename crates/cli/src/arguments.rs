@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Say where the time went: what moved together with the speed of a step, likeliest cause first
     Explain(Explain),
+    /// Say at which version a step changed: change points over candidates in their order
+    History(History),
     /// Look into a store
     Store(Store),
     /// List and get builds of database servers
@@ -266,6 +268,21 @@ pub(crate) struct Explain {
     /// Print Markdown instead of text
     #[arg(long)]
     pub(crate) markdown: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct History {
+    /// The results file
+    pub(crate) store: PathBuf,
+    /// Name or label of a step; by default all steps, as one family
+    #[arg(long)]
+    pub(crate) step: Option<String>,
+    /// Id or name of the experiment; the newest by default
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) experiment: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

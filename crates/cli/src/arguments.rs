@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use basecase_lab::{CandidateSpec, PinRequest, Sizes, Verify, read_change, read_time};
+use basecase_lab::{CandidateSpec, PinRequest, Scale, Sizes, Verify, read_change, read_time};
 use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Say where the time went: what moved together with the speed of a step, likeliest cause first
     Explain(Explain),
+    /// Say at which version a step changed: change points over candidates in their order
+    History(History),
     /// Look into a store
     Store(Store),
     /// List and get builds of database servers
@@ -128,6 +130,9 @@ pub(crate) struct Run {
     /// The experiment file
     #[arg(value_name = "EXPERIMENT.toml")]
     pub(crate) file: PathBuf,
+    /// Factor on the file's sizes, to run a study small: rows, writes and seconds, or rows per table and the seconds that it names
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    pub(crate) scale: Option<Scale>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
 }
@@ -277,6 +282,21 @@ pub(crate) struct Explain {
     /// Print Markdown instead of text
     #[arg(long)]
     pub(crate) markdown: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct History {
+    /// The results file
+    pub(crate) store: PathBuf,
+    /// Name or label of a step; by default all steps, as one family
+    #[arg(long)]
+    pub(crate) step: Option<String>,
+    /// Id or name of the experiment; the newest by default
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) experiment: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@ pub(crate) mod calibrate;
 pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod gate;
+pub(crate) mod history;
 mod perform;
 pub(crate) mod report;
 pub(crate) mod server;

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Run(command) => commands::experiment::run(&command, &stop),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
         Command::Explain(command) => commands::explain::run(&command).map(|()| Outcome::Done),
+        Command::History(command) => commands::history::run(&command).map(|()| Outcome::Done),
         Command::Store(command) => commands::store::run(&command).map(|()| Outcome::Done),
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),

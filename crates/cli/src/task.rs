@@ -7,9 +7,6 @@ use basecase_workload::insert_benchmark::{self, Pace};
 
 use crate::arguments::{SizeArguments, WorkloadChoice};
 
-/// Names that the rows of a table have in workload files: our own, and sysbench's.
-const ROWS: [&str; 2] = ["rows", "table_size"];
-
 /// The workload of this name with what the user gave it.
 pub(crate) fn task(
     name: &str,
@@ -49,8 +46,7 @@ fn options(
     let mut add = |name: &str, value: Option<String>| {
         options.extend(value.map(|value| (name.to_owned(), value)));
     };
-    let has = |name: &str| workload.options.iter().any(|option| option.name == name);
-    let rows = ROWS.into_iter().find(|name| has(name)).unwrap_or(ROWS[0]);
+    let rows = workload.rows_option().map_or("rows", |option| &option.name);
     add("tables", choice.tables.map(|tables| tables.to_string()));
     add(rows, sizes.rows.map(|rows| rows.to_string()));
     add("threads", choice.threads.clone());

@@ -10,7 +10,8 @@ use thiserror::Error;
 use crate::message::explain;
 use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Rounds, read_change, read_time};
+use crate::scale::Scale;
 use crate::sizes::Sizes;
 use crate::task::Task;
 use crate::workload_file::WorkloadFile;
@@ -84,20 +85,59 @@ struct Schedule {
     seed: Option<u64>,
     step_limit_seconds: Option<u64>,
     pin: Option<String>,
+    protocol: Option<ProtocolWord>,
+    detect: Option<String>,
+    rounds: Option<u32>,
+    slice: Option<String>,
 }
 
-/// Reads an experiment file.
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum ProtocolWord {
+    Classic,
+    Rounds,
+}
+
+impl Schedule {
+    /// How often candidates are measured. The error names the key and says what to do.
+    fn protocol(&self) -> Result<Protocol, String> {
+        let rounds = Rounds {
+            detect: value("detect", self.detect.as_deref(), read_change)?,
+            most: self.rounds,
+            slice: value("slice", self.slice.as_deref(), read_time)?,
+        };
+        match (self.protocol, Protocol::asked(rounds)) {
+            (Some(ProtocolWord::Classic), Protocol::Rounds(_)) => Err(
+                "schedule.protocol is \"classic\", and detect, rounds and slice are for rounds\nhint: leave these away, or the protocol".into(),
+            ),
+            (Some(ProtocolWord::Rounds), protocol) => Ok(protocol.in_rounds()),
+            (_, protocol) => Ok(protocol),
+        }
+    }
+}
+
+/// The value of a key of the schedule.
+fn value<T>(
+    key: &str,
+    text: Option<&str>,
+    reader: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let refuse = |text: &str, wanted: String| format!("schedule.{key} is {text:?}\nhint: {wanted}");
+    text.map(|text| reader(text).map_err(|wanted| refuse(text, wanted))).transpose()
+}
+
+/// Reads an experiment file; with a scale, its sizes are multiplied by that.
 ///
 /// # Errors
 /// When the file cannot be read, is not the TOML of an experiment, or holds a value that no run can have.
-pub fn read(path: &Path) -> Result<Request, FileError> {
+pub fn read(path: &Path, scale: Option<Scale>) -> Result<Request, FileError> {
     let name = path.display().to_string();
     let text =
         std::fs::read_to_string(path).map_err(|source| FileError::Read { path: name.clone(), source })?;
-    parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"))
+    parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"), scale)
 }
 
-fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
+fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Request, FileError> {
     let file: ExperimentFile = toml::from_str(text).map_err(|error| FileError::Syntax {
         path: path.to_owned(),
         reason: without_credentials(error.to_string().trim_end()),
@@ -118,8 +158,12 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         .map(|name| name.parse())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
-    let task = task(&file, path).map_err(refuse)?;
-    Ok(Request {
+    let task = task(&file, path, scale).map_err(refuse)?;
+    let protocol = file.schedule.protocol().map_err(refuse)?;
+    if let Protocol::Rounds(rounds) = &protocol {
+        rounds.looks(&task).map_err(|error| refuse(format!("schedule.{error}")))?;
+    }
+    let request = Request {
         name: file.name.unwrap_or_else(|| stem.to_owned()),
         candidates,
         task,
@@ -132,13 +176,15 @@ fn parse(text: &str, path: &str, stem: &str) -> Result<Request, FileError> {
         verify: file.schedule.verify,
         step_limit_seconds: file.schedule.step_limit_seconds,
         extra_settings: texts(&file.settings),
-        protocol: Protocol::Classic,
+        protocol,
         twins: Vec::new(),
-    })
+    };
+    request.protocol.check(&request).map_err(|error| refuse(error.to_string()))?;
+    Ok(request)
 }
 
 /// The workload with its sizes or options. The error says what is wrong and what to do.
-fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
+fn task(file: &ExperimentFile, path: &str, scale: Option<Scale>) -> Result<Task, String> {
     let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
     let seed = file.schedule.seed;
     if workload == insert_benchmark::NAME {
@@ -147,7 +193,12 @@ fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
                 "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
             ));
         }
-        return file.sizes.parameters(file.schedule.pace, seed).map(Task::InsertBenchmark);
+        let parameters = file.sizes.parameters(file.schedule.pace, seed)?;
+        let scaled = match scale {
+            Some(scale) => scale.parameters(&parameters).map_err(|error| error.to_string())?,
+            None => parameters,
+        };
+        return Ok(Task::InsertBenchmark(scaled));
     }
     if file.sizes != Sizes::default() {
         return Err(format!(
@@ -161,6 +212,9 @@ fn task(file: &ExperimentFile, path: &str) -> Result<Task, String> {
     let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
     let named = if workload.starts_with("./") { beside.display().to_string() } else { workload.to_owned() };
     let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
+    if let Some(scale) = scale {
+        options = scale.options(&definition, options);
+    }
     let chosen = WorkloadFile::new(definition, &options, &file.list).map_err(|error| error.to_string())?;
     Ok(Task::WorkloadFile(Box::new(chosen)))
 }
@@ -196,7 +250,7 @@ mod tests {
             [schedule]
             settle = "formula"
         "#;
-        let request = parse(text, "e.toml", "e").unwrap();
+        let request = parse(text, "e.toml", "e", None).unwrap();
         let Task::InsertBenchmark(parameters) = &request.task else { panic!("{:?}", request.task) };
         let names: Vec<String> = request.candidates.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -209,7 +263,7 @@ mod tests {
 
     #[test]
     fn refusals_name_file_and_place() {
-        let refuse = |text: &str| parse(text, "e.toml", "e").unwrap_err().to_string();
+        let refuse = |text: &str| parse(text, "e.toml", "e", None).unwrap_err().to_string();
         let syntax = refuse("candidates = [\n  \"sqlite\"\nsizes = 3");
         assert!(syntax.contains("e.toml") && syntax.contains("line 3, column"), "{syntax}");
         let unknown = refuse("candidate = [\"sqlite\"]");
@@ -230,6 +284,38 @@ mod tests {
     }
 
     #[test]
+    fn rounds_by_any_of_their_keys() {
+        let protocol = |schedule: &str| {
+            let text = format!("candidates = [\"sqlite@wal_normal\", \"sqlite\"]\n[schedule]\n{schedule}\n");
+            parse(&text, "e.toml", "e", None)
+                .map(|request| request.protocol)
+                .map_err(|error| error.to_string())
+        };
+        let rounds = |rounds: Rounds| Ok(Protocol::Rounds(rounds));
+        assert_eq!(protocol(""), Ok(Protocol::Classic));
+        assert_eq!(protocol("protocol = \"classic\""), Ok(Protocol::Classic));
+        assert_eq!(protocol("protocol = \"rounds\""), rounds(Rounds::default()));
+        assert_eq!(protocol("detect = \"3%\""), rounds(Rounds { detect: Some(0.03), ..Rounds::default() }));
+        assert_eq!(protocol("rounds = 10"), rounds(Rounds { most: Some(10), ..Rounds::default() }));
+        let slice = Some(std::time::Duration::from_millis(30));
+        assert_eq!(protocol("slice = \"30ms\""), rounds(Rounds { slice, ..Rounds::default() }));
+        let refusals = [
+            ("detect = \"3\"", "schedule.detect is \"3\"\nhint: write a change such as 3%"),
+            ("slice = \"soon\"", "schedule.slice is \"soon\"\nhint: write a time such as"),
+            ("rounds = 3", "schedule.rounds is 3, and nothing can be decided in fewer than 5\nhint: "),
+            ("protocol = \"classic\"\nrounds = 10", "schedule.protocol is \"classic\""),
+            ("protocol = \"twice\"", "unknown variant `twice`"),
+        ];
+        let alone =
+            parse("candidates = [\"sqlite\"]\n[schedule]\nrounds = 10", "e.toml", "e", None).unwrap_err();
+        assert!(alone.to_string().starts_with("experiment file e.toml: rounds compare"), "{alone}");
+        for (schedule, words) in refusals {
+            let refusal = protocol(schedule).unwrap_err();
+            assert!(refusal.contains("e.toml") && refusal.contains(words), "{refusal}");
+        }
+    }
+
+    #[test]
     fn a_sweep_of_a_workload_file() {
         let text = r#"
             workload = "oltp_read_write"
@@ -243,7 +329,7 @@ mod tests {
             [schedule]
             seed = 7
         "#;
-        let request = parse(text, "e.toml", "e").unwrap();
+        let request = parse(text, "e.toml", "e", None).unwrap();
         assert_eq!(request.extra_settings, [("max_connections".to_owned(), "100".to_owned())]);
         let facts = request.task.facts();
         for fact in [("threads", "8,16"), ("skip_trx", "on"), ("table_size", "1000"), ("seed", "7")] {
@@ -253,5 +339,19 @@ mod tests {
         let labels: Vec<String> =
             request.task.outlines().into_iter().map(|outline| outline.facts.label).collect();
         assert_eq!(labels, ["load", "oltp_read_write.dop8", "oltp_read_write.dop16"]);
+    }
+
+    #[test]
+    fn a_study_runs_small() {
+        let rows = |text: &str, scale: &str| {
+            let scale = scale.parse().unwrap();
+            parse(text, "e.toml", "e", Some(scale)).unwrap().task.loaded_rows()
+        };
+        let preset = "candidates = [\"sqlite\"]\n[sizes]\npreset = \"cached-c8\"\nscale = 0.1";
+        assert_eq!(rows(preset, "0.01"), 30_000, "on top of the file's own");
+        assert_eq!(rows("candidates = [\"sqlite\"]\n[sizes]\nrows = 2_000_000", "0.01"), 20_000);
+        let file =
+            "workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrows = 40_000\ntables = 2";
+        assert_eq!(rows(file, "0.5"), 40_000);
     }
 }

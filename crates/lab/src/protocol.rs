@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use basecase_model::Schedule;
+use basecase_stats::Looks;
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -45,6 +46,26 @@ struct Measured {
 }
 
 impl Protocol {
+    /// In rounds when anything is asked of them, else classic.
+    pub fn asked(rounds: Rounds) -> Self {
+        if rounds == Rounds::default() { Protocol::Classic } else { Protocol::Rounds(rounds) }
+    }
+
+    /// In rounds in any case.
+    #[must_use]
+    pub fn in_rounds(self) -> Self {
+        match self {
+            Protocol::Classic => Protocol::Rounds(Rounds::default()),
+            rounds @ Protocol::Rounds(_) => rounds,
+        }
+    }
+
+    /// In rounds where there is a budget: it is spent round by round.
+    #[must_use]
+    pub fn with_budget(self, budget: Option<Duration>) -> Self {
+        if budget.is_some() { self.in_rounds() } else { self }
+    }
+
     /// The schedule of an experiment; `None` of the classic protocol.
     ///
     /// # Errors
@@ -52,20 +73,7 @@ impl Protocol {
     pub(crate) fn schedule(&self, id: &str, task: &Task) -> Result<Option<Schedule>> {
         let Protocol::Rounds(rounds) = self else { return Ok(None) };
         let (read_margin, write_margin) = rounds.detect.map_or(MARGINS, |margin| (margin, margin));
-        let chain = matches!(task, Task::InsertBenchmark(_));
-        let usual =
-            if chain { basecase_stats::Looks::write_heavy() } else { basecase_stats::Looks::general() };
-        let mut looks: Vec<u32> = usual.rounds().iter().map(|rounds| *rounds as u32).collect();
-        if let Some(most) = rounds.most {
-            if most < looks[0] {
-                bail!(
-                    "--rounds {most}: nothing can be decided in fewer than {} rounds\nhint: leave --rounds away, and limit the time with --budget",
-                    looks[0]
-                );
-            }
-            looks.retain(|look| *look < most);
-            looks.push(most);
-        }
+        let looks = rounds.looks(task)?;
         // Drawn from what is run: the same experiment draws the same orders.
         let seed = u64::from_str_radix(id, 16).unwrap_or(task.seed());
         Ok(Some(Schedule { seed, read_margin, write_margin, looks }))
@@ -81,12 +89,12 @@ impl Protocol {
         }
         if request.candidates.len() < 2 {
             bail!(
-                "rounds compare candidates, and there is only one\nhint: name a second one, or leave --detect, --rounds and --budget away"
+                "rounds compare candidates, and there is only one\nhint: name a second one, or measure it once: without detect, rounds, slice and --budget"
             );
         }
         if let Some(spec) = request.candidates.iter().find(|spec| spec.is_url()) {
             bail!(
-                "candidate {spec} cannot be measured in rounds: each begins with a fresh start from the same data, and basecase does not start your server\nhint: leave --detect, --rounds and --budget away, or let basecase start the build: path:/usr/lib/…"
+                "candidate {spec} cannot be measured in rounds: each begins with a fresh start from the same data, and basecase does not start your server\nhint: measure it once, without detect, rounds, slice and --budget, or let basecase start the build: path:/usr/lib/…"
             );
         }
         Ok(())
@@ -102,6 +110,29 @@ impl Protocol {
         let Protocol::Rounds(rounds) = self else { return None };
         let slice_us = rounds.slice.map(|slice| slice.as_micros() as u64);
         serde_json::to_value(Measured { protocol: "rounds", slice_us }).ok()
+    }
+}
+
+impl Rounds {
+    /// After how many rounds it is looked at whether a step is decided.
+    ///
+    /// # Errors
+    /// When there are to be fewer rounds than a decision takes.
+    pub(crate) fn looks(&self, task: &Task) -> Result<Vec<u32>> {
+        let usual = match task {
+            Task::InsertBenchmark(_) => Looks::write_heavy(),
+            Task::WorkloadFile(_) => Looks::general(),
+        };
+        let mut looks: Vec<u32> = usual.rounds().iter().map(|rounds| *rounds as u32).collect();
+        let Some(most) = self.most else { return Ok(looks) };
+        if let Some(least) = looks.first().filter(|least| most < **least) {
+            bail!(
+                "rounds is {most}, and nothing can be decided in fewer than {least}\nhint: leave rounds away, and limit the time with --budget"
+            );
+        }
+        looks.retain(|look| *look < most);
+        looks.push(most);
+        Ok(looks)
     }
 }
 
@@ -128,6 +159,16 @@ pub fn read_change(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn anything_asked_of_rounds_and_a_budget_make_them() {
+        assert_eq!(Protocol::asked(Rounds::default()), Protocol::Classic);
+        let asked = Protocol::asked(Rounds { most: Some(10), ..Rounds::default() });
+        assert!(matches!(&asked, Protocol::Rounds(rounds) if rounds.most == Some(10)));
+        assert_eq!(asked.clone().with_budget(read_time("1h").ok()), asked);
+        assert_eq!(Protocol::Classic.with_budget(None), Protocol::Classic);
+        assert_eq!(Protocol::Classic.with_budget(read_time("1h").ok()), Protocol::Classic.in_rounds());
+    }
 
     #[test]
     fn times_and_changes_are_read() {

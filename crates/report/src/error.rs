@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use basecase_stats::HistoryError;
 use thiserror::Error;
 
 /// Why a report could not be written.
@@ -76,6 +77,15 @@ pub enum Error {
         "there is nothing to explain: no measured cell is beyond the thresholds\nhint: name a step to have it explained all the same"
     )]
     NothingBeyond,
+    /// There are no two versions to compare.
+    #[error(
+        "there is no history: no step was measured on two candidates, in the same round where the experiment has rounds\nhint: `basecase \
+         store show` tells which trials failed; the command of the run measures what is missing"
+    )]
+    NoHistory,
+    /// A number of a trial is none.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// A flame graph could not be drawn.
     #[error(
         "cannot draw a flame graph: {0}\nhint: the profile's stacks are not in folded form; run the step with profile again"

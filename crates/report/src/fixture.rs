@@ -1,5 +1,6 @@
 //! Made-up experiments for tests, the benchmark and the sample pages. Deterministic.
 
+mod history;
 mod observed;
 mod workload_file;
 
@@ -11,6 +12,7 @@ use basecase_model::{
     TableState, Trial, TrialStatus, names,
 };
 
+pub use history::history;
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};
 
 /// How large a made-up experiment is.

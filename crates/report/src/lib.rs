@@ -15,6 +15,7 @@ mod findings;
 mod flame_graph;
 mod gate;
 mod heat;
+mod history;
 mod html;
 mod json;
 mod markdown;
@@ -80,6 +81,26 @@ pub fn explain(
     Ok(match format {
         Format::Markdown => markdown::render(&blocks),
         _ => text::render(&blocks, options.ansi),
+    })
+}
+
+/// At which of the candidates, in their order, the throughput of steps changed: change points, each named by the version where it
+/// began. `wanted` is the name or label of a step; without it all steps are looked at together.
+///
+/// # Errors
+/// An unknown step, one candidate alone, or nothing that was measured on two of them.
+pub fn history(
+    experiment: &Experiment,
+    trials: &[Trial],
+    wanted: Option<&str>,
+    format: Format,
+    options: &Options,
+) -> Result<String, Error> {
+    let report = history::Report::of(experiment, trials, wanted)?;
+    Ok(match format {
+        Format::Json => report.json(),
+        Format::Markdown => markdown::render(&report.compose()),
+        _ => text::render(&report.compose(), options.ansi),
     })
 }
 

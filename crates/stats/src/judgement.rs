@@ -159,7 +159,7 @@ pub(crate) fn pairs<'a>(
 }
 
 /// What a round says; `None` when it says nothing.
-fn round(step: &StepFacts, base: &Trial, contender: &Trial, metric: Metric) -> Option<Round> {
+pub(crate) fn round(step: &StepFacts, base: &Trial, contender: &Trial, metric: Metric) -> Option<Round> {
     if !keeps_rate(step, base) || !keeps_rate(step, contender) {
         return None;
     }

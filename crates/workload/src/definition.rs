@@ -29,6 +29,9 @@ pub(crate) use table::{Column, Index, Table};
 
 use reader::{Entry, Fields};
 
+/// Names that the rows of a table have in workload files: our own, and sysbench's.
+const ROWS: [&str; 2] = ["rows", "table_size"];
+
 /// A workload as its file defines it, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
@@ -118,6 +121,11 @@ impl Workload {
             }
         }
         self
+    }
+
+    /// The option that says how many rows each table has: `rows`, or sysbench's `table_size`.
+    pub fn rows_option(&self) -> Option<&OptionDefinition> {
+        ROWS.into_iter().find_map(|name| self.options.iter().find(|option| option.name == name))
     }
 
     /// The file as it was read.

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use basecase_lab::{Calibration, Protocol, Rounds};
+use basecase_lab::Calibration;
 use basecase_report::Options;
 
 use super::experiment::request;
@@ -14,9 +14,7 @@ use crate::output;
 
 pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
-    if request.protocol == Protocol::Classic {
-        request.protocol = Protocol::Rounds(Rounds::default());
-    }
+    request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
     let calibration = Calibration::new(request)?;
     let probe = measure(&calibration.probe(), places, Some(1), stop)?;

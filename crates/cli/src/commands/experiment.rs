@@ -75,15 +75,14 @@ pub(crate) fn request(arguments: &Compare) -> Result<Request> {
 }
 
 pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
-    perform(&file::read(&arguments.file)?, &arguments.places, stop)
+    let mut request = file::read(&arguments.file, arguments.scale)?;
+    request.protocol = request.protocol.with_budget(arguments.places.budget);
+    perform(&request, &arguments.places, stop)
 }
 
 /// What `--detect`, `--rounds`, `--slice` and `--budget` ask for.
 fn protocol(arguments: &Compare) -> Protocol {
     let Compare { detect, rounds, slice, places, .. } = arguments;
-    let is_classic = detect.is_none() && rounds.is_none() && slice.is_none() && places.budget.is_none();
-    if is_classic {
-        return Protocol::Classic;
-    }
-    Protocol::Rounds(Rounds { detect: *detect, most: *rounds, slice: *slice })
+    let rounds = Rounds { detect: *detect, most: *rounds, slice: *slice };
+    Protocol::asked(rounds).with_budget(places.budget)
 }

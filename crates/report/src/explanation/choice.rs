@@ -36,10 +36,7 @@ pub(super) fn cells(
     }
     if let Some((candidate, step)) = wanted.split_once('/') {
         let candidate = candidate_named(results, candidate)?;
-        return match steps_named(results, step) {
-            steps if steps.is_empty() => Err(unknown_step(results, step)),
-            steps => Ok(steps.into_iter().map(|step| (step, candidate)).collect()),
-        };
+        return Ok(known_steps(results, step)?.into_iter().map(|step| (step, candidate)).collect());
     }
     if wanted.len() >= LEAST_DIGITS && wanted.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return cell_with_key(results, wanted).map(|cell| vec![cell]);
@@ -50,6 +47,15 @@ pub(super) fn cells(
 fn steps_named(results: &Results<'_>, name: &str) -> Vec<usize> {
     let is_meant = |facts: &StepFacts| facts.name == name || facts.label == name;
     results.steps().filter(|(_, facts)| is_meant(facts)).map(|(number, _)| number).collect()
+}
+
+/// The steps of this name or label, by number.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn known_steps(results: &Results<'_>, name: &str) -> Result<Vec<usize>, Error> {
+    let steps = steps_named(results, name);
+    if steps.is_empty() { Err(unknown_step(results, name)) } else { Ok(steps) }
 }
 
 fn unknown_step(results: &Results<'_>, name: &str) -> Error {

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use basecase_model::{Profile, ProfileKind, StepFacts};
 
-pub(crate) use self::choice::beyond;
+pub(crate) use self::choice::{beyond, known_steps};
 use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
 use self::hardware::Hardware;
 use self::plan::PlanChange;

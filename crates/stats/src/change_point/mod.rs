@@ -1,5 +1,6 @@
 //! At which of many versions a step changed.
 
+mod anchored;
 mod calibration;
 mod confirmation;
 mod divisive;

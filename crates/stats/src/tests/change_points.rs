@@ -63,6 +63,49 @@ fn small_changes_are_not_told_and_odd_histories_have_none() {
     assert_eq!(changes_of(History::new(vec![vec![0.1; 5]; 4], 0.02).unwrap()), []);
 }
 
+/// An anchor and so many versions, each round of which has luck of its own by 1 %, with a change of the first after the anchor.
+fn anchored(index: usize, versions: usize, by: f64) -> Vec<Change> {
+    let mut simulation = Simulation::new("anchored", index);
+    let anchor = simulation.effects(Noise::Gaussian, 8);
+    let effects = |_| -> Vec<f64> {
+        let own = simulation.effects(Noise::Gaussian, 8);
+        own.iter().zip(&anchor).map(|(own, anchor)| by + 0.01 * (own - anchor)).collect()
+    };
+    let effects = (0..versions).map(effects).collect();
+    changes_of(History::anchored(effects, 0.02).unwrap())
+}
+
+#[test]
+fn the_luck_of_the_anchor_is_no_change_and_in_the_interval() {
+    for versions in [1, 2, 5, 20] {
+        let shown = (0..400).filter(|index| !anchored(*index, versions, 0.0).is_empty()).count();
+        let found: Vec<Change> = (0..400).flat_map(|index| anchored(index, versions, -0.05)).collect();
+        let at_first: Vec<&Change> = found.iter().filter(|change| change.version == 1).collect();
+        let held = at_first.iter().filter(|change| change.interval.contains(-0.05)).count();
+        println!(
+            "{versions}: shown {shown}, found {}, held {held}, others {}",
+            at_first.len(),
+            found.len() - at_first.len()
+        );
+        assert!(shown <= 28, "{shown} of 400 with {versions}");
+        assert!(at_first.len() >= 390 && held * 100 >= at_first.len() * 92, "{held} of {}", at_first.len());
+        assert!(found.len() - at_first.len() <= 20, "{} others", found.len() - at_first.len());
+    }
+}
+
+#[test]
+fn levels_against_the_anchor_stay() {
+    let history = History::anchored(vec![vec![0.1, 0.3], vec![], vec![-0.5, -0.1]], 0.02).unwrap();
+    let means: Vec<Option<f64>> = history.means().collect();
+    let expected = [Some(0.0), Some(0.2), None, Some(-0.3)];
+    let is_near = |(mean, expected): (&Option<f64>, &Option<f64>)| match (mean, expected) {
+        (Some(mean), Some(expected)) => (mean - expected).abs() < 1e-12,
+        (mean, expected) => mean == expected,
+    };
+    assert!(means.iter().zip(&expected).all(is_near), "{means:?}");
+    assert_eq!((history.versions(), history.rounds()), (4, 2));
+}
+
 proptest::proptest! {
     #[test]
     fn any_history_is_judged_or_refused(

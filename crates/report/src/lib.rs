@@ -21,7 +21,9 @@ mod metrics;
 mod notes;
 mod options;
 mod packing;
+mod pool;
 mod results;
+mod rounds;
 mod shape;
 mod sla;
 mod sweep_chart;
@@ -41,13 +43,15 @@ pub use error::Error;
 pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 
 use results::Results;
+use rounds::Rounds;
 
 /// The report as one text.
 ///
 /// Of several trials of one candidate and step the newest complete one counts, else the newest failed one; `trials`
-/// are taken to be in the order in which they were run.
+/// are taken to be in the order in which they were run. Of an experiment in rounds all complete ones count together.
 pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options: &Options) -> String {
-    let results = Results::new(experiment, trials);
+    let rounds = Rounds::of(experiment, trials);
+    let results = Results::of(experiment, trials, rounds.as_ref());
     match format {
         Format::Text => text::render(&document::compose(&results, options), options.ansi),
         Format::Markdown => markdown::render(&document::compose(&results, options)),
@@ -72,7 +76,8 @@ pub fn explain(
     format: Format,
     options: &Options,
 ) -> Result<String, Error> {
-    let results = Results::new(experiment, trials);
+    let rounds = Rounds::of(experiment, trials);
+    let results = Results::of(experiment, trials, rounds.as_ref());
     let blocks = explanation::compose(&results, wanted, options)?;
     Ok(match format {
         Format::Markdown => markdown::render(&blocks),
@@ -92,7 +97,8 @@ pub fn write_pages(
     options: &Options,
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
-    html::write_pages(&Results::new(experiment, trials), options, out_dir)
+    let rounds = Rounds::of(experiment, trials);
+    html::write_pages(&Results::of(experiment, trials, rounds.as_ref()), options, out_dir)
 }
 
 #[cfg(test)]

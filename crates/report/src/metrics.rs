@@ -309,7 +309,7 @@ mod tests {
 
     fn shown(name: &str, trial: &Trial, step: &StepFacts, cores: u32) -> String {
         let metric = line().chain(&EXTRAS).find(|metric| metric.name == name).unwrap();
-        match (metric.of)(&Measured { trial, step, cores }) {
+        match (metric.of)(&Measured { trial, rounds: 1, step, cores }) {
             Some(value) => format!("{value:.*}", metric.decimals),
             None => "NA".into(),
         }
@@ -372,7 +372,7 @@ mod tests {
         trial.counters.set(names::HOST_CPU_USER_US, 0.835 * 48e6 * 100.0);
         trial.counters.set(names::HOST_CPU_SYSTEM_US, 0.0);
         let step = StepFacts { headline: Headline::Queries, ..fixture::step("qr100") };
-        let measured = Measured { trial: &trial, step: &step, cores: 48 };
+        let measured = Measured { trial: &trial, rounds: 1, step: &step, cores: 48 };
         let shown = |metric: &Metric| format!("{:.*}", metric.decimals, (metric.of)(&measured).unwrap());
         assert_eq!(shown(&RESOURCES[0]), "0.000098");
         assert_eq!(shown(&RESOURCES[1]), "47.2");

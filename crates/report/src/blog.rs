@@ -169,7 +169,7 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
         blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
-    blocks.push(Block::Paragraph(notes::NOISE.into()));
+    blocks.push(Block::Paragraph(notes::noise(results).into()));
     blocks.extend(notes::published(results).map(Block::Paragraph));
     let causes = causes(results, options);
     if !causes.is_empty() {

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
+use basecase_stats::Metric;
 
+use crate::effect::Effect;
 use crate::pool::Pooled;
 use crate::rounds::Rounds;
 
@@ -13,6 +15,8 @@ use crate::rounds::Rounds;
 pub(crate) struct Results<'a> {
     /// The experiment.
     pub(crate) experiment: &'a Experiment,
+    /// What is known of its rounds, where it is in rounds.
+    pub(crate) rounds: Option<&'a Rounds>,
     // One row per step, one entry per candidate.
     chosen: Vec<Vec<Option<Chosen<'a>>>>,
     // The newest complete trials with a profile, by step and candidate.
@@ -48,7 +52,7 @@ impl<'a> Results<'a> {
             Some(rounds) => {
                 let chosen = |Pooled { trial, rounds }: &'a Pooled| Chosen { trial, rounds: *rounds };
                 let chosen = rounds.pooled.iter().map(chosen).collect();
-                Results::choosing(experiment, chosen)
+                Results { rounds: Some(rounds), ..Results::choosing(experiment, chosen) }
             }
         }
     }
@@ -78,7 +82,7 @@ impl<'a> Results<'a> {
             .filter(has_profile)
             .map(|trial| ((trial.step.as_str(), trial.candidate.as_str()), trial))
             .collect();
-        Results { experiment, chosen: experiment.steps.iter().map(row).collect(), profiled }
+        Results { experiment, rounds: None, chosen: experiment.steps.iter().map(row).collect(), profiled }
     }
 
     /// The steps with their number.
@@ -126,9 +130,23 @@ impl<'a> Results<'a> {
         self.measured(step, candidate)?.headline()
     }
 
-    /// The headline value divided by the base case's; `None` when either is missing or the base case's is 0.
+    /// The headline value divided by the base case's, in rounds the mean ratio of a round; `None` when either is missing or the
+    /// base case's is 0.
     pub(crate) fn relative(&self, step: usize, candidate: usize) -> Option<f64> {
-        quotient(self.headline(step, candidate)?, self.headline(step, 0)?)
+        let judged = self.judged_effect(Metric::Throughput, step, candidate).map(|effect| effect.ratio);
+        judged.or_else(|| quotient(self.headline(step, candidate)?, self.headline(step, 0)?))
+    }
+
+    /// The same of a contender in rounds, with its interval as far as it is known.
+    pub(crate) fn relative_effect(&self, step: usize, candidate: usize) -> Option<Effect> {
+        self.rounds.filter(|_| candidate > 0)?;
+        let judged = self.judged_effect(Metric::Throughput, step, candidate);
+        judged.or_else(|| Some(Effect { ratio: self.relative(step, candidate)?, interval: None }))
+    }
+
+    /// What the rounds say of a contender; `None` where there is no decision.
+    pub(crate) fn judged_effect(&self, metric: Metric, step: usize, candidate: usize) -> Option<Effect> {
+        Effect::of_decision(metric, self.rounds?.judgement.decision(metric, step, candidate)?)
     }
 
     /// Whether background writers missed their rate, so that the step's headline says nothing.

@@ -51,6 +51,11 @@ impl Effect {
         self.interval.map_or_else(|| UNKNOWN.to_owned(), text)
     }
 
+    /// E.g. `0.76 (0.74–0.78)`.
+    pub(crate) fn ratio_line(&self) -> String {
+        format!("{} {}", self.ratio_text(), self.ratio_interval())
+    }
+
     /// The difference in per cent, e.g. `-24.9`.
     pub(crate) fn percent_text(&self) -> String {
         signed(percent(self.ratio), self.percent_digits())

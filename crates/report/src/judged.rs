@@ -68,14 +68,13 @@ impl<'a> Results<'a> {
             let name = &self.experiment.candidates.get(candidate)?.name;
             let effect = Effect::of_suite(Metric::Throughput, suite)?;
             Some(format!(
-                "{name}: {} of {} steps changed, expected false at most {}; {} unchanged, {} without enough data; geometric mean of the ratios {} {}",
+                "{name}: {} of {} steps changed, expected false at most {}; {} unchanged, {} without enough data; geometric mean of the ratios {}",
                 suite.changed,
                 verdicts.len(),
                 suite.expected_false,
                 count(Verdict::NoChange),
                 count(Verdict::NotEnoughData),
-                effect.ratio_text(),
-                effect.ratio_interval(),
+                effect.ratio_line(),
             ))
         };
         let suites = self.candidates().filter_map(|(candidate, _)| {

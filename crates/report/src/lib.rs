@@ -66,8 +66,8 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options
 /// Where the time went: what moved together with the speed of a cell, likeliest cause first.
 ///
 /// `wanted` is the name or label of a step, whose cells are explained; `CANDIDATE/STEP`; or the key of a cell, or as many of its
-/// first digits as tell it from others, at least 6. Without it the cells beyond the thresholds are explained, those that lost
-/// most first.
+/// first digits as tell it from others, at least 6. Without it the cells that changed are explained, those that lost most first: in rounds
+/// those of which it is decided, else those beyond the thresholds.
 ///
 /// # Errors
 /// When there is no such cell, or nothing to explain.
@@ -106,6 +106,16 @@ pub fn write_pages(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_decided_in_rounds_is_explained() {
+        let (experiment, trials) = fixture::in_rounds();
+        let options = Options::default();
+        insta::assert_snapshot!(explain(&experiment, &trials, None, Format::Text, &options).unwrap());
+        let first: Vec<Trial> = trials.into_iter().filter(|trial| trial.place.round == 0).collect();
+        let refusal = explain(&experiment, &first, None, Format::Text, &options).unwrap_err().to_string();
+        assert!(refusal.contains("nothing to explain") && refusal.contains("hint: "), "{refusal}");
+    }
 
     #[test]
     fn nothing_to_report_is_no_error() {

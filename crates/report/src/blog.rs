@@ -8,7 +8,7 @@ use crate::findings::{self, Finding};
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
-use crate::tables::{builds, configs, grouped, resources, running};
+use crate::tables::{builds, configs, grouped, resources, running, verdicts};
 
 /// The post as blocks, to be printed as Markdown.
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
@@ -94,7 +94,13 @@ fn summary(results: &Results<'_>, options: &Options) -> Vec<String> {
         let places: Vec<String> = failures.iter().map(crate::failures::Failure::place).collect();
         lines.push(format!("failed: {}", places.join("; ")));
     }
-    lines.push("every number is one run, so these are differences and no verdicts".into());
+    lines.push(match results.rounds {
+        Some(_) => {
+            "verdicts come of repeated rounds, each from a fresh start; what is not decided may have changed"
+                .into()
+        }
+        None => "every number is one run, so these are differences and no verdicts".into(),
+    });
     lines
 }
 
@@ -147,6 +153,7 @@ fn benchmark(results: &Results<'_>) -> Vec<Block> {
 
 fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let mut blocks = vec![Block::Heading("Results".into())];
+    blocks.extend(verdicts::table(results).map(Block::Table));
     let names = &results.experiment.candidates;
     let mut ranges = Vec::new();
     let mut costs = Vec::new();
@@ -157,7 +164,8 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
         }));
         costs.extend(resources::beyond(results, &group, &findings, options.thresholds).map(Block::Table));
     }
-    if !ranges.is_empty() {
+    // In rounds the verdicts tell it.
+    if results.rounds.is_none() && !ranges.is_empty() {
         blocks.push(Block::Paragraph(
             "A relative rate is that of a candidate divided by that of the base case: above 1 it is faster."
                 .into(),
@@ -169,7 +177,7 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
         blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
-    blocks.push(Block::Paragraph(notes::NOISE.into()));
+    blocks.push(Block::Paragraph(notes::noise(results).into()));
     blocks.extend(notes::published(results).map(Block::Paragraph));
     let causes = causes(results, options);
     if !causes.is_empty() {
@@ -198,7 +206,7 @@ fn causes(results: &Results<'_>, options: &Options) -> Vec<String> {
             (results.experiment.steps.get(step)?, results.experiment.candidates.get(candidate)?);
         Some(format!("{} on {}: {}", name.name, step.label, explanation.causes().into_iter().next()?))
     };
-    explanation::beyond(results, options.thresholds).into_iter().filter_map(line).take(EXPLAINED).collect()
+    explanation::changed(results, options.thresholds).into_iter().filter_map(line).take(EXPLAINED).collect()
 }
 
 /// Flags that change what is measured, or how it can be looked at: without warnings, paths of includes and how debug
@@ -219,6 +227,12 @@ mod tests {
     #[test]
     fn insert_benchmark() {
         let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
+    }
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
         insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
     }
 

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use basecase_model::TrialStatus;
+use basecase_stats::{Decision, Metric};
 
+use crate::judged::{qualifier_word, verdict_word};
 use crate::metrics;
 use crate::results::Results;
 
@@ -21,6 +23,9 @@ pub(crate) fn render(results: &Results<'_>) -> String {
         fields
             .extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(|metric| metric.name.into()));
         fields.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
+    }
+    if results.rounds.is_some() {
+        fields.extend(OF_ROUNDS.map(Cow::Borrowed));
     }
     let mut text = fields.join(",");
     text.push_str("\r\n");
@@ -57,12 +62,62 @@ pub(crate) fn render(results: &Results<'_>) -> String {
                         .map(|metric| number(results.relative_cost(metric, step, candidate))),
                 );
             }
+            if results.rounds.is_some() {
+                fields.extend(of_rounds(results, step, candidate));
+            }
             let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quoted(field)).collect();
             text.push_str(&quoted.join(","));
             text.push_str("\r\n");
         }
     }
     text
+}
+
+/// What only experiments in rounds have.
+const OF_ROUNDS: [&str; 14] = [
+    "relative_low",
+    "relative_high",
+    "verdict",
+    "qualifier",
+    "rounds",
+    "margin",
+    "block_sd",
+    "detectable",
+    "adjusted_p",
+    "server_cpu_relative",
+    "server_cpu_relative_low",
+    "server_cpu_relative_high",
+    "server_cpu_verdict",
+    "flags",
+];
+
+fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 14] {
+    let Some(judged) = results.judged(step, candidate) else { return Default::default() };
+    let Decision { verdict, qualifier, rounds, margin, block_sd, detectable, adjusted_p, .. } =
+        judged.throughput;
+    let ends = |metric| {
+        let interval = results.judged_effect(metric, step, candidate).and_then(|effect| effect.interval);
+        [interval.map(|[low, _]| low), interval.map(|[_, high]| high)].map(number)
+    };
+    let [low, high] = ends(Metric::Throughput);
+    let [cpu_low, cpu_high] = ends(Metric::ServerCpu);
+    let cpu = results.judged_effect(Metric::ServerCpu, step, candidate);
+    [
+        low,
+        high,
+        verdict_word(*verdict),
+        qualifier.map(|qualifier| qualifier_word(qualifier).to_owned()).unwrap_or_default(),
+        rounds.to_string(),
+        number(Some(*margin)),
+        number(*block_sd),
+        number(*detectable),
+        number(Some(*adjusted_p)),
+        number(cpu.map(|effect| effect.ratio)),
+        cpu_low,
+        cpu_high,
+        judged.cpu.map(|cpu| verdict_word(cpu.verdict)).unwrap_or_default(),
+        judged.flags().join(" "),
+    ]
 }
 
 fn number(value: Option<f64>) -> String {
@@ -91,6 +146,12 @@ mod tests {
     #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+    }
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
         insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
     }
 

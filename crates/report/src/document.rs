@@ -9,7 +9,7 @@ use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{
     Table, builds, configs, connections, events, grouped, groups, lines, resources, running, statements,
-    summary, sweeps,
+    summary, sweeps, verdicts,
 };
 
 /// The classes whose response times are shown, in their order.
@@ -38,13 +38,14 @@ pub(crate) enum Block {
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = vec![Block::Title(title(results))];
+    blocks.extend(verdicts(results));
     blocks.extend(notes::toolchains(experiment).map(Block::Note));
     for section in summary(results, options) {
         blocks.extend(section.heading.map(Block::Heading));
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
         blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
-    blocks.push(Block::Paragraph(notes::NOISE.into()));
+    blocks.push(Block::Paragraph(notes::noise(results).into()));
     blocks.extend(notes::published(results).map(Block::Paragraph));
     blocks.extend(failed(results));
     let warnings = notes::warnings(results);
@@ -58,6 +59,18 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
     let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
     blocks.extend(facts.into_iter().chain(settings).map(Block::Table));
+    blocks
+}
+
+/// What is decided, of an experiment in rounds.
+pub(crate) fn verdicts(results: &Results<'_>) -> Vec<Block> {
+    let refusal = results.rounds.and_then(|rounds| rounds.refusal.clone());
+    let mut blocks: Vec<Block> = refusal.map(Block::Note).into_iter().collect();
+    let lines = results.suite_lines();
+    if !lines.is_empty() {
+        blocks.push(Block::List(lines));
+    }
+    blocks.extend(verdicts::table(results).map(Block::Table));
     blocks
 }
 
@@ -96,7 +109,7 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
     let mut sections = vec![
         section(
             "Relative queries per second",
-            groups::RELATIVE,
+            groups::relative_reading(results),
             groups::relative_to_base(results, options.thresholds),
         ),
         section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),

@@ -86,6 +86,11 @@ pub enum Error {
     /// A number of a trial is none.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// No step of an experiment in rounds changed, as far as it is decided.
+    #[error(
+        "there is nothing to explain: of no step it is decided that it changed\nhint: name a step to have it explained all the same"
+    )]
+    NothingChanged,
     /// A flame graph could not be drawn.
     #[error(
         "cannot draw a flame graph: {0}\nhint: the profile's stacks are not in folded form; run the step with profile again"

@@ -1,5 +1,8 @@
 //! Which results are beyond the thresholds, group by group.
 
+use basecase_stats::Verdict;
+
+use crate::judged::Judged;
 use crate::options::Thresholds;
 use crate::results::Results;
 use crate::shape::StepGroup;
@@ -77,8 +80,12 @@ impl Finding {
     }
 }
 
-/// The most telling lines of a comparison: for each group which candidates are beyond the thresholds, how far and where.
+/// The most telling lines of a comparison: in rounds what is decided, else for each group which candidates are beyond the
+/// thresholds, how far and where.
 pub(crate) fn lines(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
+    if results.rounds.is_some() {
+        return decided(results);
+    }
     let name = |finding: &Finding| results.experiment.candidates[finding.candidate].name.to_string();
     let mut lines = Vec::new();
     for group in results.families() {
@@ -99,6 +106,39 @@ pub(crate) fn lines(results: &Results<'_>, thresholds: Thresholds) -> Vec<String
             ));
         }
     }
+    lines
+}
+
+/// Most decided steps that are told by themselves.
+const DECIDED: usize = 12;
+
+/// Changes and steps that only cost more CPU, the largest first; then what is open, and what all steps say together.
+fn decided(results: &Results<'_>) -> Vec<String> {
+    let all = results.all_judged();
+    let place = |judged: &Judged<'_>| {
+        let (step, candidate) = (judged.step, judged.candidate);
+        let experiment = results.experiment;
+        format!("{} on {}", experiment.steps[step].label, experiment.candidates[candidate].name)
+    };
+    let line = |judged: &Judged<'_>| {
+        let reading = judged.attribution();
+        let reading = if reading.is_empty() { String::new() } else { format!("; {reading}") };
+        format!("{}: {}{reading}", place(judged), judged.sentence())
+    };
+    let is_telling =
+        |judged: &&Judged<'_>| judged.throughput.verdict.is_change() || !judged.attribution().is_empty();
+    let mut lines: Vec<String> = all.iter().filter(is_telling).map(line).collect();
+    let more = lines.len().saturating_sub(DECIDED);
+    lines.truncate(DECIDED);
+    if more > 0 {
+        lines.push(format!("{more} more, in the table of verdicts"));
+    }
+    let open = all.iter().filter(|judged| judged.throughput.verdict == Verdict::NotEnoughData);
+    let open: Vec<String> = open.map(place).collect();
+    if !open.is_empty() {
+        lines.push(format!("not enough data: {}", open.join(", ")));
+    }
+    lines.extend(results.suite_lines());
     lines
 }
 

@@ -2,6 +2,7 @@
 
 mod history;
 mod observed;
+mod rounds;
 mod workload_file;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use basecase_model::{
 };
 
 pub use history::history;
+pub use rounds::in_rounds;
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};
 
 /// How large a made-up experiment is.
@@ -172,6 +174,11 @@ impl Noise {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Of mean 0 and standard deviation 1, nearly normal.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 }
 

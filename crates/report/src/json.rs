@@ -1,5 +1,7 @@
 //! The report as one JSON object.
 
+mod verdicts;
+
 use std::collections::BTreeMap;
 
 use basecase_model::{StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus};
@@ -13,6 +15,8 @@ use crate::results::{Measured, Results};
 struct Report<'a> {
     base: Option<&'a str>,
     candidates: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds: Option<verdicts::Plan<'a>>,
     steps: Vec<Step<'a>>,
 }
 
@@ -24,6 +28,8 @@ struct Step<'a> {
     group: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds: Option<verdicts::Gates<'a>>,
     cells: Vec<Cell<'a>>,
 }
 
@@ -33,12 +39,21 @@ struct Cell<'a> {
     key: Option<&'a str>,
     value: Option<f64>,
     relative: Option<f64>,
+    #[serde(flatten)]
+    of_rounds: Option<OfRounds<'a>>,
     sla: Option<Sla>,
     state: Option<State<'a>>,
     metrics: Option<Metrics<'a>>,
     failed: Option<&'a str>,
     #[serde(flatten)]
     of_file: Option<OfFile<'a>>,
+}
+
+/// What only experiments in rounds have.
+#[derive(Serialize)]
+struct OfRounds<'a> {
+    interval: Option<[f64; 2]>,
+    verdicts: Option<verdicts::Verdicts<'a>>,
 }
 
 /// What only trials of a workload file have.
@@ -101,6 +116,7 @@ pub(crate) fn render(results: &Results<'_>) -> String {
             unit: facts.headline.unit(),
             group: facts.group.as_deref(),
             threads: facts.threads,
+            rounds: verdicts::gates(results, step),
             cells: candidates
                 .iter()
                 .enumerate()
@@ -108,7 +124,12 @@ pub(crate) fn render(results: &Results<'_>) -> String {
                 .collect(),
         })
         .collect();
-    let report = Report { base: candidates.first().copied(), candidates: candidates.clone(), steps };
+    let report = Report {
+        base: candidates.first().copied(),
+        candidates: candidates.clone(),
+        rounds: verdicts::plan(results),
+        steps,
+    };
     // Serialising plain strings and numbers cannot fail.
     let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();
     text.push('\n');
@@ -123,6 +144,10 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
         key: trial.map(|trial| trial.cell.as_str()),
         value: results.headline(step, candidate),
         relative: results.relative(step, candidate),
+        of_rounds: results.rounds.map(|_| OfRounds {
+            interval: results.relative_effect(step, candidate).and_then(|effect| effect.interval),
+            verdicts: verdicts::verdicts(results, step, candidate),
+        }),
         sla: measured.and_then(|measured| measured.sla()).map(|sla| Sla { target: sla.target, met: sla.met }),
         state: trial.map(|trial| state(&trial.state.tables)),
         metrics: measured.map(|measured| Metrics { measured, tag: name }),
@@ -167,6 +192,12 @@ mod tests {
     use super::*;
     use crate::options::{Format, Options};
     use crate::{fixture, render};
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
+    }
 
     #[test]
     fn whole_report() {

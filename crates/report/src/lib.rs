@@ -8,6 +8,7 @@ mod calibration;
 mod chart;
 mod csv;
 mod document;
+mod effect;
 mod error;
 mod explanation;
 mod failures;
@@ -18,13 +19,16 @@ mod heat;
 mod history;
 mod html;
 mod json;
+mod judged;
 mod markdown;
 mod measured;
 mod metrics;
 mod notes;
 mod options;
 mod packing;
+mod pool;
 mod results;
+mod rounds;
 mod shape;
 mod sla;
 mod sweep_chart;
@@ -45,13 +49,15 @@ pub use gate::Gate;
 pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 
 use results::Results;
+use rounds::Rounds;
 
 /// The report as one text.
 ///
 /// Of several trials of one candidate and step the newest complete one counts, else the newest failed one; `trials`
-/// are taken to be in the order in which they were run.
+/// are taken to be in the order in which they were run. Of an experiment in rounds all complete ones count together.
 pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options: &Options) -> String {
-    let results = Results::new(experiment, trials);
+    let rounds = Rounds::of(experiment, trials);
+    let results = Results::of(experiment, trials, rounds.as_ref());
     match format {
         Format::Text => text::render(&document::compose(&results, options), options.ansi),
         Format::Markdown => markdown::render(&document::compose(&results, options)),
@@ -64,8 +70,8 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options
 /// Where the time went: what moved together with the speed of a cell, likeliest cause first.
 ///
 /// `wanted` is the name or label of a step, whose cells are explained; `CANDIDATE/STEP`; or the key of a cell, or as many of its
-/// first digits as tell it from others, at least 6. Without it the cells beyond the thresholds are explained, those that lost
-/// most first.
+/// first digits as tell it from others, at least 6. Without it the cells that changed are explained, those that lost most first: in rounds
+/// those of which it is decided, else those beyond the thresholds.
 ///
 /// # Errors
 /// When there is no such cell, or nothing to explain.
@@ -76,7 +82,8 @@ pub fn explain(
     format: Format,
     options: &Options,
 ) -> Result<String, Error> {
-    let results = Results::new(experiment, trials);
+    let rounds = Rounds::of(experiment, trials);
+    let results = Results::of(experiment, trials, rounds.as_ref());
     let blocks = explanation::compose(&results, wanted, options)?;
     Ok(match format {
         Format::Markdown => markdown::render(&blocks),
@@ -121,12 +128,23 @@ pub fn write_pages(
     options: &Options,
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
-    html::write_pages(&Results::new(experiment, trials), options, out_dir)
+    let rounds = Rounds::of(experiment, trials);
+    html::write_pages(&Results::of(experiment, trials, rounds.as_ref()), options, out_dir)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_decided_in_rounds_is_explained() {
+        let (experiment, trials) = fixture::in_rounds();
+        let options = Options::default();
+        insta::assert_snapshot!(explain(&experiment, &trials, None, Format::Text, &options).unwrap());
+        let first: Vec<Trial> = trials.into_iter().filter(|trial| trial.place.round == 0).collect();
+        let refusal = explain(&experiment, &first, None, Format::Text, &options).unwrap_err().to_string();
+        assert!(refusal.contains("nothing to explain") && refusal.contains("hint: "), "{refusal}");
+    }
 
     #[test]
     fn nothing_to_report_is_no_error() {

@@ -54,7 +54,7 @@ fn write_table(out: &mut String, table: &Table) -> std::fmt::Result {
         for cell in &row.cells {
             let sign = cell.mark.sign();
             let sign = if sign.is_empty() { String::new() } else { format!(" `{sign}`") };
-            write!(out, " {}{sign} |", escaped(&cell.text))?;
+            write!(out, " {}{sign} |", escaped(&cell.line()))?;
         }
         writeln!(out)?;
     }
@@ -86,6 +86,12 @@ fn escaped(text: &str) -> String {
 mod tests {
     use crate::options::{Format, Options};
     use crate::{fixture, render};
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &Options::default()));
+    }
 
     #[test]
     fn whole_report() {

@@ -4,6 +4,7 @@
 
 use basecase_model::{OperationClass, names};
 
+use crate::effect::Effect;
 use crate::results::{Measured, Results, quotient};
 use crate::tables::response_time::latencies;
 
@@ -278,10 +279,21 @@ pub(crate) fn line() -> impl Iterator<Item = &'static Metric> {
 }
 
 impl Results<'_> {
-    /// A metric divided by the base case's, as [`ratio`].
+    /// A metric divided by the base case's, as [`ratio`]; in rounds the mean ratio of a round, of those that are judged.
     pub(crate) fn relative_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<f64> {
         let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
-        Some(ratio(of(candidate)?, of(0)?))
+        let judged = self.judged_cost(metric, step, candidate).map(|effect| effect.ratio);
+        judged.or_else(|| Some(ratio(of(candidate)?, of(0)?)))
+    }
+
+    /// What the rounds say of a metric; `None` of one that is not judged.
+    pub(crate) fn judged_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
+        let judged = match metric.name {
+            "o/s" => basecase_stats::Metric::Throughput,
+            "server_us/o" => basecase_stats::Metric::ServerCpu,
+            _ => return None,
+        };
+        self.judged_effect(judged, step, candidate)
     }
 }
 
@@ -309,7 +321,7 @@ mod tests {
 
     fn shown(name: &str, trial: &Trial, step: &StepFacts, cores: u32) -> String {
         let metric = line().chain(&EXTRAS).find(|metric| metric.name == name).unwrap();
-        match (metric.of)(&Measured { trial, step, cores }) {
+        match (metric.of)(&Measured { trial, rounds: 1, step, cores }) {
             Some(value) => format!("{value:.*}", metric.decimals),
             None => "NA".into(),
         }
@@ -372,7 +384,7 @@ mod tests {
         trial.counters.set(names::HOST_CPU_USER_US, 0.835 * 48e6 * 100.0);
         trial.counters.set(names::HOST_CPU_SYSTEM_US, 0.0);
         let step = StepFacts { headline: Headline::Queries, ..fixture::step("qr100") };
-        let measured = Measured { trial: &trial, step: &step, cores: 48 };
+        let measured = Measured { trial: &trial, rounds: 1, step: &step, cores: 48 };
         let shown = |metric: &Metric| format!("{:.*}", metric.decimals, (metric.of)(&measured).unwrap());
         assert_eq!(shown(&RESOURCES[0]), "0.000098");
         assert_eq!(shown(&RESOURCES[1]), "47.2");

@@ -5,7 +5,14 @@ use basecase_model::{CandidateFacts, Experiment};
 use crate::results::Results;
 
 /// What the tables cannot tell.
-pub(crate) const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
+pub(crate) fn noise(results: &Results<'_>) -> &'static str {
+    if results.rounds.is_some() { IN_ROUNDS } else { NOISE }
+}
+
+const IN_ROUNDS: &str = "Rates are those of all rounds together, so that quotients of them differ a little from mean ratios of rounds. \
+                         What has no verdict of a change may have changed all the same.";
+
+const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
                                 cannot be told from noise; verdicts need repeated rounds.";
 
 /// What sets the Insert Benchmark's numbers apart from published ones.

@@ -5,15 +5,30 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
+use basecase_stats::Metric;
+
+use crate::effect::Effect;
+use crate::pool::Pooled;
+use crate::rounds::Rounds;
 
 /// An experiment with the chosen trial of every candidate and step.
 pub(crate) struct Results<'a> {
     /// The experiment.
     pub(crate) experiment: &'a Experiment,
+    /// What is known of its rounds, where it is in rounds.
+    pub(crate) rounds: Option<&'a Rounds>,
     // One row per step, one entry per candidate.
-    chosen: Vec<Vec<Option<&'a Trial>>>,
+    chosen: Vec<Vec<Option<Chosen<'a>>>>,
     // The newest complete trials with a profile, by step and candidate.
     profiled: HashMap<(&'a str, &'a str), &'a Trial>,
+}
+
+/// A trial that stands for a candidate and step.
+#[derive(Clone, Copy)]
+struct Chosen<'a> {
+    trial: &'a Trial,
+    /// How many rounds it is made of.
+    rounds: usize,
 }
 
 /// A complete trial with what is needed to read it.
@@ -21,6 +36,8 @@ pub(crate) struct Results<'a> {
 pub(crate) struct Measured<'a> {
     /// The trial.
     pub(crate) trial: &'a Trial,
+    /// How many rounds it is made of.
+    pub(crate) rounds: usize,
     /// Its step.
     pub(crate) step: &'a StepFacts,
     /// Processors of the host it ran on.
@@ -28,34 +45,44 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Results<'a> {
+    /// Of an experiment, and what all of its rounds come to where it is in rounds.
+    pub(crate) fn of(experiment: &'a Experiment, trials: &'a [Trial], rounds: Option<&'a Rounds>) -> Self {
+        match rounds {
+            None => Results::new(experiment, trials),
+            Some(rounds) => {
+                let chosen = |Pooled { trial, rounds }: &'a Pooled| Chosen { trial, rounds: *rounds };
+                let chosen = rounds.pooled.iter().map(chosen).collect();
+                Results { rounds: Some(rounds), ..Results::choosing(experiment, chosen) }
+            }
+        }
+    }
+
     /// Chooses the newest complete trial of each candidate and step, else its newest failed one. One that was profiled counts only
     /// where there is no other: a profile costs time.
     pub(crate) fn new(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
-        let mut newest: HashMap<(&str, &str), &'a Trial> = HashMap::new();
-        for trial in trials {
-            let place = newest.entry((trial.step.as_str(), trial.candidate.as_str())).or_insert(trial);
-            let rank = |trial: &Trial| (trial.is_complete(), trial.observation != Observation::Profiled);
-            if rank(trial) >= rank(place) {
-                *place = trial;
-            }
+        Results::choosing(experiment, trials.iter().map(|trial| Chosen { trial, rounds: 1 }).collect())
+    }
+
+    fn choosing(experiment: &'a Experiment, all: Vec<Chosen<'a>>) -> Self {
+        let mut of_places: HashMap<(&str, &str), Vec<Chosen<'a>>> = HashMap::new();
+        for one in &all {
+            of_places.entry((&one.trial.step, &one.trial.candidate)).or_default().push(*one);
         }
-        let chosen = experiment
-            .steps
-            .iter()
-            .map(|step| {
-                let of = |candidate: &CandidateFacts| {
-                    newest.get(&(step.name.as_str(), candidate.name.0.as_str())).copied()
-                };
-                experiment.candidates.iter().map(of).collect()
-            })
-            .collect();
+        let row = |step: &'a StepFacts| {
+            let of = |candidate: &CandidateFacts| {
+                let own = of_places.get(&(step.name.as_str(), candidate.name.0.as_str()))?;
+                own.iter().copied().max_by_key(|one| rank(one.trial))
+            };
+            experiment.candidates.iter().map(of).collect()
+        };
         let has_profile = |trial: &&Trial| trial.is_complete() && !trial.profiles.is_empty();
-        let profiled = trials
+        let profiled = all
             .iter()
+            .map(|one| one.trial)
             .filter(has_profile)
             .map(|trial| ((trial.step.as_str(), trial.candidate.as_str()), trial))
             .collect();
-        Results { experiment, chosen, profiled }
+        Results { experiment, rounds: None, chosen: experiment.steps.iter().map(row).collect(), profiled }
     }
 
     /// The steps with their number.
@@ -70,14 +97,19 @@ impl<'a> Results<'a> {
 
     /// The chosen trial, complete or failed; `None` when there is none yet.
     pub(crate) fn trial(&self, step: usize, candidate: usize) -> Option<&'a Trial> {
+        self.chosen(step, candidate).map(|chosen| chosen.trial)
+    }
+
+    fn chosen(&self, step: usize, candidate: usize) -> Option<Chosen<'a>> {
         self.chosen.get(step)?.get(candidate).copied().flatten()
     }
 
     /// The chosen trial when it is complete.
     pub(crate) fn measured(&self, step: usize, candidate: usize) -> Option<Measured<'a>> {
-        let trial = self.trial(step, candidate).filter(|trial| trial.is_complete())?;
+        let Chosen { trial, rounds } =
+            self.chosen(step, candidate).filter(|chosen| chosen.trial.is_complete())?;
         let step = self.experiment.steps.get(step)?;
-        Some(Measured { trial, step, cores: self.experiment.host.cores })
+        Some(Measured { trial, rounds, step, cores: self.experiment.host.cores })
     }
 
     /// The newest complete trial of a cell that has a profile.
@@ -85,7 +117,7 @@ impl<'a> Results<'a> {
         let step = self.experiment.steps.get(step)?;
         let name = &self.experiment.candidates.get(candidate)?.name;
         let trial = self.profiled.get(&(step.name.as_str(), name.0.as_str())).copied()?;
-        Some(Measured { trial, step, cores: self.experiment.host.cores })
+        Some(Measured { trial, rounds: 1, step, cores: self.experiment.host.cores })
     }
 
     /// The profiles of a step, of whichever trial has the newest.
@@ -98,9 +130,23 @@ impl<'a> Results<'a> {
         self.measured(step, candidate)?.headline()
     }
 
-    /// The headline value divided by the base case's; `None` when either is missing or the base case's is 0.
+    /// The headline value divided by the base case's, in rounds the mean ratio of a round; `None` when either is missing or the
+    /// base case's is 0.
     pub(crate) fn relative(&self, step: usize, candidate: usize) -> Option<f64> {
-        quotient(self.headline(step, candidate)?, self.headline(step, 0)?)
+        let judged = self.judged_effect(Metric::Throughput, step, candidate).map(|effect| effect.ratio);
+        judged.or_else(|| quotient(self.headline(step, candidate)?, self.headline(step, 0)?))
+    }
+
+    /// The same of a contender in rounds, with its interval as far as it is known.
+    pub(crate) fn relative_effect(&self, step: usize, candidate: usize) -> Option<Effect> {
+        self.rounds.filter(|_| candidate > 0)?;
+        let judged = self.judged_effect(Metric::Throughput, step, candidate);
+        judged.or_else(|| Some(Effect { ratio: self.relative(step, candidate)?, interval: None }))
+    }
+
+    /// What the rounds say of a contender; `None` where there is no decision.
+    pub(crate) fn judged_effect(&self, metric: Metric, step: usize, candidate: usize) -> Option<Effect> {
+        Effect::of_decision(metric, self.rounds?.judgement.decision(metric, step, candidate)?)
     }
 
     /// Whether background writers missed their rate, so that the step's headline says nothing.
@@ -113,7 +159,7 @@ impl Measured<'_> {
     /// `ips`: rows inserted, or indexed, per second of the step.
     pub(crate) fn inserts_per_second(&self) -> Option<f64> {
         let items = match (self.step.headline, self.step.headline_items) {
-            (Headline::Indexed, Some(items)) => items,
+            (Headline::Indexed, Some(items)) => items * self.rounds as u64,
             _ => self.trial.items(OperationClass::Insert),
         };
         quotient(items as f64, self.trial.seconds)
@@ -145,6 +191,16 @@ impl Measured<'_> {
     pub(crate) fn sla(&self) -> Option<crate::sla::Sla> {
         crate::sla::Sla::judge(self.step.sla_target?, self.inserts_per_second())
     }
+}
+
+/// The trial that stands for all of one candidate and step.
+pub(crate) fn newest<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<&'a Trial> {
+    trials.max_by_key(|trial| rank(trial))
+}
+
+/// Of several trials the one with the highest rank stands for all, and of equals the last.
+fn rank(trial: &Trial) -> (bool, bool) {
+    (trial.is_complete(), trial.observation != Observation::Profiled)
 }
 
 /// `dividend / divisor`, or `None` when that is no finite number.

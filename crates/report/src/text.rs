@@ -97,7 +97,7 @@ fn write_row(out: &mut String, table: &Table, row: &Row, first: usize, widths: &
     let mut line = pad(&printable(&row.name), first, true);
     for ((column, cell), &width) in table.columns.iter().zip(&row.cells).zip(widths) {
         line.push_str("  ");
-        let mut text = pad(&printable(&cell.text), width, column.words);
+        let mut text = pad(&printable(&cell.line()), width, column.words);
         if has_marks(table) {
             text.push_str(if cell.mark == Mark::None { " " } else { cell.mark.sign() });
         }
@@ -116,7 +116,8 @@ fn has_marks(table: &Table) -> bool {
 }
 
 fn column_width(table: &Table, index: usize) -> usize {
-    let cells = table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell: &Cell| width(&cell.text));
+    let cells =
+        table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell: &Cell| width(&cell.line()));
     cells.chain([width(&table.columns[index].name)]).max().unwrap_or(0)
 }
 
@@ -143,6 +144,12 @@ fn ansi_code(mark: Mark) -> Option<&'static str> {
 mod tests {
     use crate::options::{Format, Options};
     use crate::{fixture, render};
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
 
     #[test]
     fn summary() {

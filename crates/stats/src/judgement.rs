@@ -47,6 +47,7 @@ pub struct Judgement {
     decisions: BTreeMap<(Metric, usize, usize), Decision>,
     effects: BTreeMap<(Metric, usize, usize), Vec<f64>>,
     suites: BTreeMap<(Metric, usize), Suite>,
+    plan: Option<Plan>,
     candidates: usize,
 }
 
@@ -65,6 +66,7 @@ impl Judgement {
             dependence: Dependence::Positive,
             ..Plan::default()
         })?;
+        judgement.plan = Some(judge.plan().clone());
         for metric in Metric::ALL {
             let (mut places, mut family) = (Vec::new(), Vec::new());
             for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
@@ -91,6 +93,11 @@ impl Judgement {
             judgement.decisions.extend(places.into_iter().zip(decisions));
         }
         Ok(judgement)
+    }
+
+    /// What was agreed on; absent of an experiment that is not in rounds.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
     }
 
     /// Whether there is any decision.

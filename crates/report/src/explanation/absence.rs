@@ -5,9 +5,11 @@ use basecase_model::{CandidateFacts, Dbms, Observation, Trial, names};
 /// What is not known of base case and candidate, a sentence for each, or one when it is the same.
 pub(super) fn sentences(both: [(&CandidateFacts, &Trial); 2]) -> Vec<String> {
     let [base, candidate] = both.map(|(facts, trial)| (facts.name.0.as_str(), absent(facts, trial)));
-    let sentence = |names: &str, absent: &[&str]| {
-        format!("Not kept of {names}, by --probe off or an older basecase: {}.", absent.join(", "))
-    };
+    let takes_turns = both.iter().any(|(_, trial)| !trial.slices.is_empty());
+    let reason =
+        if takes_turns { "since candidates took turns" } else { "by --probe off or an older basecase" };
+    let sentence =
+        |names: &str, absent: &[&str]| format!("Not kept of {names}, {reason}: {}.", absent.join(", "));
     if base.1 == candidate.1 && !base.1.is_empty() {
         return vec![sentence(&format!("{} and {}", base.0, candidate.0), &base.1)];
     }
@@ -21,7 +23,7 @@ fn absent(facts: &CandidateFacts, trial: &Trial) -> Vec<&'static str> {
     let all = [
         (is_unwatched, "numbers over time"),
         (is_unwatched && is_server, "what sessions waited for"),
-        (is_unwatched, "plans"),
+        (is_unwatched && trial.plans.is_empty(), "plans"),
         (
             is_server && trial.counters.get(names::SERVER_CACHE_REQUESTS).is_none(),
             "the server's own counters",

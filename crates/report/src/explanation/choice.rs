@@ -1,4 +1,4 @@
-//! Which cells are explained: those that the user names, or those beyond the thresholds.
+//! Which cells are explained: those that the user names, or those that changed.
 
 use basecase_model::{Cell, StepFacts, Trial};
 
@@ -14,8 +14,7 @@ pub(crate) type CellNumbers = (usize, usize);
 /// Digits of a key from which on a word may be one.
 const LEAST_DIGITS: usize = 6;
 
-/// The cells that `wanted` means: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it those beyond the
-/// thresholds.
+/// The cells that `wanted` means: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it those that changed.
 ///
 /// # Errors
 /// When there is no such thing, or nothing to hold it against.
@@ -28,7 +27,7 @@ pub(super) fn cells(
     if candidates.is_empty() {
         return Err(Error::Alone);
     }
-    let Some(wanted) = wanted else { return Ok(beyond(results, options.thresholds)) };
+    let Some(wanted) = wanted else { return Ok(changed(results, options.thresholds)) };
     let steps = steps_named(results, wanted);
     if !steps.is_empty() {
         let of_step = |step| candidates.clone().map(move |candidate| (step, candidate));
@@ -108,8 +107,12 @@ fn others(results: &Results<'_>) -> Vec<String> {
     results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect()
 }
 
-/// The cells beyond the thresholds, the slowest first. Those whose writers missed their rate are not compared.
-pub(crate) fn beyond(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellNumbers> {
+/// The cells that changed, the slowest first: in rounds those of which it is decided, else those beyond the thresholds. Those whose
+/// writers missed their rate are not compared.
+pub(crate) fn changed(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellNumbers> {
+    if results.rounds.is_some() {
+        return results.changes().iter().map(|judged| (judged.step, judged.candidate)).collect();
+    }
     let families = results.families();
     let findings = families.iter().flat_map(|family| Finding::all(results, family));
     let mut found: Vec<(f64, CellNumbers)> = findings
@@ -178,7 +181,7 @@ mod tests {
         let (experiment, trials) = fixture::sample();
         let results = Results::new(&experiment, &trials);
         assert!(results.missed_sla(9, 2) && !results.missed_sla(9, 1));
-        let beyond = beyond(&results, Options::default().thresholds);
-        assert!(beyond.contains(&(5, 2)) && !beyond.contains(&(9, 2)), "{beyond:?}");
+        let changed = changed(&results, Options::default().thresholds);
+        assert!(changed.contains(&(5, 2)) && !changed.contains(&(9, 2)), "{changed:?}");
     }
 }

@@ -11,15 +11,18 @@ mod setting;
 use std::fmt::Write as _;
 
 use basecase_model::{Profile, ProfileKind, StepFacts};
+use basecase_stats::Metric;
 
-pub(crate) use self::choice::{beyond, known_steps};
+pub(crate) use self::choice::{changed, known_steps};
 use self::cost::{Cost, costs, operation, processor_us, taken_per_operation_us};
 use self::hardware::Hardware;
 use self::plan::PlanChange;
 use self::setting::SettingChange;
 use crate::document::Block;
+use crate::effect::Effect;
 use crate::error::Error;
 use crate::flame_graph::shares::{FunctionShare, functions_that_grew};
+use crate::judged::Judged;
 use crate::options::Options;
 use crate::results::{Measured, Results, quotient};
 use crate::tables::{Cell, Column, Row, Table, number};
@@ -47,6 +50,8 @@ const SETTINGS: usize = 4;
 pub(crate) struct Explanation<'a> {
     base: Measured<'a>,
     candidate: Measured<'a>,
+    /// What is decided on it, in rounds.
+    judged: Option<Judged<'a>>,
     base_name: &'a str,
     candidate_name: &'a str,
     /// Sentences on what no trial or server told.
@@ -61,12 +66,12 @@ pub(crate) struct Explanation<'a> {
 
 impl<'a> Explanation<'a> {
     /// Of a candidate on a step; `None` when either is missing or the candidate is the base case.
-    pub(crate) fn of(results: &Results<'a>, step: usize, candidate: usize) -> Option<Self> {
+    pub(crate) fn of(results: &Results<'a>, step: usize, number: usize) -> Option<Self> {
         let facts = |number: usize| results.experiment.candidates.get(number);
-        let (base_facts, candidate_facts) = (facts(0)?, facts(candidate).filter(|_| candidate > 0)?);
-        let hardware = Hardware::of(results, step, candidate);
-        let profiles = pairs(results.profiles(step, 0), results.profiles(step, candidate));
-        let (base, candidate) = (results.measured(step, 0)?, results.measured(step, candidate)?);
+        let (base_facts, candidate_facts) = (facts(0)?, facts(number).filter(|_| number > 0)?);
+        let hardware = Hardware::of(results, step, number);
+        let profiles = pairs(results.profiles(step, 0), results.profiles(step, number));
+        let (base, candidate) = (results.measured(step, 0)?, results.measured(step, number)?);
         // Different dbms describe their plans in different words.
         let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
         Some(Explanation {
@@ -78,6 +83,7 @@ impl<'a> Explanation<'a> {
             absences: absence::sentences([(base_facts, base.trial), (candidate_facts, candidate.trial)]),
             base,
             candidate,
+            judged: results.judged(step, number),
             base_name: &base_facts.name.0,
             candidate_name: &candidate_facts.name.0,
         })
@@ -106,10 +112,12 @@ impl<'a> Explanation<'a> {
     pub(crate) fn summary(&self) -> Vec<String> {
         let mut lines = self.causes();
         if lines.is_empty() {
-            lines.push(if self.is_changed() {
-                "no cost per operation moved enough to account for the change".to_owned()
-            } else {
-                "there is hardly a change to account for".to_owned()
+            lines.push(match &self.judged {
+                _ if self.is_changed() => {
+                    "no cost per operation moved enough to account for the change".to_owned()
+                }
+                Some(judged) => format!("no change is decided: {}", judged.verdict()),
+                None => "there is hardly a change to account for".to_owned(),
             });
         }
         lines.extend(self.disturbance());
@@ -117,7 +125,10 @@ impl<'a> Explanation<'a> {
     }
 
     fn is_changed(&self) -> bool {
-        self.slower().ln().abs() > LEAST_CHANGE
+        match &self.judged {
+            Some(judged) => judged.throughput.verdict.is_change(),
+            None => self.slower().ln().abs() > LEAST_CHANGE,
+        }
     }
 
     /// That statements are executed in another way.
@@ -204,7 +215,10 @@ impl<'a> Explanation<'a> {
     /// The change in a sentence.
     pub(crate) fn change(&self, step: &StepFacts) -> String {
         let value = |measured: &Measured<'_>| number(measured.headline(), 0);
-        let ratio = self.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
+        let quotient = || self.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
+        let judged =
+            self.judged.and_then(|judged| Effect::of_decision(Metric::Throughput, judged.throughput));
+        let ratio = judged.map_or_else(quotient, |effect| effect.ratio_line());
         format!(
             "{} on {}: {} → {} {} against {}, {ratio} of the base case",
             self.candidate_name,
@@ -328,6 +342,7 @@ pub(crate) fn compose(
     match wanted {
         _ if !blocks.is_empty() => Ok(blocks),
         Some(wanted) => Err(Error::NotMeasured(wanted.to_owned())),
+        None if results.rounds.is_some() => Err(Error::NothingChanged),
         None => Err(Error::NothingBeyond),
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::sparkline::Sparklines;
-use super::{facts, table};
+use super::{facts, table, verdicts};
 use crate::document;
 use crate::notes;
 use crate::options::Options;
@@ -32,6 +32,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             }
             "."
         }
+        @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
         section #summary {
             @if let Some(note) = notes::toolchains(experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
@@ -50,7 +51,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
                 (table::render_together(results, &section.tables, &sparklines))
             }
             p.small {
-                (notes::NOISE)
+                (notes::noise(results))
                 @if let Some(published) = notes::published(results) { " " (published) }
             }
         }

@@ -10,6 +10,7 @@ mod shell;
 mod sparkline;
 mod step;
 mod table;
+mod verdicts;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::table;
-use super::{explanation, flame};
+use super::{explanation, flame, verdicts};
 use crate::chart::{Chart, Charts, Subject, charts};
 use crate::document::{CLASSES, of_events};
 use crate::metrics;
@@ -29,9 +29,10 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
     let events = of_events(results, step, options);
     let costs = resources::tables(results, step);
     let content = html! {
+        @if let Some(verdicts) = verdicts::of_step(results, step.0) { (verdicts) }
         section #throughput {
             h2 { "Throughput" }
-            (bars(results, step))
+            (bars(results, step, options))
         }
         @if let Some(explanation) = explanation::section(results, step.0) { (explanation) }
         @if let Some(flames) = flame::section(results, step.0) { (flames) }
@@ -81,7 +82,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
 }
 
 /// Horizontal bars from 0: the headline value, and beside queries the insert rate, or events of a workload file.
-fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts)) -> Markup {
+fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts), options: &Options) -> Markup {
     let inserts =
         |candidate| results.measured(number, candidate).and_then(|measured| measured.inserts_per_second());
     let events = |candidate| Some(results.measured(number, candidate)?.events_per_second());
@@ -119,8 +120,12 @@ fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts)) -> Markup {
                             @for ((_, values), largest) in columns.iter().zip(&largest) {
                                 td { (bar(results, (number, candidate), values[candidate], *largest)) }
                             }
-                            @let ratio = results.relative(number, candidate);
-                            td { (ratio.map_or(MISSING.into(), |ratio| format!("{ratio:.2}"))) }
+                            @if results.relative(number, candidate).is_some() {
+                                @let ratio = results.relative_cell(number, candidate, options.thresholds);
+                                td { (ratio.text) (table::small(&ratio)) }
+                            } @else {
+                                td { (MISSING) }
+                            }
                         }
                     }
                 }

@@ -115,9 +115,15 @@ fn body(cell: &Cell, column: &Column, marks: bool, trend: Option<Markup>) -> Mar
         td class=[class] style=[shade] {
             (cell.text)
             @if marks { span.sign { (cell.mark.sign()) } }
+            (small(cell))
             @if let Some(trend) = trend { (trend) }
         }
     }
+}
+
+/// What stands below the text of a cell in small print.
+pub(super) fn small(cell: &Cell) -> Markup {
+    html! { @if !cell.small.is_empty() { small { (cell.small) } } }
 }
 
 fn class(mark: Mark) -> &'static str {

@@ -1,13 +1,17 @@
 //! Queries per second by group, relative to the base case and absolute, in the form of published results.
 
-use super::marks::{relative, relative_legend};
+use super::relative::IN_ROUNDS;
 use super::{Cell, Column, Row, Table, absent, relative_to};
 use crate::options::Thresholds;
 use crate::results::Results;
 use crate::shape::StepGroup;
 
 /// How to read the relative tables.
-pub(crate) const RELATIVE: &str = "Queries per second divided by those of the base case: 1.00 is equal, less is \
+pub(crate) fn relative_reading(results: &Results<'_>) -> &'static str {
+    if results.rounds.is_some() { IN_ROUNDS } else { RELATIVE }
+}
+
+const RELATIVE: &str = "Queries per second divided by those of the base case: 1.00 is equal, less is \
                                    slower. Ratios are computed from full precision, those of published tables \
                                    from whole numbers.";
 /// How to read the absolute tables.
@@ -15,10 +19,7 @@ pub(crate) const ABSOLUTE: &str = "Every statement counts as a query, BEGIN and 
 
 /// A table for each group with the other candidates relative to the base case; none without another candidate.
 pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
-    let cell = |step, candidate| match results.relative(step, candidate) {
-        Some(ratio) => Cell::marked(format!("{ratio:.2}"), relative(ratio, thresholds)),
-        None => absent(results, step, candidate),
-    };
+    let cell = |step, candidate| results.relative_cell(step, candidate, thresholds);
     let others: Vec<usize> = results.candidates().map(|(candidate, _)| candidate).skip(1).collect();
     if others.is_empty() {
         return Vec::new();
@@ -26,7 +27,7 @@ pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) ->
     let tables = results.groups().into_iter().map(|group| {
         let mut table = table(results, &group, &others, cell);
         table.key.insert(0, relative_to(results));
-        table.legend = relative_legend(thresholds);
+        table.legend = results.relative_legend(thresholds);
         table
     });
     tables.collect()

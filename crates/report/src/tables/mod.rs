@@ -7,6 +7,7 @@ pub(crate) mod events;
 pub(crate) mod groups;
 pub(crate) mod lines;
 pub(crate) mod marks;
+pub(crate) mod relative;
 pub(crate) mod resources;
 pub(crate) mod response_time;
 pub(crate) mod roles;
@@ -14,6 +15,9 @@ pub(crate) mod running;
 pub(crate) mod statements;
 pub(crate) mod summary;
 pub(crate) mod sweeps;
+pub(crate) mod verdicts;
+
+use std::borrow::Cow;
 
 use crate::results::Results;
 
@@ -116,6 +120,8 @@ impl Row {
 pub(crate) struct Cell {
     /// What is printed.
     pub(crate) text: String,
+    /// What stands beside it in small print.
+    pub(crate) small: String,
     /// What its colour means.
     pub(crate) mark: Mark,
     /// How much of the row's whole it is, 0 to 1, where that is to be seen as a shade.
@@ -145,6 +151,14 @@ impl Cell {
     /// A cell with a mark.
     pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
         Cell { text: text.into(), mark, ..Cell::default() }
+    }
+
+    /// Everything that is printed.
+    pub(crate) fn line(&self) -> Cow<'_, str> {
+        match self.small.as_str() {
+            "" => Cow::Borrowed(&self.text),
+            small => Cow::Owned(format!("{} {small}", self.text)),
+        }
     }
 
     /// The same as the throughput of a trial.

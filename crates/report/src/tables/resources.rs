@@ -2,7 +2,7 @@
 
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Mark, Row, Table, absent, lines, marks, number, relative_to};
+use super::{Cell, Column, Mark, Row, Table, absent, lines, number, relative_to};
 use crate::findings::Finding;
 use crate::metrics::{Metric, RESOURCES};
 use crate::options::Thresholds;
@@ -31,18 +31,13 @@ pub(crate) fn beyond(
     let costs = || RESOURCES.iter().filter(|metric| metric.name != "o/s" && metric.name != "cpu_us/o");
     let mut rows = Vec::new();
     for Finding { candidate, ratios } in findings {
-        for &(step, ratio) in ratios {
-            let mark = marks::relative(ratio, thresholds);
-            if mark == Mark::None {
+        for &(step, _) in ratios {
+            let rate = results.relative_cell(step, *candidate, thresholds);
+            if rate.mark == Mark::None {
                 continue;
             }
-            let mut cells = vec![
-                Cell::plain(&results.experiment.candidates[*candidate].name.0),
-                Cell::marked(format!("{ratio:.2}"), mark),
-            ];
-            cells.extend(
-                costs().map(|cost| Cell::plain(number(results.relative_cost(cost, step, *candidate), 2))),
-            );
+            let mut cells = vec![Cell::plain(&results.experiment.candidates[*candidate].name.0), rate];
+            cells.extend(costs().map(|cost| results.relative_cost_cell(cost, step, *candidate)));
             rows.push(Row { step: Some(step), ..Row::new(&results.experiment.steps[step].label, cells) });
         }
     }
@@ -50,7 +45,7 @@ pub(crate) fn beyond(
     columns.extend(costs().map(|cost| Column::numbers(cost.name, lines::meaning(cost))));
     (!rows.is_empty()).then(|| Table {
         caption: format!("{}: costs relative to the base case", group.name),
-        legend: marks::relative_legend(thresholds),
+        legend: results.relative_legend(thresholds),
         corner: "step",
         columns,
         rows,
@@ -65,11 +60,11 @@ pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Ta
     }
     let absolute = table(results, step, 0, |candidate, metric| {
         let measured = results.measured(step.0, candidate)?;
-        Some(number((metric.of)(&measured), metric.decimals))
+        Some(Cell::plain(number((metric.of)(&measured), metric.decimals)))
     });
     let to_base = table(results, step, 1, |candidate, metric| {
         results.measured(step.0, candidate).and(results.measured(step.0, 0))?;
-        Some(number(results.relative_cost(metric, step.0, candidate), 2))
+        Some(results.relative_cost_cell(metric, step.0, candidate))
     });
     let mut tables = vec![Table { caption: format!("{} costs", step.1.label), ..absolute }];
     if !to_base.rows.is_empty() {
@@ -84,12 +79,10 @@ fn table(
     results: &Results<'_>,
     (step, _): (usize, &StepFacts),
     first: usize,
-    text: impl Fn(usize, &Metric) -> Option<String>,
+    cell: impl Fn(usize, &Metric) -> Option<Cell>,
 ) -> Table {
-    let cell = |candidate, metric| match text(candidate, metric) {
-        Some(text) => Cell::plain(text),
-        None => absent(results, step, candidate),
-    };
+    let cell =
+        |candidate, metric| cell(candidate, metric).unwrap_or_else(|| absent(results, step, candidate));
     let row = |candidate| RESOURCES.iter().map(|metric| cell(candidate, metric)).collect();
     Table {
         corner: "dbms",

@@ -2,7 +2,8 @@
 
 use basecase_model::{Headline, StepFacts};
 
-use super::marks::{Shown, quarters, relative, relative_legend};
+use super::marks::{Shown, quarters};
+use super::relative::IN_ROUNDS;
 use super::{Cell, Column, Mark, Row, Table, absent};
 use crate::options::Thresholds;
 use crate::results::Results;
@@ -18,6 +19,9 @@ pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table
 
 /// Table 1: the headline value.
 fn absolute(results: &Results<'_>) -> Table {
+    // In rounds what is decided has a colour, and nothing else.
+    let is_kept = |mark: Mark| results.rounds.is_none() || mark == Mark::Ignored;
+    let kept = |mark| if is_kept(mark) { mark } else { Mark::None };
     let columns: Vec<Vec<Cell>> = results
         .steps()
         .map(|(step, _)| {
@@ -27,7 +31,7 @@ fn absolute(results: &Results<'_>) -> Table {
             };
             let column: Vec<Option<Shown>> = results.candidates().map(shown).collect();
             let cell = |(candidate, (shown, mark)): (usize, (&Option<Shown>, Mark))| match shown {
-                Some(shown) => Cell::marked(shown.value.to_string(), mark).of_trial(step, candidate),
+                Some(shown) => Cell::marked(shown.value.to_string(), kept(mark)).of_trial(step, candidate),
                 None => absent(results, step, candidate),
             };
             column.iter().zip(quarters(&column)).enumerate().map(cell).collect()
@@ -39,11 +43,15 @@ fn absolute(results: &Results<'_>) -> Table {
             "{}. The first row is the base case.",
             units(results.steps().map(|(_, step)| step)).join("; ")
         ),
-        legend: vec![
-            (Mark::TopQuarter, "best quarter of the column's range".into()),
-            (Mark::BottomQuarter, "worst quarter of the range, where the range is wide".into()),
-            (Mark::Ignored, "inserts missed their target rate: do not compare".into()),
-        ],
+        legend: [
+            (Mark::TopQuarter, "best quarter of the column's range"),
+            (Mark::BottomQuarter, "worst quarter of the range, where the range is wide"),
+            (Mark::Ignored, "inserts missed their target rate: do not compare"),
+        ]
+        .into_iter()
+        .filter(|(mark, _)| is_kept(*mark))
+        .map(|(mark, meaning)| (mark, meaning.to_owned()))
+        .collect(),
         corner: "dbms",
         columns: results.steps().map(|(number, step)| heading(number, step, &step.name)).collect(),
         rows: results
@@ -61,23 +69,16 @@ fn absolute(results: &Results<'_>) -> Table {
 
 /// Table 2: the headline value divided by the base case's.
 fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
-    let cell = |step, candidate| match results.relative(step, candidate) {
-        Some(ratio) => {
-            // A ratio says nothing when either of its sides says nothing.
-            let mark = if results.missed_sla(step, candidate) || results.missed_sla(step, 0) {
-                Mark::Ignored
-            } else {
-                relative(ratio, thresholds)
-            };
-            Cell::marked(format!("{ratio:.2}"), mark)
-        }
-        None => absent(results, step, candidate),
-    };
-    let mut legend = relative_legend(thresholds);
+    let cell = |step, candidate| results.relative_cell(step, candidate, thresholds);
+    let mut legend = results.relative_legend(thresholds);
     legend.push((Mark::Ignored, "inserts missed their target rate: do not compare".into()));
     Table {
         caption: "Table 2: throughput relative to the base case".into(),
-        reading: "Throughput divided by that of the first row: 1.00 is equal, less is slower.".into(),
+        reading: match results.rounds {
+            Some(_) => IN_ROUNDS,
+            None => "Throughput divided by that of the first row: 1.00 is equal, less is slower.",
+        }
+        .into(),
         legend,
         corner: "dbms",
         columns: results.steps().map(|(number, step)| heading(number, step, &step.name)).collect(),

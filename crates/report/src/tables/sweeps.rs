@@ -1,7 +1,6 @@
 //! One step against numbers of threads: a table for each measure.
 
 use super::events::percentile_name;
-use super::marks::{relative, relative_legend};
 use super::{Cell, Column, Row, Table, absent, number, relative_to};
 use crate::metrics::{CPU_SHARES, INNODB_ROWS};
 use crate::options::Options;
@@ -18,13 +17,10 @@ pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Opt
         Some(Cell::plain(format!("{:.0}", results.headline(step, candidate)?)).of_trial(step, candidate))
     })];
     if results.experiment.candidates.len() > 1 {
-        let cell = |step, candidate| {
-            let ratio = results.relative(step, candidate)?;
-            Some(Cell::marked(format!("{ratio:.2}"), relative(ratio, options.thresholds)))
-        };
+        let cell = |step, candidate| Some(results.relative_cell(step, candidate, options.thresholds));
         let to_base = table(results, sweep, "queries/s relative to the base case".into(), 1, cell);
         let reading = relative_to(results);
-        tables.push(Table { reading, legend: relative_legend(options.thresholds), ..to_base });
+        tables.push(Table { reading, legend: results.relative_legend(options.thresholds), ..to_base });
     }
     tables
 }

@@ -1,0 +1,31 @@
+//! What is decided, on the overview and on the page of a step.
+
+use maud::{Markup, html};
+
+use super::table;
+use crate::results::Results;
+use crate::tables::verdicts;
+
+/// Of all steps; `None` of an experiment that is not in rounds.
+pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
+    let refusal = &results.rounds?.refusal;
+    let found = verdicts::table(results);
+    Some(html! {
+        section #verdicts {
+            @if let Some(refusal) = refusal { p.note role="note" { (refusal) } }
+            ul { @for line in results.suite_lines() { li { (line) } } }
+            @if let Some(found) = &found { (table::render(results, found)) }
+        }
+    })
+}
+
+/// Of one step; `None` where nothing of it is judged.
+pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
+    let found = verdicts::of_step(results, step)?;
+    Some(html! {
+        section #verdicts {
+            h2 { "Verdicts" }
+            (table::render(results, &found))
+        }
+    })
+}

@@ -1,0 +1,110 @@
+//! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
+
+use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
+use basecase_stats::{Judgement, Plan};
+
+use crate::pool::{Pooled, pooled};
+
+/// Processors that others may use on average before a machine counts as noisy.
+pub(crate) const NOISY_CORES: f64 = 0.3;
+
+/// What a report knows of an experiment in rounds.
+pub(crate) struct Rounds {
+    /// How it is decided.
+    pub(crate) schedule: Schedule,
+    /// The decisions; none where the rounds cannot be judged.
+    pub(crate) judgement: Judgement,
+    /// Why they cannot.
+    pub(crate) refusal: Option<String>,
+    /// Every step on every candidate, out of all rounds.
+    pub(crate) pooled: Vec<Pooled>,
+    // One per step.
+    conducts: Vec<Conduct>,
+}
+
+/// How the rounds of a step went, over all candidates.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Conduct {
+    /// How client and servers were placed on processors; several where that changed.
+    pub(crate) placements: Vec<String>,
+    /// Slices of a candidate in a round, of the shortest and the longest round; absent where candidates did not take turns.
+    pub(crate) slices: Option<(usize, usize)>,
+    /// Mean length of a slice, seconds.
+    pub(crate) slice_s: Option<f64>,
+    /// Mean length of a round of the step with all that belongs to it, seconds.
+    pub(crate) round_s: Option<f64>,
+    /// Processors that others used.
+    pub(crate) others_cores: Option<Level>,
+    /// Share of the time that the hypervisor gave to others, 0 to 1.
+    pub(crate) steal_share: Option<Level>,
+}
+
+/// A level over the trials of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) mean: f64,
+    pub(crate) largest: f64,
+}
+
+impl Rounds {
+    /// Of an experiment and all its trials; `None` when it is not in rounds.
+    pub(crate) fn of(experiment: &Experiment, trials: &[Trial]) -> Option<Rounds> {
+        let schedule = experiment.schedule.clone()?;
+        let (judgement, refusal) = match Judgement::of(experiment, trials) {
+            Ok(judgement) => (judgement, None),
+            Err(error) => (Judgement::default(), Some(format!("The rounds cannot be judged: {error}"))),
+        };
+        let conducts = experiment.steps.iter().map(|step| Conduct::of(step, trials)).collect();
+        Some(Rounds { schedule, judgement, refusal, pooled: pooled(experiment, trials), conducts })
+    }
+
+    /// How the rounds of a step went.
+    pub(crate) fn conduct(&self, step: usize) -> Option<&Conduct> {
+        self.conducts.get(step)
+    }
+
+    /// The errors that were agreed on.
+    pub(crate) fn plan(&self) -> Plan {
+        self.judgement.plan().cloned().unwrap_or_default()
+    }
+}
+
+impl Conduct {
+    fn of(step: &StepFacts, trials: &[Trial]) -> Conduct {
+        let trials: Vec<&Trial> =
+            trials.iter().filter(|trial| trial.is_complete() && trial.step == step.name).collect();
+        let mut placements: Vec<String> = trials.iter().map(|trial| trial.placement.clone()).collect();
+        placements.sort();
+        placements.dedup();
+        let counts = || trials.iter().map(|trial| trial.slices.len()).filter(|count| *count > 0);
+        let lengths: Vec<f64> = trials
+            .iter()
+            .flat_map(|trial| &trial.slices)
+            .map(|slice: &Slice| slice.length_us / 1e6)
+            .collect();
+        let level = |name: &str| {
+            Level::of(&trials.iter().filter_map(|trial| trial.gauges.get(name)).collect::<Vec<_>>())
+        };
+        Conduct {
+            placements,
+            slices: counts().min().zip(counts().max()),
+            slice_s: Level::of(&lengths).map(|level| level.mean),
+            round_s: level(names::ROUND_SECONDS).map(|level| level.mean),
+            others_cores: level(names::ROUND_OTHERS_CORES),
+            steal_share: level(names::ROUND_STEAL_SHARE),
+        }
+    }
+
+    /// Whether others used so much of the machine that rounds scatter.
+    pub(crate) fn is_noisy(&self) -> bool {
+        self.others_cores.is_some_and(|others| others.mean > NOISY_CORES)
+    }
+}
+
+impl Level {
+    /// `None` of no value.
+    fn of(values: &[f64]) -> Option<Level> {
+        let largest = values.iter().copied().max_by(f64::total_cmp)?;
+        Some(Level { mean: values.iter().sum::<f64>() / values.len() as f64, largest })
+    }
+}

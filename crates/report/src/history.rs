@@ -39,7 +39,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The changes of all steps, or of those that `wanted` names by name or label. They are one family.
+    /// The changes of all steps that are compared, or of those that `wanted` names by name or label. They are one family.
     ///
     /// # Errors
     /// An unknown step, one candidate alone, or nothing that was measured on two of them.
@@ -54,7 +54,7 @@ impl<'a> Report<'a> {
         let results = Results::new(experiment, trials);
         let steps = match wanted {
             Some(wanted) => known_steps(&results, wanted)?,
-            None => results.steps().map(|(step, _)| step).collect(),
+            None => results.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
         };
         let mut courses = if experiment.schedule.is_some() {
             in_rounds(experiment, trials, &steps)?
@@ -144,8 +144,8 @@ impl<'a> Report<'a> {
 }
 
 const IN_ROUNDS: &str = "Every version was measured in the same rounds as the base case. A change is named by the version with which the new \
-                         level begins; its size is against the level before, with the interval within which 95 % of such sizes are. Of all \
-                         changes that are named 5 % at most are false on average, and none is smaller than half of the step's margin.";
+                         level begins; its size is against the level before, with its 95 % interval. Of all changes that are named 5 % at \
+                         most are false on average, and none is smaller than half of the step's margin.";
 
 const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no verdict: how much of a difference is noise cannot be told from \
                            them. Change points are those of the compatibility mode, by energy statistic and t-test as in Apache Otava, with \

@@ -1,0 +1,66 @@
+//! Every file under `experiments/` is one that can be run: its keys, builds, configs and workload are known.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+
+use basecase_lab::{Origin, Request, file};
+use basecase_server::{BuildRequest, Catalogue, ConfigFile, Host};
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+    files.sort();
+    files
+}
+
+fn read(file: &Path) -> Request {
+    file::read(file, None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn builds_and_configs_are_known() {
+    let catalogue = Catalogue::embedded().unwrap();
+    for file in files() {
+        let request = read(&file);
+        let builds: Vec<BuildRequest> = request
+            .candidates
+            .iter()
+            .filter_map(|spec| match &spec.origin {
+                Origin::Build(build) => Some(build.clone()),
+                _ => None,
+            })
+            .collect();
+        catalogue.resolve(&builds).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        for spec in &request.candidates {
+            let Some(config) = &spec.config else { continue };
+            ConfigFile::find(spec.dbms(), config, Host::detect())
+                .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        }
+    }
+}
+
+#[test]
+fn they_are_named_after_their_files_and_run_small() {
+    for file in files() {
+        let request = read(&file);
+        assert_eq!(Some(request.name.as_str()), file.file_stem().unwrap().to_str());
+        let small = file::read(&file, Some("0.01".parse().unwrap()))
+            .unwrap_or_else(|error| panic!("--scale 0.01 of {error}"));
+        assert!(small.task.loaded_rows() < request.task.loaded_rows(), "{}", file.display());
+    }
+}
+
+#[test]
+fn each_is_named_where_users_look() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = ["studies.md", "guide.md"].map(|page| std::fs::read_to_string(docs.join(page)).unwrap());
+    for file in files() {
+        let name = format!("experiments/{}", file.file_name().unwrap().to_str().unwrap());
+        assert!(
+            pages.iter().any(|page| page.contains(&name)),
+            "neither docs/studies.md nor docs/guide.md names {name}"
+        );
+    }
+}

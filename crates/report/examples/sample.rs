@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("", fixture::sample_of(seconds, clients)),
         ("microbenchmarks", fixture::microbenchmarks(3, &fixture::LIST, seconds.min(60))),
         ("many", fixture::microbenchmarks(12, &fixture::LIST, seconds.min(60))),
+        ("rounds", fixture::in_rounds()),
         ("sweep", fixture::sweep(4, &threads, seconds.min(60))),
     ];
     for (folder, (experiment, trials)) in samples {

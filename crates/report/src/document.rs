@@ -3,6 +3,7 @@
 use basecase_model::{OperationClass, StepFacts};
 
 use crate::failures::failures;
+use crate::method;
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
@@ -53,6 +54,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
     }
     if options.steps {
+        blocks.extend(method::blocks(results));
         blocks.extend(steps(results, options));
     }
     blocks.push(Block::Heading("Facts".into()));

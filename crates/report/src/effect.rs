@@ -58,14 +58,14 @@ impl Effect {
 
     /// The difference in per cent, e.g. `-24.9`.
     pub(crate) fn percent_text(&self) -> String {
-        signed(percent(self.ratio), self.percent_digits())
+        percent_text(self.ratio, self.percent_digits())
     }
 
     /// Its interval, e.g. `(-26.4 to -23.1)`.
     pub(crate) fn percent_interval(&self) -> String {
         let digits = self.percent_digits();
         let text = |[low, high]: [f64; 2]| {
-            format!("({} to {})", signed(percent(low), digits), signed(percent(high), digits))
+            format!("({} to {})", percent_text(low, digits), percent_text(high, digits))
         };
         self.interval.map_or_else(|| UNKNOWN.to_owned(), text)
     }
@@ -99,7 +99,7 @@ impl Effect {
 }
 
 /// The difference of a ratio to 1 in per cent.
-pub(crate) fn percent(ratio: f64) -> f64 {
+fn percent(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
@@ -108,9 +108,9 @@ pub(crate) fn percent_of_logarithm(effect: f64) -> f64 {
     percent(effect.exp())
 }
 
-/// A number with its sign, which nothing has that is shown as 0.
-fn signed(value: f64, digits: usize) -> String {
-    let text = format!("{value:+.digits$}");
+/// The difference of a ratio to 1 in per cent with its sign, which nothing has that is shown as 0, e.g. `-24.9`.
+pub(crate) fn percent_text(ratio: f64, digits: usize) -> String {
+    let text = format!("{:+.digits$}", percent(ratio));
     if text.chars().any(|letter| ('1'..='9').contains(&letter)) { text } else { format!("{:.digits$}", 0.0) }
 }
 

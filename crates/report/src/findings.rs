@@ -115,11 +115,8 @@ const DECIDED: usize = 12;
 /// Changes and steps that only cost more CPU, the largest first; then what is open, and what all steps say together.
 fn decided(results: &Results<'_>) -> Vec<String> {
     let all = results.all_judged();
-    let place = |judged: &Judged<'_>| {
-        let (step, candidate) = (judged.step, judged.candidate);
-        let experiment = results.experiment;
-        format!("{} on {}", experiment.steps[step].label, experiment.candidates[candidate].name)
-    };
+    let place =
+        |judged: &Judged<'_>| format!("{} on {}", judged.step_name(results), judged.candidate_name(results));
     let line = |judged: &Judged<'_>| {
         let reading = judged.attribution();
         let reading = if reading.is_empty() { String::new() } else { format!("; {reading}") };

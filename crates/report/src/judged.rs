@@ -85,6 +85,16 @@ impl<'a> Results<'a> {
 }
 
 impl Judged<'_> {
+    /// The label of its step.
+    pub(crate) fn step_name<'r>(&self, results: &Results<'r>) -> &'r str {
+        results.experiment.steps.get(self.step).map_or("", |step| &step.label)
+    }
+
+    /// The contender's name.
+    pub(crate) fn candidate_name<'r>(&self, results: &Results<'r>) -> &'r str {
+        results.experiment.candidates.get(self.candidate).map_or("", |facts| &facts.name.0)
+    }
+
     fn order(&self) -> u8 {
         match self.throughput.verdict {
             Verdict::Regression | Verdict::Improvement => 0,

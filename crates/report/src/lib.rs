@@ -22,6 +22,7 @@ mod json;
 mod judged;
 mod markdown;
 mod measured;
+mod method;
 mod metrics;
 mod notes;
 mod options;

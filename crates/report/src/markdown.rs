@@ -90,7 +90,8 @@ mod tests {
     #[test]
     fn rounds() {
         let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &Options::default()));
+        let options = Options { steps: true, ..Options::default() };
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &options));
     }
 
     #[test]

@@ -4,7 +4,6 @@
 
 use basecase_model::{OperationClass, names};
 
-use crate::effect::Effect;
 use crate::results::{Measured, Results, quotient};
 use crate::tables::response_time::latencies;
 
@@ -284,16 +283,6 @@ impl Results<'_> {
         let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
         let judged = self.judged_cost(metric, step, candidate).map(|effect| effect.ratio);
         judged.or_else(|| Some(ratio(of(candidate)?, of(0)?)))
-    }
-
-    /// What the rounds say of a metric; `None` of one that is not judged.
-    pub(crate) fn judged_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
-        let judged = match metric.name {
-            "o/s" => basecase_stats::Metric::Throughput,
-            "server_us/o" => basecase_stats::Metric::ServerCpu,
-            _ => return None,
-        };
-        self.judged_effect(judged, step, candidate)
     }
 }
 

@@ -210,7 +210,7 @@ pub(crate) fn quotient(dividend: f64, divisor: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::TrialStatus;
+    use basecase_model::{Place, TrialStatus};
 
     use super::*;
     use crate::fixture;
@@ -233,6 +233,32 @@ mod tests {
         assert_eq!(chosen(&[failed.clone(), newer.clone()]), Some(newer.clone()));
         assert_eq!(chosen(&[failed, complete.clone(), newer]), Some(complete.clone()));
         assert_eq!(chosen(&[complete, faster.clone()]), Some(faster));
+    }
+
+    #[test]
+    fn rates_of_rounds_are_those_of_all_their_time() {
+        let (mut experiment, trials) = fixture::sample();
+        experiment.schedule = fixture::in_rounds().0.schedule;
+        let round = |round: u32| {
+            let measured = |trial: &Trial| {
+                let place = Place { round, ..trial.place };
+                let measured_by = experiment.id.clone();
+                Trial { seconds: trial.seconds * f64::from(1 + round), place, measured_by, ..trial.clone() }
+            };
+            trials.iter().map(measured).collect::<Vec<Trial>>()
+        };
+        let both = [round(0), round(1)].concat();
+        let rounds = Rounds::of(&experiment, &both);
+        let (one, all) =
+            (Results::new(&experiment, &trials), Results::of(&experiment, &both, rounds.as_ref()));
+        // The second round takes twice the time for as many rows, also where the step says how many there are.
+        for step in 0..4 {
+            let ratio = all.headline(step, 0).unwrap() / one.headline(step, 0).unwrap();
+            assert!((ratio - 2.0 / 3.0).abs() < 1e-9, "{}: {ratio}", experiment.steps[step].name);
+        }
+        assert_eq!(all.relative_effect(0, 0), None, "the base case is no contender");
+        assert!((all.relative(0, 1).unwrap() - one.relative(0, 1).unwrap()).abs() < 1e-9);
+        assert_eq!(all.relative_effect(0, 1).unwrap().interval, None, "two rounds have no interval");
     }
 
     #[test]

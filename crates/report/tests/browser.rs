@@ -41,6 +41,7 @@ fn pages(folder: &Path) -> Vec<String> {
         ("insert-benchmark", fixture::sample_of(60, 2)),
         ("microbenchmarks", fixture::microbenchmarks(12, &fixture::EXCERPT, 20)),
         ("unwatched", (unwatched, trials)),
+        ("rounds", fixture::in_rounds()),
         ("sweep", fixture::sweep(3, &[1, 8, 64], 20)),
     ];
     let mut pages = Vec::new();

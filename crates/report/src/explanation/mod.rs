@@ -4,13 +4,14 @@ mod absence;
 mod choice;
 mod cost;
 mod counter;
+mod function;
 pub(crate) mod hardware;
 mod plan;
 mod setting;
 
 use std::fmt::Write as _;
 
-use basecase_model::{Profile, ProfileKind, StepFacts};
+use basecase_model::{Profile, StepFacts};
 use basecase_stats::Metric;
 
 pub(crate) use self::choice::{changed, known_steps};
@@ -21,7 +22,6 @@ use self::setting::SettingChange;
 use crate::document::Block;
 use crate::effect::Effect;
 use crate::error::Error;
-use crate::flame_graph::shares::{FunctionShare, functions_that_grew};
 use crate::judged::Judged;
 use crate::options::Options;
 use crate::results::{Measured, Results, quotient};
@@ -41,8 +41,6 @@ const BEYOND_TIME: f64 = 1.15;
 const CAUSE_SHARE: f64 = 0.15;
 /// Counters and plans that are shown.
 const MOST: usize = 20;
-/// Functions whose share moved by less are not shown.
-const LEAST_GROWTH: f64 = 0.002;
 /// Settings that are named beside a cause.
 const SETTINGS: usize = 4;
 
@@ -70,7 +68,7 @@ impl<'a> Explanation<'a> {
         let facts = |number: usize| results.experiment.candidates.get(number);
         let (base_facts, candidate_facts) = (facts(0)?, facts(number).filter(|_| number > 0)?);
         let hardware = Hardware::of(results, step, number);
-        let profiles = pairs(results.profiles(step, 0), results.profiles(step, number));
+        let profiles = function::pairs(results.profiles(step, 0), results.profiles(step, number));
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, number)?);
         // Different dbms describe their plans in different words.
         let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
@@ -254,7 +252,7 @@ impl<'a> Explanation<'a> {
         let counters = counter::table(&self.base, &self.candidate, MOST);
         let mut tables = vec![self.cost_table(), counters, self.setting_table()];
         tables.extend(self.hardware.as_ref().map(Hardware::table));
-        tables.extend(self.profiles.iter().map(|(base, candidate)| function_table(base, candidate)));
+        tables.extend(self.profiles.iter().map(|(base, candidate)| function::table(base, candidate)));
         tables.retain(|table| !table.rows.is_empty());
         tables
     }
@@ -344,39 +342,6 @@ pub(crate) fn compose(
         Some(wanted) => Err(Error::NotMeasured(wanted.to_owned())),
         None if results.rounds.is_some() => Err(Error::NothingChanged),
         None => Err(Error::NothingBeyond),
-    }
-}
-
-/// Profiles of the same kind.
-fn pairs<'a>(base: &'a [Profile], candidate: &'a [Profile]) -> Vec<(&'a Profile, &'a Profile)> {
-    let same = |base: &'a Profile| Some((base, candidate.iter().find(|profile| profile.kind == base.kind)?));
-    base.iter().filter_map(same).collect()
-}
-
-/// Functions whose own share of the time grew or shrank most.
-fn function_table(base: &Profile, candidate: &Profile) -> Table {
-    let mut shares = functions_that_grew(base, candidate);
-    shares.retain(|share| share.growth().abs() >= LEAST_GROWTH);
-    shares.sort_by(|left, right| right.growth().abs().total_cmp(&left.growth().abs()));
-    let percent = |share: f64| Cell::plain(format!("{:.1} %", share * 100.0));
-    let row = |share: &FunctionShare| {
-        let growth = Cell::plain(format!("{:+.1}", share.growth() * 100.0));
-        Row::new(&share.function, vec![percent(share.base), percent(share.candidate), growth])
-    };
-    let time = match base.kind {
-        ProfileKind::Cpu => "CPU time",
-        ProfileKind::OffCpu => "time off the processors",
-    };
-    Table {
-        caption: format!("Functions of the server, by their own share of {time}"),
-        reading: format!(
-            "{} samples of the base case, {} of the candidate.",
-            base.samples, candidate.samples
-        ),
-        corner: "function",
-        columns: ["base case", "candidate", "points"].map(|name| Column::numbers(name, "")).into(),
-        rows: shares.iter().take(MOST).map(row).collect(),
-        ..Table::default()
     }
 }
 

@@ -2,8 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::table;
-use crate::document::Block;
+use super::blocks;
 use crate::explanation::Explanation;
 use crate::results::Results;
 use crate::tables::anchor;
@@ -25,20 +24,10 @@ pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
                     ul { @for cause in explanation.summary() { li { (cause) } } }
                     details {
                         summary { "Everything that moved" }
-                        @for block in explanation.details() { (render(results, &block)) }
+                        @for block in explanation.details() { (blocks::render(results, &block, 3)) }
                     }
                 }
             }
         }
     })
-}
-
-fn render(results: &Results<'_>, block: &Block) -> Markup {
-    match block {
-        Block::Title(text) | Block::Heading(text) => html! { h3 { (text) } },
-        Block::Note(text) | Block::Paragraph(text) => html! { p { (text) } },
-        Block::List(lines) => html! { ul { @for line in lines { li { (line) } } } },
-        Block::Log(text) => html! { pre { (text) } },
-        Block::Table(found) => table::render(results, found),
-    }
 }

@@ -1,11 +1,15 @@
 //! The report as a directory of pages that work offline.
 
+mod blocks;
 mod explanation;
 mod facts;
 mod figure;
 mod flame;
+mod forest;
 mod index;
+mod method;
 mod metrics;
+mod round_chart;
 mod shell;
 mod sparkline;
 mod step;
@@ -48,6 +52,9 @@ pub(crate) fn write_pages(
     }
     if results.is_workload_file() {
         write(out_dir.join(metrics::PAGE), &metrics::page(results).into_string())?;
+    }
+    if results.rounds.is_some() {
+        write(out_dir.join(method::PAGE), &method::page(results).into_string())?;
     }
     let index = out_dir.join("index.html");
     write(index.clone(), &index::page(results, options).into_string())?;
@@ -153,6 +160,33 @@ mod tests {
             }
             assert!(read(metrics::PAGE).contains("cpu/o"));
         }
+    }
+
+    #[test]
+    fn the_same_rounds_give_the_same_pages() {
+        let (experiment, trials) = fixture::in_rounds();
+        let pages = || -> Vec<(String, String)> {
+            let directory = tempfile::tempdir().unwrap();
+            write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+            let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+            let mut pages: Vec<(String, String)> = files
+                .filter(|path| path.is_file())
+                .map(|path| {
+                    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                    (name, fs::read_to_string(path).unwrap())
+                })
+                .collect();
+            pages.sort();
+            pages
+        };
+        let first = pages();
+        assert_eq!(first, pages());
+        let page = |name: &str| &first.iter().find(|(file, _)| file == name).unwrap().1;
+        assert!(
+            page("index.html").contains("svg class=\"loss\"") && page("index.html").contains(method::PAGE)
+        );
+        assert!(page("step-point-query_range_100.html").contains("round by round"));
+        assert!(page(method::PAGE).contains("seed 4711") && !page(method::PAGE).contains("http"));
     }
 
     #[test]

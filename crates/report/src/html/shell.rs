@@ -3,7 +3,8 @@
 use basecase_model::StepFacts;
 use maud::{DOCTYPE, Markup, html};
 
-use super::{metrics, page_name};
+use super::{method, metrics, page_name};
+use crate::method::TITLE;
 use crate::results::Results;
 
 /// Which page.
@@ -13,6 +14,8 @@ pub(super) enum Place<'a> {
     Overview,
     /// The costs per operation of all steps.
     Metrics,
+    /// How the rounds were decided.
+    Method,
     /// One step.
     Step(&'a StepFacts),
 }
@@ -47,6 +50,9 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
                 header {
                     nav aria-label="Pages" {
                         (link("index.html", "Overview", page.place == Place::Overview))
+                        @if results.rounds.is_some() {
+                            (link(method::PAGE, TITLE, page.place == Place::Method))
+                        }
                         @if results.is_workload_file() {
                             (link(metrics::PAGE, "Costs per operation", page.place == Place::Metrics))
                             // Their names would fill the first screen of a phone.

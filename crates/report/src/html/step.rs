@@ -36,7 +36,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
         }
         @if let Some(explanation) = explanation::section(results, step.0) { (explanation) }
         @if let Some(flames) = flame::section(results, step.0) { (flames) }
-        @if !charts.charts.is_empty() { (over_time(&charts)) }
+        @if !charts.charts.is_empty() { (over_time(results, &charts)) }
         @if !events.is_empty() {
             section #events {
                 h2 { "Events and statements" }
@@ -145,7 +145,7 @@ fn bar(results: &Results<'_>, (step, candidate): (usize, usize), value: Option<f
     }
 }
 
-fn over_time(charts: &Charts<'_>) -> Markup {
+fn over_time(results: &Results<'_>, charts: &Charts<'_>) -> Markup {
     html! {
         section #charts {
             h2 { "Charts" }
@@ -159,7 +159,7 @@ fn over_time(charts: &Charts<'_>) -> Markup {
         }
         section #machine {
             h2 { "The machine and the server over time" }
-            (of_tracks(charts))
+            (of_tracks(results, charts))
         }
     }
 }
@@ -206,7 +206,7 @@ fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
     }
 }
 
-fn of_tracks(charts: &Charts<'_>) -> Markup {
+fn of_tracks(results: &Results<'_>, charts: &Charts<'_>) -> Markup {
     let of = |group| about(charts, move |subject| subject == Subject::Tracks(group));
     let figures = |group| {
         html! {
@@ -216,7 +216,7 @@ fn of_tracks(charts: &Charts<'_>) -> Markup {
     let groups = Group::ALL.into_iter().filter(|group| of(*group).next().is_some());
     html! {
         @if about(charts, |subject| matches!(subject, Subject::Tracks(_))).next().is_none() {
-            p { (UNWATCHED) }
+            p { (if results.rounds.is_some() { UNWATCHED_IN_ROUNDS } else { UNWATCHED }) }
         }
         @for group in groups {
             @if group == Group::Others {
@@ -230,6 +230,7 @@ fn of_tracks(charts: &Charts<'_>) -> Markup {
     }
 }
 
-/// What is said where no trial has a track.
+/// What is said of candidates that took turns, and where no trial has a track.
+const UNWATCHED_IN_ROUNDS: &str = "Nothing was kept over time: candidates took turns within seconds. The metrics below are means over all rounds.";
 const UNWATCHED: &str = "Nothing was kept over time: this step was run with --probe off, or by an older basecase, or was too \
                          short. The metrics below are means over the whole window.";

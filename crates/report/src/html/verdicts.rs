@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::table;
+use super::{forest, round_chart, table};
 use crate::results::Results;
 use crate::tables::verdicts;
 
@@ -15,6 +15,11 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
             @if let Some(refusal) = refusal { p.note role="note" { (refusal) } }
             ul { @for line in results.suite_lines() { li { (line) } } }
             @if let Some(found) = &found { (table::render(results, found)) }
+            @if let Some(plots) = forest::overview(results) {
+                h2 { "Intervals of the changes in throughput" }
+                p.small { (READING) }
+                (plots)
+            }
         }
     })
 }
@@ -26,6 +31,13 @@ pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
         section #verdicts {
             h2 { "Verdicts" }
             (table::render(results, &found))
+            p.small { (READING) }
+            @if let Some(plot) = forest::of_step(results, step) { (plot) }
+            @if let Some(rounds) = round_chart::of_step(results, step) { (rounds) }
         }
     })
 }
+
+/// How to read the drawings.
+const READING: &str = "To the right of 0 is faster. A line is an interval, its point the estimate. Within the grey band a change does not \
+                       matter. What is decided has a colour and a sign: + an improvement, - a regression; ? is not enough data.";

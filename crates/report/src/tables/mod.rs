@@ -1,12 +1,14 @@
 //! Every table of a report as values: what stands in each cell and what its colour means.
 
 pub(crate) mod builds;
+pub(crate) mod conduct;
 pub(crate) mod configs;
 pub(crate) mod connections;
 pub(crate) mod events;
 pub(crate) mod groups;
 pub(crate) mod lines;
 pub(crate) mod marks;
+pub(crate) mod noise_floor;
 pub(crate) mod relative;
 pub(crate) mod resources;
 pub(crate) mod response_time;

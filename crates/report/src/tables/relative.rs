@@ -9,8 +9,8 @@ use crate::options::Thresholds;
 use crate::results::Results;
 
 /// How to read such cells of an experiment in rounds.
-pub(crate) const IN_ROUNDS: &str = "Each is the mean ratio to the base case over all rounds: 1.00 is equal, less is slower. In parentheses is its \
-                                    interval, or (?) where it is not known. Only what is decided has a mark.";
+pub(crate) const IN_ROUNDS: &str = "Each is the mean ratio to the base case over all rounds: 1.00 is equal, less is slower. In \
+                                    parentheses is its interval, or (?) where it is not known. Only what is decided has a mark.";
 
 impl Results<'_> {
     /// The cell of a candidate's rate divided by the base case's.
@@ -36,6 +36,16 @@ impl Results<'_> {
             small: effect.map(|effect| effect.ratio_interval()).unwrap_or_default(),
             ..Cell::plain(number(ratio, 2))
         }
+    }
+
+    /// What the rounds say of a metric; `None` of one that is not judged.
+    pub(crate) fn judged_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
+        let judged = match metric.name {
+            "o/s" => basecase_stats::Metric::Throughput,
+            "server_us/o" => basecase_stats::Metric::ServerCpu,
+            _ => return None,
+        };
+        self.judged_effect(judged, step, candidate)
     }
 
     /// What is coloured: in rounds what is decided, else what is beyond the thresholds. A ratio says nothing when either of its

@@ -1,0 +1,60 @@
+//! How the rounds of each step went, and what others took of the machine meanwhile.
+
+use super::{Cell, Column, MISSING, Row, Table};
+use crate::judged::{NOISY_MACHINE, duration};
+use crate::results::Results;
+use crate::rounds::{Conduct, Level, NOISY_CORES, Rounds};
+
+/// A row for each compared step of which there is a round.
+pub(crate) fn table(results: &Results<'_>, rounds: &Rounds) -> Table {
+    let row = |(step, label): (usize, &str)| {
+        let candidates = results.candidates();
+        let counts = candidates.filter_map(|(candidate, _)| Some(results.measured(step, candidate)?.rounds));
+        let cells = cells(counts.max()?, rounds.conduct(step)?);
+        Some(Row { step: Some(step), ..Row::new(label, cells) })
+    };
+    let steps = results
+        .steps()
+        .filter(|(_, step)| step.is_compared())
+        .map(|(number, step)| (number, step.label.as_str()));
+    Table {
+        caption: "Rounds of each step".into(),
+        reading: format!(
+            "Others are processors that neither the servers nor the client used, steal is the share of the time that the hypervisor gave \
+             to others; means over all trials. From {NOISY_CORES} processors on a step has the flag {NOISY_MACHINE}: its intervals are \
+             wider than they had to be, and hold all the same."
+        ),
+        corner: "step",
+        columns: vec![
+            Column::numbers("rounds", ""),
+            Column::numbers("slices", "of each candidate in a round"),
+            Column::numbers("slice ms", "mean length of a slice"),
+            Column::numbers("a round", "with starts of sessions and warm-up, all candidates together"),
+            Column::numbers("others", "processors that others used"),
+            Column::numbers("steal %", "share of the time that the hypervisor gave to others"),
+        ],
+        rows: steps.filter_map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn cells(rounds: usize, conduct: &Conduct) -> Vec<Cell> {
+    let text = |known: Option<String>| Cell::plain(known.unwrap_or_else(|| MISSING.to_owned()));
+    let slices = conduct.slices.map(|(fewest, most)| match most - fewest {
+        0 => most.to_string(),
+        _ => format!("{fewest} to {most}"),
+    });
+    let level = |level: Option<Level>, factor: f64| {
+        let words =
+            |Level { mean, largest }| format!("{:.2}, at most {:.2}", mean * factor, largest * factor);
+        text(level.map(words))
+    };
+    vec![
+        Cell::plain(rounds.to_string()),
+        text(slices),
+        text(conduct.slice_s.map(|seconds| format!("{:.0}", seconds * 1e3))),
+        text(conduct.round_s.map(duration)),
+        level(conduct.others_cores, 1.0),
+        level(conduct.steal_share, 100.0),
+    ]
+}

@@ -1,0 +1,49 @@
+//! How small a change the rounds of each step and contender can show.
+
+use basecase_stats::Decision;
+
+use super::{Cell, Column, MISSING, Row, Table};
+use crate::effect::percent_of_logarithm;
+use crate::judged::Judged;
+use crate::results::Results;
+
+/// A row for each step and contender, in the order of the verdicts; `None` where nothing is judged.
+pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
+    let rows: Vec<Row> = results.all_judged().iter().map(|judged| row(results, judged)).collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "Noise floor".into(),
+        reading: "In per cent of throughput. Rounds scatter by the luck of starts and by passes within a round; visible is the change \
+                  that so many rounds show with a probability of 80 %, and settled the smallest margin at which it would be no change \
+                  now."
+            .into(),
+        corner: "step",
+        columns: vec![
+            Column::words("candidate"),
+            Column::numbers("margin", "the smallest change that matters"),
+            Column::numbers("rounds", "block sd: standard deviation of the effects of rounds"),
+            Column::numbers("starts", "τ: the part of it that is the luck of starts"),
+            Column::numbers("passes", "σ: standard deviation of the effects of passes within rounds"),
+            Column::numbers("visible", "the change that is seen with a probability of 80 %"),
+            Column::numbers("settled", "the smallest margin at which it would be no change now"),
+        ],
+        rows,
+        ..Table::default()
+    })
+}
+
+fn row(results: &Results<'_>, judged: &Judged<'_>) -> Row {
+    let Decision { verdict, margin, block_sd, start_sd, pass_sd, detectable, smallest_margin, .. } =
+        *judged.throughput;
+    // A change is within no margin that anybody would ask for.
+    let settled = smallest_margin.filter(|_| !verdict.is_change());
+    let percent = |effect: Option<f64>| match effect {
+        Some(effect) => Cell::plain(format!("{:.2}", percent_of_logarithm(effect))),
+        None => Cell::plain(MISSING),
+    };
+    let sizes = [Some(margin), block_sd, start_sd, pass_sd, detectable, settled].map(percent);
+    let name = Cell::plain(judged.candidate_name(results));
+    Row {
+        step: Some(judged.step),
+        ..Row::new(judged.step_name(results), std::iter::once(name).chain(sizes).collect())
+    }
+}

@@ -143,7 +143,7 @@ fn a_store_of_an_older_version_is_read_and_what_it_lacks_is_said() {
     let store = rusqlite::Connection::open(&path).unwrap();
     store
         .execute_batch(
-            "DROP TABLE track; DROP TABLE plan; DROP TABLE profile; ALTER TABLE trial DROP COLUMN observation;
+            "DROP TABLE slice; DROP TABLE track; DROP TABLE plan; DROP TABLE profile; ALTER TABLE trial DROP COLUMN observation;
              DELETE FROM measure WHERE name = 'server.cache_requests'; PRAGMA user_version = 2;",
         )
         .unwrap();

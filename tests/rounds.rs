@@ -189,11 +189,7 @@ fn what_cannot_run_in_rounds_is_refused_before_any_work() {
         "--rows",
         "1000",
     ]);
-    assert!(
-        String::from_utf8_lossy(&few.stderr).contains("fewer than 5 rounds"),
-        "{}",
-        sandbox.transcript(&few)
-    );
+    assert!(String::from_utf8_lossy(&few.stderr).contains("fewer than 5"), "{}", sandbox.transcript(&few));
     let calibrate = sandbox.output(&arguments("calibrate", &["sqlite"], &[]));
     assert!(String::from_utf8_lossy(&calibrate.stderr).contains("nothing can be planted"));
 }

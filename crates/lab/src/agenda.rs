@@ -1,6 +1,6 @@
 //! What is still to be decided of an experiment in rounds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use basecase_model::{Experiment, Trial};
@@ -39,17 +39,16 @@ impl Agenda {
         steps.map(|(number, _)| number).filter(is_open).collect()
     }
 
-    /// Whether all candidates have a complete trial of a step in a round.
+    /// Whether all candidates have a complete trial of a step in a round, measured together.
     pub(crate) fn has(&self, step: usize, round: u32) -> bool {
         let name = &self.experiment.steps[step].name;
-        self.experiment.candidates.iter().all(|candidate| {
-            self.trials.iter().any(|trial| {
-                trial.is_complete()
-                    && trial.place.round == round
-                    && trial.step == *name
-                    && trial.candidate == candidate.name.0
-            })
-        })
+        let is_of = |trial: &&Trial| trial.is_complete() && trial.place.round == round && trial.step == *name;
+        let mut together: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for trial in self.trials.iter().filter(is_of) {
+            together.entry(&trial.measured_by).or_default().insert(&trial.candidate);
+        }
+        let candidates = &self.experiment.candidates;
+        together.values().any(|present| candidates.iter().all(|one| present.contains(one.name.0.as_str())))
     }
 
     /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open.

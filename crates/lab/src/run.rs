@@ -166,10 +166,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The complete trial of a step, if it is in the store.
-    fn stored(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
+    /// The complete trial of a step, if it is in the store. In rounds only what this experiment measured can be compared with what it
+    /// measures next.
+    fn stored(&self, plan: &Plan, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
         let is_profiled = self.observation == Observation::Profiled;
-        Ok(self.store.complete_trial(&candidate.cells[step].key(), self.round, is_profiled)?)
+        let found = self.store.complete_trial(&candidate.cells[step].key(), self.round, is_profiled)?;
+        let is_own =
+            |trial: &Trial| plan.experiment.schedule.is_none() || trial.measured_by == plan.experiment.id;
+        Ok(found.filter(is_own))
     }
 
     fn phase(&mut self, candidate: &Candidate, text: &str) {
@@ -180,7 +184,7 @@ impl Run<'_> {
     fn candidate(&mut self, plan: &mut Plan, index: usize, candidate: &mut Candidate) -> Result<()> {
         let mut first = 0;
         while first < plan.steps.len() {
-            let Some(trial) = self.stored(candidate, first)? else { break };
+            let Some(trial) = self.stored(plan, candidate, first)? else { break };
             self.forecast.learn(first, trial.seconds);
             first += 1;
             self.summary.found += 1;
@@ -299,7 +303,7 @@ impl Run<'_> {
             self.phase(candidate, "the interrupted step changes rows: building the database again");
             return Ok(None);
         }
-        let Some(last) = self.stored(candidate, first - 1)? else {
+        let Some(last) = self.stored(plan, candidate, first - 1)? else {
             return Ok(None);
         };
         course.resume(first, &last.state);

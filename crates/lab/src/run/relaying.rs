@@ -86,8 +86,7 @@ impl Run<'_> {
             stands.iter_mut().zip(befores).zip(outcomes).zip(planted).enumerate()
         {
             let candidate = &candidates[stand.candidate];
-            outcome.counters =
-                own_counters(&outcome.counters, outcome.roles.iter().map(|role| role.client_cpu_us));
+            outcome.counters = own_counters(&outcome);
             let place = self.place(position);
             let ended = Ended {
                 place,
@@ -144,13 +143,21 @@ fn others(outcomes: &[Outcome]) -> Measures {
 }
 
 /// What of the counters over all turns is the candidate's alone: its server worked in no turn but its own, while host and client did
-/// in all.
-fn own_counters(counters: &Measures, client_cpu_us: impl Iterator<Item = f64>) -> Measures {
+/// in all. Of what the operating system counted of the server, the share of the operations that count; the server itself counted
+/// those that warmed up as well, and over how long tells [`names::SERVER_COUNTED_SECONDS`].
+fn own_counters(outcome: &Outcome) -> Measures {
+    let counted: u64 = outcome.slices.iter().map(|slice| slice.operations).sum();
+    let beside: u64 = outcome.slices.iter().map(|slice| slice.warm_up_operations).sum();
+    let share = if counted > 0 { counted as f64 / (counted + beside) as f64 } else { 1.0 };
     let mut own = Measures::new();
-    counters
-        .iter()
-        .filter(|(name, _)| name.starts_with("server."))
-        .for_each(|(name, value)| own.set(name, value));
-    own.set(names::CLIENT_CPU_US, client_cpu_us.sum());
+    for (name, value) in outcome.counters.iter().filter(|(name, _)| name.starts_with("server.")) {
+        own.set(name, value * share);
+    }
+    own.set(names::CLIENT_CPU_US, outcome.roles.iter().map(|role| role.client_cpu_us).sum());
+    let of_window: u64 = outcome.statements.iter().map(|record| record.window.executed).sum();
+    let of_all: u64 = outcome.statements.iter().map(|record| record.whole().executed).sum();
+    if of_window > 0 {
+        own.set(names::SERVER_COUNTED_SECONDS, outcome.seconds * of_all as f64 / of_window as f64);
+    }
     own
 }

@@ -467,6 +467,7 @@ fn stores_that_are_none() {
     cannot run `SELECT * FROM cell` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT * FROM role` to its end: it is damaged: database disk image is malformed
+    cannot run `SELECT slice.trial, sum(operations) AS sliced, items FROM slice JOIN (SELECT trial, sum(items) AS items FROM role GROUP BY trial) AS whole ON whole.trial = slice.trial GROUP BY slice.trial` to its end: it is damaged: database disk image is malformed
     -- stderr
     error: the store damaged.sqlite is not whole
     hint: `basecase report` shows what can still be read; measure the rest again into another store

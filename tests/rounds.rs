@@ -151,6 +151,14 @@ fn killed_rounds_go_on_and_none_is_lost_or_run_twice() {
     assert_eq!(rounds.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert!(rounds.values().all(|pair| pair.len() == 2));
 
+    // What was agreed on before the first round stays.
+    let other = sandbox.output(&[&list[..], &["--detect", "5%"]].concat());
+    let said = sandbox.transcript(&other);
+    assert!(
+        !other.status.success() && said.contains("fixed before the first") && said.contains("hint:"),
+        "{said}"
+    );
+
     // The same store gives the same report, to the byte.
     let pages = |folder: &str| {
         let output = sandbox.output(&["report", "s.sqlite", "--out", folder]);

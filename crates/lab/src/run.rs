@@ -66,7 +66,7 @@ const LOG_LINES: usize = 40;
 /// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
 ///
 /// # Errors
-/// When the store fails. A candidate that fails is stored as failed, and the next one runs.
+/// When the store fails, or holds rounds that were begun otherwise. A candidate that fails is stored as failed, and the next one runs.
 pub fn run(
     plan: &mut Plan,
     store: &mut Store,
@@ -74,6 +74,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
+    check_schedule(plan, store, &options)?;
     store.save_experiment(&plan.experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let observations = observations(&options);
@@ -93,7 +94,8 @@ pub fn run(
             .iter()
             .filter(|observation| is_wanted(&observations, **observation, candidate))
             .count();
-        run.summary.all += passes * plan.steps.len();
+        // Of rounds only the loads are known in advance.
+        run.summary.all += plan.experiment.schedule.as_ref().map_or(passes * plan.steps.len(), |_| 1);
         if passes < observations.len() {
             let name = &candidate.facts.name;
             run.observer.notice(Event::Note(&format!("{name} has no server that can be profiled here")));
@@ -109,6 +111,27 @@ pub fn run(
     run.summary.interrupted = stop.load(Ordering::Relaxed);
     let summary = run.summary;
     result.map(|()| summary)
+}
+
+/// Refuses to go on with rounds that were begun with other margins or looks: who changes them after having seen results gives up
+/// what the verdicts promise.
+fn check_schedule(plan: &Plan, store: &Store, options: &RunOptions) -> Result<()> {
+    let Some(schedule) = &plan.experiment.schedule else { return Ok(()) };
+    if options.profile.is_some() {
+        anyhow::bail!(
+            "--profile: nothing is profiled in rounds, whose slices it would disturb\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
+        );
+    }
+    let begun = store.experiment(&plan.experiment.id)?.and_then(|experiment| experiment.schedule);
+    match begun.filter(|begun| begun != schedule) {
+        None => Ok(()),
+        Some(begun) => anyhow::bail!(
+            "these rounds were begun with margins of {:.3} % where a step reads and {:.3} % where it writes, and at most {} rounds; that is fixed before the first\nhint: give the same --detect and --rounds as then, or another --store",
+            begun.read_margin * 100.0,
+            begun.write_margin * 100.0,
+            begun.looks.last().unwrap_or(&0)
+        ),
+    }
 }
 
 /// Whether a candidate's server is a process of this host that basecase started.

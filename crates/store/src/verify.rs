@@ -16,8 +16,7 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
         ("SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell", of_trial),
         ("SELECT * FROM role", of_role),
         (
-            "SELECT trial, sum(operations) AS sliced, (SELECT sum(items) FROM role WHERE role.trial = slice.trial) AS items
-             FROM slice GROUP BY trial",
+            "SELECT slice.trial, sum(operations) AS sliced, items FROM slice JOIN (SELECT trial, sum(items) AS items FROM role GROUP BY trial) AS whole ON whole.trial = slice.trial GROUP BY slice.trial",
             of_slices,
         ),
     ];
@@ -114,7 +113,7 @@ fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {
 
 fn of_slices(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let (trial, sliced): (String, u64) = (row.get("trial")?, row.get("sliced")?);
-    let items = row.get::<_, Option<u64>>("items")?.unwrap_or(0);
+    let items: u64 = row.get("items")?;
     let differs = format!("trial {trial}: its slices have {sliced} operations, and its roles {items}");
     Ok(if sliced == items { Vec::new() } else { vec![differs] })
 }

@@ -92,6 +92,9 @@ impl Run<'_> {
         let orders = orders(plan);
         for index in 0..candidates.len() {
             self.provide_image(plan, candidates, index)?;
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
         }
         let order = |name: &str, of: &[usize]| -> Vec<usize> {
             orders.shuffled(name, self.round as usize, of.len()).into_iter().map(|place| of[place]).collect()

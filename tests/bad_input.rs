@@ -132,7 +132,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: candidate pg1711.default is named twice
-    hint: give each build with each config once; a candidate is its build and its config
+    hint: give each build with each config once; in rounds, as with --rounds 10, one that is named again shows how far it differs from itself
     "#);
     sandbox.write("one.conf", "journal_mode = wal\n");
     sandbox.write("other.conf", "# the same\njournal_mode = wal\n");
@@ -434,13 +434,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 4
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 5
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 4
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 5
     hint: use a newer basecase
     "#);
 

@@ -6,6 +6,7 @@ mod running;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use basecase_model::{Trial, names};
 use basecase_tests::Sandbox;
@@ -200,4 +201,60 @@ fn what_cannot_run_in_rounds_is_refused_before_any_work() {
     assert!(String::from_utf8_lossy(&few.stderr).contains("fewer than 5"), "{}", sandbox.transcript(&few));
     let calibrate = sandbox.output(&arguments("calibrate", &["sqlite"], &[]));
     assert!(String::from_utf8_lossy(&calibrate.stderr).contains("nothing can be planted"));
+}
+
+/// The process number of the Postgres server that runs in one of the slots.
+fn postgres_pid(data: &Path) -> Option<String> {
+    let experiments = fs::read_dir(data).ok()?.flatten();
+    let slots = experiments.filter_map(|experiment| fs::read_dir(experiment.path().join("slots")).ok());
+    let files = slots.flatten().flatten().map(|slot| slot.path().join("data/postmaster.pid"));
+    let pid = |path| Some(fs::read_to_string(path).ok()?.lines().next()?.to_owned());
+    files.into_iter().find_map(pid)
+}
+
+#[test]
+fn a_candidate_that_fails_leaves_the_others_their_verdicts() {
+    let sandbox = Sandbox::new();
+    let candidates = ["sqlite@wal_normal", "sqlite@rollback_full", "postgres:18.6"];
+    let list = arguments("compare", &candidates, &["--set", "shared_buffers=64MB"]);
+    let mut running = Running::start(&sandbox, &list);
+    assert!(running.wait_for("round 2  point"), "the run ended before: {}", running.said());
+    let pid = postgres_pid(&sandbox.path().join("data")).unwrap();
+    assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    let (success, said) = running.finish();
+    assert!(!success && said.contains("failed: pg186"), "{said}");
+    assert_nothing_runs(&sandbox.path().join("data"));
+
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    let rounds = by_round(&all, "point-query");
+    assert_eq!(rounds.len(), 5, "{said}");
+    for (round, trials) in &rounds {
+        let complete: Vec<&str> = trials
+            .iter()
+            .filter(|trial| trial.is_complete())
+            .map(|trial| trial.candidate.split('.').next().unwrap())
+            .collect();
+        let expected: &[&str] = match round {
+            0 => &["pg186", "sqlite3541", "sqlite3541"],
+            _ => &["sqlite3541", "sqlite3541"],
+        };
+        assert_eq!(complete, expected, "round {round}");
+        assert_eq!(trials.len() - complete.len(), usize::from(*round == 1), "what failed is kept");
+    }
+    let text = sandbox.output(&["report", "s.sqlite", "--format", "text"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    let has = |words: [&str; 2]| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(has(["sqlite3541.rollback_full", "regression"]), "{text}");
+    assert!(has(["pg186", "failed"]), "{text}");
+}
+
+#[test]
+fn a_candidate_that_is_named_again_is_measured_against_itself() {
+    let sandbox = Sandbox::new();
+    let list = arguments("compare", &["sqlite@wal_normal", "sqlite@wal_normal"], &[]);
+    let output = sandbox.output(&list);
+    assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("against itself: sqlite3541.wal_normal_again"), "{text}");
+    assert_eq!(by_round(&trials(&sandbox.path().join("s.sqlite")), "point-query").len(), 5);
 }

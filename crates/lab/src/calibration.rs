@@ -5,7 +5,8 @@ use basecase_model::{Trial, names};
 use basecase_server::Plant;
 
 use crate::candidate::CandidateSpec;
-use crate::plan::{Request, Twin};
+use crate::plan::Request;
+use crate::twin::Twin;
 
 /// Spins of the run that finds out what one takes.
 const PROBE_SPINS: u32 = 2_000;

@@ -19,6 +19,7 @@ mod scale;
 mod site;
 mod sizes;
 mod task;
+mod twin;
 mod workload_file;
 
 pub use calibration::Calibration;
@@ -26,12 +27,13 @@ pub use candidate::{CandidateError, CandidateSpec, Origin};
 pub use message::explain;
 pub use observer::{Event, Observer};
 pub use pin::{Pin, PinError, PinRequest};
-pub use plan::{Candidate, Places, Plan, Request, Twin, Verify};
+pub use plan::{Candidate, Places, Plan, Request, Verify};
 pub use protocol::{Protocol, Rounds, read_change, read_time};
 pub use run::{ProfileOrder, RunOptions, Summary, run};
 pub use scale::Scale;
 pub use sizes::Sizes;
 pub use task::Task;
+pub use twin::Twin;
 pub use workload_file::WorkloadFile;
 
 /// The version of SQLite that is embedded.

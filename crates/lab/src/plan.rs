@@ -26,6 +26,7 @@ use crate::disk;
 use crate::pin::{Pin, PinRequest};
 use crate::protocol::Protocol;
 use crate::task::{Outline, Task};
+use crate::twin::{Twin, twins};
 
 /// How thoroughly tables are compared with the model after each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,15 +69,6 @@ pub struct Request {
     pub protocol: Protocol,
     /// What tells candidates apart that are otherwise the same, one for each candidate; fewer are none.
     pub twins: Vec<Twin>,
-}
-
-/// What tells a candidate from another of the same build and config.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Twin {
-    /// What is put behind its name.
-    pub tag: String,
-    /// What is planted in its server.
-    pub plant: Option<Plant>,
 }
 
 /// Where things are on this machine, and how servers are reached.
@@ -178,23 +170,15 @@ impl Plan {
             request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
         let pin = Pin::resolve(&request.pin, &request.task, &dbms)?;
         let sources = sources(request, places, host, notify)?;
-        let facts = candidate_facts(request, &sources)?;
-        let names: Vec<&CandidateName> = facts.iter().map(|facts| &facts.name).collect();
-        if let Some(twice) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
-            bail!(
-                "candidate {} is named twice\nhint: give each build with each config once; a candidate is its build and its config",
-                twice.1
-            );
-        }
+        let mut facts = candidate_facts(request, &sources)?;
+        let twins = twins(request, &mut facts)?;
         let cells: Vec<Vec<Cell>> = facts
             .iter()
-            .enumerate()
-            .map(|(index, facts)| {
-                let twin = request.twins.get(index);
-                cells((facts, twin), request, places, &steps, &pin, &host_facts)
-            })
+            .zip(&twins)
+            .map(|(facts, twin)| cells((facts, twin.as_ref()), request, places, &steps, &pin, &host_facts))
             .collect();
-        let is_planted = (0..facts.len()).any(|index| plant_of(request, index).is_some());
+        let plants: Vec<Option<Plant>> = twins.iter().map(|twin| twin.as_ref()?.plant).collect();
+        let is_planted = plants.iter().any(Option::is_some);
         let library = is_planted.then(|| Plant::library(&places.home)).transpose()?;
         if let Some((one, other)) = same_cell(&cells) {
             bail!(
@@ -208,14 +192,14 @@ impl Plan {
             .into_iter()
             .zip(sources)
             .zip(cells)
-            .enumerate()
-            .map(|(index, ((facts, source), cells))| Candidate {
+            .zip(plants)
+            .map(|(((facts, source), cells), plant)| Candidate {
                 directory: places.data.join(&id).join(&facts.name.0),
                 dialect: Dialect::of(facts.build.dbms, facts.engine),
                 facts,
                 source,
                 cells,
-                plant: plant_of(request, index).zip(library.clone()),
+                plant: plant.zip(library.clone()),
             })
             .collect();
         let folder = places.data.join(&id);
@@ -424,8 +408,7 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
         .candidates
         .iter()
         .zip(sources)
-        .enumerate()
-        .map(|(index, (spec, source))| {
+        .map(|(spec, source)| {
             let (build, config) = match source {
                 Source::Build(build, config) => (build.facts.clone(), config.facts()),
                 Source::Embedded(config) => (bundled_facts(spec), config.facts()),
@@ -435,9 +418,8 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                 ),
             };
             let engine = spec.table_engine();
-            let tag = request.twins.get(index).map_or("", |twin| twin.tag.as_str());
             Ok(CandidateFacts {
-                name: CandidateName::new(&build.short, engine, &format!("{}{tag}", config.name)),
+                name: CandidateName::new(&build.short, engine, &config.name),
                 build,
                 engine,
                 config,
@@ -515,11 +497,6 @@ pub(crate) fn complete(facts: &mut BuildFacts, report: SelfReport) {
     for (name, value) in report.details {
         facts.details.entry(name).or_insert(value);
     }
-}
-
-/// What is planted in the server of a candidate.
-fn plant_of(request: &Request, candidate: usize) -> Option<Plant> {
-    request.twins.get(candidate)?.plant
 }
 
 fn cells(

@@ -4,6 +4,7 @@ mod measuring;
 mod observing;
 mod plans;
 mod profiling;
+mod quiet;
 mod relaying;
 mod rounds;
 mod score;

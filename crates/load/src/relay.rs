@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_model::{Measures, Slice};
-use basecase_probe::{ServerClock, Snapshot, Watch};
+use basecase_probe::{HostTime, ServerClock, Snapshot, Watch, own_cpu_ns};
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
 use crate::outcome::Outcome;
@@ -49,6 +49,8 @@ pub struct Taken {
     pub events: u64,
     /// From the switch to the last answer.
     pub time: Duration,
+    /// See [`Slice::others_cpu_us`].
+    pub others_cpu_us: Option<f64>,
 }
 
 /// Gives crews their turns, as `next` says after each, until it says no more or a limit is reached. Closes the sessions. The outcomes
@@ -120,9 +122,42 @@ impl Lane<'_> {
     fn operations(&self) -> u64 {
         self.runner.crew.progress.roles.iter().map(RoleProgress::items).sum()
     }
+}
 
-    fn cpu_us(&self) -> Option<f64> {
-        self.clock.as_ref().map(ServerClock::cpu_us)
+/// CPU time that was spent so far.
+struct Spent {
+    /// By all processes of the server, when it has any of its own, µs.
+    server_us: Option<f64>,
+    /// By the client, with a server that it embeds, µs.
+    client_us: Option<f64>,
+    host: Option<HostTime>,
+}
+
+impl Spent {
+    fn of(lane: &Lane<'_>) -> Spent {
+        Spent {
+            server_us: lane.clock.as_ref().map(ServerClock::cpu_us),
+            client_us: own_cpu_ns().map(|time_ns| time_ns as f64 / 1e3),
+            host: HostTime::now(),
+        }
+    }
+
+    fn since(&self, before: &Spent) -> Spent {
+        let difference = |(now, before): (f64, f64)| (now - before).max(0.0);
+        let host = self.host.zip(before.host).map(|(now, before)| HostTime {
+            busy_us: now.busy_us - before.busy_us,
+            steal_us: now.steal_us - before.steal_us,
+        });
+        Spent {
+            server_us: self.server_us.zip(before.server_us).map(difference),
+            client_us: self.client_us.zip(before.client_us).map(difference),
+            host,
+        }
+    }
+
+    /// By neither.
+    fn others_us(&self) -> Option<f64> {
+        Some(self.host?.busy_us - self.server_us.unwrap_or(0.0) - self.client_us?)
     }
 }
 
@@ -147,7 +182,8 @@ impl Conductor<'_> {
             lane.pass = leg.pass;
             lane.clock.as_mut().map(ServerClock::find_processes);
         }
-        let (operations, cpu_us) = (lane.operations(), lane.cpu_us());
+        let operations = lane.operations();
+        let before = Spent::of(lane);
         let began = Instant::now();
         let opens = began + leg.settle;
         lane.turns.begin(leg.pass.map(|_| opens), leg.end);
@@ -157,17 +193,20 @@ impl Conductor<'_> {
         let time = began.elapsed();
         let first = *self.first.get_or_insert(began);
         let lane = self.lanes.get_mut(leg.runner)?;
-        let server_cpu_us = lane.cpu_us().zip(cpu_us).map(|(after, before)| (after - before).max(0.0));
+        let spent = Spent::of(lane).since(&before);
         lane.slices.push(leg.pass.map(|pass| Slice {
             pass,
             position: self.position,
             opened_us: (opens - first).as_micros() as u64,
-            server_cpu_us,
+            server_cpu_us: spent.server_us,
+            others_cpu_us: spent.others_us(),
+            steal_us: spent.host.map(|host| host.steal_us),
             ..Slice::default()
         }));
         self.position += u32::from(leg.pass.is_some());
         let events = if matches!(leg.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
-        Some(Taken { leg, operations: lane.operations() - operations, events, time })
+        let operations = lane.operations() - operations;
+        Some(Taken { leg, operations, events, time, others_cpu_us: spent.others_us() })
     }
 
     /// Waits until all threads of a crew are at rest; false when the relay has to end.
@@ -228,8 +267,8 @@ impl Conductor<'_> {
             let kinds = lane.runner.crew.kinds.clone();
             let mut outcome = lane.gathering.outcome(kinds, started_at, opened, counters);
             let whole = |(counted, known): (Slice, Option<Slice>)| {
-                let Slice { pass, position, opened_us, server_cpu_us, .. } = known?;
-                Some(Slice { pass, position, opened_us, server_cpu_us, ..counted })
+                let Slice { length_us, operations, rate, warm_up_operations, .. } = counted;
+                Some(Slice { length_us, operations, rate, warm_up_operations, ..known? })
             };
             outcome.slices = outcome.slices.into_iter().zip(lane.slices).filter_map(whole).collect();
             outcome

@@ -108,6 +108,9 @@ impl FromStr for Engine {
 #[serde(transparent)]
 pub struct CandidateName(pub String);
 
+/// What is put behind the name of a candidate that is named again, to see how far it differs from itself.
+pub const AGAIN: &str = "_again";
+
 impl CandidateName {
     /// The name of `build` under `config`. An engine that is not the dbms's usual one stands between them, as in
     /// `ma101118_rocksdb.za1`.
@@ -116,6 +119,11 @@ impl CandidateName {
             None | Some(Engine::Innodb) => CandidateName(format!("{build}.{config}")),
             Some(engine) => CandidateName(format!("{build}_{engine}.{config}")),
         }
+    }
+
+    /// Whether it is that of the same candidate as `first`, named again.
+    pub fn is_again(&self, first: &CandidateName) -> bool {
+        self.0.strip_prefix(&first.0).is_some_and(|tag| tag.starts_with(AGAIN))
     }
 }
 

@@ -19,7 +19,7 @@ mod step;
 mod track;
 mod trial;
 
-pub use candidate::{CandidateName, Dbms, Engine};
+pub use candidate::{AGAIN, CandidateName, Dbms, Engine};
 pub use cell::{Cell, PROTOCOL_REVISION};
 pub use experiment::{CandidateFacts, Experiment, Group, Schedule};
 pub use facts::{BuildFacts, ConfigFacts, HostFacts, optimisation_flag};
@@ -32,6 +32,6 @@ pub use series::{Sample, Series};
 pub use slice::Slice;
 pub use state::{Check, State, TableState};
 pub use statement::{StatementClass, StatementCounts, StatementRecord};
-pub use step::{Headline, StepFacts};
+pub use step::{Headline, SLA_TOLERANCE, StepFacts};
 pub use track::{Track, TrackKind};
 pub use trial::{Aside, OperationClass, Place, RoleRecord, Trial, TrialStatus};

@@ -211,6 +211,10 @@ pub mod names {
     pub const ROUND_OTHERS_CORES: &str = "round.others_cores";
     /// Share of the time, over all processors, that the hypervisor gave to others meanwhile, 0 to 1.
     pub const ROUND_STEAL_SHARE: &str = "round.steal_share";
+    /// Bytes of the copy of the data that a step began with.
+    pub const IMAGE_BYTES: &str = "image.bytes";
+    /// Time until that copy was on the device, seconds.
+    pub const IMAGE_COPY_SECONDS: &str = "image.copy_seconds";
     /// Messages after which a planted library counted.
     pub const PLANTED_CALLS: &str = "planted.calls";
     /// Time that it spent after them, µs.

@@ -21,6 +21,11 @@ pub struct Slice {
     pub warm_up_operations: u64,
     /// CPU time of all processes of the server, from before the switch until all operations were answered, µs.
     pub server_cpu_us: Option<f64>,
+    /// CPU time of all processors that neither the server nor the client spent meanwhile, µs. The host counts in ticks of some ms, so that
+    /// it can be below 0.
+    pub others_cpu_us: Option<f64>,
+    /// Time of all processors that the hypervisor gave to others meanwhile, µs.
+    pub steal_us: Option<f64>,
 }
 
 impl Slice {

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::OperationClass;
+
+/// The share of the rate that background writers must keep with which they still pass.
+pub const SLA_TOLERANCE: f64 = 0.95;
+
 /// Which rate of a step is the one that tables show and compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -21,6 +26,14 @@ impl Headline {
             Headline::Inserts => "inserts/s",
             Headline::Indexed => "indexed rows/s",
             Headline::Queries => "queries/s",
+        }
+    }
+
+    /// The class whose operations it counts.
+    pub fn class(self) -> OperationClass {
+        match self {
+            Headline::Inserts | Headline::Indexed => OperationClass::Insert,
+            Headline::Queries => OperationClass::Query,
         }
     }
 }
@@ -59,5 +72,40 @@ impl StepFacts {
     /// Whether its result is compared. A step of a workload file that has no group prepares others.
     pub fn is_compared(&self) -> bool {
         self.threads.is_none() || self.group.is_some()
+    }
+
+    /// Whether background writers that inserted so many rows per second kept their rate; `None` where the step has none. The rate is
+    /// compared as it is shown, a whole number, with the rounded threshold.
+    pub fn keeps_rate(&self, inserts_per_second: f64) -> Option<bool> {
+        Some(inserts_per_second.round() >= (SLA_TOLERANCE * self.sla_target?).round())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_writers_pass_with_95_percent_of_their_rate() {
+        let keeps = |target: f64, inserts_per_second: f64| {
+            let step = StepFacts {
+                name: "qr100".into(),
+                label: "qr100.L1".into(),
+                title: String::new(),
+                headline: Headline::Queries,
+                sla_target: Some(target),
+                headline_items: None,
+                group: None,
+                scanned_rows: None,
+                threads: None,
+                writes: true,
+            };
+            (step.keeps_rate(inserts_per_second), StepFacts { sla_target: None, ..step }.keeps_rate(0.0))
+        };
+        // N=4, R=1000: threshold 3800. N=1, R=500: threshold 475. 20 clients: about 18,000 reached.
+        let passing = [(4000.0, 3987.0), (4000.0, 3800.0), (500.0, 475.0)];
+        let failing = [(4000.0, 3700.0), (4000.0, 3799.0), (500.0, 474.0), (20_000.0, 18_000.0)];
+        assert!(passing.iter().all(|(target, rate)| keeps(*target, *rate) == (Some(true), None)));
+        assert!(failing.iter().all(|(target, rate)| keeps(*target, *rate) == (Some(false), None)));
     }
 }

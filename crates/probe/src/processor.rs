@@ -1,6 +1,7 @@
 //! CPU time, context switches and interrupts of the whole host, from `/proc/stat`.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::sync::LazyLock;
 
 use basecase_model::{Measures, names};
@@ -39,6 +40,26 @@ pub(crate) fn read_into(measures: &mut Measures) {
 pub(crate) fn online() -> Option<u32> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     u32::try_from(parse_online(&text)).ok().filter(|count| *count > 0)
+}
+
+/// CPU time of the whole host since boot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostTime {
+    /// That anything on it spent, µs.
+    pub busy_us: f64,
+    /// That the hypervisor gave to others, µs.
+    pub steal_us: f64,
+}
+
+impl HostTime {
+    /// As of now, in ticks of some ms; `None` when the kernel does not tell.
+    pub fn now() -> Option<HostTime> {
+        // The first line is all that is needed, and the rest is long.
+        let mut head = [0; 256];
+        let length = File::open("/proc/stat").ok()?.read(&mut head).ok()?;
+        let CpuTicks { user, system, steal, .. } = parse_cpu(std::str::from_utf8(head.get(..length)?).ok()?)?;
+        Some(HostTime { busy_us: (user + system) as f64 * tick_us(), steal_us: steal as f64 * tick_us() })
+    }
 }
 
 /// The first line of `/proc/stat`, in ticks. Guests are part of `user` already, see proc_stat(5).
@@ -104,6 +125,10 @@ mod tests {
         assert!(measures.get(names::HOST_CPU_IDLE_US).unwrap() > 0.0);
         assert!(measures.get(names::HOST_CONTEXT_SWITCHES).unwrap() > 0.0);
         assert!(online().unwrap() > 0);
+        let busy_us =
+            measures.get(names::HOST_CPU_USER_US).unwrap() + measures.get(names::HOST_CPU_SYSTEM_US).unwrap();
+        let since_us = HostTime::now().unwrap().busy_us - busy_us;
+        assert!((0.0..60e6).contains(&since_us), "{since_us}");
     }
 
     proptest! {

@@ -1,9 +1,10 @@
 //! What a calibration shows: slowdowns that were planted, and what was found of them.
 
 use basecase_model::{Experiment, Trial};
-use basecase_stats::{Decision, Dependence, Judge, Judgement, Looks, Plan, Recovery, Sequential};
+use basecase_stats::{Decision, Judge, Judgement, Recovery};
 
 use crate::document::Block;
+use crate::effect::percent_text;
 use crate::tables::{Cell, Column, Mark, Row, Table};
 
 /// Series that are drawn for each replay.
@@ -29,12 +30,12 @@ pub(crate) fn compose(experiment: &Experiment, trials: &[Trial]) -> Vec<Block> {
              measured. The error rate is the share of series in which any look's interval left the truth out: 5 % is \
              what is promised."
         )),
-        Block::Table(replayed(experiment, &recoveries)),
+        Block::Table(replayed(experiment, &judgement, &recoveries)),
     ]
 }
 
 fn percent(logarithm: f64) -> String {
-    format!("{:+.2}", logarithm.exp_m1() * 100.0)
+    percent_text(logarithm.exp(), 2)
 }
 
 fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
@@ -79,17 +80,9 @@ fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
     }
 }
 
-fn replayed(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
+fn replayed(experiment: &Experiment, judgement: &Judgement, recoveries: &[Recovery]) -> Table {
     let schedule = experiment.schedule.as_ref();
-    let looks = schedule.and_then(|schedule| {
-        Looks::new(schedule.looks.iter().map(|look| *look as usize).collect::<Vec<_>>()).ok()
-    });
-    let plan = Plan {
-        sequential: Sequential::Scheduled(looks.unwrap_or_else(Looks::general)),
-        dependence: Dependence::Positive,
-        ..Plan::default()
-    };
-    let judge = Judge::new(plan).ok();
+    let judge = judgement.plan().and_then(|plan| Judge::new(plan.clone()).ok());
     let seed = schedule.map_or(0, |schedule| schedule.seed);
     let row = |recovery: &Recovery| {
         let step = &experiment.steps[recovery.step];

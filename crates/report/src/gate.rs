@@ -1,10 +1,15 @@
 //! What a pipeline wants to know of an experiment in rounds.
 
 use basecase_model::{Experiment, Trial};
-use basecase_stats::{Decision, Judgement, Metric, Outlook, Qualifier, Verdict};
+use basecase_stats::{Metric, Verdict};
 use maud::{PreEscaped, html};
 
-/// The verdicts of an experiment in rounds, in the order of steps and candidates.
+use crate::effect::Effect;
+use crate::judged::Judged;
+use crate::results::Results;
+use crate::rounds::Rounds;
+
+/// The verdicts of an experiment in rounds, changes first.
 #[derive(Debug)]
 pub struct Gate<'a> {
     experiment: &'a Experiment,
@@ -16,23 +21,30 @@ pub struct Gate<'a> {
 struct Case<'a> {
     step: &'a str,
     candidate: &'a str,
-    decision: Decision,
+    verdict: Verdict,
+    /// The verdict with what it leaves open.
+    words: String,
+    /// The change with its interval.
+    change: String,
+    rounds: usize,
 }
 
 impl<'a> Gate<'a> {
     /// Judges an experiment; without verdicts when it is not in rounds.
-    pub fn new(experiment: &'a Experiment, trials: &[Trial]) -> Self {
-        let judgement = Judgement::of(experiment, trials).unwrap_or_default();
-        let mut cases = Vec::new();
-        for (number, step) in experiment.steps.iter().enumerate() {
-            for (index, candidate) in experiment.candidates.iter().enumerate().skip(1) {
-                if let Some(decision) = judgement.decision(Metric::Throughput, number, index) {
-                    let (step, candidate) = (step.label.as_str(), candidate.name.0.as_str());
-                    cases.push(Case { step, candidate, decision: decision.clone() });
-                }
-            }
-        }
-        Gate { experiment, cases }
+    pub fn new(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
+        let rounds = Rounds::of(experiment, trials);
+        let results = Results::of(experiment, trials, rounds.as_ref());
+        let case = |judged: Judged<'_>| Case {
+            step: experiment.steps.get(judged.step).map_or("", |step| &step.label),
+            candidate: experiment.candidates.get(judged.candidate).map_or("", |facts| &facts.name.0),
+            verdict: judged.throughput.verdict,
+            words: judged.verdict(),
+            change: Effect::of_decision(Metric::Throughput, judged.throughput)
+                .map(|effect| format!("{} % {}", effect.percent_text(), effect.percent_interval()))
+                .unwrap_or_default(),
+            rounds: judged.throughput.rounds,
+        };
+        Gate { experiment, cases: results.all_judged().into_iter().map(case).collect() }
     }
 
     /// How many steps are decided to be slower.
@@ -41,7 +53,7 @@ impl<'a> Gate<'a> {
     }
 
     fn count(&self, verdict: Verdict) -> usize {
-        self.cases.iter().filter(|case| case.decision.verdict == verdict).count()
+        self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
 
     /// One line for people, e.g. `2 regressions, 1 improvement, 12 without change, 3 without enough data`.
@@ -60,16 +72,8 @@ impl<'a> Gate<'a> {
     /// A summary in Markdown, as for a pull request: what changed and what is not known first, the rest folded away.
     pub fn summary(&self) -> String {
         let base = self.experiment.candidates.first().map_or("", |base| base.name.0.as_str());
-        let rank = |case: &&Case<'_>| match case.decision.verdict {
-            Verdict::Regression => 0,
-            Verdict::Improvement => 1,
-            Verdict::NotEnoughData => 2,
-            Verdict::NoChange => 3,
-        };
-        let mut cases: Vec<&Case<'_>> = self.cases.iter().collect();
-        cases.sort_by_key(rank);
         let (unchanged, telling): (Vec<_>, Vec<_>) =
-            cases.into_iter().partition(|case| case.decision.verdict == Verdict::NoChange);
+            self.cases.iter().partition(|case| case.verdict == Verdict::NoChange);
         let table = |cases: &[&Case<'_>]| {
             let rows: String = cases.iter().map(|case| case.row()).collect();
             format!("| step | candidate | verdict | change | rounds |\n|---|---|---|---:|---:|\n{rows}")
@@ -97,10 +101,10 @@ impl<'a> Gate<'a> {
                     skipped=(self.count(Verdict::NotEnoughData)) errors="0" {
                     @for case in &self.cases {
                         testcase classname=(case.candidate) name=(case.step) {
-                            @match case.decision.verdict {
-                                Verdict::Regression => failure message=(case.verdict()) { (case.change()) },
-                                Verdict::NotEnoughData => skipped message=(case.verdict()) {},
-                                Verdict::Improvement | Verdict::NoChange => system-out { (case.verdict()) ": " (case.change()) },
+                            @match case.verdict {
+                                Verdict::Regression => failure message=(case.words) { (case.change) },
+                                Verdict::NotEnoughData => skipped message=(case.words) {},
+                                Verdict::Improvement | Verdict::NoChange => system-out { (case.words) ": " (case.change) },
                             }
                         }
                     }
@@ -114,46 +118,13 @@ impl<'a> Gate<'a> {
 
 impl Case<'_> {
     fn row(&self) -> String {
-        let mark = match self.decision.verdict {
+        let mark = match self.verdict {
             Verdict::Regression => "🔴 ",
             Verdict::Improvement => "🟢 ",
             Verdict::NotEnoughData => "⚪ ",
             Verdict::NoChange => "",
         };
-        let (verdict, change) = (self.verdict(), self.change());
-        format!(
-            "| {} | {} | {mark}{verdict} | {change} | {} |\n",
-            self.step, self.candidate, self.decision.rounds
-        )
-    }
-
-    /// The verdict with what it leaves open.
-    fn verdict(&self) -> String {
-        let Decision { verdict, qualifier, margin, outlook, .. } = &self.decision;
-        let percent = |logarithm: f64| logarithm.exp_m1() * 100.0;
-        match (verdict, qualifier) {
-            (Verdict::NoChange, _) => format!("no change beyond ±{:.0} %", percent(*margin)),
-            (_, Some(Qualifier::AtLeast(least))) => {
-                format!("{verdict} of at least {:.1} %", percent(*least).abs())
-            }
-            (Verdict::NotEnoughData, _) => match outlook {
-                Outlook::MoreRounds(1) => format!("{verdict}: about 1 more round"),
-                Outlook::MoreRounds(rounds) => format!("{verdict}: about {rounds} more rounds"),
-                Outlook::OnTheMargin | Outlook::Settled => verdict.to_string(),
-            },
-            _ => verdict.to_string(),
-        }
-    }
-
-    /// The change in % with its interval.
-    fn change(&self) -> String {
-        let percent = |logarithm: f64| format!("{:+.1} %", logarithm.exp_m1() * 100.0);
-        let Some(estimate) = self.decision.estimate.map(percent) else { return String::new() };
-        match self.decision.interval {
-            Some(interval) => {
-                format!("{estimate} ({} to {})", percent(interval.lower), percent(interval.upper))
-            }
-            None => estimate,
-        }
+        let Case { step, candidate, words, change, rounds, .. } = self;
+        format!("| {step} | {candidate} | {mark}{words} | {change} | {rounds} |\n")
     }
 }

@@ -60,8 +60,9 @@ fn rules(rounds: &Rounds, plan: &Plan) -> Vec<String> {
     let looks: Vec<String> = schedule.looks.iter().map(u32::to_string).collect();
     let of_margin = |share: f64| margin((1.0 + share).ln());
     vec![
-        "Each round gives one number for a step and a candidate: the mean of the logarithms of throughput over its slices, less that of \
-         the base case.".into(),
+        "Each round gives one number for a step and a candidate: how far the logarithm of throughput in its slices typically is from that \
+         in the base case's slices beside them. It is the difference of means where slices are few, and where one side stalls more than the \
+         other.".into(),
         format!(
             "Looked at after {} rounds. The interval holds all effects that the rounds do not contradict, over all looks together with an \
              error of {}. It is that of Student's t for the mean below ten rounds, and of the signed ranks from ten on.",
@@ -111,6 +112,7 @@ fn flags() -> Vec<String> {
         ),
         (Flag::Bimodal.as_str(), "the starts of a candidate fall into a slow and a fast group"),
         (Flag::NotSteady.as_str(), "throughput moves within rounds by more than half of the margin"),
+        (Flag::Stalls.as_str(), "one side stalls more than the other, so that means are compared"),
         (
             Flag::OrderEffect.as_str(),
             "first halves of rounds differ from second ones otherwise than in the base case",

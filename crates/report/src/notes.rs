@@ -15,6 +15,22 @@ const IN_ROUNDS: &str = "Rates are those of all rounds together, so that quotien
 const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
                                 cannot be told from noise; verdicts need repeated rounds.";
 
+/// Which contenders are the base case itself; `None` when none is.
+pub(crate) fn again(experiment: &Experiment) -> Option<String> {
+    let (base, contenders) = experiment.candidates.split_first()?;
+    let names: Vec<&str> = contenders
+        .iter()
+        .filter(|contender| contender.name.is_again(&base.name))
+        .map(|contender| contender.name.0.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "The base case against itself: {}. What is found there is noise, and a change would be a false alarm.",
+            names.join(", ")
+        )
+    })
+}
+
 /// What sets the Insert Benchmark's numbers apart from published ones.
 const PUBLISHED: &str = "Beside published results: prices are plain integers here, where the reference writes \
                                     decimals that the server parses and casts, so the server uses less CPU per inserted \

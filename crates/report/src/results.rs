@@ -181,15 +181,12 @@ impl Measured<'_> {
 
     /// The class whose operations the headline counts.
     pub(crate) fn headline_class(&self) -> OperationClass {
-        match self.step.headline {
-            Headline::Inserts | Headline::Indexed => OperationClass::Insert,
-            Headline::Queries => OperationClass::Query,
-        }
+        self.step.headline.class()
     }
 
     /// Whether the background writers kept their rate; `None` where the step has none.
     pub(crate) fn sla(&self) -> Option<crate::sla::Sla> {
-        crate::sla::Sla::judge(self.step.sla_target?, self.inserts_per_second())
+        crate::sla::Sla::judge(self.step, self.inserts_per_second()?)
     }
 }
 

@@ -1,12 +1,9 @@
 //! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
-use basecase_stats::{Judgement, Plan};
+use basecase_stats::{Judgement, NOISY_CORES, Plan};
 
 use crate::pool::{Pooled, pooled};
-
-/// Processors that others may use on average before a machine counts as noisy.
-pub(crate) const NOISY_CORES: f64 = 0.3;
 
 /// What a report knows of an experiment in rounds.
 pub(crate) struct Rounds {
@@ -20,6 +17,8 @@ pub(crate) struct Rounds {
     pub(crate) pooled: Vec<Pooled>,
     // One per step.
     conducts: Vec<Conduct>,
+    /// Trials that failed and were not measured again in the same round.
+    failed: Vec<Trial>,
 }
 
 /// How the rounds of a step went, over all candidates.
@@ -33,6 +32,10 @@ pub(crate) struct Conduct {
     pub(crate) slice_s: Option<f64>,
     /// Mean length of a round of the step with all that belongs to it, seconds.
     pub(crate) round_s: Option<f64>,
+    /// Bytes of the copies of the data that rounds began with.
+    pub(crate) copy_bytes: Option<Level>,
+    /// Time until those were on the device, seconds.
+    pub(crate) copy_s: Option<Level>,
     /// Processors that others used.
     pub(crate) others_cores: Option<Level>,
     /// Share of the time that the hypervisor gave to others, 0 to 1.
@@ -55,7 +58,13 @@ impl Rounds {
             Err(error) => (Judgement::default(), Some(format!("The rounds cannot be judged: {error}"))),
         };
         let conducts = experiment.steps.iter().map(|step| Conduct::of(step, trials)).collect();
-        Some(Rounds { schedule, judgement, refusal, pooled: pooled(experiment, trials), conducts })
+        let failed = trials.iter().filter(|trial| is_lost(trial, trials)).cloned().collect();
+        Some(Rounds { schedule, judgement, refusal, pooled: pooled(experiment, trials), conducts, failed })
+    }
+
+    /// The newest trial of a step on a candidate that failed and was not made up for.
+    pub(crate) fn failed(&self, step: &str, candidate: &str) -> Option<&Trial> {
+        self.failed.iter().rfind(|trial| trial.step == step && trial.candidate == candidate)
     }
 
     /// How the rounds of a step went.
@@ -67,6 +76,16 @@ impl Rounds {
     pub(crate) fn plan(&self) -> Plan {
         self.judgement.plan().cloned().unwrap_or_default()
     }
+}
+
+/// Whether a trial failed and there is no complete one in its place.
+fn is_lost(trial: &Trial, trials: &[Trial]) -> bool {
+    let replaces = |other: &Trial| {
+        other.is_complete()
+            && other.place.round == trial.place.round
+            && (&other.step, &other.candidate) == (&trial.step, &trial.candidate)
+    };
+    !trial.is_complete() && !trials.iter().any(replaces)
 }
 
 impl Conduct {
@@ -90,6 +109,8 @@ impl Conduct {
             slices: counts().min().zip(counts().max()),
             slice_s: Level::of(&lengths).map(|level| level.mean),
             round_s: level(names::ROUND_SECONDS).map(|level| level.mean),
+            copy_bytes: level(names::IMAGE_BYTES),
+            copy_s: level(names::IMAGE_COPY_SECONDS),
             others_cores: level(names::ROUND_OTHERS_CORES),
             steal_share: level(names::ROUND_STEAL_SHARE),
         }

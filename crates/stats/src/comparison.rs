@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+use crate::sample::mean;
+use crate::trend::is_other_than_zero;
+
 /// Logarithms beyond this are none of a throughput or a ratio: e to it is beyond every number.
 const LARGEST_LOGARITHM: f64 = 700.0;
 
@@ -17,8 +20,11 @@ pub struct Comparison {
 /// One round of a comparison. All numbers are natural logarithms, and larger is better.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Round {
-    /// The mean over the contender's slices of ln throughput, less that of the base.
+    /// How far ln throughput of the contender typically is from that of the base.
     pub effect: f64,
+    /// What is to be added to it for the difference of their means: below 0 where the contender has more or longer stalls, or others disturbed
+    /// it more.
+    pub stalls: f64,
     /// The same for each pass, where it is known.
     pub passes: Vec<f64>,
     /// ln throughput of the base's slices in the order of time, where it is known.
@@ -68,9 +74,17 @@ impl Comparison {
         Comparison { rounds: effects.iter().copied().map(Round::from).collect(), margin }
     }
 
-    /// The effects of all rounds.
+    /// The effects of all rounds: the typical ones, or where one side stalls more than the other the differences of means.
     pub(crate) fn effects(&self) -> Vec<f64> {
-        self.rounds.iter().map(|round| round.effect).collect()
+        let weight = if self.has_stalls() { 1.0 } else { 0.0 };
+        self.rounds.iter().map(|round| round.effect + weight * round.stalls).collect()
+    }
+
+    /// Whether one side stalls more than the other: Student's test over rounds at 1 %, and a mean of more than half of the margin. What
+    /// others do hits either side by chance.
+    pub(crate) fn has_stalls(&self) -> bool {
+        let stalls: Vec<f64> = self.rounds.iter().map(|round| round.stalls).collect();
+        is_other_than_zero(&stalls) && mean(&stalls).abs() > self.margin / 2.0
     }
 
     /// Refuses what is no comparison; `place` is its place in the family, from 1.
@@ -79,8 +93,9 @@ impl Comparison {
             return Err(ComparisonError::Margin { comparison: place, margin: self.margin });
         }
         for (index, round) in self.rounds.iter().enumerate() {
-            let kinds: [(&str, &[f64]); 4] = [
+            let kinds: [(&str, &[f64]); 5] = [
                 ("effect", &[round.effect]),
+                ("effect of stalls", &[round.stalls]),
                 ("effect of a pass", &round.passes),
                 ("throughput of a slice of the base", &round.base),
                 ("throughput of a slice of the contender", &round.contender),
@@ -119,6 +134,24 @@ mod tests {
         let slices = Round { base: vec![1.0, f64::NAN], ..Round::default() };
         let error = Comparison { rounds: vec![slices], margin: 0.02 }.check(1).unwrap_err();
         assert!(error.to_string().contains("slice of the base"), "{error}");
+    }
+
+    #[test]
+    fn where_one_side_stalls_means_are_compared() {
+        let rounds = |stalls: [f64; 5]| {
+            let round = |(number, stalls): (u32, f64)| Round {
+                effect: 0.001 * f64::from(number),
+                stalls,
+                ..Round::default()
+            };
+            Comparison { rounds: (0..).zip(stalls).map(round).collect(), margin: 0.02 }
+        };
+        let by_chance = rounds([0.03, -0.02, 0.01, -0.03, 0.01]);
+        assert!(!by_chance.has_stalls());
+        assert_eq!(by_chance.effects()[4], 0.004);
+        let stalling = rounds([-0.03, -0.028, -0.031, -0.027, -0.03]);
+        assert!(stalling.has_stalls());
+        assert!((stalling.effects()[4] + 0.026).abs() < 1e-12);
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub enum Flag {
     Bimodal,
     /// Throughput moves within rounds by more than half of the margin.
     NotSteady,
+    /// One side stalls more than the other, so that means are compared instead of what is typical.
+    Stalls,
     /// A candidate's first slices differ from its last otherwise than the other's.
     OrderEffect,
 }
@@ -87,6 +89,7 @@ impl Flag {
             Flag::MergedRounds => "merged_rounds",
             Flag::Bimodal => "bimodal",
             Flag::NotSteady => "not_steady",
+            Flag::Stalls => "stalls",
             Flag::OrderEffect => "order_effect",
         }
     }

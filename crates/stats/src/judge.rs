@@ -174,6 +174,7 @@ impl<'a> Series<'a> {
             (Flag::MergedRounds, self.merged.rounds_each > 1),
             (Flag::Bimodal, base_modes.or(contender_modes).is_some()),
             (Flag::NotSteady, self.is_not_steady()),
+            (Flag::Stalls, self.comparison.has_stalls()),
             (Flag::OrderEffect, has_order_effect(rounds)),
         ];
         Decision {

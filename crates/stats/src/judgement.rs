@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use basecase_model::{Experiment, Headline, OperationClass, Schedule, Slice, StepFacts, Trial, names};
+use basecase_model::{Experiment, Schedule, Trial};
 use thiserror::Error;
 
+use crate::pair::Pair;
 use crate::{
     Comparison, ComparisonError, Decision, Dependence, Judge, Looks, LooksError, Plan, PlanError, Round,
     Sequential, Suite,
 };
-
-/// The share of the target below which background writers of any candidate make a round say nothing.
-const SLA_TOLERANCE: f64 = 0.95;
 
 /// What is judged. Each is a family of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,7 +46,6 @@ pub struct Judgement {
     effects: BTreeMap<(Metric, usize, usize), Vec<f64>>,
     suites: BTreeMap<(Metric, usize), Suite>,
     plan: Option<Plan>,
-    candidates: usize,
 }
 
 impl Judgement {
@@ -59,7 +56,7 @@ impl Judgement {
     /// When the experiment's schedule or a trial holds what no schedule or trial can hold.
     pub fn of(experiment: &Experiment, trials: &[Trial]) -> Result<Judgement, JudgementError> {
         let candidates = experiment.candidates.len();
-        let mut judgement = Judgement { candidates, ..Judgement::default() };
+        let mut judgement = Judgement::default();
         let Some(schedule) = &experiment.schedule else { return Ok(judgement) };
         let judge = Judge::new(Plan {
             sequential: Sequential::Scheduled(looks(schedule)?),
@@ -72,7 +69,8 @@ impl Judgement {
             for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
                 let margin = (1.0 + schedule.margin(step)).ln();
                 for candidate in 1..candidates {
-                    let rounds = rounds(experiment, trials, step, candidate, metric);
+                    let pairs = Pair::all(experiment, trials, step, candidate);
+                    let rounds: Vec<Round> = pairs.iter().filter_map(|pair| pair.round(metric)).collect();
                     if !rounds.is_empty() {
                         places.push((metric, number, candidate));
                         family.push(Comparison { rounds, margin });
@@ -80,8 +78,7 @@ impl Judgement {
                 }
             }
             let decisions = judge.decide(&family)?;
-            let effects =
-                family.iter().map(|comparison| comparison.rounds.iter().map(|round| round.effect).collect());
+            let effects = family.iter().map(Comparison::effects);
             judgement.effects.extend(places.iter().copied().zip(effects));
             for candidate in 1..candidates {
                 let of =
@@ -120,114 +117,12 @@ impl Judgement {
         self.suites.get(&(metric, candidate))
     }
 
-    /// Whether the throughput of no candidate needs more rounds of a step.
-    pub fn is_settled(&self, step: usize) -> bool {
-        (1..self.candidates).all(|candidate| {
-            self.decision(Metric::Throughput, step, candidate).is_some_and(|decision| decision.leaves)
-        })
+    /// Whether the throughput of a candidate in a step needs no more rounds.
+    pub fn is_settled(&self, step: usize, candidate: usize) -> bool {
+        self.decision(Metric::Throughput, step, candidate).is_some_and(|decision| decision.leaves)
     }
 }
 
 fn looks(schedule: &Schedule) -> Result<Looks, LooksError> {
     Looks::new(schedule.looks.iter().map(|look| *look as usize).collect::<Vec<_>>())
-}
-
-/// The rounds of a candidate with the base case.
-fn rounds(
-    experiment: &Experiment,
-    trials: &[Trial],
-    step: &StepFacts,
-    candidate: usize,
-    metric: Metric,
-) -> Vec<Round> {
-    let pairs = pairs(experiment, trials, step, candidate);
-    pairs.filter_map(|(base, contender)| round(step, base, contender, metric)).collect()
-}
-
-/// The trials of the base case and of a candidate in the same rounds, in their order. Only what was measured together is compared.
-pub(crate) fn pairs<'a>(
-    experiment: &Experiment,
-    trials: &'a [Trial],
-    step: &StepFacts,
-    candidate: usize,
-) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
-    let of = |candidate: usize| -> BTreeMap<(u32, &'a str), &'a Trial> {
-        let name = experiment.candidates.get(candidate).map(|facts| &facts.name.0);
-        let is_of =
-            |trial: &&Trial| trial.is_complete() && trial.step == step.name && Some(&trial.candidate) == name;
-        trials
-            .iter()
-            .filter(is_of)
-            .map(|trial| ((trial.place.round, trial.measured_by.as_str()), trial))
-            .collect()
-    };
-    let (bases, contenders) = (of(0), of(candidate));
-    bases.into_iter().filter_map(move |(place, base)| Some((base, *contenders.get(&place)?)))
-}
-
-/// What a round says; `None` when it says nothing.
-pub(crate) fn round(step: &StepFacts, base: &Trial, contender: &Trial, metric: Metric) -> Option<Round> {
-    if !keeps_rate(step, base) || !keeps_rate(step, contender) {
-        return None;
-    }
-    if base.slices.is_empty() || contender.slices.is_empty() {
-        let effect = whole(step, contender, metric)? - whole(step, base, metric)?;
-        return Some(Round::from(effect));
-    }
-    let value = |slice: &Slice| match metric {
-        Metric::Throughput => logarithm(slice.rate),
-        Metric::ServerCpu => slice.server_cpu_us_per_operation().and_then(|cost| logarithm(1.0 / cost)),
-    };
-    let values = |trial: &Trial| -> Option<Vec<f64>> { trial.slices.iter().map(value).collect() };
-    let (base_values, contender_values) = (values(base)?, values(contender)?);
-    let passes = base.slices.iter().map(|slice| slice.pass).max()? + 1;
-    let of_pass = |pass: u32| {
-        let mean_of = |trial: &Trial, values: &[f64]| {
-            mean(
-                trial
-                    .slices
-                    .iter()
-                    .zip(values)
-                    .filter(|(slice, _)| slice.pass == pass)
-                    .map(|(_, value)| *value),
-            )
-        };
-        Some(mean_of(contender, &contender_values)? - mean_of(base, &base_values)?)
-    };
-    Some(Round {
-        effect: mean(contender_values.iter().copied())? - mean(base_values.iter().copied())?,
-        passes: (0..passes).filter_map(of_pass).collect(),
-        base: base_values,
-        contender: contender_values,
-    })
-}
-
-/// The logarithm of what a whole trial came to, larger for better.
-fn whole(step: &StepFacts, trial: &Trial, metric: Metric) -> Option<f64> {
-    match metric {
-        Metric::Throughput => logarithm(trial.headline(step)?),
-        Metric::ServerCpu => {
-            let class = match step.headline {
-                Headline::Queries => OperationClass::Query,
-                _ => OperationClass::Insert,
-            };
-            let operations = step.headline_items.unwrap_or_else(|| trial.items(class));
-            logarithm(operations as f64 / trial.counters.get(names::SERVER_CPU_US)?)
-        }
-    }
-}
-
-/// Whether background writers kept their rate, where a step has any.
-fn keeps_rate(step: &StepFacts, trial: &Trial) -> bool {
-    let rate = trial.items(OperationClass::Insert) as f64 / trial.seconds;
-    step.sla_target.is_none_or(|target| rate.round() >= (SLA_TOLERANCE * target).round())
-}
-
-fn logarithm(value: f64) -> Option<f64> {
-    Some(value.ln()).filter(|logarithm| logarithm.is_finite())
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }

@@ -2,8 +2,8 @@
 
 use basecase_model::{Experiment, Trial, names};
 
-use crate::judgement::pairs;
 use crate::orders::Stream;
+use crate::pair::Pair;
 use crate::sample::mean;
 use crate::{Comparison, ComparisonError, Decision, Judge, Judgement, Metric, Verdict};
 
@@ -41,9 +41,11 @@ impl Judgement {
         let mut recoveries = Vec::new();
         for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
             for candidate in 1..experiment.candidates.len() {
-                let truths: Option<Vec<f64>> = pairs(experiment, trials, step, candidate)
-                    .map(|(base, contender)| truth(base, contender, f64::from(step.threads.unwrap_or(1))))
-                    .collect();
+                let threads = f64::from(step.threads.unwrap_or(1));
+                let pairs = Pair::all(experiment, trials, step, candidate);
+                let told = pairs.iter().filter(|pair| pair.round(Metric::Throughput).is_some());
+                let truths: Option<Vec<f64>> =
+                    told.map(|pair| truth(pair.base, pair.contender, threads)).collect();
                 let truths = truths.filter(|truths| !truths.is_empty());
                 let found = self.decision(Metric::Throughput, number, candidate);
                 let Some((truths, decision)) = truths.zip(found.cloned()) else { continue };

@@ -33,7 +33,7 @@ pub(crate) fn has_order_effect(rounds: &[Round]) -> bool {
 }
 
 /// Whether the mean of one value for each round is not 0.
-fn is_other_than_zero(values: &[f64]) -> bool {
+pub(crate) fn is_other_than_zero(values: &[f64]) -> bool {
     values.len() >= ROUNDS && Sample::of(values).is_some_and(|sample| sample.p_value() < LEVEL)
 }
 

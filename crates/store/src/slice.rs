@@ -9,8 +9,8 @@ use crate::trial::finite;
 pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> Result<(), Problem> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO slice (trial, number, pass, position, opened_us, length_us, operations, rate,
-             warm_up_operations, server_cpu_us)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+             warm_up_operations, server_cpu_us, others_cpu_us, steal_us)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     for (number, slice) in slices.iter().enumerate() {
         statement.execute(params![
@@ -24,6 +24,8 @@ pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> 
             finite(slice.rate, "rate of a slice")?,
             slice.warm_up_operations,
             slice.server_cpu_us,
+            slice.others_cpu_us,
+            slice.steal_us,
         ])?;
     }
     Ok(())
@@ -41,6 +43,8 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Slice>,
             rate: row.get("rate")?,
             warm_up_operations: row.get("warm_up_operations")?,
             server_cpu_us: row.get("server_cpu_us")?,
+            others_cpu_us: row.get("others_cpu_us")?,
+            steal_us: row.get("steal_us")?,
         })
     })?;
     Ok(slices.collect::<Result<_, _>>()?)

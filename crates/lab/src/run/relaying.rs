@@ -5,11 +5,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use basecase_load::{Failure, Outcome, Runner, relay};
-use basecase_model::{Measures, Observation, Trial, TrialStatus, names};
-use basecase_server::Planted;
+use basecase_model::{Measures, Observation, Place, Trial, TrialStatus, names};
+use basecase_server::{Copied, Planted};
 use basecase_stats::Orders;
 
-use super::measuring::{Ended, Ready, conclude, ready};
+use super::measuring::{Counted, Ended, Ready, conclude, ready};
+use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::score::Score;
 use super::{LOG_LINES, Run, blank_trial};
@@ -27,6 +28,8 @@ pub(super) struct Stand {
     pub(super) slot: usize,
     pub(super) site: Site,
     pub(super) course: Box<dyn Course>,
+    /// What copying its data took, until a trial says so.
+    pub(super) copied: Option<Copied>,
 }
 
 /// Which step is measured when.
@@ -37,84 +40,134 @@ pub(super) struct Occasion {
     pub(super) is_first: bool,
 }
 
+/// What came of a step in which candidates took turns.
+pub(super) struct Relayed {
+    /// Trials with the numbers of their candidates.
+    pub(super) trials: Vec<(usize, Trial)>,
+    /// Whether the trials are only of candidates that failed: the others have none, for their turns were cut short.
+    pub(super) is_broken_off: bool,
+}
+
+/// What was counted of a candidate before its turns.
+struct Before {
+    counted: Counted,
+    planted: Option<Planted>,
+}
+
 impl Run<'_> {
-    /// Measures one step of all candidates. The trials are in the order of the stands; `None` when the user stopped it.
+    /// Measures one step of these candidates; `None` when the user stopped it.
     pub(super) fn relay(
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        stands: &mut [Stand],
+        stands: &mut [&mut Stand],
         occasion: Occasion,
-    ) -> Result<Option<Vec<Trial>>> {
+    ) -> Result<Option<Relayed>> {
         let Occasion { number, is_first } = occasion;
         let round = self.round;
         let step = &plan.steps[number];
         let began = Instant::now();
         let mut befores = Vec::with_capacity(stands.len());
         let mut crews = Vec::with_capacity(stands.len());
-        for stand in stands.iter_mut() {
-            let Ready { crew, before, .. } = ready(plan, &mut stand.site, stand.course.as_ref(), number)?;
-            befores.push(before);
-            crews.push(crew);
+        for (position, stand) in stands.iter_mut().enumerate() {
+            match ready(plan, &mut stand.site, stand.course.as_ref(), number) {
+                Ok(Ready { crew, before, .. }) => {
+                    befores.push(Before { counted: before, planted: planted(plan, stand) });
+                    crews.push(crew);
+                }
+                Err(error) => {
+                    let blank = blank_trial(
+                        plan,
+                        &candidates[stand.candidate],
+                        number,
+                        self.place(position),
+                        SystemTime::now(),
+                    );
+                    let trial = failed(blank, &error, stand.site.served.log_tail(LOG_LINES));
+                    return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
+                }
+            }
         }
         let round_name = format!("round {}", round + 1);
         self.observer.notice(Event::Phase { candidate: &round_name, text: &step.facts.label });
         let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
         let name = format!("{} in round {round}", step.facts.name);
         let mut score = Score::new(orders, name, stands.len(), step.facts.writes, is_first, plan.slice);
-        let planted = |stand: &Stand| Planted::read(&slot_of(plan, stand.slot));
-        let planted_before: Vec<Option<Planted>> = stands.iter().map(planted).collect();
-        let runner = |(stand, crew)| {
-            let Stand { site, .. }: &Stand = stand;
-            Runner { crew, watch: &site.watch, server: site.served.pid() }
-        };
-        let runners = stands.iter().zip(crews).map(runner).collect();
-        let limits = self.limits(plan, step.limit);
-        let outcomes = relay(runners, &limits, |taken| score.next(taken));
+        let runners = stands.iter().zip(crews).map(|(stand, crew)| {
+            let Site { watch, served, .. } = &stand.site;
+            Runner { crew, watch, server: served.pid() }
+        });
+        let mut quiet = Quiet::new(self.stop);
+        let outcomes = relay(runners.collect(), &self.limits(plan, step.limit), |taken| {
+            let leg = score.next(taken)?;
+            quiet.wait_before(&leg, taken);
+            Some(leg)
+        });
         if outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))) {
             return Ok(None);
         }
-        let planted: Vec<Option<Planted>> = stands
-            .iter()
-            .zip(planted_before)
-            .map(|(stand, before)| Some(planted(stand)?.since(before?)))
-            .collect();
+        let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
         let mut surroundings = others(&outcomes);
         surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
         let mut trials = Vec::with_capacity(stands.len());
-        for (position, (((stand, before), mut outcome), planted)) in
-            stands.iter_mut().zip(befores).zip(outcomes).zip(planted).enumerate()
+        for (position, ((stand, before), outcome)) in stands.iter_mut().zip(befores).zip(outcomes).enumerate()
         {
-            let candidate = &candidates[stand.candidate];
-            outcome.counters = own_counters(&outcome);
-            let place = self.place(position);
-            let ended = Ended {
-                place,
-                warm_up: Duration::ZERO,
-                before,
-                tracks: Vec::new(),
-                seen: Measures::new(),
-                profiles: Vec::new(),
-                observation: Observation::Off,
-                wants_plans: round == 0,
-                counts_rows: plan.counts_rows && step.facts.writes,
-                outcome,
-            };
-            let Stand { site, course, .. } = stand;
-            let concluded = conclude(plan, candidate, site, course.as_mut(), number, ended);
-            let mut trial = concluded.unwrap_or_else(|error| {
-                let blank = blank_trial(plan, candidate, number, place, SystemTime::now());
-                failed(blank, &error, site.served.log_tail(LOG_LINES))
-            });
-            trial.gauges.extend(surroundings.clone());
-            if let Some(Planted { calls, nanoseconds }) = planted {
-                trial.gauges.set(names::PLANTED_CALLS, calls as f64);
-                trial.gauges.set(names::PLANTED_US, nanoseconds as f64 / 1e3);
+            if is_broken_off && outcome.failure.is_none() {
+                continue;
             }
-            trials.push(trial);
+            let candidate = &candidates[stand.candidate];
+            let mut trial =
+                conclude_turns(plan, candidate, stand, number, self.place(position), before, outcome);
+            trial.gauges.extend(surroundings.clone());
+            trials.push((stand.candidate, trial));
         }
-        Ok(Some(trials))
+        Ok(Some(Relayed { trials, is_broken_off }))
     }
+}
+
+/// Holds what came of a candidate's turns against its server, the tables and the workload.
+fn conclude_turns(
+    plan: &Plan,
+    candidate: &Candidate,
+    stand: &mut Stand,
+    number: usize,
+    place: Place,
+    before: Before,
+    mut outcome: Outcome,
+) -> Trial {
+    outcome.counters = own_counters(&outcome);
+    let planted = planted(plan, stand).zip(before.planted).map(|(now, before)| now.since(before));
+    let ended = Ended {
+        place,
+        warm_up: Duration::ZERO,
+        before: before.counted,
+        tracks: Vec::new(),
+        seen: Measures::new(),
+        profiles: Vec::new(),
+        observation: Observation::Off,
+        wants_plans: place.round == 0,
+        counts_rows: plan.counts_rows && plan.steps[number].facts.writes,
+        outcome,
+    };
+    let Stand { site, course, copied, .. } = stand;
+    let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended).unwrap_or_else(|error| {
+        let blank = blank_trial(plan, candidate, number, place, SystemTime::now());
+        failed(blank, &error, site.served.log_tail(LOG_LINES))
+    });
+    if let Some(Planted { calls, nanoseconds }) = planted {
+        trial.gauges.set(names::PLANTED_CALLS, calls as f64);
+        trial.gauges.set(names::PLANTED_US, nanoseconds as f64 / 1e3);
+    }
+    if let Some(Copied { bytes, time }) = copied.take() {
+        trial.gauges.set(names::IMAGE_BYTES, bytes as f64);
+        trial.gauges.set(names::IMAGE_COPY_SECONDS, time.as_secs_f64());
+    }
+    trial
+}
+
+/// What a planted library has done so far in a candidate's server.
+fn planted(plan: &Plan, stand: &Stand) -> Option<Planted> {
+    Planted::read(&slot_of(plan, stand.slot))
 }
 
 /// A trial that could not be measured.

@@ -1,16 +1,17 @@
 //! Rounds: all candidates freshly started from the same data, again and again until each step is decided.
 
+use std::cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use basecase_model::{Cell, State, Trial};
 use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
-use super::relaying::{Occasion, Stand};
-use super::{Run, blank_trial, relaying};
+use super::relaying::{Occasion, Relayed, Stand, failed};
+use super::{Run, blank_trial};
 use crate::agenda::Agenda;
 use crate::observer::Event;
 use crate::plan::{Candidate, Plan};
@@ -32,14 +33,18 @@ impl Run<'_> {
     /// Rounds in which each candidate goes through all steps by itself, since each begins with what the one before it left.
     pub(super) fn chains(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
         let orders = orders(plan);
-        self.until_decided(plan, candidates, |run, plan, candidates, agenda, _| {
+        self.until_decided(plan, candidates, |run, plan, candidates, agenda, steps| {
             for index in orders.balanced("chains", run.round as usize, candidates.len()) {
-                if !run.stop.load(Ordering::Relaxed) {
-                    run.candidate(plan, index, &mut candidates[index])?;
+                if run.stop.load(Ordering::Relaxed) || !agenda.runners_of_any(steps).contains(&index) {
+                    continue;
+                }
+                let failures = run.summary.failed.len();
+                run.candidate(plan, index, &mut candidates[index])?;
+                if run.summary.failed.len() > failures {
+                    agenda.dismiss(index);
                 }
             }
-            *agenda = Agenda::new(&plan.experiment, run.store.trials(&plan.experiment.id)?)?;
-            Ok(())
+            agenda.renew(run.store.trials(&plan.experiment.id)?)
         })
     }
 
@@ -90,10 +95,17 @@ impl Run<'_> {
         steps: &[usize],
     ) -> Result<()> {
         let orders = orders(plan);
-        for index in 0..candidates.len() {
-            self.provide_image(plan, candidates, index)?;
+        for index in agenda.runners_of_any(steps) {
+            let failures = self.summary.failed.len();
+            let provided = self.provide_image(plan, candidates, index);
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
+            }
+            if let Err(error) = provided {
+                self.save_failure(plan, &candidates[index], 0, index, &error)?;
+            }
+            if self.summary.failed.len() > failures {
+                agenda.dismiss(index);
             }
         }
         let order = |name: &str, of: &[usize]| -> Vec<usize> {
@@ -114,7 +126,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Brings all candidates up, measures these steps and brings them down again.
+    /// Brings the candidates up, measures these steps and brings them down again. One that fails is left behind.
     fn sitting(
         &mut self,
         plan: &mut Plan,
@@ -124,48 +136,94 @@ impl Run<'_> {
         steps: &[usize],
         data: Data,
     ) -> Result<()> {
-        let mut stands = Vec::with_capacity(candidates.len());
-        for (slot, &index) in slots.iter().enumerate() {
-            let opened = self.open_stand(plan, &mut candidates[index], index, slot, data);
-            match opened {
+        let asked = agenda.runners_of_any(steps);
+        let mut stands = Vec::with_capacity(asked.len());
+        for (slot, &index) in slots.iter().filter(|index| asked.contains(index)).enumerate() {
+            match self.open_stand(plan, &mut candidates[index], index, slot, data) {
                 Ok(stand) => stands.push(stand),
                 Err(error) => {
-                    let at = std::time::SystemTime::now();
-                    let blank = blank_trial(plan, &candidates[index], steps[0], self.place(slot), at);
-                    let trial = relaying::failed(blank, &error, String::new());
-                    self.store.save_trial(&plan.experiment.id, &candidates[index].cells[steps[0]], &trial)?;
-                    return Err(error);
+                    self.save_failure(plan, &candidates[index], steps[0], slot, &error)?;
+                    agenda.dismiss(index);
                 }
             }
         }
         for (nth, &number) in steps.iter().enumerate() {
-            if self.stop.load(Ordering::Relaxed) {
-                break;
-            }
             let occasion = Occasion { number, is_first: nth == 0 };
-            let Some(trials) = self.relay(plan, candidates, &mut stands, occasion)? else { break };
-            let cells: Vec<&Cell> =
-                stands.iter().map(|stand| &candidates[stand.candidate].cells[number]).collect();
-            let together: Vec<(&Cell, &Trial)> = cells.into_iter().zip(&trials).collect();
-            self.store.save_together(&plan.experiment.id, &together)?;
-            for trial in &trials {
-                self.take_in(plan, number, trial);
+            while !self.stop.load(Ordering::Relaxed) {
+                let runners = agenda.runners(number);
+                let mut present: Vec<&mut Stand> =
+                    stands.iter_mut().filter(|stand| runners.contains(&stand.candidate)).collect();
+                if present.len() < 2 || present.iter().all(|stand| stand.candidate != 0) {
+                    break;
+                }
+                let Some(relayed) = self.relay(plan, candidates, &mut present, occasion)? else { break };
+                let Relayed { trials, is_broken_off } = relayed;
+                self.save_turns(plan, candidates, agenda, number, &trials)?;
+                let has_failed = |stand: &mut Stand| {
+                    trials
+                        .iter()
+                        .any(|(candidate, trial)| *candidate == stand.candidate && !trial.is_complete())
+                };
+                for stand in stands.extract_if(.., has_failed) {
+                    // Whatever state it left is not for the next round.
+                    self.close_stand(plan, candidates, stand, Data::Copied)?;
+                }
+                if !is_broken_off {
+                    break;
+                }
             }
-            let measured_by = |trial: Trial| Trial { measured_by: plan.experiment.id.clone(), ..trial };
-            agenda.add(trials.into_iter().map(measured_by).collect())?;
         }
-        for stand in stands {
-            let Stand { candidate, slot, mut site, .. } = stand;
-            drop(site.control);
-            if let Some(note) = site.served.stop() {
-                self.observer.notice(Event::Note(&note));
-            }
-            drop(site.served);
-            let slot = slot_of(plan, slot);
-            match data {
-                Data::Kept => keep_data(&slot, &kept_of(&candidates[candidate]))?,
-                Data::Copied => remove_data(&slot)?,
-            }
+        stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, data))
+    }
+
+    /// Saves what a step's turns came to, all or nothing.
+    fn save_turns(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        agenda: &mut Agenda,
+        number: usize,
+        trials: &[(usize, Trial)],
+    ) -> Result<()> {
+        let together: Vec<(&Cell, &Trial)> =
+            trials.iter().map(|(candidate, trial)| (&candidates[*candidate].cells[number], trial)).collect();
+        self.store.save_together(&plan.experiment.id, &together)?;
+        for (_, trial) in trials {
+            self.take_in(plan, number, trial);
+        }
+        let measured_by =
+            |(_, trial): &(usize, Trial)| Trial { measured_by: plan.experiment.id.clone(), ..trial.clone() };
+        agenda.add(trials.iter().map(measured_by).collect())
+    }
+
+    /// Saves that a candidate did not come as far as this step.
+    fn save_failure(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        number: usize,
+        position: usize,
+        error: &anyhow::Error,
+    ) -> Result<()> {
+        let blank = blank_trial(plan, candidate, number, self.place(position), SystemTime::now());
+        let trial = failed(blank, error, String::new());
+        self.store.save_trial(&plan.experiment.id, &candidate.cells[number], &trial)?;
+        self.take_in(plan, number, &trial);
+        Ok(())
+    }
+
+    /// Brings a candidate down.
+    fn close_stand(&mut self, plan: &Plan, candidates: &[Candidate], stand: Stand, data: Data) -> Result<()> {
+        let Stand { candidate, slot, mut site, .. } = stand;
+        drop(site.control);
+        if let Some(note) = site.served.stop() {
+            self.observer.notice(Event::Note(&note));
+        }
+        drop(site.served);
+        let slot = slot_of(plan, slot);
+        match data {
+            Data::Kept => keep_data(&slot, &kept_of(&candidates[candidate]))?,
+            Data::Copied => remove_data(&slot)?,
         }
         Ok(())
     }
@@ -183,9 +241,10 @@ impl Run<'_> {
         let (image, kept) = (image_of(candidate), kept_of(candidate));
         self.phase(candidate, "starting the server");
         // A server that a killed run left there is stopped first.
+        let copied = cell::Cell::new(None);
         let bring = || match data {
             Data::Kept if take_data(&kept, &directory)? => Ok(()),
-            Data::Kept | Data::Copied => copy_data(&image, &directory).map(drop),
+            Data::Kept | Data::Copied => copy_data(&image, &directory).map(|cost| copied.set(Some(cost))),
         };
         let site = Site::open_in(plan, candidate, &directory, Content::Brought(&bring))?;
         let mut site = site.with_context(|| format!("the data of {} is gone", candidate.facts.name))?;
@@ -193,7 +252,7 @@ impl Run<'_> {
         plan.experiment.candidates[index] = candidate.facts.clone();
         let mut course = plan.task.course(candidate.dialect)?;
         course.resume(1, &read_state(&image)?);
-        Ok(Stand { candidate: index, slot, site, course })
+        Ok(Stand { candidate: index, slot, site, course, copied: copied.get() })
     }
 
     /// Loads the data that a candidate's rounds begin with, unless it is there.
@@ -216,7 +275,7 @@ impl Run<'_> {
         };
         self.save(plan, candidate, 0, &trial)?;
         if !trial.is_complete() {
-            bail!("{} cannot be loaded", candidate.facts.name);
+            return Ok(());
         }
         self.settle(plan, candidate, &mut site)?;
         self.phase(candidate, "stopping the server and keeping its data");

@@ -39,6 +39,8 @@ pub(super) struct Gates<'a> {
     slices_per_round: Option<[usize; 2]>,
     slice_s: Option<f64>,
     round_s: Option<f64>,
+    copy_bytes: Option<Levels>,
+    copy_s: Option<Levels>,
     others_cores: Option<Levels>,
     steal_share: Option<Levels>,
 }
@@ -141,6 +143,8 @@ pub(super) fn gates<'a>(results: &Results<'a>, step: usize) -> Option<Gates<'a>>
         slices_per_round: conduct.slices.map(|(fewest, most)| [fewest, most]),
         slice_s: conduct.slice_s,
         round_s: conduct.round_s,
+        copy_bytes: levels(conduct.copy_bytes),
+        copy_s: levels(conduct.copy_s),
         others_cores: levels(conduct.others_cores),
         steal_share: levels(conduct.steal_share),
     })

@@ -1,9 +1,11 @@
 //! How the rounds of each step went, and what others took of the machine meanwhile.
 
+use basecase_stats::NOISY_CORES;
+
 use super::{Cell, Column, MISSING, Row, Table};
 use crate::judged::{NOISY_MACHINE, duration};
 use crate::results::Results;
-use crate::rounds::{Conduct, Level, NOISY_CORES, Rounds};
+use crate::rounds::{Conduct, Level, Rounds};
 
 /// A row for each compared step of which there is a round.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds) -> Table {
@@ -30,6 +32,10 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds) -> Table {
             Column::numbers("slices", "of each candidate in a round"),
             Column::numbers("slice ms", "mean length of a slice"),
             Column::numbers("a round", "with starts of sessions and warm-up, all candidates together"),
+            Column::numbers(
+                "copy",
+                "data that a candidate's round began with, and the time until its copy was on the device",
+            ),
             Column::numbers("others", "processors that others used"),
             Column::numbers("steal %", "share of the time that the hypervisor gave to others"),
         ],
@@ -49,11 +55,15 @@ fn cells(rounds: usize, conduct: &Conduct) -> Vec<Cell> {
             |Level { mean, largest }| format!("{:.2}, at most {:.2}", mean * factor, largest * factor);
         text(level.map(words))
     };
+    let copied = conduct.copy_bytes.zip(conduct.copy_s);
+    let copy = copied
+        .map(|(bytes, seconds)| format!("{:.0} MiB, {:.1} s", bytes.mean / f64::from(1 << 20), seconds.mean));
     vec![
         Cell::plain(rounds.to_string()),
         text(slices),
         text(conduct.slice_s.map(|seconds| format!("{:.0}", seconds * 1e3))),
         text(conduct.round_s.map(duration)),
+        text(copy),
         level(conduct.others_cores, 1.0),
         level(conduct.steal_share, 100.0),
     ]

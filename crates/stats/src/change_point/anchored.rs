@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use basecase_model::{Experiment, Trial};
 
 use super::{History, HistoryError};
-use crate::judgement::{Metric, pairs, round};
+use crate::judgement::Metric;
+use crate::pair::Pair;
 use crate::sample::mean;
 
 impl History {
@@ -14,17 +15,17 @@ impl History {
     ///
     /// # Errors
     /// When a trial holds what no trial can hold.
-    pub fn of_step(experiment: &Experiment, trials: &[Trial], step: usize) -> Result<History, HistoryError> {
+    pub fn of_step<'a>(
+        experiment: &'a Experiment,
+        trials: &'a [Trial],
+        step: usize,
+    ) -> Result<History, HistoryError> {
         let (Some(facts), Some(schedule)) = (experiment.steps.get(step), &experiment.schedule) else {
             return Ok(History::default());
         };
-        let effects = |candidate| -> BTreeMap<(u32, &str), f64> {
-            let effect = |(base, contender): (&Trial, &Trial)| {
-                round(facts, base, contender, Metric::Throughput).map(|round| round.effect)
-            };
-            pairs(experiment, trials, facts, candidate)
-                .filter_map(|pair| Some(((pair.1.place.round, pair.1.measured_by.as_str()), effect(pair)?)))
-                .collect()
+        let effects = |candidate| -> BTreeMap<(u32, &'a str), f64> {
+            let effect = |pair: Pair<'a>| Some((pair.place(), pair.round(Metric::Throughput)?.effect));
+            Pair::all(experiment, trials, facts, candidate).into_iter().filter_map(effect).collect()
         };
         let versions: Vec<_> = (1..experiment.candidates.len()).map(effects).collect();
         let mut measured = versions.iter().filter(|rounds| !rounds.is_empty());

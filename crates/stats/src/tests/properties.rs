@@ -107,6 +107,7 @@ proptest! {
     ) {
         let round = |(effect, [passes, base, contender]): &(f64, [Vec<f64>; 3])| Round {
             effect: *effect,
+            stalls: 0.0,
             passes: passes.clone(),
             base: base.clone(),
             contender: contender.clone(),
@@ -178,7 +179,8 @@ fn flags_tell_of_modes_trends_and_orders() {
         let slow = if index.is_multiple_of(3) { -0.2 } else { 0.0 };
         let base = vec![10.0 + slow, 10.001 + slow, 10.0 + slow, 10.001 + slow];
         let contender = (0..4).map(|slice| 10.0 - 0.02 * f64::from(slice) + 0.0001 * index as f64).collect();
-        Round { effect: -0.03, passes: vec![-0.03 + 0.001 * index as f64, -0.03], base, contender }
+        let passes = vec![-0.03 + 0.001 * index as f64, -0.03];
+        Round { effect: -0.03, stalls: 0.0, passes, base, contender }
     };
     let comparison = Comparison { rounds: (0..12).map(round).collect(), margin: 0.02 };
     let decision = SCHEDULED.decide(&[comparison]).unwrap().remove(0);

@@ -18,6 +18,9 @@ pub(crate) enum Noise {
     Correlated(f64),
 }
 
+/// Passes of a round.
+const PASSES: usize = 12;
+
 pub(crate) struct Simulation {
     stream: Stream,
 }
@@ -42,18 +45,18 @@ impl Simulation {
         self.uniform() < chance
     }
 
-    /// A round of four passes as a machine makes it, with everything that troubles one: each start is lucky or not by 1 %, the
+    /// A round as a machine makes it, with everything that troubles one: each start is lucky or not by 1 %, the
     /// machine drifts by 3 % over the round, a slice takes after the one before, and one in twenty is a third slower.
     pub(crate) fn round(&mut self, orders: Orders, round: usize, effect: f64) -> Round {
         let luck = [0.01 * self.gaussian(), 0.01 * self.gaussian()];
         let drift = 0.03 * self.gaussian();
         let (mut slices, mut wave, mut passes) = ([Vec::new(), Vec::new()], 0.0, Vec::new());
-        for pass in 0..4 {
-            let order = orders.pass("pass", 4 * round + pass, 2);
+        for pass in 0..PASSES {
+            let order = orders.pass("pass", PASSES * round + pass, 2);
             for (place, side) in order.iter().enumerate() {
                 wave = 0.7 * wave + 0.005 * self.gaussian();
                 let outlier = if self.happens(0.05) { -0.4 * self.uniform() } else { 0.0 };
-                let time = (4 * pass + place) as f64 / 16.0;
+                let time = (4 * pass + place) as f64 / (4 * PASSES) as f64;
                 let level = 10.0 + luck[*side] + drift * time + wave + outlier;
                 slices[*side].push(level + if *side == 1 { effect } else { 0.0 });
             }
@@ -61,7 +64,7 @@ impl Simulation {
             passes.push(of_pass(&slices[1]) - of_pass(&slices[0]));
         }
         let [base, contender] = slices;
-        Round { effect: mean(&contender) - mean(&base), passes, base, contender }
+        Round::of_turns(base, contender, passes).unwrap()
     }
 
     /// A series of round effects.

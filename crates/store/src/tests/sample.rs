@@ -132,6 +132,8 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
             rate: 9_995.8,
             warm_up_operations: 20,
             server_cpu_us: Some(20_000.5),
+            others_cpu_us: Some(-2_000.5),
+            steal_us: Some(0.0),
         }],
         statements: vec![StatementRecord {
             name: "delete".into(),

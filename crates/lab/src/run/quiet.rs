@@ -1,0 +1,91 @@
+//! Waits with long slices until others leave the machine alone.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use basecase_load::{Leg, SliceEnd, Taken};
+use basecase_probe::{HostTime, own_cpu_ns};
+use basecase_stats::NOISY_CORES;
+
+/// Slices from this length on are waited for. What others do during shorter ones hits all candidates alike.
+const LONG: Duration = Duration::from_secs(1);
+/// How long one look at the machine takes.
+const LOOK: Duration = Duration::from_secs(1);
+/// Looks that a step has in a round, of which the first finds most machines quiet.
+const LOOKS: u32 = 60;
+
+/// The waiting of one step in one round.
+pub(super) struct Quiet<'a> {
+    stop: &'a AtomicBool,
+    looks: u32,
+}
+
+impl<'a> Quiet<'a> {
+    pub(super) fn new(stop: &'a AtomicBool) -> Self {
+        Quiet { stop, looks: LOOKS }
+    }
+
+    /// Waits before a pass of long slices when others were at work in the slice before it, or nothing is known of that.
+    pub(super) fn wait_before(&mut self, leg: &Leg, taken: Option<&Taken>) {
+        let begins_pass = leg.pass.is_some() && taken.is_none_or(|taken| taken.leg.pass != leg.pass);
+        let is_long = matches!(leg.end, SliceEnd::After(time) if time >= LONG);
+        if !begins_pass || !is_long || taken.is_some_and(was_quiet) {
+            return;
+        }
+        while self.looks > 0 && !self.stop.load(Ordering::Relaxed) {
+            self.looks -= 1;
+            if is_quiet() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether others used little during a slice that lasted long enough to tell.
+fn was_quiet(taken: &Taken) -> bool {
+    let time_us = taken.time.as_secs_f64() * 1e6;
+    taken.time >= LONG && taken.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
+}
+
+/// Whether others use little now; also where the kernel does not tell.
+fn is_quiet() -> bool {
+    let spent_us = || Some((HostTime::now()?, own_cpu_ns()? as f64 / 1e3));
+    let Some((host, own_us)) = spent_us() else { return true };
+    thread::sleep(LOOK);
+    spent_us().is_none_or(|(later, own_later_us)| {
+        let others_us =
+            later.busy_us + later.steal_us - host.busy_us - host.steal_us - (own_later_us - own_us);
+        others_us <= NOISY_CORES * LOOK.as_secs_f64() * 1e6
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_that_was_quiet_needs_no_look_and_a_stopped_run_none_at_all() {
+        let stop = AtomicBool::new(true);
+        let leg = |pass| Leg { runner: 0, pass, settle: Duration::ZERO, end: SliceEnd::After(LONG) };
+        let taken = |others_cpu_us| Taken {
+            leg: leg(Some(0)),
+            operations: 50,
+            events: 0,
+            time: LONG,
+            others_cpu_us: Some(others_cpu_us),
+        };
+        assert!(was_quiet(&taken(0.2e6)) && !was_quiet(&taken(0.4e6)));
+        let mut quiet = Quiet::new(&stop);
+        quiet.wait_before(&leg(Some(1)), Some(&taken(0.4e6)));
+        assert_eq!(quiet.looks, LOOKS);
+        stop.store(false, Ordering::Relaxed);
+        quiet.wait_before(&leg(Some(0)), Some(&taken(0.4e6)));
+        quiet.wait_before(&leg(None), Some(&taken(0.4e6)));
+        quiet.wait_before(&leg(Some(1)), Some(&taken(0.1e6)));
+        assert_eq!(quiet.looks, LOOKS, "nothing to wait for");
+        quiet.looks = 1;
+        quiet.wait_before(&leg(Some(1)), Some(&taken(0.4e6)));
+        assert_eq!(quiet.looks, 0, "patience ends");
+    }
+}

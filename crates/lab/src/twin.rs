@@ -1,0 +1,53 @@
+//! Candidates of the same build and config.
+
+use anyhow::{Result, bail};
+use basecase_model::CandidateFacts;
+use basecase_server::Plant;
+
+use crate::plan::Request;
+use crate::protocol::Protocol;
+
+/// What tells a candidate from another of the same build and config.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    /// What is put behind its name.
+    pub tag: String,
+    /// What is planted in its server.
+    pub plant: Option<Plant>,
+}
+
+/// The twins among the candidates: those that the request tells apart, and in rounds those that are named again, which shows how far one
+/// differs from itself. Their tags are put behind the names.
+///
+/// # Errors
+/// When a candidate is named again where each is measured once.
+pub(crate) fn twins(request: &Request, facts: &mut [CandidateFacts]) -> Result<Vec<Option<Twin>>> {
+    let mut twins: Vec<Option<Twin>> = Vec::with_capacity(facts.len());
+    let names: Vec<_> = facts.iter().map(|facts| facts.name.clone()).collect();
+    for (index, facts) in facts.iter_mut().enumerate() {
+        let times = names[..index].iter().filter(|name| **name == facts.name).count();
+        let twin = match request.twins.get(index) {
+            Some(twin) => Some(twin.clone()),
+            None if times == 0 => None,
+            None if request.protocol == Protocol::Classic => bail!(
+                "candidate {} is named twice\nhint: give each build with each config once; in rounds, as with --rounds 10, one that is named again shows \
+                 how far it differs from itself",
+                facts.name
+            ),
+            None => Some(Twin { tag: again(times), plant: None }),
+        };
+        if let Some(twin) = &twin {
+            facts.name.0.push_str(&twin.tag);
+        }
+        twins.push(twin);
+    }
+    Ok(twins)
+}
+
+/// The tag of a candidate that is named again.
+fn again(times: usize) -> String {
+    match times {
+        1 => basecase_model::AGAIN.to_owned(),
+        _ => format!("{}{times}", basecase_model::AGAIN),
+    }
+}

@@ -1,0 +1,247 @@
+//! Two trials of one step, measured together: what a round says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use basecase_model::{Experiment, OperationClass, Slice, StepFacts, Trial, names};
+
+use crate::Round;
+use crate::judgement::Metric;
+use crate::sample::mean;
+use crate::signed_rank::{median, walsh_averages};
+
+/// Slices from this length on are far apart, so that what others do hits one candidate more than another. Of shorter ones it hits all
+/// alike.
+const LONG_US: f64 = 0.9e6;
+/// Processors that others may use during a long slice.
+pub const NOISY_CORES: f64 = 0.3;
+/// Turns of a candidate from which on it is said what is typical of them.
+const TURNS: usize = 20;
+/// Share of the time of all processors that the hypervisor may give to others during a long slice.
+const NOISY_STEAL: f64 = 0.05;
+
+/// The trials of the base case and of a contender in one round.
+#[derive(Debug, Clone)]
+pub(crate) struct Pair<'a> {
+    step: &'a StepFacts,
+    pub(crate) base: &'a Trial,
+    pub(crate) contender: &'a Trial,
+    /// Passes that do not count.
+    disturbed: BTreeSet<u32>,
+}
+
+impl<'a> Pair<'a> {
+    /// All of a step and a contender, in the order of their rounds. Only what was measured together is compared.
+    ///
+    /// Passes of long slices that others disturbed do not count: a pass as a whole, for both, and by what the host says of itself alone.
+    /// Where that would be more than half of them, all do.
+    pub(crate) fn all(
+        experiment: &'a Experiment,
+        trials: &'a [Trial],
+        step: &'a StepFacts,
+        contender: usize,
+    ) -> Vec<Pair<'a>> {
+        let of = |candidate: usize| {
+            let name = experiment.candidates.get(candidate).map(|facts| &facts.name.0);
+            let is_of = move |trial: &&Trial| {
+                trial.is_complete() && trial.step == step.name && Some(&trial.candidate) == name
+            };
+            trials.iter().filter(is_of).map(|trial| (place(trial), trial)).collect::<BTreeMap<_, _>>()
+        };
+        let (bases, contenders) = (of(0), of(contender));
+        let cores = f64::from(experiment.host.cores.max(1));
+        let pair = |(place, base): (_, &'a Trial)| {
+            let contender = *contenders.get(&place)?;
+            let slices = base.slices.iter().chain(&contender.slices);
+            let disturbed =
+                slices.filter(|slice| is_disturbed(slice, cores)).map(|slice| slice.pass).collect();
+            Some(Pair { step, base, contender, disturbed })
+        };
+        let mut pairs: Vec<Pair<'a>> = bases.into_iter().filter_map(pair).collect();
+        keep_half(&mut pairs);
+        pairs
+    }
+
+    /// Its round, and the experiment that measured it.
+    pub(crate) fn place(&self) -> (u32, &'a str) {
+        place(self.base)
+    }
+
+    /// What the round says; `None` when it says nothing.
+    pub(crate) fn round(&self, metric: Metric) -> Option<Round> {
+        if !keeps_rate(self.step, self.base) || !keeps_rate(self.step, self.contender) {
+            return None;
+        }
+        if self.base.slices.is_empty() || self.contender.slices.is_empty() {
+            let effect = whole(self.step, self.contender, metric)? - whole(self.step, self.base, metric)?;
+            return Some(Round::from(effect));
+        }
+        let (base, contender) = (self.values(self.base, metric)?, self.values(self.contender, metric)?);
+        let of_pass = |values: &[(u32, f64)], pass: u32| {
+            values.iter().filter(|value| value.0 == pass).map(|value| value.1).collect::<Vec<f64>>()
+        };
+        let effect_of =
+            |pass: u32| Some(mean_of(&of_pass(&contender, pass))? - mean_of(&of_pass(&base, pass))?);
+        let passes = self.passes().into_iter().filter_map(effect_of).collect();
+        let all = |values: &[(u32, f64)]| values.iter().map(|value| value.1).collect::<Vec<f64>>();
+        Round::of_turns(all(&base), all(&contender), passes)
+    }
+
+    /// The passes that there are.
+    fn passes(&self) -> BTreeSet<u32> {
+        self.base.slices.iter().map(|slice| slice.pass).collect()
+    }
+
+    /// Logarithms of the slices that count, larger for better, with their passes.
+    fn values(&self, trial: &Trial, metric: Metric) -> Option<Vec<(u32, f64)>> {
+        let value = |slice: &Slice| match metric {
+            Metric::Throughput => logarithm(slice.rate),
+            Metric::ServerCpu => slice.server_cpu_us_per_operation().and_then(|cost| logarithm(1.0 / cost)),
+        };
+        let slices = trial.slices.iter().filter(|slice| !self.disturbed.contains(&slice.pass));
+        slices.map(|slice| Some((slice.pass, value(slice)?))).collect()
+    }
+}
+
+fn place(trial: &Trial) -> (u32, &str) {
+    (trial.place.round, trial.measured_by.as_str())
+}
+
+/// Lets all passes count where more than half of them were disturbed.
+fn keep_half(pairs: &mut [Pair<'_>]) {
+    let disturbed: usize = pairs.iter().map(|pair| pair.disturbed.len()).sum();
+    let passes: usize = pairs.iter().map(|pair| pair.passes().len()).sum();
+    if 2 * disturbed > passes {
+        pairs.iter_mut().for_each(|pair| pair.disturbed.clear());
+    }
+}
+
+impl Round {
+    /// Of ln throughput of the turns of both sides, in the order of time, and the effects of passes; `None` without a turn of each.
+    pub(crate) fn of_turns(base: Vec<f64>, contender: Vec<f64>, passes: Vec<f64>) -> Option<Round> {
+        let difference = mean_of(&contender)? - mean_of(&base)?;
+        let effect = typical_difference(&base, &contender).unwrap_or(difference);
+        Some(Round { effect, stalls: difference - effect, passes, base, contender })
+    }
+}
+
+/// Whether others had so much of the machine during a slice that its pass does not count.
+fn is_disturbed(slice: &Slice, cores: f64) -> bool {
+    let is_more =
+        |time_us: Option<f64>, cores: f64| time_us.is_some_and(|time_us| time_us > cores * slice.length_us);
+    slice.length_us >= LONG_US
+        && (is_more(slice.others_cpu_us, NOISY_CORES) || is_more(slice.steal_us, NOISY_STEAL * cores))
+}
+
+/// How far the turns of one side typically are from those of the other, each from the turn of the same pass and way: the Hodges-Lehmann
+/// estimate, the median of the averages of all pairs. On a machine with neighbours a turn is now and then slower by a third, on either
+/// side alike, and means take that in. `None` of so few turns that there is nothing typical about them.
+fn typical_difference(base: &[f64], contender: &[f64]) -> Option<f64> {
+    let is_enough = base.len() == contender.len() && base.len() >= TURNS;
+    let differences: Vec<f64> =
+        contender.iter().zip(base).map(|(contender, base)| contender - base).collect();
+    is_enough.then(|| median(&mut walsh_averages(&differences)))
+}
+
+/// The logarithm of what a whole trial came to, larger for better.
+fn whole(step: &StepFacts, trial: &Trial, metric: Metric) -> Option<f64> {
+    match metric {
+        Metric::Throughput => logarithm(trial.headline(step)?),
+        Metric::ServerCpu => {
+            let operations = step.headline_items.unwrap_or_else(|| trial.items(step.headline.class()));
+            logarithm(operations as f64 / trial.counters.get(names::SERVER_CPU_US)?)
+        }
+    }
+}
+
+/// Whether background writers kept their rate, where a step has any.
+fn keeps_rate(step: &StepFacts, trial: &Trial) -> bool {
+    step.keeps_rate(trial.items(OperationClass::Insert) as f64 / trial.seconds).unwrap_or(true)
+}
+
+fn logarithm(value: f64) -> Option<f64> {
+    Some(value.ln()).filter(|logarithm| logarithm.is_finite())
+}
+
+fn mean_of(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| mean(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::{Headline, Place};
+
+    use super::*;
+
+    static STEP: StepFacts = StepFacts {
+        name: String::new(),
+        label: String::new(),
+        title: String::new(),
+        headline: Headline::Queries,
+        sla_target: None,
+        headline_items: None,
+        group: None,
+        scanned_rows: None,
+        threads: None,
+        writes: false,
+    };
+
+    /// A trial of three passes of a slice each at these rates, during the first of which others used that many processors.
+    fn trial(rates: [f64; 3], length_us: f64, others_cores: f64) -> Trial {
+        let slice = |(pass, rate): (u32, f64)| Slice {
+            pass,
+            rate,
+            length_us,
+            others_cpu_us: Some(if pass == 0 { others_cores * length_us } else { 0.0 }),
+            ..Slice::default()
+        };
+        let slices = (0..).zip(rates).map(slice).collect();
+        Trial {
+            slices,
+            ..Trial::empty(String::new(), "", "", Place { round: 0, pass: 0, position: 0 }, String::new())
+        }
+    }
+
+    fn pair<'a>(base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
+        let slices = base.slices.iter().chain(&contender.slices);
+        let disturbed = slices.filter(|slice| is_disturbed(slice, 2.0)).map(|slice| slice.pass).collect();
+        Pair { step: &STEP, base, contender, disturbed }
+    }
+
+    #[test]
+    fn a_pass_that_others_disturbed_does_not_count_for_either() {
+        let base = trial([100.0, 100.0, 100.0], 1e6, 0.0);
+        let disturbed = trial([50.0, 110.0, 110.0], 1e6, 0.4);
+        let round = pair(&base, &disturbed).round(Metric::Throughput).unwrap();
+        assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
+        assert_eq!((round.passes.len(), round.base.len(), round.contender.len()), (2, 2, 2));
+        for counts in [trial([50.0, 110.0, 110.0], 1e6, 0.2), trial([50.0, 110.0, 110.0], 3e4, 2.0)] {
+            assert_eq!(pair(&base, &counts).round(Metric::Throughput).unwrap().passes.len(), 3);
+        }
+    }
+
+    #[test]
+    fn what_hits_a_turn_by_chance_is_not_typical() {
+        // 3 % slower throughout; a third slower in one turn of either side now and then.
+        let rate = |turn: u32, factor: f64, hit: u32| if turn % 8 == hit { 0.67 * factor } else { factor };
+        let side =
+            |factor: f64, hit: u32| (0..48).map(|turn| rate(turn, factor, hit).ln()).collect::<Vec<f64>>();
+        let noise: Vec<f64> = (0..48).map(|turn| 0.002 * f64::from(turn % 5)).collect();
+        let base: Vec<f64> = side(1.0, 3).iter().zip(&noise).map(|(value, noise)| value + noise).collect();
+        let effect = typical_difference(&base, &side(0.97, 6)).unwrap() + mean(&noise);
+        assert!((effect - 0.97_f64.ln()).abs() < 0.004, "{effect}");
+        assert_eq!(typical_difference(&base[..19], &base[..19]), None);
+        assert_eq!(typical_difference(&base, &base[1..]), None);
+    }
+
+    #[test]
+    fn all_passes_count_where_most_were_disturbed() {
+        let base = trial([100.0; 3], 1e6, 0.0);
+        let contender = trial([50.0, 110.0, 110.0], 1e6, 0.4);
+        let mut pairs = vec![pair(&base, &contender), pair(&base, &base)];
+        keep_half(&mut pairs);
+        assert_eq!(pairs[0].disturbed.len(), 1);
+        pairs[1].disturbed = BTreeSet::from([0, 1, 2]);
+        keep_half(&mut pairs);
+        assert!(pairs.iter().all(|pair| pair.disturbed.is_empty()));
+    }
+}

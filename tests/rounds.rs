@@ -49,7 +49,7 @@ fn a_pipeline_turns_red_for_a_regression_and_for_nothing_else() {
     let slower = sandbox.output(&arguments("gate", &["sqlite@wal_normal", "sqlite@rollback_full"], &files));
     assert_eq!(slower.status.code(), Some(3), "{}", sandbox.transcript(&slower));
     let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
-    assert!(read("j.xml").contains("<failure message=\"regression\""), "{}", read("j.xml"));
+    assert!(read("j.xml").contains("<failure message=\"regression, clear\""), "{}", read("j.xml"));
     assert!(read("s.md").starts_with("### 1 regression, 0 improvements"), "{}", read("s.md"));
 
     // What is stored is judged again and not measured again; the other way round it is an improvement, in another experiment.

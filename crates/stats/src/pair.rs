@@ -15,7 +15,7 @@ const LONG_US: f64 = 0.9e6;
 /// Processors that others may use during a long slice.
 pub const NOISY_CORES: f64 = 0.3;
 /// Turns of a candidate from which on it is said what is typical of them.
-const TURNS: usize = 20;
+const TURNS: usize = 12;
 /// Share of the time of all processors that the hypervisor may give to others during a long slice.
 const NOISY_STEAL: f64 = 0.05;
 
@@ -229,7 +229,7 @@ mod tests {
         let base: Vec<f64> = side(1.0, 3).iter().zip(&noise).map(|(value, noise)| value + noise).collect();
         let effect = typical_difference(&base, &side(0.97, 6)).unwrap() + mean(&noise);
         assert!((effect - 0.97_f64.ln()).abs() < 0.004, "{effect}");
-        assert_eq!(typical_difference(&base[..19], &base[..19]), None);
+        assert_eq!(typical_difference(&base[..11], &base[..11]), None);
         assert_eq!(typical_difference(&base, &base[1..]), None);
     }
 

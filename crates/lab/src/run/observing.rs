@@ -56,7 +56,7 @@ pub(super) fn observe<R>(
     let (end, ended) = channel();
     let (begin, begun) = channel();
     thread::scope(|scope| {
-        let observer = Observer {
+        let spectator = Spectator {
             watch,
             telemetry,
             session: Some(control.as_mut()),
@@ -65,7 +65,7 @@ pub(super) fn observe<R>(
         };
         let (done, is_done) = channel();
         let thread = scope.spawn(move || {
-            let seen = observer.look_on(&begin, &ended);
+            let seen = spectator.look_on(&begin, &ended);
             drop(done);
             seen
         });
@@ -87,7 +87,7 @@ fn break_off_after(patience: Duration, is_done: &Receiver<()>, interrupt: Option
     }
 }
 
-struct Observer<'a> {
+struct Spectator<'a> {
     watch: &'a Watch,
     telemetry: Telemetry,
     /// None once it has failed: the machine is observed all the same.
@@ -96,7 +96,7 @@ struct Observer<'a> {
     progress: &'a Progress,
 }
 
-impl Observer<'_> {
+impl Spectator<'_> {
     fn look_on(mut self, begin: &Sender<()>, ended: &Receiver<()>) -> Observations {
         let (mut next_glance, mut next_look) = (Instant::now(), Instant::now());
         loop {

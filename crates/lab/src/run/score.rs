@@ -18,14 +18,16 @@ const LENGTHS: [Duration; 5] = [
     MS.saturating_mul(1_000),
     MS.saturating_mul(3_000),
 ];
-/// Operations that a short slice must have, so that none of them weighs much, and that any must have.
-const OPERATIONS: (f64, f64) = (200.0, 20.0);
-/// The longest slice that is short.
-const SHORT: Duration = LENGTHS[1];
+/// Operations that a slice must have. They are timed from the first to the last answer, so that few do no harm.
+const OPERATIONS: f64 = 10.0;
 /// How long each candidate works for a step in a round, when all have had their slices.
 const WORK: Duration = MS.saturating_mul(1_500);
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
+/// Passes from which on it is known what is typical of them, as far as the slices are shorter than [`LONG`].
+const TYPICAL_PASSES: u32 = 6;
+/// From this length on, slices have as few passes as can be.
+const LONG: Duration = LENGTHS[3];
 /// How long each candidate warms up for a step: half of it, then the others, then the other half.
 const WARM_UP: Duration = MS.saturating_mul(1_200);
 /// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
@@ -177,16 +179,15 @@ impl Score {
         let slowest = rates.fold(f64::MAX, f64::min);
         let length = self.slice.unwrap_or_else(|| length_at(slowest));
         let passes = (WORK.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32;
-        (SliceEnd::After(length), passes.clamp(PASSES.0, PASSES.1))
+        let fewest = if length < LONG { TYPICAL_PASSES } else { PASSES.0 };
+        (SliceEnd::After(length), passes.clamp(fewest, PASSES.1))
     }
 }
 
 /// Length of slices at so many operations per second.
 fn length_at(rate: f64) -> Duration {
-    let has = |operations: f64| move |length: &&Duration| rate * length.as_secs_f64() >= operations;
-    let short = LENGTHS.iter().filter(|length| **length <= SHORT).find(has(OPERATIONS.0));
-    let long = || LENGTHS.iter().filter(|length| **length >= SHORT).find(has(OPERATIONS.1));
-    short.or_else(long).copied().unwrap_or(LENGTHS[LENGTHS.len() - 1])
+    let has_enough = |length: &&Duration| rate * length.as_secs_f64() >= OPERATIONS;
+    LENGTHS.iter().find(has_enough).copied().unwrap_or(LENGTHS[LENGTHS.len() - 1])
 }
 
 #[cfg(test)]
@@ -227,8 +228,14 @@ mod tests {
     #[test]
     fn slices_are_as_short_as_their_operations_allow() {
         let lengths =
-            [1e6, 6_700.0, 5_000.0, 1_000.0, 100.0, 30.0, 8.0, 0.1].map(|rate| length_at(rate).as_millis());
+            [1e6, 340.0, 200.0, 100.0, 50.0, 30.0, 8.0, 0.1].map(|rate| length_at(rate).as_millis());
         assert_eq!(lengths, [30, 30, 100, 100, 300, 1_000, 3_000, 3_000]);
+    }
+
+    #[test]
+    fn slow_steps_have_passes_enough_to_tell_what_is_typical() {
+        let passes = |rate: f64| legs(false, rate).last().and_then(|leg| leg.pass).map(|last| last + 1);
+        assert_eq!([1e6, 100.0, 50.0, 20.0, 1.0].map(passes), [25, 8, 6, 2, 2].map(Some));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! The command line as it is typed.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::str::FromStr as _;
 use std::time::Duration;
 
 use basecase_lab::{CandidateSpec, PinRequest, Scale, Sizes, Verify, read_change, read_time};
@@ -10,10 +8,11 @@ use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
-use clap::builder::TypedValueParser;
-use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::output;
+use crate::value::{
+    CandidateParser, ShellWords, dbms, engine, percentile, profile_kind, setting, shell_words,
+};
 
 /// Which version or configuration of a database got slower, on what work, by how much, and where did the time go?
 #[derive(Parser)]
@@ -389,10 +388,6 @@ pub(crate) enum FromArgument {
     Source,
 }
 
-/// Words that were typed as one.
-#[derive(Clone)]
-struct ShellWords(Vec<String>);
-
 impl CompileArguments {
     /// The order to compile `request`.
     pub(crate) fn order(&self, request: &BuildRequest) -> SourceOrder {
@@ -499,62 +494,6 @@ pub(crate) enum FormatArgument {
     Blog,
     Csv,
     Json,
-}
-
-/// Reads a candidate. Of one that looks like a URL nothing is repeated: clap would show the password in it.
-#[derive(Clone)]
-struct CandidateParser;
-
-impl TypedValueParser for CandidateParser {
-    type Value = CandidateSpec;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<CandidateSpec, clap::Error> {
-        match value.to_str().map(CandidateSpec::from_str) {
-            Some(Err(error)) if output::may_hold_password(&value.to_string_lossy()) => {
-                let name = argument.map(ToString::to_string).unwrap_or_default();
-                let message = format!("invalid value for '{name}': {error}\n");
-                Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command))
-            }
-            _ => CandidateSpec::from_str.parse_ref(command, argument, value),
-        }
-    }
-}
-
-fn profile_kind(text: &str) -> Result<ProfileKind, String> {
-    text.parse().map_err(|()| format!("known are {}", ProfileKind::ALL.map(ProfileKind::as_str).join(", ")))
-}
-
-fn percentile(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
-    number.ok_or_else(|| "give a number above 0 and up to 100".to_owned())
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.trim().to_lowercase(), value.trim().to_owned())),
-        _ => Err("write NAME=VALUE".to_owned()),
-    }
-}
-
-fn shell_words(text: &str) -> Result<ShellWords, String> {
-    shlex::split(text).map(ShellWords).ok_or_else(|| "a quotation mark is not closed".to_owned())
-}
-
-fn engine(text: &str) -> Result<basecase_model::Engine, String> {
-    text.parse().map_err(|()| {
-        format!("known are {}", basecase_model::Engine::ALL.map(basecase_model::Engine::as_str).join(", "))
-    })
-}
-
-fn dbms(text: &str) -> Result<basecase_model::Dbms, String> {
-    text.parse().map_err(|()| {
-        format!("known are {}", basecase_model::Dbms::ALL.map(basecase_model::Dbms::as_str).join(", "))
-    })
 }
 
 #[cfg(test)]

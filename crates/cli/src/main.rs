@@ -5,6 +5,7 @@ mod commands;
 mod output;
 mod screen;
 mod task;
+mod value;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,36 +1,36 @@
 //! What a calibration shows: slowdowns that were planted, and what was found of them.
 
-use basecase_model::{Experiment, Trial};
+use basecase_model::Experiment;
 use basecase_stats::{Decision, Judge, Judgement, Recovery};
 
 use crate::document::Block;
 use crate::effect::percent_text;
+use crate::rounds::Rounds;
 use crate::tables::{Cell, Column, Mark, Row, Table};
 
 /// Series that are drawn for each replay.
 const SERIES: usize = 500;
 
 /// The tables of a calibration; nothing where nothing was planted.
-pub(crate) fn compose(experiment: &Experiment, trials: &[Trial]) -> Vec<Block> {
-    let Ok(judgement) = Judgement::of(experiment, trials) else { return Vec::new() };
-    let recoveries = judgement.recoveries(experiment, trials);
+pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds) -> Vec<Block> {
+    let Rounds { judgement, recoveries, .. } = rounds;
     if recoveries.is_empty() {
         return Vec::new();
     }
     vec![
-        Block::Title(format!("Calibration: {}", experiment.name)),
+        Block::Heading("What was planted and what was found".into()),
         Block::Paragraph(
             "The same build and config in every row, made slower by a planted library that counts the time it takes. \
              A row holds when its interval contains what was planted."
                 .into(),
         ),
-        Block::Table(found(experiment, &recoveries)),
+        Block::Table(found(experiment, recoveries)),
         Block::Paragraph(format!(
             "Replays: {SERIES} series of rounds drawn out of those that were measured, each judged as if it had been \
              measured. The error rate is the share of series in which any look's interval left the truth out: 5 % is \
              what is promised."
         )),
-        Block::Table(replayed(experiment, &judgement, &recoveries)),
+        Block::Table(replayed(experiment, judgement, recoveries)),
     ]
 }
 

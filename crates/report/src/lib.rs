@@ -86,10 +86,7 @@ pub fn explain(
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref());
     let blocks = explanation::compose(&results, wanted, options)?;
-    Ok(match format {
-        Format::Markdown => markdown::render(&blocks),
-        _ => text::render(&blocks, options.ansi),
-    })
+    Ok(written(&blocks, format, options))
 }
 
 /// At which of the candidates, in their order, the throughput of steps changed: change points, each named by the version where it
@@ -107,14 +104,22 @@ pub fn history(
     let report = history::Report::of(experiment, trials, wanted)?;
     Ok(match format {
         Format::Json => report.json(),
-        Format::Markdown => markdown::render(&report.compose()),
-        _ => text::render(&report.compose(), options.ansi),
+        _ => written(&report.compose(), format, options),
     })
+}
+
+/// Blocks as Markdown, or else as text.
+fn written(blocks: &[document::Block], format: Format, options: &Options) -> String {
+    match format {
+        Format::Markdown => markdown::render(blocks),
+        _ => text::render(blocks, options.ansi),
+    }
 }
 
 /// What was planted and what was found of it, as text; empty where nothing was planted.
 pub fn calibration(experiment: &Experiment, trials: &[Trial], options: &Options) -> String {
-    text::render(&calibration::compose(experiment, trials), options.ansi)
+    let blocks = Rounds::of(experiment, trials).map(|rounds| calibration::blocks(experiment, &rounds));
+    text::render(&blocks.unwrap_or_default(), options.ansi)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

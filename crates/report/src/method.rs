@@ -2,6 +2,7 @@
 
 use basecase_stats::{Flag, Plan};
 
+use crate::calibration;
 use crate::document::Block;
 use crate::judged::{NOISY_MACHINE, margin};
 use crate::results::Results;
@@ -26,6 +27,7 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
         Block::Heading("How small a change could be seen".into()),
     ];
     blocks.extend(noise_floor::table(results).map(Block::Table));
+    blocks.extend(calibration::blocks(results.experiment, rounds));
     blocks.extend([Block::Heading("Flags".into()), Block::List(flags())]);
     blocks
 }

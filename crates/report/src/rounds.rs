@@ -1,7 +1,7 @@
 //! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
-use basecase_stats::{Judgement, NOISY_CORES, Plan};
+use basecase_stats::{Judgement, NOISY_CORES, Plan, Recovery};
 
 use crate::pool::{Pooled, pooled};
 
@@ -17,6 +17,8 @@ pub(crate) struct Rounds {
     pub(crate) pooled: Vec<Pooled>,
     // One per step.
     conducts: Vec<Conduct>,
+    /// What was planted in servers, and what was found of it.
+    pub(crate) recoveries: Vec<Recovery>,
     /// Trials that failed and were not measured again in the same round.
     failed: Vec<Trial>,
 }
@@ -59,7 +61,9 @@ impl Rounds {
         };
         let conducts = experiment.steps.iter().map(|step| Conduct::of(step, trials)).collect();
         let failed = trials.iter().filter(|trial| is_lost(trial, trials)).cloned().collect();
-        Some(Rounds { schedule, judgement, refusal, pooled: pooled(experiment, trials), conducts, failed })
+        let recoveries = judgement.recoveries(experiment, trials);
+        let pooled = pooled(experiment, trials);
+        Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, failed })
     }
 
     /// The newest trial of a step on a candidate that failed and was not made up for.

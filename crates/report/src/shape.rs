@@ -31,7 +31,7 @@ impl<'a> Results<'a> {
     /// How many work at once, as text, and what they are called: clients, or threads of the compared steps.
     pub(crate) fn concurrency(&self) -> (String, String) {
         if self.is_workload_file() {
-            let compared = self.steps().filter(|(_, step)| is_compared(step));
+            let compared = self.steps().filter(|(_, step)| step.is_compared());
             counted(compared.filter_map(|(_, step)| step.threads).collect(), "thread")
         } else {
             counted(vec![self.experiment.clients], "client")
@@ -98,7 +98,7 @@ impl<'a> Results<'a> {
     /// Every compared step once, by the first group that names it.
     fn named_groups(&self) -> Vec<(&'a str, Vec<usize>)> {
         let mut rest: Vec<(usize, &'a StepFacts)> =
-            self.steps().filter(|(_, step)| is_compared(step)).collect();
+            self.steps().filter(|(_, step)| step.is_compared()).collect();
         let mut groups = Vec::new();
         for group in &self.experiment.groups {
             let mut steps = Vec::new();
@@ -133,11 +133,6 @@ fn counted(mut numbers: Vec<u32>, unit: &str) -> (String, String) {
 /// What the operations of a class are called whose latencies are shown: those of a workload file are events.
 pub(crate) fn timed_name(step: &StepFacts, class: OperationClass) -> &'static str {
     if step.threads.is_some() && class == OperationClass::Query { "event" } else { class.as_str() }
-}
-
-/// Whether the result of a workload file's step is compared; else it prepares others.
-pub(crate) fn is_compared(step: &StepFacts) -> bool {
-    step.group.is_some()
 }
 
 /// The label without its number of threads, and that number; `None` of a step that names none.

@@ -23,5 +23,6 @@ pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
     let Measured { experiment, trials, .. } = &measured;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     output::print(&basecase_report::calibration(experiment, trials, &options))?;
+    measured.write_pages(&options, places)?;
     Ok(measured.tell(places))
 }

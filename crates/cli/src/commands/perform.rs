@@ -67,14 +67,20 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &Atom
     let measured = measure(request, arguments, None, stop)?;
     let Measured { experiment, trials, .. } = &measured;
     let options = Options { ansi: output::may_colour() && !arguments.json, ..Options::default() };
-    let page = basecase_report::write_pages(experiment, trials, &options, &arguments.out)?;
     let format = if arguments.json { Format::Json } else { Format::Text };
     output::print(&basecase_report::render(experiment, trials, format, &options))?;
-    output::complain(&format!("report: {}", absolute(&page).display()));
+    measured.write_pages(&options, arguments)?;
     Ok(measured.tell(arguments))
 }
 
 impl Measured {
+    /// Writes the pages of the report and says where they are.
+    pub(crate) fn write_pages(&self, options: &Options, arguments: &PlaceArguments) -> Result<()> {
+        let page = basecase_report::write_pages(&self.experiment, &self.trials, options, &arguments.out)?;
+        output::complain(&format!("report: {}", absolute(&page).display()));
+        Ok(())
+    }
+
     /// Says what was found, where it is, and what failed.
     pub(crate) fn tell(&self, arguments: &PlaceArguments) -> Outcome {
         let summary = &self.summary;

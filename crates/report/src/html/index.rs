@@ -10,7 +10,6 @@ use crate::document;
 use crate::notes;
 use crate::options::Options;
 use crate::results::Results;
-use crate::shape::is_compared;
 use crate::sweep_chart::{CHARTS_OF_SWEEP, charts};
 
 /// The page `index.html`.
@@ -25,7 +24,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
         p.lead {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
             (experiment.workload) " workload"
-            @let preparing = results.steps().filter(|(_, step)| !is_compared(step)).count();
+            @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
             @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them to prepare others" }
             @if let Some(base) = experiment.candidates.first() {
                 "; every number is read against the base case, " strong { (base.name) }
@@ -34,7 +33,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
         }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
         section #summary {
-            @if let Some(note) = notes::toolchains(experiment) {
+            @for note in notes::again(experiment).into_iter().chain(notes::toolchains(experiment)) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
             @if has_charts { (without_script()) }

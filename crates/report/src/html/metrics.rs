@@ -7,7 +7,6 @@ use super::shell::{self, Page, Place};
 use super::{page_name, table};
 use crate::document;
 use crate::results::Results;
-use crate::shape::is_compared;
 use crate::tables::resources;
 
 /// Name of the page.
@@ -15,7 +14,7 @@ pub(super) const PAGE: &str = "metrics.html";
 
 /// The load and the compared steps in the order in which they run, scans last, as published.
 pub(super) fn page(results: &Results<'_>) -> Markup {
-    let is_shown = |step: &StepFacts| is_compared(step) || step.headline == Headline::Inserts;
+    let is_shown = |step: &StepFacts| step.is_compared() || step.headline == Headline::Inserts;
     let mut steps: Vec<(usize, &StepFacts)> = results.steps().filter(|(_, step)| is_shown(step)).collect();
     steps.sort_by_key(|(_, step)| step.scanned_rows.is_some());
     let content = html! {

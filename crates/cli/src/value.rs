@@ -1,0 +1,67 @@
+//! Reads what stands behind an option.
+
+use std::ffi::OsStr;
+use std::str::FromStr as _;
+
+use basecase_lab::CandidateSpec;
+use basecase_model::{Dbms, Engine, ProfileKind};
+use clap::Arg;
+use clap::builder::TypedValueParser;
+
+use crate::output;
+
+/// Words that were typed as one.
+#[derive(Clone)]
+pub(crate) struct ShellWords(pub(crate) Vec<String>);
+
+/// Reads a candidate. Of one that looks like a URL nothing is repeated: clap would show the password in it.
+#[derive(Clone)]
+pub(crate) struct CandidateParser;
+
+impl TypedValueParser for CandidateParser {
+    type Value = CandidateSpec;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<CandidateSpec, clap::Error> {
+        match value.to_str().map(CandidateSpec::from_str) {
+            Some(Err(error)) if output::may_hold_password(&value.to_string_lossy()) => {
+                let name = argument.map(ToString::to_string).unwrap_or_default();
+                let message = format!("invalid value for '{name}': {error}\n");
+                Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command))
+            }
+            _ => CandidateSpec::from_str.parse_ref(command, argument, value),
+        }
+    }
+}
+
+pub(crate) fn profile_kind(text: &str) -> Result<ProfileKind, String> {
+    text.parse().map_err(|()| format!("known are {}", ProfileKind::ALL.map(ProfileKind::as_str).join(", ")))
+}
+
+pub(crate) fn percentile(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    number.ok_or_else(|| "give a number above 0 and up to 100".to_owned())
+}
+
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.trim().to_lowercase(), value.trim().to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+pub(crate) fn shell_words(text: &str) -> Result<ShellWords, String> {
+    shlex::split(text).map(ShellWords).ok_or_else(|| "a quotation mark is not closed".to_owned())
+}
+
+pub(crate) fn engine(text: &str) -> Result<Engine, String> {
+    text.parse().map_err(|()| format!("known are {}", Engine::ALL.map(Engine::as_str).join(", ")))
+}
+
+pub(crate) fn dbms(text: &str) -> Result<Dbms, String> {
+    text.parse().map_err(|()| format!("known are {}", Dbms::ALL.map(Dbms::as_str).join(", ")))
+}

@@ -9,6 +9,9 @@ use crate::rounds::Conduct;
 /// The flag of a step during which others used much of the machine.
 pub(crate) const NOISY_MACHINE: &str = "noisy_machine";
 
+/// The flag of a step of one connection that the operating system placed with its server as it liked.
+pub(crate) const UNPINNED: &str = "unpinned";
+
 /// A contender on a step, judged.
 #[derive(Clone, Copy)]
 pub(crate) struct Judged<'a> {
@@ -179,8 +182,16 @@ impl Judged<'_> {
 
     /// What is odd about its rounds and about the machine meanwhile.
     pub(crate) fn flags(&self) -> Vec<&'static str> {
-        let noisy = self.conduct.filter(|conduct| conduct.is_noisy()).map(|_| NOISY_MACHINE);
-        self.throughput.flags.iter().map(|flag| flag.as_str()).chain(noisy).collect()
+        let is_set =
+            |flag, is_set: fn(&Conduct) -> bool| self.conduct.filter(|conduct| is_set(conduct)).map(|_| flag);
+        let of_machine =
+            [is_set(NOISY_MACHINE, Conduct::is_noisy), is_set(UNPINNED, |conduct| conduct.is_unpinned)];
+        self.throughput
+            .flags
+            .iter()
+            .map(|flag| flag.as_str())
+            .chain(of_machine.into_iter().flatten())
+            .collect()
     }
 }
 

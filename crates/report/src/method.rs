@@ -4,7 +4,7 @@ use basecase_stats::{Flag, Plan};
 
 use crate::calibration;
 use crate::document::Block;
-use crate::judged::{NOISY_MACHINE, margin};
+use crate::judged::{NOISY_MACHINE, UNPINNED, margin};
 use crate::results::Results;
 use crate::rounds::Rounds;
 use crate::tables::{conduct, noise_floor};
@@ -120,6 +120,10 @@ fn flags() -> Vec<String> {
             "first halves of rounds differ from second ones otherwise than in the base case",
         ),
         (NOISY_MACHINE, "others used much of the machine meanwhile"),
+        (
+            UNPINNED,
+            "client and server of one connection were on processors as it happened, which comes to a factor and not to a few per cent",
+        ),
     ];
     let flags = told.iter().map(|(flag, meaning)| format!("{flag}: {meaning}"));
     std::iter::once(

@@ -28,6 +28,8 @@ pub(crate) struct Rounds {
 pub(crate) struct Conduct {
     /// How client and servers were placed on processors; several where that changed.
     pub(crate) placements: Vec<String>,
+    /// Whether the operating system placed the one connection and its server as it liked.
+    pub(crate) is_unpinned: bool,
     /// Slices of a candidate in a round, of the shortest and the longest round; absent where candidates did not take turns.
     pub(crate) slices: Option<(usize, usize)>,
     /// Mean length of a slice, seconds.
@@ -110,6 +112,7 @@ impl Conduct {
         };
         Conduct {
             placements,
+            is_unpinned: step.threads == Some(1) && trials.iter().any(|trial| is_unpinned(trial)),
             slices: counts().min().zip(counts().max()),
             slice_s: Level::of(&lengths).map(|level| level.mean),
             round_s: level(names::ROUND_SECONDS).map(|level| level.mean),
@@ -124,6 +127,11 @@ impl Conduct {
     pub(crate) fn is_noisy(&self) -> bool {
         self.others_cores.is_some_and(|others| others.mean > NOISY_CORES)
     }
+}
+
+/// Whether nothing of a server and its client was pinned. An embedded database has no other thread to wake up.
+fn is_unpinned(trial: &Trial) -> bool {
+    trial.placement == "unpinned" && trial.slices.iter().any(|slice| slice.server_cpu_us.is_some())
 }
 
 impl Level {

@@ -258,3 +258,26 @@ fn a_candidate_that_is_named_again_is_measured_against_itself() {
     assert!(text.contains("against itself: sqlite3541.wal_normal_again"), "{text}");
     assert_eq!(by_round(&trials(&sandbox.path().join("s.sqlite")), "point-query").len(), 5);
 }
+
+#[test]
+fn chains_of_the_insert_benchmark_come_round_after_round() {
+    let sandbox = Sandbox::new();
+    // It passes the check of configs, and no start without a certificate.
+    sandbox.write("no_start.conf", "shared_buffers = 64MB\nssl = on\n");
+    let candidates = ["sqlite@wal_normal", "sqlite@rollback_full", "postgres:18.6@./no_start.conf"];
+    let sizes = ["--rows", "2000", "--writes", "200", "--seconds", "1", "--budget", "1s"];
+    let list = [&["compare"], &candidates[..], &sizes, &["--store", "s.sqlite", "--data", "data"]].concat();
+    let mut seen = 0;
+    for rounds in [1, 2] {
+        let output = sandbox.output(&list);
+        assert_eq!(output.status.code(), Some(1), "{}", sandbox.transcript(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("failed: pg186.no_start l.i0"), "{said}");
+        let all = trials(&sandbox.path().join("s.sqlite"));
+        let complete: Vec<&Trial> = all.iter().filter(|trial| trial.is_complete()).collect();
+        assert_eq!(complete.len(), rounds * 2 * 10, "{said}");
+        assert!(complete[seen..].iter().all(|trial| trial.place.round as usize + 1 == rounds));
+        assert!(complete.iter().all(|trial| trial.slices.is_empty()));
+        seen = complete.len();
+    }
+}

@@ -95,8 +95,12 @@ pub fn run(
             .iter()
             .filter(|observation| is_wanted(&observations, **observation, candidate))
             .count();
-        // Of rounds only the loads are known in advance.
-        run.summary.all += plan.experiment.schedule.as_ref().map_or(passes * plan.steps.len(), |_| 1);
+        // Of rounds only the loads are known in advance, and of chains nothing.
+        run.summary.all += match (&plan.experiment.schedule, &plan.task) {
+            (None, _) => passes * plan.steps.len(),
+            (Some(_), Task::WorkloadFile(_)) => 1,
+            (Some(_), Task::InsertBenchmark(_)) => 0,
+        };
         if passes < observations.len() {
             let name = &candidate.facts.name;
             run.observer.notice(Event::Note(&format!("{name} has no server that can be profiled here")));
@@ -435,7 +439,7 @@ impl Run<'_> {
     }
 
     fn tell_begin(&mut self, plan: &Plan, candidate: &Candidate, number: usize, crew: &Crew) {
-        let trials = self.summary.all - self.summary.measured - self.summary.found;
+        let trials = self.summary.all.saturating_sub(self.summary.measured + self.summary.found);
         self.observer.notice(Event::StepBegins {
             candidate: &candidate.facts.name.0,
             step: &plan.steps[number].facts.label,

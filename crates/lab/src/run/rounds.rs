@@ -39,6 +39,7 @@ impl Run<'_> {
                     continue;
                 }
                 let failures = run.summary.failed.len();
+                run.summary.all += plan.steps.len();
                 run.candidate(plan, index, &mut candidates[index])?;
                 if run.summary.failed.len() > failures {
                     agenda.dismiss(index);

@@ -218,7 +218,8 @@ mod tests {
         let sleeping =
             profile.stacks.lines().filter(|line| line.starts_with("sleep;") && line.contains("nanosleep"));
         let asleep_us: u64 = sleeping.map(asleep_us).sum();
-        assert!(asleep_us > window_us / 2 && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
+        // One sleep of 50 ms at least; how many there are depends on what else the machine does.
+        assert!(asleep_us > 40_000 && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
     }
 
     #[test]

@@ -42,6 +42,15 @@ impl Agenda {
         Ok(())
     }
 
+    /// Whether this experiment loaded a candidate's tables.
+    pub(crate) fn has_load(&self, candidate: usize) -> bool {
+        let Experiment { id, steps, .. } = &self.experiment;
+        let is_load = |trial: &Trial| {
+            trial.is_complete() && trial.step == steps[0].name && trial.candidate == self.name(candidate)
+        };
+        self.trials.iter().any(|trial| is_load(trial) && trial.measured_by == *id)
+    }
+
     /// Asks a candidate for nothing any more.
     pub(crate) fn dismiss(&mut self, candidate: usize) {
         self.out.extend((0..self.experiment.steps.len()).map(|step| (candidate, step)));

@@ -12,6 +12,7 @@ use crate::binary;
 use crate::disk::sha256_of;
 use crate::life;
 use crate::loader;
+use crate::page_cache;
 use crate::recipe::{BuildRequest, Recipe};
 use crate::server_version::server_version;
 use crate::supply;
@@ -94,6 +95,12 @@ impl Build {
     /// The program `name`, e.g. `psql`. Whether the build has it is another matter.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin().join(name)
+    }
+
+    /// Lets the system forget the server program, so that the next start reads it anew. Where its pages lie in memory decides by a few per
+    /// cent how fast it runs, and stays as it is from start to start while they are kept. Whatever cannot be forgotten is kept.
+    pub fn forget_server(&self) {
+        page_cache::forget(&self.program(self.tree.server())).unwrap_or_default();
     }
 
     /// A command for the program `name` as `account`, with nothing of the caller's environment, which finds the libraries that

@@ -31,6 +31,7 @@ mod log;
 mod mark;
 mod mysql_server;
 mod obtain_error;
+mod page_cache;
 mod pattern;
 mod plant;
 mod postgres_server;

@@ -14,7 +14,7 @@ use super::relaying::{Occasion, Relayed, Stand, failed};
 use super::{Run, blank_trial};
 use crate::agenda::Agenda;
 use crate::observer::Event;
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Plan, Source};
 use crate::site::{Content, Site};
 
 impl Run<'_> {
@@ -40,6 +40,7 @@ impl Run<'_> {
                 }
                 let failures = run.summary.failed.len();
                 run.summary.all += plan.steps.len();
+                forget_server(&candidates[index]);
                 run.candidate(plan, index, &mut candidates[index])?;
                 if run.summary.failed.len() > failures {
                     agenda.dismiss(index);
@@ -98,7 +99,7 @@ impl Run<'_> {
         let orders = orders(plan);
         for index in agenda.runners_of_any(steps) {
             let failures = self.summary.failed.len();
-            let provided = self.provide_image(plan, candidates, index);
+            let provided = self.provide_image(plan, candidates, agenda, index);
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -138,6 +139,8 @@ impl Run<'_> {
         data: Data,
     ) -> Result<()> {
         let asked = agenda.runners_of_any(steps);
+        // All of them before any starts: what two candidates have in common cannot be forgotten while one of them runs.
+        asked.iter().for_each(|index| forget_server(&candidates[*index]));
         let mut stands = Vec::with_capacity(asked.len());
         for (slot, &index) in slots.iter().filter(|index| asked.contains(index)).enumerate() {
             match self.open_stand(plan, &mut candidates[index], index, slot, data) {
@@ -256,12 +259,20 @@ impl Run<'_> {
         Ok(Stand { candidate: index, slot, site, course, copied: copied.get() })
     }
 
-    /// Loads the data that a candidate's rounds begin with, unless it is there.
-    fn provide_image(&mut self, plan: &mut Plan, candidates: &mut [Candidate], index: usize) -> Result<()> {
-        let image = image_of(&candidates[index]);
-        if read_state(&image).is_ok() {
+    /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there.
+    fn provide_image(
+        &mut self,
+        plan: &mut Plan,
+        candidates: &mut [Candidate],
+        agenda: &mut Agenda,
+        index: usize,
+    ) -> Result<()> {
+        let (image, kept) = (image_of(&candidates[index]), kept_of(&candidates[index]));
+        if read_state(&image).is_ok() && agenda.has_load(index) {
             return Ok(());
         }
+        remove_folder(&image)?;
+        remove_folder(&kept)?;
         let candidate = &mut candidates[index];
         let slot = slot_of(plan, 0);
         self.phase(candidate, candidate.opening());
@@ -275,7 +286,10 @@ impl Run<'_> {
             return Ok(());
         };
         self.save(plan, candidate, 0, &trial)?;
-        if !trial.is_complete() {
+        let is_complete = trial.is_complete();
+        let state = trial.state.clone();
+        agenda.add(vec![Trial { measured_by: plan.experiment.id.clone(), ..trial }])?;
+        if !is_complete {
             return Ok(());
         }
         self.settle(plan, candidate, &mut site)?;
@@ -286,7 +300,14 @@ impl Run<'_> {
         }
         drop(site.served);
         move_data(&slot, &image)?;
-        write_state(&image, &trial.state)
+        write_state(&image, &state)
+    }
+}
+
+/// Lets the server's program be read anew, into other places of memory than in the round before.
+fn forget_server(candidate: &Candidate) {
+    if let Source::Build(build, _) = &candidate.source {
+        build.forget_server();
     }
 }
 

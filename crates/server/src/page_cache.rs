@@ -1,0 +1,32 @@
+//! What the system keeps of files in memory.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Advice, fadvise};
+
+/// Lets the system forget a file's pages, as far as no process has mapped them and none is still to be written.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub(crate) fn forget(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        std::fs::write(&path, [7; 100_000]).unwrap();
+        File::open(&path).unwrap().sync_all().unwrap();
+        forget(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), [7; 100_000]);
+        assert!(forget(&directory.path().join("absent")).is_err());
+    }
+}

@@ -87,6 +87,7 @@ pub fn run(
         forecast: Forecast::new(plan),
         observation: Observation::default(),
         round: 0,
+        patience: quiet::LOOKS,
         options,
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
@@ -169,6 +170,8 @@ struct Run<'a> {
     observation: Observation,
     /// The round that is measured, from 0.
     round: u32,
+    /// How often a step looks whether the machine is quiet before it begins all the same.
+    patience: u32,
 }
 
 /// What a resumed candidate's first trial has to say about itself.

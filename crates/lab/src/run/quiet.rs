@@ -12,18 +12,22 @@ use basecase_stats::NOISY_CORES;
 const LONG: Duration = Duration::from_secs(1);
 /// How long one look at the machine takes.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks that a step has in a round, of which the first finds most machines quiet.
-const LOOKS: u32 = 60;
+/// The most looks that a step has in a round, of which the first finds most machines quiet.
+pub(super) const LOOKS: u32 = 60;
 
 /// The waiting of one step in one round.
 pub(super) struct Quiet<'a> {
     stop: &'a AtomicBool,
+    /// What is left of this step's looks.
     looks: u32,
+    /// The looks of a step. They become fewer while the machine never is quiet.
+    patience: &'a mut u32,
 }
 
 impl<'a> Quiet<'a> {
-    pub(super) fn new(stop: &'a AtomicBool) -> Self {
-        Quiet { stop, looks: LOOKS }
+    /// With the patience that earlier steps have left.
+    pub(super) fn new(stop: &'a AtomicBool, patience: &'a mut u32) -> Self {
+        Quiet { stop, looks: *patience, patience }
     }
 
     /// Waits before a pass of long slices when others were at work in the slice before it, or nothing is known of that.
@@ -33,11 +37,16 @@ impl<'a> Quiet<'a> {
         if !begins_pass || !is_long || taken.is_some_and(was_quiet) {
             return;
         }
+        let looks = self.looks;
         while self.looks > 0 && !self.stop.load(Ordering::Relaxed) {
             self.looks -= 1;
             if is_quiet() {
+                *self.patience = LOOKS;
                 return;
             }
+        }
+        if looks > 0 {
+            *self.patience = (*self.patience / 2).max(1);
         }
     }
 }
@@ -76,7 +85,8 @@ mod tests {
             others_cpu_us: Some(others_cpu_us),
         };
         assert!(was_quiet(&taken(0.2e6)) && !was_quiet(&taken(0.4e6)));
-        let mut quiet = Quiet::new(&stop);
+        let mut patience = LOOKS;
+        let mut quiet = Quiet::new(&stop, &mut patience);
         quiet.wait_before(&leg(Some(1)), Some(&taken(0.4e6)));
         assert_eq!(quiet.looks, LOOKS);
         stop.store(false, Ordering::Relaxed);

@@ -97,12 +97,14 @@ impl Run<'_> {
             let Site { watch, served, .. } = &stand.site;
             Runner { crew, watch, server: served.pid() }
         });
-        let mut quiet = Quiet::new(self.stop);
+        let mut patience = self.patience;
+        let mut quiet = Quiet::new(self.stop, &mut patience);
         let outcomes = relay(runners.collect(), &self.limits(plan, step.limit), |taken| {
             let leg = score.next(taken)?;
             quiet.wait_before(&leg, taken);
             Some(leg)
         });
+        self.patience = patience;
         if outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))) {
             return Ok(None);
         }

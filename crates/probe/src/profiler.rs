@@ -208,9 +208,10 @@ mod tests {
 
     #[test]
     fn sleep_is_time_off_the_processors() {
-        let shell = shell("while :; do sleep 0.05; done");
+        // So long that what a busy machine takes to start the next one is little beside it.
+        let shell = shell("while :; do sleep 0.3; done");
         let start = Instant::now();
-        let observed = observe(shell.id(), ProfileKind::OffCpu, pause);
+        let observed = observe(shell.id(), ProfileKind::OffCpu, || thread::sleep(Duration::from_secs(3)));
         let window_us = start.elapsed().as_micros() as u64;
         end(shell);
         let Some(profile) = observed else { return };
@@ -218,8 +219,7 @@ mod tests {
         let sleeping =
             profile.stacks.lines().filter(|line| line.starts_with("sleep;") && line.contains("nanosleep"));
         let asleep_us: u64 = sleeping.map(asleep_us).sum();
-        // One sleep of 50 ms at least; how many there are depends on what else the machine does.
-        assert!(asleep_us > 40_000 && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
+        assert!(asleep_us > window_us / 2 && asleep_us <= window_us, "{asleep_us}\n{}", profile.stacks);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::judged::Judged;
 use crate::results::Results;
 use crate::rounds::Rounds;
 
-/// The verdicts of an experiment in rounds, changes first.
+/// The verdicts of an experiment in rounds: regressions, other changes, what is not known, the rest.
 #[derive(Debug)]
 pub struct Gate<'a> {
     experiment: &'a Experiment,
@@ -44,7 +44,9 @@ impl<'a> Gate<'a> {
                 .unwrap_or_default(),
             rounds: judged.throughput.rounds,
         };
-        Gate { experiment, cases: results.all_judged().into_iter().map(case).collect() }
+        let mut cases: Vec<Case<'a>> = results.all_judged().into_iter().map(case).collect();
+        cases.sort_by_key(|case| case.verdict != Verdict::Regression);
+        Gate { experiment, cases }
     }
 
     /// How many steps are decided to be slower.

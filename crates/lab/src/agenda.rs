@@ -11,35 +11,29 @@ pub(crate) struct Agenda {
     experiment: Experiment,
     /// In the order in which they were measured.
     trials: Vec<Trial>,
-    judgement: Judgement,
     /// Candidates by the steps that they failed in this run: they would fail again.
     out: BTreeSet<(usize, usize)>,
 }
 
 impl Agenda {
     /// With the trials that there are.
-    pub(crate) fn new(experiment: &Experiment, trials: Vec<Trial>) -> Result<Self> {
-        let judgement = Judgement::of(experiment, &trials)?;
-        Ok(Agenda { experiment: experiment.clone(), trials, judgement, out: BTreeSet::new() })
+    pub(crate) fn new(experiment: &Experiment, trials: Vec<Trial>) -> Self {
+        Agenda { experiment: experiment.clone(), trials, out: BTreeSet::new() }
     }
 
-    /// Takes in new trials. A candidate that failed a step is not asked for it again.
-    pub(crate) fn add(&mut self, trials: Vec<Trial>) -> Result<()> {
-        for trial in trials.iter().filter(|trial| !trial.is_complete()) {
+    /// Takes in a new trial. A candidate that failed a step is not asked for it again.
+    pub(crate) fn add(&mut self, trial: Trial) {
+        if !trial.is_complete() {
             let step = self.experiment.steps.iter().position(|step| step.name == trial.step);
             let candidate = (0..self.candidates()).find(|candidate| self.name(*candidate) == trial.candidate);
             self.out.extend(candidate.zip(step));
         }
-        self.trials.extend(trials);
-        self.judgement = Judgement::of(&self.experiment, &self.trials)?;
-        Ok(())
+        self.trials.push(trial);
     }
 
     /// Takes all trials, old and new.
-    pub(crate) fn renew(&mut self, trials: Vec<Trial>) -> Result<()> {
-        self.judgement = Judgement::of(&self.experiment, &trials)?;
+    pub(crate) fn renew(&mut self, trials: Vec<Trial>) {
         self.trials = trials;
-        Ok(())
     }
 
     /// Whether this experiment loaded a candidate's tables.
@@ -69,21 +63,29 @@ impl Agenda {
     }
 
     /// The steps that are not decided yet.
-    pub(crate) fn open_steps(&self) -> Vec<usize> {
+    ///
+    /// # Errors
+    /// When a trial holds what no trial can hold.
+    pub(crate) fn open_steps(&self) -> Result<Vec<usize>> {
+        let judgement = Judgement::of(&self.experiment, &self.trials)?;
         let steps = self.experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let is_open = |step: &usize| {
             let mut contenders = self.runners(*step).into_iter().skip(1);
-            contenders.any(|candidate| !self.judgement.is_settled(*step, candidate))
+            contenders.any(|candidate| !judgement.is_settled(*step, candidate))
         };
-        steps.map(|(number, _)| number).filter(is_open).collect()
+        Ok(steps.map(|(number, _)| number).filter(is_open).collect())
     }
 
     /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open.
-    pub(crate) fn next_round(&self) -> Option<(u32, Vec<usize>)> {
-        let open = self.open_steps();
+    ///
+    /// # Errors
+    /// As of [`Agenda::open_steps`].
+    pub(crate) fn next_round(&self) -> Result<Option<(u32, Vec<usize>)>> {
+        let open = self.open_steps()?;
         let first_missing = |step: &usize| (0..).find(|round| !self.has(*step, *round)).unwrap_or(0);
-        let round = open.iter().map(first_missing).min()?;
-        Some((round, open.into_iter().filter(|step| !self.has(*step, round)).collect()))
+        let first = open.iter().map(first_missing).min();
+        let lacking = |round| open.iter().copied().filter(|step| !self.has(*step, round)).collect();
+        Ok(first.map(|round| (round, lacking(round))))
     }
 
     /// Whether all candidates that did not fail have a complete trial of a step in a round, measured together.

@@ -239,10 +239,7 @@ impl Run<'_> {
         {
             let log_tail =
                 site.as_ref().map(|site: &Site| site.served.log_tail(LOG_LINES)).unwrap_or_default();
-            let trial = Trial {
-                status: TrialStatus::Failed { reason: explain(&error), log_tail },
-                ..blank_trial(plan, candidate, next, self.place(index), SystemTime::now())
-            };
+            let trial = failed_trial(plan, candidate, next, self.place(index), &error, log_tail);
             self.save(plan, candidate, next, &trial)?;
         }
         if let Some(site) = site {
@@ -496,7 +493,20 @@ fn blank_trial(
 ) -> Trial {
     let (cell, name) = (candidate.cells[number].key(), &candidate.facts.name.0);
     let trial = Trial::empty(cell, &plan.steps[number].facts.name, name, place, timestamp(started_at));
-    Trial { placement: plan.pin.to_string(), ..trial }
+    Trial { placement: plan.pin.to_string(), measured_by: plan.experiment.id.clone(), ..trial }
+}
+
+/// A trial of a step that could not be measured.
+fn failed_trial(
+    plan: &Plan,
+    candidate: &Candidate,
+    number: usize,
+    place: Place,
+    error: &anyhow::Error,
+    log_tail: String,
+) -> Trial {
+    let status = TrialStatus::Failed { reason: explain(error), log_tail };
+    Trial { status, ..blank_trial(plan, candidate, number, place, SystemTime::now()) }
 }
 
 fn timestamp(time: SystemTime) -> String {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_model::{Measures, Slice};
-use basecase_probe::{HostTime, ServerClock, Snapshot, Watch, own_cpu_ns};
+use basecase_probe::{OthersTime, ServerClock, Snapshot, Watch};
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
 use crate::outcome::Outcome;
@@ -122,42 +122,9 @@ impl Lane<'_> {
     fn operations(&self) -> u64 {
         self.runner.crew.progress.roles.iter().map(RoleProgress::items).sum()
     }
-}
 
-/// CPU time that was spent so far.
-struct Spent {
-    /// By all processes of the server, when it has any of its own, µs.
-    server_us: Option<f64>,
-    /// By the client, with a server that it embeds, µs.
-    client_us: Option<f64>,
-    host: Option<HostTime>,
-}
-
-impl Spent {
-    fn of(lane: &Lane<'_>) -> Spent {
-        Spent {
-            server_us: lane.clock.as_ref().map(ServerClock::cpu_us),
-            client_us: own_cpu_ns().map(|time_ns| time_ns as f64 / 1e3),
-            host: HostTime::now(),
-        }
-    }
-
-    fn since(&self, before: &Spent) -> Spent {
-        let difference = |(now, before): (f64, f64)| (now - before).max(0.0);
-        let host = self.host.zip(before.host).map(|(now, before)| HostTime {
-            busy_us: now.busy_us - before.busy_us,
-            steal_us: now.steal_us - before.steal_us,
-        });
-        Spent {
-            server_us: self.server_us.zip(before.server_us).map(difference),
-            client_us: self.client_us.zip(before.client_us).map(difference),
-            host,
-        }
-    }
-
-    /// By neither.
-    fn others_us(&self) -> Option<f64> {
-        Some(self.host?.busy_us - self.server_us.unwrap_or(0.0) - self.client_us?)
+    fn cpu_us(&self) -> Option<f64> {
+        self.clock.as_ref().map(ServerClock::cpu_us)
     }
 }
 
@@ -182,8 +149,7 @@ impl Conductor<'_> {
             lane.pass = leg.pass;
             lane.clock.as_mut().map(ServerClock::find_processes);
         }
-        let operations = lane.operations();
-        let before = Spent::of(lane);
+        let (operations, cpu_us, others) = (lane.operations(), lane.cpu_us(), OthersTime::now());
         let began = Instant::now();
         let opens = began + leg.settle;
         lane.turns.begin(leg.pass.map(|_| opens), leg.end);
@@ -193,20 +159,22 @@ impl Conductor<'_> {
         let time = began.elapsed();
         let first = *self.first.get_or_insert(began);
         let lane = self.lanes.get_mut(leg.runner)?;
-        let spent = Spent::of(lane).since(&before);
+        let server_cpu_us = lane.cpu_us().zip(cpu_us).map(|(after, before)| (after - before).max(0.0));
+        let others = OthersTime::now().zip(others).map(|(after, before)| after.since(before));
+        let others_cpu_us = others.map(|others| others.busy_us - server_cpu_us.unwrap_or(0.0));
         lane.slices.push(leg.pass.map(|pass| Slice {
             pass,
             position: self.position,
             opened_us: (opens - first).as_micros() as u64,
-            server_cpu_us: spent.server_us,
-            others_cpu_us: spent.others_us(),
-            steal_us: spent.host.map(|host| host.steal_us),
+            server_cpu_us,
+            others_cpu_us,
+            steal_us: others.map(|others| others.steal_us),
             ..Slice::default()
         }));
         self.position += u32::from(leg.pass.is_some());
         let events = if matches!(leg.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
         let operations = lane.operations() - operations;
-        Some(Taken { leg, operations, events, time, others_cpu_us: spent.others_us() })
+        Some(Taken { leg, operations, events, time, others_cpu_us })
     }
 
     /// Waits until all threads of a crew are at rest; false when the relay has to end.

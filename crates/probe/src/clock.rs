@@ -22,8 +22,8 @@ pub fn process_cpu_ns(pid: u32) -> Option<u64> {
     read_ns(clock_getcpuclockid(Pid::from_raw(pid)).ok()?)
 }
 
-/// CPU time of this process, in nanoseconds; `None` when the kernel has no such clock.
-pub fn own_cpu_ns() -> Option<u64> {
+/// CPU time of this process, in nanoseconds.
+pub(crate) fn own_cpu_ns() -> Option<u64> {
     read_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 

@@ -20,7 +20,7 @@ mod processor_set;
 mod profiler;
 mod watch;
 
-pub use clock::{own_cpu_ns, process_cpu_ns, thread_cpu_ns};
+pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use device::{device_under, filesystem_under};
 pub use hardware::HardwareCounters;
 pub use host::host_facts;
@@ -28,7 +28,7 @@ pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use open_files::raise_open_files;
 pub use perf::PerfError;
 pub use process::ServerClock;
-pub use processor::HostTime;
+pub use processor::OthersTime;
 pub use processor_set::ProcessorSet;
 pub use profiler::Profiler;
 pub use watch::{Snapshot, Target, Watch};

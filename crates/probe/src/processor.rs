@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use basecase_model::{Measures, names};
 use nix::unistd::{SysconfVar, sysconf};
 
+use crate::clock::own_cpu_ns;
+
 /// Microseconds in one tick, the unit of CPU time in `/proc`.
 pub(crate) fn tick_us() -> f64 {
     static TICKS_PER_SECOND: LazyLock<i64> = LazyLock::new(|| {
@@ -42,23 +44,31 @@ pub(crate) fn online() -> Option<u32> {
     u32::try_from(parse_online(&text)).ok().filter(|count| *count > 0)
 }
 
-/// CPU time of the whole host since boot.
+/// CPU time of the whole host that this process did not spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HostTime {
-    /// That anything on it spent, µs.
+pub struct OthersTime {
+    /// That other processes spent, µs.
     pub busy_us: f64,
     /// That the hypervisor gave to others, µs.
     pub steal_us: f64,
 }
 
-impl HostTime {
-    /// As of now, in ticks of some ms; `None` when the kernel does not tell.
-    pub fn now() -> Option<HostTime> {
+impl OthersTime {
+    /// Since some instant, in ticks of some ms; `None` when the kernel does not tell. Differences count.
+    pub fn now() -> Option<OthersTime> {
         // The first line is all that is needed, and the rest is long.
         let mut head = [0; 256];
         let length = File::open("/proc/stat").ok()?.read(&mut head).ok()?;
         let CpuTicks { user, system, steal, .. } = parse_cpu(std::str::from_utf8(head.get(..length)?).ok()?)?;
-        Some(HostTime { busy_us: (user + system) as f64 * tick_us(), steal_us: steal as f64 * tick_us() })
+        let own_us = own_cpu_ns()? as f64 / 1e3;
+        let busy_us = (user + system) as f64 * tick_us() - own_us;
+        Some(OthersTime { busy_us, steal_us: steal as f64 * tick_us() })
+    }
+
+    /// From `before` until this reading.
+    #[must_use]
+    pub fn since(self, before: OthersTime) -> OthersTime {
+        OthersTime { busy_us: self.busy_us - before.busy_us, steal_us: self.steal_us - before.steal_us }
     }
 }
 
@@ -127,8 +137,10 @@ mod tests {
         assert!(online().unwrap() > 0);
         let busy_us =
             measures.get(names::HOST_CPU_USER_US).unwrap() + measures.get(names::HOST_CPU_SYSTEM_US).unwrap();
-        let since_us = HostTime::now().unwrap().busy_us - busy_us;
+        let others = OthersTime::now().unwrap();
+        let since_us = others.busy_us + own_cpu_ns().unwrap() as f64 / 1e3 - busy_us;
         assert!((0.0..60e6).contains(&since_us), "{since_us}");
+        assert_eq!(others.since(others), OthersTime { busy_us: 0.0, steal_us: 0.0 });
     }
 
     proptest! {

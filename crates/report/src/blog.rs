@@ -21,8 +21,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
         Block::List(summary(results, options)),
         Block::Heading("Builds".into()),
     ];
-    blocks.extend(notes::toolchains(experiment).map(Block::Note));
-    blocks.extend(notes::again(experiment).map(Block::Note));
+    blocks.extend(notes::candidates(experiment).map(Block::Note));
     blocks.push(Block::List(builds::distinct(experiment).into_iter().map(build).collect()));
     blocks.push(Block::Heading("Hardware".into()));
     blocks.push(Block::Paragraph(hardware(experiment)));

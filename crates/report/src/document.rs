@@ -40,8 +40,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = vec![Block::Title(title(results))];
     blocks.extend(verdicts(results));
-    blocks.extend(notes::toolchains(experiment).map(Block::Note));
-    blocks.extend(notes::again(experiment).map(Block::Note));
+    blocks.extend(notes::candidates(experiment).map(Block::Note));
     for section in summary(results, options) {
         blocks.extend(section.heading.map(Block::Heading));
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));

@@ -15,8 +15,13 @@ const IN_ROUNDS: &str = "Rates are those of all rounds together, so that quotien
 const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
                                 cannot be told from noise; verdicts need repeated rounds.";
 
+/// What sets candidates apart, or does not.
+pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {
+    toolchains(experiment).into_iter().chain(again(experiment))
+}
+
 /// Which contenders are the base case itself; `None` when none is.
-pub(crate) fn again(experiment: &Experiment) -> Option<String> {
+fn again(experiment: &Experiment) -> Option<String> {
     let (base, contenders) = experiment.candidates.split_first()?;
     let names: Vec<&str> = contenders
         .iter()
@@ -56,7 +61,7 @@ pub(crate) fn published(results: &Results<'_>) -> Option<String> {
 }
 
 /// Says which rows of one dbms were compiled differently, or may have been; `None` when its builds share one known toolchain.
-pub(crate) fn toolchains(experiment: &Experiment) -> Option<String> {
+fn toolchains(experiment: &Experiment) -> Option<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     let differs_within_its_dbms = |candidate: &&CandidateFacts| {
         experiment.candidates.iter().any(|other| {

@@ -100,7 +100,7 @@ impl Build {
     /// Lets the system forget the server program, so that the next start reads it anew. Where its pages lie in memory decides by a few per
     /// cent how fast it runs, and stays as it is from start to start while they are kept. Whatever cannot be forgotten is kept.
     pub fn forget_server(&self) {
-        page_cache::forget(&self.program(self.tree.server())).unwrap_or_default();
+        page_cache::forget(&self.program(self.tree.server())).ok();
     }
 
     /// A command for the program `name` as `account`, with nothing of the caller's environment, which finds the libraries that

@@ -64,17 +64,18 @@ impl Judgement {
             ..Plan::default()
         })?;
         judgement.plan = Some(judge.plan().clone());
+        let compared = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
+        let pairs: Vec<_> = compared
+            .flat_map(|step| (1..candidates).map(move |candidate| (step, candidate)))
+            .map(|(step, candidate)| (step, candidate, Pair::all(experiment, trials, step.1, candidate)))
+            .collect();
         for metric in Metric::ALL {
             let (mut places, mut family) = (Vec::new(), Vec::new());
-            for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
-                let margin = (1.0 + schedule.margin(step)).ln();
-                for candidate in 1..candidates {
-                    let pairs = Pair::all(experiment, trials, step, candidate);
-                    let rounds: Vec<Round> = pairs.iter().filter_map(|pair| pair.round(metric)).collect();
-                    if !rounds.is_empty() {
-                        places.push((metric, number, candidate));
-                        family.push(Comparison { rounds, margin });
-                    }
+            for ((number, step), candidate, pairs) in &pairs {
+                let rounds: Vec<Round> = pairs.iter().filter_map(|pair| pair.round(metric)).collect();
+                if !rounds.is_empty() {
+                    places.push((metric, *number, *candidate));
+                    family.push(Comparison { rounds, margin: (1.0 + schedule.margin(step)).ln() });
                 }
             }
             let decisions = judge.decide(&family)?;

@@ -5,11 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use basecase_load::{Leg, SliceEnd, Taken};
-use basecase_probe::{HostTime, own_cpu_ns};
+use basecase_probe::OthersTime;
 use basecase_stats::NOISY_CORES;
 
-/// Slices from this length on are waited for. What others do during shorter ones hits all candidates alike.
-const LONG: Duration = Duration::from_secs(1);
+use super::score::LONG;
+
 /// How long one look at the machine takes.
 const LOOK: Duration = Duration::from_secs(1);
 /// The most looks that a step has in a round, of which the first finds most machines quiet.
@@ -59,13 +59,11 @@ fn was_quiet(taken: &Taken) -> bool {
 
 /// Whether others use little now; also where the kernel does not tell.
 fn is_quiet() -> bool {
-    let spent_us = || Some((HostTime::now()?, own_cpu_ns()? as f64 / 1e3));
-    let Some((host, own_us)) = spent_us() else { return true };
+    let Some(before) = OthersTime::now() else { return true };
     thread::sleep(LOOK);
-    spent_us().is_none_or(|(later, own_later_us)| {
-        let others_us =
-            later.busy_us + later.steal_us - host.busy_us - host.steal_us - (own_later_us - own_us);
-        others_us <= NOISY_CORES * LOOK.as_secs_f64() * 1e6
+    OthersTime::now().is_none_or(|now| {
+        let OthersTime { busy_us, steal_us } = now.since(before);
+        busy_us + steal_us <= NOISY_CORES * LOOK.as_secs_f64() * 1e6
     })
 }
 

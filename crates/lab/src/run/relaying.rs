@@ -1,11 +1,11 @@
 //! Measures one step of all candidates together: they take turns in short slices.
 
 use std::num::NonZero;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::{Failure, Outcome, Runner, relay};
-use basecase_model::{Measures, Observation, Place, Trial, TrialStatus, names};
+use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_server::{Copied, Planted};
 use basecase_stats::Orders;
 
@@ -13,9 +13,8 @@ use super::measuring::{Counted, Ended, Ready, conclude, ready};
 use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::score::Score;
-use super::{LOG_LINES, Run, blank_trial};
+use super::{LOG_LINES, Run, failed_trial};
 use crate::course::Course;
-use crate::message::explain;
 use crate::observer::Event;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
@@ -76,14 +75,10 @@ impl Run<'_> {
                     crews.push(crew);
                 }
                 Err(error) => {
-                    let blank = blank_trial(
-                        plan,
-                        &candidates[stand.candidate],
-                        number,
-                        self.place(position),
-                        SystemTime::now(),
-                    );
-                    let trial = failed(blank, &error, stand.site.served.log_tail(LOG_LINES));
+                    let candidate = &candidates[stand.candidate];
+                    let log_tail = stand.site.served.log_tail(LOG_LINES);
+                    let place = self.place(position);
+                    let trial = failed_trial(plan, candidate, number, place, &error, log_tail);
                     return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
                 }
             }
@@ -153,8 +148,7 @@ fn conclude_turns(
     };
     let Stand { site, course, copied, .. } = stand;
     let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended).unwrap_or_else(|error| {
-        let blank = blank_trial(plan, candidate, number, place, SystemTime::now());
-        failed(blank, &error, site.served.log_tail(LOG_LINES))
+        failed_trial(plan, candidate, number, place, &error, site.served.log_tail(LOG_LINES))
     });
     if let Some(Planted { calls, nanoseconds }) = planted {
         trial.gauges.set(names::PLANTED_CALLS, calls as f64);
@@ -170,11 +164,6 @@ fn conclude_turns(
 /// What a planted library has done so far in a candidate's server.
 fn planted(plan: &Plan, stand: &Stand) -> Option<Planted> {
     Planted::read(&slot_of(plan, stand.slot))
-}
-
-/// A trial that could not be measured.
-pub(super) fn failed(trial: Trial, error: &anyhow::Error, log_tail: String) -> Trial {
-    Trial { status: TrialStatus::Failed { reason: explain(error), log_tail }, ..trial }
 }
 
 /// What others than the servers and the client took of the machine while the candidates took turns.

@@ -3,15 +3,15 @@
 use std::cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use basecase_model::{Cell, State, Trial};
 use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
-use super::relaying::{Occasion, Relayed, Stand, failed};
-use super::{Run, blank_trial};
+use super::relaying::{Occasion, Relayed, Stand};
+use super::{Run, failed_trial};
 use crate::agenda::Agenda;
 use crate::observer::Event;
 use crate::plan::{Candidate, Plan, Source};
@@ -46,7 +46,8 @@ impl Run<'_> {
                     agenda.dismiss(index);
                 }
             }
-            agenda.renew(run.store.trials(&plan.experiment.id)?)
+            agenda.renew(run.store.trials(&plan.experiment.id)?);
+            Ok(())
         })
     }
 
@@ -58,12 +59,12 @@ impl Run<'_> {
         mut round_of: impl FnMut(&mut Self, &mut Plan, &mut [Candidate], &mut Agenda, &[usize]) -> Result<()>,
     ) -> Result<()> {
         let Some(schedule) = plan.experiment.schedule.clone() else { return Ok(()) };
-        let mut agenda = Agenda::new(&plan.experiment, self.store.trials(&plan.experiment.id)?)?;
+        let mut agenda = Agenda::new(&plan.experiment, self.store.trials(&plan.experiment.id)?);
         let began = Instant::now();
         let mut longest = Duration::ZERO;
         let mut last = None;
         // What is wanted again right after it was done has failed.
-        while let Some((round, steps)) = agenda.next_round().filter(|next| last.as_ref() != Some(next)) {
+        while let Some((round, steps)) = agenda.next_round()?.filter(|next| last.as_ref() != Some(next)) {
             let is_over = self.options.budget.is_some_and(|budget| began.elapsed() + longest > budget);
             let most = self.options.most_rounds.into_iter().chain(schedule.looks.last().copied()).min();
             if (is_over && !longest.is_zero()) || most.is_some_and(|most| round >= most) {
@@ -77,7 +78,7 @@ impl Run<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let open = agenda.open_steps().len();
+            let open = agenda.open_steps()?.len();
             self.observer.notice(Event::RoundEnds {
                 round,
                 seconds: round_began.elapsed().as_secs_f64(),
@@ -98,16 +99,17 @@ impl Run<'_> {
     ) -> Result<()> {
         let orders = orders(plan);
         for index in agenda.runners_of_any(steps) {
-            let failures = self.summary.failed.len();
             let provided = self.provide_image(plan, candidates, agenda, index);
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if let Err(error) = provided {
-                self.save_failure(plan, &candidates[index], 0, index, &error)?;
-            }
-            if self.summary.failed.len() > failures {
-                agenda.dismiss(index);
+            match provided {
+                Ok(true) => {}
+                Ok(false) => agenda.dismiss(index),
+                Err(error) => {
+                    self.save_failure(plan, &candidates[index], 0, index, &error)?;
+                    agenda.dismiss(index);
+                }
             }
         }
         let order = |name: &str, of: &[usize]| -> Vec<usize> {
@@ -153,51 +155,46 @@ impl Run<'_> {
         }
         for (nth, &number) in steps.iter().enumerate() {
             let occasion = Occasion { number, is_first: nth == 0 };
-            while !self.stop.load(Ordering::Relaxed) {
-                let runners = agenda.runners(number);
-                let mut present: Vec<&mut Stand> =
-                    stands.iter_mut().filter(|stand| runners.contains(&stand.candidate)).collect();
-                if present.len() < 2 || present.iter().all(|stand| stand.candidate != 0) {
-                    break;
-                }
-                let Some(relayed) = self.relay(plan, candidates, &mut present, occasion)? else { break };
-                let Relayed { trials, is_broken_off } = relayed;
-                self.save_turns(plan, candidates, agenda, number, &trials)?;
-                let has_failed = |stand: &mut Stand| {
-                    trials
-                        .iter()
-                        .any(|(candidate, trial)| *candidate == stand.candidate && !trial.is_complete())
-                };
-                for stand in stands.extract_if(.., has_failed) {
-                    // Whatever state it left is not for the next round.
-                    self.close_stand(plan, candidates, stand, Data::Copied)?;
-                }
-                if !is_broken_off {
-                    break;
-                }
-            }
+            // Without whoever failed, the others have their turns all over again.
+            while self.take_turns(plan, candidates, agenda, &mut stands, occasion)? {}
         }
         stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, data))
     }
 
-    /// Saves what a step's turns came to, all or nothing.
-    fn save_turns(
+    /// Measures a step of those that are up and still take part in it, and brings down who fails. Returns whether the others have
+    /// nothing of it, because one that failed broke it off.
+    fn take_turns(
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
         agenda: &mut Agenda,
-        number: usize,
-        trials: &[(usize, Trial)],
-    ) -> Result<()> {
+        stands: &mut Vec<Stand>,
+        occasion: Occasion,
+    ) -> Result<bool> {
+        let number = occasion.number;
+        let runners = agenda.runners(number);
+        let mut present: Vec<&mut Stand> =
+            stands.iter_mut().filter(|stand| runners.contains(&stand.candidate)).collect();
+        let has_base = present.iter().any(|stand| stand.candidate == 0);
+        if self.stop.load(Ordering::Relaxed) || present.len() < 2 || !has_base {
+            return Ok(false);
+        }
+        let Some(relayed) = self.relay(plan, candidates, &mut present, occasion)? else { return Ok(false) };
+        let Relayed { trials, is_broken_off } = relayed;
         let together: Vec<(&Cell, &Trial)> =
             trials.iter().map(|(candidate, trial)| (&candidates[*candidate].cells[number], trial)).collect();
         self.store.save_together(&plan.experiment.id, &together)?;
-        for (_, trial) in trials {
-            self.take_in(plan, number, trial);
+        for (candidate, trial) in trials {
+            self.take_in(plan, number, &trial);
+            if !trial.is_complete() {
+                for stand in stands.extract_if(.., |stand| stand.candidate == candidate) {
+                    // Whatever state it left is not for the next round.
+                    self.close_stand(plan, candidates, stand, Data::Copied)?;
+                }
+            }
+            agenda.add(trial);
         }
-        let measured_by =
-            |(_, trial): &(usize, Trial)| Trial { measured_by: plan.experiment.id.clone(), ..trial.clone() };
-        agenda.add(trials.iter().map(measured_by).collect())
+        Ok(is_broken_off)
     }
 
     /// Saves that a candidate did not come as far as this step.
@@ -209,8 +206,7 @@ impl Run<'_> {
         position: usize,
         error: &anyhow::Error,
     ) -> Result<()> {
-        let blank = blank_trial(plan, candidate, number, self.place(position), SystemTime::now());
-        let trial = failed(blank, error, String::new());
+        let trial = failed_trial(plan, candidate, number, self.place(position), error, String::new());
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], &trial)?;
         self.take_in(plan, number, &trial);
         Ok(())
@@ -259,17 +255,18 @@ impl Run<'_> {
         Ok(Stand { candidate: index, slot, site, course, copied: copied.get() })
     }
 
-    /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there.
+    /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there. Returns whether
+    /// it is there.
     fn provide_image(
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
         agenda: &mut Agenda,
         index: usize,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let (image, kept) = (image_of(&candidates[index]), kept_of(&candidates[index]));
         if read_state(&image).is_ok() && agenda.has_load(index) {
-            return Ok(());
+            return Ok(true);
         }
         remove_folder(&image)?;
         remove_folder(&kept)?;
@@ -283,14 +280,11 @@ impl Run<'_> {
         self.store.save_experiment(&plan.experiment)?;
         let mut course = plan.task.course(candidate.dialect)?;
         let Some(trial) = self.step(plan, candidate, &mut site, course.as_mut(), 0, index)? else {
-            return Ok(());
+            return Ok(false);
         };
         self.save(plan, candidate, 0, &trial)?;
-        let is_complete = trial.is_complete();
-        let state = trial.state.clone();
-        agenda.add(vec![Trial { measured_by: plan.experiment.id.clone(), ..trial }])?;
-        if !is_complete {
-            return Ok(());
+        if !trial.is_complete() {
+            return Ok(false);
         }
         self.settle(plan, candidate, &mut site)?;
         self.phase(candidate, "stopping the server and keeping its data");
@@ -300,7 +294,9 @@ impl Run<'_> {
         }
         drop(site.served);
         move_data(&slot, &image)?;
-        write_state(&image, &state)
+        write_state(&image, &trial.state)?;
+        agenda.add(trial);
+        Ok(true)
     }
 }
 

@@ -26,8 +26,9 @@ const WORK: Duration = MS.saturating_mul(1_500);
 const PASSES: (u32, u32) = (2, 50);
 /// Passes from which on it is known what is typical of them, as far as the slices are shorter than [`LONG`].
 const TYPICAL_PASSES: u32 = 6;
-/// From this length on, slices have as few passes as can be.
-const LONG: Duration = LENGTHS[3];
+/// From this length on, slices have as few passes as can be, and are waited for: what others do during shorter ones hits all candidates
+/// alike.
+pub(super) const LONG: Duration = LENGTHS[3];
 /// How long each candidate warms up for a step: half of it, then the others, then the other half.
 const WARM_UP: Duration = MS.saturating_mul(1_200);
 /// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.

@@ -33,7 +33,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
         }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
         section #summary {
-            @for note in notes::again(experiment).into_iter().chain(notes::toolchains(experiment)) {
+            @for note in notes::candidates(experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
             @if has_charts { (without_script()) }

@@ -16,7 +16,7 @@ use crate::instance_error::SOCKET_PATH_LIMIT;
 use crate::keeper;
 use crate::life::{self, Life};
 use crate::lock::{DirectoryLock, Owner};
-use crate::log::{end_of, indented, last_lines};
+use crate::log::{end_of, folded, indented, last_lines};
 use crate::plant::Plant;
 use crate::process;
 use crate::secret::random_password;
@@ -314,9 +314,9 @@ impl Instance {
         self.spec.directory.join("server.log")
     }
 
-    /// The last `lines` lines of the server's log; empty when there is none.
+    /// The last `lines` lines of the server's log, of which many alike are told once; empty when there is none.
     pub fn log_tail(&self, lines: usize) -> String {
-        last_lines(&end_of(&self.log()).unwrap_or_default(), lines)
+        last_lines(&folded(&end_of(&self.log()).unwrap_or_default()), lines)
     }
 
     /// The build.

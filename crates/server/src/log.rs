@@ -19,6 +19,23 @@ pub(crate) fn last_lines(text: &str, count: usize) -> String {
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
+/// `text` with lines that follow each other and differ in digits only, as those of all sessions of a server that dies, told once.
+pub(crate) fn folded(text: &str) -> String {
+    let without_digits = |line: &str| line.replace(|letter: char| letter.is_ascii_digit(), "");
+    let mut told: Vec<String> = Vec::new();
+    let lines: Vec<&str> = text.lines().collect();
+    for alike in lines.chunk_by(|one, next| without_digits(one) == without_digits(next)) {
+        match alike {
+            [first, _, _, ..] => {
+                told.push((*first).to_owned());
+                told.push(format!("  … and {} more lines like it", alike.len() - 1));
+            }
+            few => told.extend(few.iter().map(|line| (*line).to_owned())),
+        }
+    }
+    told.join("\n")
+}
+
 pub(crate) fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
@@ -33,5 +50,17 @@ mod tests {
         assert_eq!(last_lines("", 2), "");
         assert_eq!(indented("a\nb"), "  a\n  b");
         assert!(end_of(Path::new("/nonexistent")).is_err());
+    }
+
+    #[test]
+    fn what_every_session_says_is_told_once() {
+        let text = "10:01 [1] ready\n10:02 [7] FATAL: gone\n10:02 [12] FATAL: gone\n10:03 [9] FATAL: gone\n10:03 [1] end";
+        assert_eq!(
+            folded(text),
+            "10:01 [1] ready\n10:02 [7] FATAL: gone\n  … and 2 more lines like it\n10:03 [1] end"
+        );
+        let two = "a 1\na 2\nb";
+        assert_eq!(folded(two), two);
+        assert_eq!(folded(""), "");
     }
 }

@@ -196,7 +196,7 @@ mod tests {
     fn children_that_come_later_are_found_by_their_command() {
         let shell = shell("sleep 0.1; i=0; (while :; do i=$((i+1)); done) & wait");
         let observed = observe(shell.id(), ProfileKind::Cpu, pause);
-        for pid in crate::process::tree(shell.id()).into_iter().skip(1) {
+        for pid in crate::process::server_processes(shell.id()).into_iter().skip(1) {
             Command::new("kill").arg(pid.to_string()).status().unwrap();
         }
         end(shell);

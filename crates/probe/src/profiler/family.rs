@@ -30,7 +30,7 @@ impl Family {
     pub(super) fn of(root: u32) -> Self {
         let mut family =
             Family { members: HashMap::new(), spaces: HashMap::new(), modules: Modules::default() };
-        for process in process::tree(root) {
+        for process in process::server_processes(root) {
             family.members.insert(process, Member { command: command(process), space: None });
             // So that no sample has to wait for large files.
             family.space(process);
@@ -41,6 +41,7 @@ impl Family {
     /// Takes note of what happened to a process.
     pub(super) fn note(&mut self, process: u32, what: &What) {
         match what {
+            What::Forked { parent } if *parent == process => {}
             What::Forked { parent } => match self.members.get(parent).cloned() {
                 Some(member) => drop(self.members.insert(process, member)),
                 // A number is given again, to a process of others.
@@ -107,6 +108,8 @@ mod tests {
         assert!(Arc::ptr_eq(&family.space(child).unwrap(), &family.space(own).unwrap()));
         family.note(child, &What::Executed);
         assert_eq!(family.command(child).map(|command| &**command), Some("[ended]"));
+        family.note(child, &What::Forked { parent: child });
+        assert!(family.command(child).is_some(), "a thread of its own");
         family.note(child, &What::Forked { parent: stranger });
         assert_eq!(family.command(child), None);
         assert!(family.space(stranger).is_none());

@@ -61,12 +61,12 @@ pub(super) enum What {
     },
     /// The thread came back to a processor.
     Returned,
-    /// The process was made by another one.
+    /// The process was made by another one, or the thread by its own process.
     Forked {
-        /// The one that made it.
+        /// The process that made it.
         parent: u32,
     },
-    /// The thread ends. It leaves its processor once more.
+    /// The thread ends. It leaves its processor for the last time soon after.
     Ended,
     /// The process executes another program.
     Executed,
@@ -114,9 +114,6 @@ pub(super) fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<Occurrence> {
         FORK => {
             let (child, parent) = fields.pair()?;
             let (child_thread, _) = fields.pair()?;
-            if child == parent {
-                return None;
-            }
             (process, thread) = (child, child_thread);
             What::Forked { parent }
         }
@@ -218,8 +215,8 @@ mod tests {
         };
         let forked = fork(20, 10).unwrap();
         assert_eq!((forked.process, forked.what), (20, What::Forked { parent: 10 }));
-        // A new thread of the same process.
-        assert_eq!(fork(10, 10), None);
+        let thread = parse(FORK, 0, &words(&[pair(10, 10), pair(12, 11), 9, pair(10, 11), 9])).unwrap();
+        assert_eq!((thread.process, thread.thread, thread.what), (10, 12, What::Forked { parent: 10 }));
         assert_eq!(what(COMMAND, 0, &[pair(7, 8), 0, pair(7, 8), 9]), None);
     }
 

@@ -1,6 +1,6 @@
 //! How often, or how long, threads were in each stack.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use basecase_model::ProfileKind;
@@ -26,8 +26,6 @@ pub(super) struct Stack {
 #[derive(Default)]
 struct Absence {
     left_ns: Option<u64>,
-    /// It will not come back, though its number may.
-    ended: bool,
     total_ns: u64,
     /// Where it left this time, and how many departures that stands for; unknown mostly.
     place: Option<(Stack, u64)>,
@@ -71,6 +69,9 @@ pub(super) struct Tally {
     pub(super) lost: u64,
     /// Threads by their numbers and the names of their processes: a number is given again.
     absences: HashMap<(u32, Arc<str>), Absence>,
+    /// Threads that ended, until their numbers are given again. They still leave their processors: for the last time, and before that when others
+    /// take these from them.
+    ended: HashSet<u32>,
     cache: CacheNative<MayAllocateDuringUnwind>,
 }
 
@@ -83,6 +84,7 @@ impl Tally {
             samples: 0,
             lost: 0,
             absences: HashMap::new(),
+            ended: HashSet::new(),
             cache: CacheNative::new(),
         }
     }
@@ -106,19 +108,17 @@ impl Tally {
                 self.absence(thread, command).place = Some((stack, sample.weight.max(1)));
             }
             (What::Left { preempted }, _) => {
+                let has_ended = self.ended.contains(&thread);
                 let absence = self.absence(thread, command);
-                absence.left_ns = (!absence.ended).then_some(time_ns);
+                absence.left_ns = (!has_ended).then_some(time_ns);
                 if let Some((stack, _)) = absence.place.as_mut().filter(|_| preempted) {
                     stack.frames.insert(0, Frame::Preempted);
                 }
             }
-            (What::Returned, _) => {
-                let absence = self.absence(thread, command);
-                absence.ended = false;
-                absence.end(time_ns);
-            }
-            (What::Ended, _) => self.absence(thread, command).ended = true,
-            (What::Lost(_) | What::Forked { .. } | What::Executed | What::Mapped, _) => {}
+            (What::Returned, _) => self.absence(thread, command).end(time_ns),
+            (What::Ended, _) => drop(self.ended.insert(thread)),
+            (What::Forked { .. }, _) => drop(self.ended.remove(&thread)),
+            (What::Lost(_) | What::Executed | What::Mapped, _) => {}
         }
     }
 
@@ -202,7 +202,14 @@ mod tests {
             at(10_500, What::Returned),
             at(10_600, What::Ended),
             at(10_700, sample(1, vec![400])),
-            at(10_700, What::Left { preempted: false }),
+            at(10_700, What::Left { preempted: true }),
+            at(10_800, What::Returned),
+            at(10_900, What::Left { preempted: false }),
+            // Its number is given again.
+            at(11_000, What::Forked { parent: std::process::id() }),
+            at(11_500, sample(1, vec![300])),
+            at(11_500, What::Left { preempted: false }),
+            at(12_250, What::Returned),
         ];
         happened.into_iter().for_each(|occurrence| tally.count(occurrence, &mut family));
         // Nothing is known of the departure but its time.
@@ -212,11 +219,11 @@ mod tests {
         tally.finish(20_000);
         assert_eq!(counted(&unknown), [(vec![Frame::NotSampled], 2_250)]);
         let known = [
-            (vec![Frame::Kernel(300)], 500.0),
             (vec![Frame::Preempted, Frame::Kernel(100)], 1_000.0),
+            (vec![Frame::Kernel(300)], 1_250.0),
             (vec![Frame::Kernel(100)], 3_000.0),
         ];
-        let expected = known.map(|(frames, time_ns)| (frames, (time_ns * 4_000.0 / 4_500.0) as u64));
+        let expected = known.map(|(frames, time_ns)| (frames, (time_ns * 4_750.0 / 5_250.0) as u64));
         assert_eq!(counted(&tally), expected);
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Session};
 use basecase_model::Dbms;
-use basecase_server::Account;
+use basecase_server::{Account, Transport};
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
@@ -434,13 +434,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 5
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 6
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 5
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 6
     hint: use a newer basecase
     "#);
 
@@ -467,7 +467,7 @@ fn stores_that_are_none() {
     cannot run `SELECT * FROM cell` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT * FROM role` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT slice.trial, sum(operations) AS sliced, items FROM slice JOIN (SELECT trial, sum(items) AS items FROM role GROUP BY trial) AS whole ON whole.trial = slice.trial GROUP BY slice.trial` to its end: it is damaged: database disk image is malformed
+    cannot run `SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class` to its end: it is damaged: database disk image is malformed
     -- stderr
     error: the store damaged.sqlite is not whole
     hint: `basecase report` shows what can still be read; measure the rest again into another store
@@ -634,7 +634,7 @@ fn assert_no_file_holds_the_password(folder: &Path) {
 #[test]
 fn servers_of_the_user_that_cannot_be_used() {
     let sandbox = Sandbox::new();
-    let instance = own_server(&sandbox, "postgres:17.11", Dbms::Postgres, &[]);
+    let instance = own_server(&sandbox, "postgres:17.11", Transport::published(Dbms::Postgres), &[]);
     let Endpoint::Postgres(address) = instance.endpoint("") else { unreachable!() };
     let mut session = Endpoint::Postgres(address.clone()).connect().unwrap();
     let mut sql = |text: &str| Session::query(session.as_mut(), text).map(drop).unwrap();

@@ -1,17 +1,16 @@
 //! Mistakes with MySQL, MariaDB and engines, and what the user reads then.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+#[path = "own_server.rs"]
+mod own_server;
 #[path = "refusals.rs"]
 mod refusals;
 
-use std::time::Duration;
-
 use basecase_client::Endpoint;
-use basecase_server::{
-    ConfigFile, Host as Machine, Instance, InstanceSpec, Library, Owner, Transport, default_home,
-};
+use basecase_server::Transport;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
+use own_server::{obtained, own_server};
 use refusals::compare;
 
 #[test]
@@ -60,6 +59,10 @@ fn versions_that_do_not_exist() {
 #[test]
 fn settings_that_a_version_does_not_know() {
     let sandbox = Sandbox::new();
+    // Else the refusals would begin with what is downloaded.
+    for build in ["mysql:8.0.31", "mysql:5.7.22", "mariadb:10.11.18"] {
+        obtained(build);
+    }
     sandbox.write("new.conf", "innodb_buffer_pool_size = 64M\ninnodb_redo_log_capacity = 1G\n");
     assert_snapshot!(compare(&sandbox, &["mysql:8.0.31@./new.conf", "mysql:5.7.22@./new.conf"]), @r#"
     exit code 1
@@ -137,21 +140,7 @@ fn servers_of_the_user_that_refuse_the_login() {
         [("mysql:5.7.22", "mysql_native_password"), ("mysql:8.0.31", "caching_sha2_password")]
     {
         let sandbox = Sandbox::new();
-        let library = Library::open(&default_home()).unwrap();
-        let sources = library.resolve(&[request.parse().unwrap()]).unwrap();
-        let build = library.obtain(&sources[0], &mut |_| {}).unwrap();
-        let config = ConfigFile::find(build.facts.dbms, ConfigFile::DEFAULT, Machine::detect()).unwrap();
-        let mut instance = Instance::open(InstanceSpec {
-            config: config.for_version(&build.version),
-            build,
-            engine: None,
-            directory: sandbox.path().join("own"),
-            transport: Transport::Loopback,
-            owner: Owner { experiment: "test".into(), candidate: "own".into() },
-        })
-        .unwrap();
-        instance.initialise().unwrap();
-        instance.start(Duration::from_secs(60)).unwrap();
+        let instance = own_server(&sandbox, request, Transport::Loopback, &[]);
         let Endpoint::Mysql(address) = instance.endpoint("") else { unreachable!("not a MySQL server") };
         let mut session = Endpoint::Mysql(address.clone()).connect().unwrap();
         session

@@ -177,6 +177,7 @@ fn kill_server(candidates: [&str; 2], shorts: [&str; 2], program: &str, in_log: 
     let TrialStatus::Failed { reason, log_tail } = &failed[0].status else { unreachable!() };
     assert!(reason.contains("client 1 failed"), "{reason}");
     assert!(log_tail.contains(in_log), "{log_tail}");
+    assert!(said.contains(log_tail.lines().last().unwrap()), "the end of the log is shown: {said}");
     let of_second = |trial: &&Trial| trial.candidate.split('.').next() == Some(shorts[1]);
     assert_eq!(all.iter().filter(of_second).filter(|trial| trial.is_complete()).count(), 10);
     assert_nothing_runs(&sandbox.path().join("data"));

@@ -2,27 +2,38 @@
 
 use std::time::Duration;
 
-use basecase_model::Dbms;
-use basecase_server::{ConfigFile, Host, Instance, InstanceSpec, Library, Owner, Transport, default_home};
+use basecase_server::{
+    Build, ConfigFile, Host, Instance, InstanceSpec, Library, Owner, Transport, default_home,
+};
 use basecase_tests::Sandbox;
 
-/// Starts a server with these settings, reached as that of published results is.
-pub(crate) fn own_server(sandbox: &Sandbox, build: &str, dbms: Dbms, settings: &[&str]) -> Instance {
+/// A build, which is downloaded where it is not at hand.
+pub(crate) fn obtained(build: &str) -> Build {
     let library = Library::open(&default_home()).unwrap();
     let sources = library.resolve(&[build.parse().unwrap()]).unwrap();
-    let build = library.obtain(&sources[0], &mut |_| {}).unwrap();
+    library.obtain(&sources[0], &mut |_| {}).unwrap()
+}
+
+/// Starts a server with these settings, reached this way.
+pub(crate) fn own_server(
+    sandbox: &Sandbox,
+    build: &str,
+    transport: Transport,
+    settings: &[&str],
+) -> Instance {
+    let build = obtained(build);
     let setting = |setting: &&str| {
         let (name, value) = setting.split_once('=').unwrap();
         (name.to_owned(), value.to_owned())
     };
     let settings: Vec<(String, String)> = settings.iter().map(setting).collect();
-    let config = ConfigFile::find(dbms, ConfigFile::DEFAULT, Host::detect()).unwrap();
+    let config = ConfigFile::find(build.facts.dbms, ConfigFile::DEFAULT, Host::detect()).unwrap();
     let mut instance = Instance::open(InstanceSpec {
         config: config.for_version(&build.version).with_extra(&settings).unwrap(),
         build,
         engine: None,
         directory: sandbox.path().join("own"),
-        transport: Transport::published(dbms),
+        transport,
         owner: Owner { experiment: "test".into(), candidate: "own".into() },
     })
     .unwrap();

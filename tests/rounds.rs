@@ -34,7 +34,9 @@ fn arguments<'a>(command: &'a str, candidates: &[&'a str], more: &[&'a str]) -> 
 /// The trials of a step by round, in the order of the candidates' names.
 fn by_round<'a>(trials: &'a [Trial], step: &str) -> BTreeMap<u32, Vec<&'a Trial>> {
     let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| trial.step.starts_with(step)) {
+    // Steps of workload files have their options behind their names.
+    let is_of = |trial: &&Trial| trial.step.split('_').next() == Some(step);
+    for trial in trials.iter().filter(is_of) {
         rounds.entry(trial.place.round).or_default().push(trial);
     }
     rounds.values_mut().for_each(|trials| trials.sort_by(|one, other| one.candidate.cmp(&other.candidate)));
@@ -83,20 +85,21 @@ fn a_pipeline_turns_red_for_a_regression_and_for_nothing_else() {
 #[test]
 fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
     let sandbox = Sandbox::new();
-    let settings = ["--set", "shared_buffers=128MB", "--plant", "8%"];
+    let settings = ["--set", "shared_buffers=128MB", "--plant", "8%,8%:every=50"];
     let list = arguments("calibrate", &["postgres:18.6"], &settings);
     let output = sandbox.output(&list);
     assert!(output.status.success(), "{}", sandbox.transcript(&output));
     let report =
         sandbox.output(&["report", "s.sqlite", "--experiment", "calibration", "--format", "json"]).stdout;
     let all = trials(&sandbox.path().join("s.sqlite"));
-    // The newest experiment has the base, the same again, and the slower one.
+    // The newest experiment has the base, the same again, the slower one, and one that is as slow on average.
     let rounds = by_round(&all, "point-query");
     assert_eq!(rounds.len(), 5);
-    let mut planted = Vec::new();
-    for [slower, base, same] in rounds.values().map(|trials| [trials[0], trials[1], trials[2]]) {
+    let (mut planted, mut at_times) = (Vec::new(), Vec::new());
+    for trials in rounds.values() {
+        let [slower, at_times_slower, base, same] = trials[..] else { panic!("{} candidates", trials.len()) };
         assert!(base.candidate.ends_with("_base") && same.candidate.ends_with("_same"), "{}", base.candidate);
-        assert!(slower.candidate.ends_with("_8pc"));
+        assert!(slower.candidate.ends_with("_8pc") && at_times_slower.candidate.ends_with("_8pc_every50"));
         let per_call = |trial: &Trial| {
             let calls = trial.gauges.get(names::PLANTED_CALLS).unwrap();
             let statements: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
@@ -108,18 +111,23 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
             trial.gauges.get(names::PLANTED_US).unwrap() / calls
         };
         planted.push(per_call(slower) - per_call(base));
+        at_times.push(per_call(at_times_slower) - per_call(base));
         assert!((per_call(same) - per_call(base)).abs() < 0.2, "nothing was planted there");
-        for trial in [slower, base, same] {
+        for trial in [slower, at_times_slower, base, same] {
             assert!(trial.slices.iter().all(|slice| slice.server_cpu_us.is_some_and(|cpu| cpu > 0.0)));
+            // What the load left has been vacuumed: else how much of it was decides how fast queries are that an index covers.
+            assert!(trial.gauges.get("end.debt.pages_not_all_visible").unwrap() <= 1.0);
             assert_eq!(trial.counters.get(names::HOST_CPU_USER_US), None, "the host worked for all of them");
         }
     }
     assert!(planted.iter().all(|planted_us| (0.3..20.0).contains(planted_us)), "{planted:?}");
+    let ratio = at_times.iter().sum::<f64>() / planted.iter().sum::<f64>();
+    assert!((0.5..2.0).contains(&ratio), "{planted:?}, {at_times:?}");
     let report: Value = serde_json::from_slice(&report).unwrap();
     assert!(report["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
     let text = String::from_utf8(output.stdout).unwrap();
     let line = |tag: &str| text.lines().find(|line| line.contains(tag)).unwrap().to_owned();
-    assert!(line("_8pc").contains("regression"), "{text}");
+    assert!(line("_8pc ").contains("regression") && line("_8pc_every50").contains("regression"), "{text}");
     assert!(!line("_same").contains("regression"), "{text}");
 }
 
@@ -201,6 +209,9 @@ fn what_cannot_run_in_rounds_is_refused_before_any_work() {
     assert!(String::from_utf8_lossy(&few.stderr).contains("fewer than 5"), "{}", sandbox.transcript(&few));
     let calibrate = sandbox.output(&arguments("calibrate", &["sqlite"], &[]));
     assert!(String::from_utf8_lossy(&calibrate.stderr).contains("nothing can be planted"));
+    let crowd = sandbox.output(&arguments("calibrate", &["postgres:18.6"], &["--threads", "16"]));
+    assert!(String::from_utf8_lossy(&crowd.stderr).contains("opens 16 connections"));
+    assert!(trials(&sandbox.path().join("s.sqlite")).is_empty());
 }
 
 /// The process number of the Postgres server that runs in one of the slots.
@@ -277,7 +288,62 @@ fn chains_of_the_insert_benchmark_come_round_after_round() {
         let complete: Vec<&Trial> = all.iter().filter(|trial| trial.is_complete()).collect();
         assert_eq!(complete.len(), rounds * 2 * 10, "{said}");
         assert!(complete[seen..].iter().all(|trial| trial.place.round as usize + 1 == rounds));
-        assert!(complete.iter().all(|trial| trial.slices.is_empty()));
         seen = complete.len();
+    }
+}
+
+#[test]
+fn candidates_go_through_the_insert_benchmark_in_lock_step_and_kills_leave_no_server() {
+    let sandbox = Sandbox::new();
+    let store = sandbox.path().join("s.sqlite");
+    let list = [
+        &["compare", "postgres:18.6", "postgres:18.6", "--set", "shared_buffers=64MB"][..],
+        &["--rows", "20000", "--writes", "4000", "--seconds", "3", "--budget", "1s"],
+        &["--store", "s.sqlite", "--data", "data"],
+    ]
+    .concat();
+    for text in ["round 1  l.i1", "round 1  qp100"] {
+        let mut running = Running::start(&sandbox, &list);
+        assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        running.kill();
+        // One of the two stood still, and had to go on to stop.
+        assert_nothing_runs(&sandbox.path().join("data"));
+    }
+    let (success, said) = Running::start(&sandbox, &list).finish();
+    assert!(success, "{said}");
+    assert_nothing_runs(&sandbox.path().join("data"));
+
+    let all = trials(&store);
+    assert!(all.iter().all(Trial::is_complete), "{said}");
+    for step in ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"] {
+        let rounds = by_round(&all, step);
+        assert_eq!(rounds.keys().collect::<Vec<_>>(), [&0], "{step}");
+        assert_eq!(
+            rounds[&0].len(),
+            2,
+            "{step}: what was measured before a kill stays, and is not measured again"
+        );
+        let pair = [rounds[&0][0], rounds[&0][1]];
+        assert_ne!(pair[0].candidate, pair[1].candidate, "{step}");
+        for trial in pair {
+            let worked_s = trial.slices.iter().map(|slice| slice.length_us).sum::<f64>() / 1e6;
+            assert!(worked_s <= trial.seconds + 0.1, "{step}: {worked_s} of {}", trial.seconds);
+            if step.starts_with('q') {
+                // Of its own time, while twice as much went by.
+                assert!((2.9..4.5).contains(&trial.seconds), "{step}: {}", trial.seconds);
+            }
+        }
+        let passes = |trial: &Trial| trial.slices.iter().map(|slice| slice.pass).collect::<Vec<_>>();
+        // By the clock, one may need a portion more than the other to come to its end.
+        let both = passes(pair[0]).len().min(passes(pair[1]).len());
+        assert_eq!(passes(pair[0])[..both], passes(pair[1])[..both], "{step}");
+        assert!(both >= 4 || !step.starts_with('q'), "{step}: {:?}", pair[0].slices);
+        assert_eq!(passes(pair[0]).is_empty(), step == "l.x");
+        if step.starts_with("l.i") {
+            let rows = |trial: &Trial| trial.slices.iter().map(|slice| slice.operations).collect::<Vec<_>>();
+            assert_eq!(rows(pair[0]), rows(pair[1]), "{step}: equally old in every portion");
+            assert_eq!(rows(pair[0]).iter().sum::<u64>(), pair[0].roles[1].items);
+        }
     }
 }

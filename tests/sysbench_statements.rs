@@ -12,7 +12,7 @@ use std::process::Command;
 
 use basecase_client::Endpoint;
 use basecase_model::{Dbms, Value};
-use basecase_server::{Instance, SUPERUSER};
+use basecase_server::{Instance, SUPERUSER, Transport};
 use basecase_tests::Sandbox;
 use own_server::own_server;
 use server_log::Session;
@@ -54,7 +54,12 @@ struct Site {
 impl Site {
     fn postgres() -> Site {
         let sandbox = Sandbox::new();
-        let instance = own_server(&sandbox, "postgres:17.11", Dbms::Postgres, &server_log::POSTGRES);
+        let instance = own_server(
+            &sandbox,
+            "postgres:17.11",
+            Transport::published(Dbms::Postgres),
+            &server_log::POSTGRES,
+        );
         let mut session = instance.endpoint("").connect().unwrap();
         session.query("create role sbtest superuser login password 'sbtest'").unwrap();
         session.query("create database sbtest").unwrap();
@@ -69,7 +74,8 @@ impl Site {
 
     fn mysql() -> Site {
         let sandbox = Sandbox::new();
-        let instance = own_server(&sandbox, "mysql:8.0.31", Dbms::Mysql, &server_log::MYSQL);
+        let instance =
+            own_server(&sandbox, "mysql:8.0.31", Transport::published(Dbms::Mysql), &server_log::MYSQL);
         instance.endpoint("").connect().unwrap().query("create database sbtest").unwrap();
         let (socket, database) = (instance.socket().display().to_string(), instance.endpoint("sbtest"));
         let candidate = format!("url:mysql://{SUPERUSER}@{}/sbtest", socket.replace('/', "%2F"));

@@ -11,12 +11,23 @@ use basecase_model::{StatementRecord, Trial, names};
 use basecase_tests::Sandbox;
 use running::{Running, assert_nothing_runs, trials};
 
-const SHORT: [&str; 5] = ["--option", "seconds=0.2", "--warm-up-seconds", "0", "--settle"];
+const SHORT: &str = "seconds=0.2";
 const PLACES: [&str; 4] = ["--store", "s.sqlite", "--data", "data"];
 
 /// Runs a comparison of short steps to its end; what it printed, and its trials.
 fn compare(sandbox: &Sandbox, candidates: &[&str], workload: &[&str]) -> (String, Vec<Trial>) {
-    let arguments = [&["compare"], candidates, workload, &SHORT, &["off"], &PLACES].concat();
+    compare_for(SHORT, sandbox, candidates, workload)
+}
+
+/// The same with steps of so many seconds.
+fn compare_for(
+    seconds: &str,
+    sandbox: &Sandbox,
+    candidates: &[&str],
+    workload: &[&str],
+) -> (String, Vec<Trial>) {
+    let timing = ["--option", seconds, "--warm-up-seconds", "0", "--settle", "off"];
+    let arguments = [&["compare"], candidates, workload, &timing, &PLACES].concat();
     let output = sandbox.output(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", sandbox.transcript(&output));
     let trials = trials(&sandbox.path().join("s.sqlite"));
@@ -288,7 +299,8 @@ fn killed_in_steps_that_read_and_that_write() {
 fn a_few_threads_drive_many_connections() {
     let sandbox = Sandbox::new();
     let workload = ["--workload", "oltp_read_write", "--threads", "4,48", "--rows", "100"];
-    let (_, trials) = compare(&sandbox, &["postgres:18.6", "mysql:8.0.33"], &workload);
+    // In 0.2 s no two transactions may meet on a busy machine.
+    let (_, trials) = compare_for("seconds=2", &sandbox, &["postgres:18.6", "mysql:8.0.33"], &workload);
     let many: Vec<&Trial> = trials.iter().filter(|trial| trial.step == "oltp_read_write.dop48").collect();
     assert_eq!(many.len(), 2);
     for trial in many {

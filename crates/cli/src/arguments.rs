@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use basecase_lab::{CandidateSpec, PinRequest, Scale, Sizes, Verify, read_change, read_time};
+use basecase_lab::{CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Verify, read_change, read_time};
 use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
@@ -119,9 +119,9 @@ pub(crate) struct Calibrate {
     /// The build and config to plant in, and what is run, as of `basecase compare`
     #[command(flatten)]
     pub(crate) compare: Compare,
-    /// Sizes of the slowdowns
-    #[arg(long = "plant", value_name = "PERCENT", value_delimiter = ',', default_value = "1%,2%,3%,5%", value_parser = read_change)]
-    pub(crate) slowdowns: Vec<f64>,
+    /// Slowdowns: of every statement (3%), of one in a hundred a hundred times as much (3%:every=100), in three starts of ten (10%:starts=0.3)
+    #[arg(long = "plant", value_name = "SLOWDOWN", value_delimiter = ',', default_value = "1%,2%,3%,5%")]
+    pub(crate) slowdowns: Vec<Slowdown>,
 }
 
 #[derive(Args)]

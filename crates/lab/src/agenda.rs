@@ -1,10 +1,38 @@
 //! What is still to be decided of an experiment in rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use anyhow::Result;
-use basecase_model::{Experiment, Trial};
-use basecase_stats::Judgement;
+use basecase_model::{Experiment, Trial, names};
+use basecase_stats::{Judgement, Metric, Outlook};
+
+/// What the verdict on a step still takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cost {
+    step: usize,
+    /// Whether all candidates have one, and only how large the change is remains open.
+    has_verdicts: bool,
+    seconds: f64,
+}
+
+/// The steps that can be decided in the time that is left: the cheapest first, those that have a verdict last, and one in any case. The
+/// steps of a chain share its rounds.
+fn affordable(mut costs: Vec<Cost>, left: Duration, is_chain: bool) -> Vec<usize> {
+    costs.sort_by(|one, other| {
+        one.has_verdicts.cmp(&other.has_verdicts).then(one.seconds.total_cmp(&other.seconds))
+    });
+    let mut all = 0.0_f64;
+    let fits = |cost: &&Cost| {
+        all = if is_chain { all.max(cost.seconds) } else { all + cost.seconds };
+        all <= left.as_secs_f64()
+    };
+    let count = costs.iter().take_while(fits).count();
+    costs.truncate(count.max(1));
+    let mut steps: Vec<usize> = costs.into_iter().map(|cost| cost.step).collect();
+    steps.sort_unstable();
+    steps
+}
 
 /// The trials of an experiment in rounds, and what they leave open.
 pub(crate) struct Agenda {
@@ -62,34 +90,74 @@ impl Agenda {
         steps.iter().flat_map(|step| self.runners(*step)).collect()
     }
 
-    /// The steps that are not decided yet.
+    /// What the trials say so far.
     ///
     /// # Errors
     /// When a trial holds what no trial can hold.
-    pub(crate) fn open_steps(&self) -> Result<Vec<usize>> {
-        let judgement = Judgement::of(&self.experiment, &self.trials)?;
+    pub(crate) fn judgement(&self) -> Result<Judgement> {
+        Ok(Judgement::of(&self.experiment, &self.trials)?)
+    }
+
+    /// The steps that are not decided yet.
+    pub(crate) fn open_steps(&self, judgement: &Judgement) -> Vec<usize> {
         let steps = self.experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let is_open = |step: &usize| {
             let mut contenders = self.runners(*step).into_iter().skip(1);
             contenders.any(|candidate| !judgement.is_settled(*step, candidate))
         };
-        Ok(steps.map(|(number, _)| number).filter(is_open).collect())
+        steps.map(|(number, _)| number).filter(is_open).collect()
     }
 
-    /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open.
-    ///
-    /// # Errors
-    /// As of [`Agenda::open_steps`].
-    pub(crate) fn next_round(&self) -> Result<Option<(u32, Vec<usize>)>> {
-        let open = self.open_steps()?;
+    /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open. Where the time that is
+    /// left does not do for all of them, only of those that are nearest to a verdict.
+    pub(crate) fn next_round(
+        &self,
+        judgement: &Judgement,
+        left: Option<Duration>,
+    ) -> Option<(u32, Vec<usize>)> {
+        let mut open = self.open_steps(judgement);
+        if let Some(left) = left {
+            let costs = open.into_iter().map(|step| self.cost(judgement, step)).collect();
+            open = affordable(costs, left, self.experiment.is_chain());
+        }
         let first_missing = |step: &usize| (0..).find(|round| !self.has(*step, *round)).unwrap_or(0);
-        let first = open.iter().map(first_missing).min();
-        let lacking = |round| open.iter().copied().filter(|step| !self.has(*step, round)).collect();
-        Ok(first.map(|round| (round, lacking(round))))
+        let round = open.iter().map(first_missing).min()?;
+        Some((round, open.into_iter().filter(|step| !self.has(*step, round)).collect()))
+    }
+
+    /// How long a round of these steps takes, by the rounds so far: without starting servers and bringing data. A chain also has the steps
+    /// that lead to them.
+    pub(crate) fn seconds_of_round(&self, steps: &[usize]) -> f64 {
+        let last = steps.iter().max();
+        let is_run = |step: &usize| {
+            steps.contains(step) || self.experiment.is_chain() && last.is_some_and(|last| step <= last)
+        };
+        (0..self.experiment.steps.len()).filter(is_run).map(|step| self.seconds(step)).sum()
+    }
+
+    /// How long a round of a step takes; 0 when there is none yet.
+    fn seconds(&self, step: usize) -> f64 {
+        let name = &self.experiment.steps[step].name;
+        let of_step = self.trials.iter().filter(|trial| trial.step == *name);
+        let seconds: Vec<f64> = of_step.filter_map(|trial| trial.gauges.get(names::ROUND_SECONDS)).collect();
+        seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
+    }
+
+    /// What the verdict on a step still takes, with the steps of a chain that lead to it.
+    fn cost(&self, judgement: &Judgement, step: usize) -> Cost {
+        let of = |candidate: usize| judgement.decision(Metric::Throughput, step, candidate);
+        let open = || self.runners(step).into_iter().skip(1).filter(|one| !judgement.is_settled(step, *one));
+        let rounds = |candidate: usize| match of(candidate).map(|decision| decision.outlook) {
+            Some(Outlook::MoreRounds(rounds)) => rounds,
+            Some(Outlook::Settled | Outlook::OnTheMargin) | None => 1,
+        };
+        let rounds = open().map(rounds).max().unwrap_or(0);
+        let has_verdicts = open().all(|one| of(one).is_some_and(|decision| decision.verdict.is_change()));
+        Cost { step, has_verdicts, seconds: rounds as f64 * self.seconds_of_round(&[step]) }
     }
 
     /// Whether all candidates that did not fail have a complete trial of a step in a round, measured together.
-    fn has(&self, step: usize, round: u32) -> bool {
+    pub(crate) fn has(&self, step: usize, round: u32) -> bool {
         let name = &self.experiment.steps[step].name;
         let is_of = |trial: &&Trial| trial.is_complete() && trial.place.round == round && trial.step == *name;
         let mut together: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -121,5 +189,26 @@ impl Agenda {
 
     fn name(&self, candidate: usize) -> &str {
         &self.experiment.candidates[candidate].name.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nearest_to_a_verdict_comes_first_when_time_binds() {
+        let cost = |step, has_verdicts, seconds| Cost { step, has_verdicts, seconds };
+        let costs =
+            vec![cost(0, false, 50.0), cost(1, true, 1.0), cost(2, false, 10.0), cost(3, false, 15.0)];
+        let in_seconds = |seconds| affordable(costs.clone(), Duration::from_secs(seconds), false);
+        assert_eq!(in_seconds(76), [0, 1, 2, 3]);
+        assert_eq!(in_seconds(75), [0, 2, 3], "the size of a change can wait");
+        assert_eq!(in_seconds(30), [2, 3]);
+        assert_eq!(in_seconds(0), [2], "one in any case");
+        assert!(affordable(Vec::new(), Duration::ZERO, false).is_empty());
+        let in_chain = |seconds| affordable(costs.clone(), Duration::from_secs(seconds), true);
+        assert_eq!(in_chain(50), [0, 1, 2, 3], "each round is one of all of them");
+        assert_eq!(in_chain(20), [2, 3]);
     }
 }

@@ -6,6 +6,7 @@ use basecase_server::Plant;
 
 use crate::candidate::CandidateSpec;
 use crate::plan::Request;
+use crate::slowdown::Slowdown;
 use crate::twin::Twin;
 
 /// Spins of the run that finds out what one takes.
@@ -23,7 +24,8 @@ impl Calibration {
     /// Of the build and config that `request` names first.
     ///
     /// # Errors
-    /// When it names none, or one in whose server nothing can be planted.
+    /// When it names none, or one in whose server nothing can be planted, or asks for more than one connection: sessions that share
+    /// processors wait for each other's spins, so that far more is lost than was planted.
     pub fn new(request: Request) -> Result<Self> {
         let candidate = request.candidates.first().cloned().context("no candidate is named")?;
         if candidate.is_url() || candidate.dbms() == basecase_model::Dbms::Sqlite {
@@ -31,19 +33,29 @@ impl Calibration {
                 "nothing can be planted in {candidate}: it is no server that basecase starts\nhint: name a build, e.g. postgres:18.6"
             );
         }
+        let connections = request.task.sessions();
+        if connections > 1 {
+            anyhow::bail!(
+                "this run opens {connections} connections, and what is planted in one holds up the others\n\
+                 hint: calibrate steps of one connection, e.g. --workload microbenchmarks --list point-query"
+            );
+        }
         Ok(Calibration { request, candidate })
     }
 
     /// One round of it with nothing and with something planted, which shows what spins cost.
     pub fn probe(&self) -> Request {
-        self.with(vec![twin("_nothing", 0), twin("_probe", PROBE_SPINS)])
+        self.with(vec![
+            twin("_nothing", Plant::NONE),
+            twin("_probe", Plant { spins: PROBE_SPINS, ..Plant::NONE }),
+        ])
     }
 
-    /// Itself twice, and with slowdowns of these sizes (0.02 is 2 %) of the step that the trials of [`Calibration::probe`] are of first.
+    /// Itself twice, and with these slowdowns of the step that the trials of [`Calibration::probe`] are of first.
     ///
     /// # Errors
     /// When the probe has no complete trials.
-    pub fn planted(&self, probe: &[Trial], slowdowns: &[f64]) -> Result<Request> {
+    pub fn planted(&self, probe: &[Trial], slowdowns: &[Slowdown]) -> Result<Request> {
         let of = |tag: &str| {
             let is_of = |trial: &&Trial| {
                 trial.is_complete() && trial.candidate.ends_with(tag) && !trial.slices.is_empty()
@@ -59,11 +71,10 @@ impl Calibration {
         let threads = base.roles.len() as f64;
         let rate = base.slices.iter().map(|slice| slice.rate).sum::<f64>() / base.slices.len() as f64;
         let statement_us = threads * 1e6 / rate;
-        let mut twins = vec![twin("_base", 0), twin("_same", 0)];
-        for slowdown in slowdowns {
-            let spins = (slowdown * statement_us / spin_us).round().max(1.0) as u32;
-            twins.push(twin(&format!("_{}pc", slowdown * 100.0), spins));
-        }
+        let mut twins = vec![twin("_base", Plant::NONE), twin("_same", Plant::NONE)];
+        twins.extend(
+            slowdowns.iter().map(|slowdown| twin(&slowdown.tag(), slowdown.plant(statement_us, spin_us))),
+        );
         Ok(self.with(twins))
     }
 
@@ -73,8 +84,8 @@ impl Calibration {
     }
 }
 
-fn twin(tag: &str, spins: u32) -> Twin {
-    Twin { tag: tag.to_owned(), plant: Some(Plant { spins, ..Plant::NONE }) }
+fn twin(tag: &str, plant: Plant) -> Twin {
+    Twin { tag: tag.to_owned(), plant: Some(plant) }
 }
 
 /// Time that was planted after each message, with what the clocks take, µs.

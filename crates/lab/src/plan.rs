@@ -144,6 +144,8 @@ pub struct Plan {
     pub(crate) folder: PathBuf,
     /// Length of slices that was asked for.
     pub(crate) slice: Option<Duration>,
+    /// Whether the memory holds the servers of all candidates at the same time.
+    pub(crate) fits_together: bool,
     /// Nobody else may use the folder while there is a plan for it.
     _hold: FolderHold,
 }
@@ -169,7 +171,7 @@ impl Plan {
         let dbms: Vec<(Dbms, bool)> =
             request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
         let pin = Pin::resolve(&request.pin, &request.task, &dbms)?;
-        let sources = sources(request, places, host, notify)?;
+        let (sources, fits_together) = sources(request, places, host, notify)?;
         let mut facts = candidate_facts(request, &sources)?;
         let twins = twins(request, &mut facts)?;
         let cells: Vec<Vec<Cell>> = facts
@@ -264,6 +266,7 @@ impl Plan {
                 Protocol::Classic => None,
                 Protocol::Rounds(rounds) => rounds.slice,
             },
+            fits_together,
         })
     }
 
@@ -327,13 +330,17 @@ fn default_config(spec: &CandidateSpec) -> &'static str {
     }
 }
 
-/// Resolves all builds together, so that they come from one toolchain where they can, obtains them and checks configs.
+/// Memory that a server takes besides what it keeps of its tables, bytes.
+const BESIDE_TABLES: u64 = 1 << 30;
+
+/// Resolves all builds together, so that they come from one toolchain where they can, obtains them and checks configs. Also returns
+/// whether the memory holds all servers at the same time.
 fn sources(
     request: &Request,
     places: &Places,
     host: Host,
     notify: &mut dyn FnMut(&str),
-) -> Result<Vec<Source>> {
+) -> Result<(Vec<Source>, bool)> {
     // Configs first: a typo should not wait for a download.
     let files: Vec<Option<ConfigFile>> = request
         .candidates
@@ -346,7 +353,8 @@ fn sources(
             ConfigFile::find(spec.dbms(), name, host).map(Some)
         })
         .collect::<Result<_, _>>()?;
-    disk::check(&request.task, files.iter().flatten(), &places.data)?;
+    let copies = request.protocol.copies(&request.task);
+    disk::check(&request.task, files.iter().flatten(), copies, &places.data)?;
     let requests: Vec<BuildRequest> = request
         .candidates
         .iter()
@@ -369,7 +377,7 @@ fn sources(
     }
     let mut builds = builds.into_iter();
     let mut sources = Vec::new();
-    let mut reserved = 0_u64;
+    let mut needed = 0_u64;
     for (spec, file) in request.candidates.iter().zip(files) {
         sources.push(match (&spec.origin, file) {
             (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
@@ -383,7 +391,9 @@ fn sources(
             (Origin::Build(_), Some(file)) => {
                 let build = builds.next().context("a build was not resolved")?;
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
-                reserved = reserved.saturating_add(check(&build, spec.table_engine(), &config, host)?);
+                // A cache that is larger than the tables stays empty beyond them.
+                let most = disk::tables_bytes(&request.task).saturating_add(BESIDE_TABLES);
+                needed = needed.saturating_add(check(&build, spec.table_engine(), &config, host)?.min(most));
                 let settings = config.facts().settings;
                 let sessions = request.task.sessions();
                 connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
@@ -392,14 +402,15 @@ fn sources(
             (_, None) => bail!("candidate {spec} has no config"),
         });
     }
-    if request.protocol.runs_together(&request.task) && reserved > host.memory_bytes {
+    let fits_together = needed <= host.memory_bytes;
+    if request.protocol.needs_all_at_once(&request.task) && !fits_together {
         bail!(
-            "the servers of a round run at the same time and reserve {} MiB of memory together, and this host has {} MiB\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
-            reserved >> 20,
+            "the servers of a round run at the same time and may take {} MiB of memory together, and this host has {} MiB\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
+            needed >> 20,
             host.memory_bytes >> 20
         );
     }
-    Ok(sources)
+    Ok((sources, fits_together))
 }
 
 /// What is known of each candidate before it runs. A URL is asked here, so that a wrong password ends the run at once.

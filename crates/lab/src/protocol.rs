@@ -8,6 +8,7 @@ use basecase_stats::Looks;
 use jiff::SignedDuration;
 use serde::Serialize;
 
+use crate::disk::Copies;
 use crate::plan::Request;
 use crate::task::Task;
 
@@ -100,9 +101,18 @@ impl Protocol {
         Ok(())
     }
 
-    /// Whether the servers of all candidates run at the same time.
-    pub(crate) fn runs_together(&self, task: &Task) -> bool {
+    /// Whether the servers of all candidates have to run at the same time. Those of the Insert Benchmark do where the memory holds them.
+    pub(crate) fn needs_all_at_once(&self, task: &Task) -> bool {
         matches!((self, task), (Protocol::Rounds(_), Task::WorkloadFile(_)))
+    }
+
+    /// How often the tables of each candidate are on the disk: in rounds of workload files as an image and as a copy.
+    pub(crate) fn copies(&self, task: &Task) -> Copies {
+        match (self, task) {
+            (Protocol::Classic, _) => Copies::OneAtATime,
+            (Protocol::Rounds(_), Task::InsertBenchmark(_)) => Copies::Each(1),
+            (Protocol::Rounds(_), Task::WorkloadFile(_)) => Copies::Each(2),
+        }
     }
 
     /// What of the protocol tells a result from others.

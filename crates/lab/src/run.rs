@@ -3,6 +3,7 @@
 mod measuring;
 mod observing;
 mod plans;
+mod portions;
 mod profiling;
 mod quiet;
 mod relaying;

@@ -7,6 +7,8 @@ use basecase_model::Operation;
 
 /// Operations that wait at most; the reference's queue length, which bounds how far one role runs ahead of another.
 const QUEUED: usize = 8;
+/// Operations that circulate: besides those that wait, one is being made and one is being executed.
+const CIRCULATING: usize = QUEUED + 2;
 
 /// One operation on its way, with the instant at which the schedule meant it to start.
 pub(crate) struct Ticket {
@@ -18,6 +20,9 @@ pub(crate) struct Ticket {
 pub(crate) struct Sender {
     ready: SyncSender<Ticket>,
     free: Receiver<Box<Operation>>,
+    /// Used ones that were taken back before they were needed.
+    #[expect(clippy::vec_box, reason = "they circulate as boxes, and taking them out would copy them")]
+    spare: Vec<Box<Operation>>,
 }
 
 /// The end of the role that executes them.
@@ -28,26 +33,33 @@ pub(crate) struct Consumer {
 
 /// A new lane. Its operations circulate between both ends, so that their buffers are reused.
 pub(crate) fn lane() -> (Sender, Consumer) {
-    // Besides those that wait, one is being made and one is being executed.
-    let circulating = QUEUED + 2;
     let (ready_sender, ready) = sync_channel(QUEUED);
-    let (free, free_receiver) = sync_channel(circulating);
-    for _ in 0..circulating {
+    let (free, free_receiver) = sync_channel(CIRCULATING);
+    for _ in 0..CIRCULATING {
         // The channel holds as many as are sent.
         let _ = free.try_send(Box::default());
     }
-    (Sender { ready: ready_sender, free: free_receiver }, Consumer { ready, free })
+    (Sender { ready: ready_sender, free: free_receiver, spare: Vec::new() }, Consumer { ready, free })
 }
 
 impl Sender {
     /// Hands on `operation`, which gets the buffers of a used one, and waits while the lane is full. `false` when the
     /// other end is gone.
-    pub(crate) fn send(&self, operation: &mut Operation, intended: Option<Instant>) -> bool {
-        let Ok(mut slot) = self.free.recv() else {
+    pub(crate) fn send(&mut self, operation: &mut Operation, intended: Option<Instant>) -> bool {
+        let Some(mut slot) = self.spare.pop().or_else(|| self.free.recv().ok()) else {
             return false;
         };
         std::mem::swap(&mut *slot, operation);
         self.ready.send(Ticket { operation: slot, intended }).is_ok()
+    }
+
+    /// Waits until everything that was sent has been executed, or the other end is gone.
+    pub(crate) fn drain(&mut self) {
+        while self.spare.len() < CIRCULATING
+            && let Ok(operation) = self.free.recv()
+        {
+            self.spare.push(operation);
+        }
     }
 }
 
@@ -70,7 +82,7 @@ mod tests {
 
     #[test]
     fn one_side_runs_ahead_by_eight_and_what_is_in_hand() {
-        let (sender, consumer) = lane();
+        let (mut sender, consumer) = lane();
         let in_hand = {
             assert!(sender.send(&mut Operation::default(), None));
             consumer.next().unwrap()
@@ -90,8 +102,33 @@ mod tests {
     }
 
     #[test]
+    fn a_drained_lane_has_executed_everything_and_goes_on() {
+        let (mut sender, consumer) = lane();
+        let executed = std::thread::scope(|scope| {
+            let worker = scope.spawn(move || {
+                let mut executed = 0;
+                while let Some(ticket) = consumer.next() {
+                    executed += 1;
+                    consumer.give_back(ticket.operation);
+                }
+                executed
+            });
+            for number in 0..100 {
+                assert!(sender.send(&mut Operation::default(), None));
+                if number % 7 == 0 {
+                    sender.drain();
+                    assert_eq!(sender.spare.len(), CIRCULATING);
+                }
+            }
+            drop(sender);
+            worker.join()
+        });
+        assert_eq!(executed.unwrap(), 100);
+    }
+
+    #[test]
     fn sending_ends_when_the_other_end_is_gone() {
-        let (sender, consumer) = lane();
+        let (mut sender, consumer) = lane();
         drop(consumer);
         assert!(!sender.send(&mut Operation::default(), None));
     }

@@ -8,6 +8,7 @@
 mod arrivals;
 mod crew;
 mod driver;
+mod freezer;
 mod lane;
 mod mending;
 mod outcome;

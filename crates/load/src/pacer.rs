@@ -40,6 +40,12 @@ impl Pacer {
         Some(self.start + offset)
     }
 
+    /// Moves all rounds to come, and what they are meant to be, by so long as the crew's clock stood still.
+    pub(crate) fn put_off(&mut self, pause: Duration) {
+        self.start += pause;
+        self.anchor += pause;
+    }
+
     /// Ends a round at `now` and returns until when to wait, if at all.
     pub(crate) fn end_round(&mut self, now: Instant) -> Option<Instant> {
         let ended = self.round;
@@ -113,6 +119,16 @@ mod tests {
         let slow = |round| if round == 0 { 3_000 } else { 0 };
         // After 3 s, one second's rounds are made up at once; what was due before it is lost.
         assert_eq!(starts(pacing, 7, slow), [0, 3000, 3000, 3000, 3000, 3000, 3250]);
+    }
+
+    #[test]
+    fn rounds_keep_their_distance_when_the_clock_stood_still() {
+        let start = Instant::now();
+        let mut pacer = Pacer::new(Pacing::Bursts { rounds_per_second: 1 }, start);
+        assert_eq!(pacer.end_round(start), Some(start + 1000 * MS));
+        pacer.put_off(400 * MS);
+        assert_eq!(pacer.intended(), Some(start + 1400 * MS));
+        assert_eq!(pacer.end_round(start + 1401 * MS), Some(start + 2400 * MS));
     }
 
     #[test]

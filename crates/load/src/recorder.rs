@@ -20,6 +20,8 @@ pub(crate) struct Recorder {
     /// Where the role's clock stands at 0: when the window opens. Of a crew that takes turns, the clock stands still between
     /// them.
     origin: Instant,
+    /// How long its crew's clock has stood still, of a crew that does a step to its end in turns.
+    paused: Duration,
     /// When the last operation that counts was answered.
     last: Instant,
     turn: Option<TurnCounts>,
@@ -81,6 +83,7 @@ impl Recorder {
             record: RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS),
             opens: origin,
             origin,
+            paused: Duration::ZERO,
             last: origin,
             turn: None,
             slices: Vec::new(),
@@ -128,6 +131,13 @@ impl Recorder {
             time: turn.began.map(|began| self.last.saturating_duration_since(began)).unwrap_or_default(),
             warm_up_items: self.warm_up_items - turn.warm_up_items,
         });
+    }
+
+    /// Takes in how long the crew's clock has stood still so far.
+    #[inline]
+    pub(crate) fn stand_still(&mut self, paused: Duration) {
+        self.origin += paused - self.paused;
+        self.paused = paused;
     }
 
     /// Whether an event has begun and is not complete.

@@ -1,24 +1,30 @@
 //! Crews of several candidates that take turns, one at work at any time.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use basecase_model::{Measures, Slice};
-use basecase_probe::{OthersTime, ServerClock, Snapshot, Watch};
+use basecase_model::{Measures, OperationClass, Slice};
+use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
+use crate::freezer::Freezer;
 use crate::outcome::Outcome;
 use crate::progress::RoleProgress;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::team::News;
-use crate::turn::{SliceEnd, Turns};
+use crate::turn::{Share, SliceEnd, Turns};
 
 /// One candidate's crew, and what of its server is watched.
 pub struct Runner<'a> {
-    /// Its roles; see [`basecase_workload::StepPlan::can_take_turns`].
+    /// Its roles.
     pub crew: Crew,
+    /// What counts of a crew that does its step to the end, in portions: operations of this class. `None` of one that works for as long
+    /// as it is let, see [`basecase_workload::StepPlan::can_take_turns`].
+    pub portions_of: Option<OperationClass>,
+    /// Whether its server stands still while others have their turns, so that nothing is done for it off the clock.
+    pub stands_still: bool,
     /// Its server.
     pub watch: &'a Watch,
     /// The root of the server's processes, when it has any on this host.
@@ -51,6 +57,8 @@ pub struct Taken {
     pub time: Duration,
     /// See [`Slice::others_cpu_us`].
     pub others_cpu_us: Option<f64>,
+    /// Whether its crew has come to the end of its step.
+    pub is_last: bool,
 }
 
 /// Gives crews their turns, as `next` says after each, until it says no more or a limit is reached. Closes the sessions. The outcomes
@@ -68,7 +76,9 @@ pub fn relay(
     thread::scope(|scope| {
         let mut lanes = Vec::with_capacity(runners.len());
         for ((runner, shared), teams) in runners.iter().zip(&shared).zip(teams) {
-            let schedule = shared.schedule.get_or_init(Schedule::in_turns);
+            let share = if runner.portions_of.is_some() { Share::Portions } else { Share::Slices };
+            let takers = teams.iter().filter(|team| team.takes_turns()).count();
+            let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(share, takers));
             // Made right above.
             let Some(turns) = schedule.turns() else { continue };
             let crew = &runner.crew;
@@ -77,18 +87,31 @@ pub fn relay(
                 runner,
                 turns,
                 shared,
-                threads,
                 ending: Ending::new(&crew.interrupters),
                 finished: crew.spawn(scope, teams, shared, move || schedule),
                 gathering: Gathering::new(roles, threads),
                 clock: runner.server.map(ServerClock::new),
                 pass: None,
+                is_cut: false,
                 slices: Vec::new(),
                 before: None,
             });
         }
-        let mut conductor = Conductor { lanes, limits, started: Instant::now(), position: 0, first: None };
-        let is_ready = (0..conductor.lanes.len()).all(|lane| conductor.wait(lane));
+        let freezer = Freezer::default();
+        let mut conductor = Conductor {
+            lanes,
+            freezer,
+            limits,
+            started: Instant::now(),
+            position: 0,
+            first: None,
+            canary: None,
+        };
+        let is_ready = (0..conductor.lanes.len()).all(|lane| conductor.wait(lane, None).is_some());
+        let servers: Vec<u32> = conductor.lanes.iter().filter_map(Lane::to_freeze).collect();
+        for server in servers {
+            conductor.freezer.freeze(server);
+        }
         let mut taken = None;
         while is_ready && let Some(leg) = next(taken.as_ref()) {
             taken = conductor.give_turn(leg);
@@ -105,13 +128,14 @@ struct Lane<'a> {
     runner: &'a Runner<'a>,
     turns: &'a Turns,
     shared: &'a Shared,
-    threads: usize,
     ending: Ending<'a>,
     finished: Receiver<News>,
     gathering: Gathering,
     clock: Option<ServerClock>,
     /// Its last pass.
     pass: Option<u32>,
+    /// Whether its last turn was cut short.
+    is_cut: bool,
     /// What only the relay knows of its turns; `None` of those that are not kept.
     slices: Vec<Option<Slice>>,
     /// What was counted before its first turn that is kept, and when that was.
@@ -120,89 +144,128 @@ struct Lane<'a> {
 
 impl Lane<'_> {
     fn operations(&self) -> u64 {
-        self.runner.crew.progress.roles.iter().map(RoleProgress::items).sum()
+        let progress = &self.runner.crew.progress;
+        match self.runner.portions_of {
+            Some(class) => progress.items(class),
+            None => progress.roles.iter().map(RoleProgress::items).sum(),
+        }
     }
 
-    fn cpu_us(&self) -> Option<f64> {
-        self.clock.as_ref().map(ServerClock::cpu_us)
+    /// The server that must not work while others have their turns.
+    fn to_freeze(&self) -> Option<u32> {
+        self.runner.server.filter(|_| self.runner.stands_still)
+    }
+
+    fn cpu(&self) -> Option<ServerCpu> {
+        self.clock.as_ref().map(ServerClock::read)
     }
 }
 
 struct Conductor<'a> {
     lanes: Vec<Lane<'a>>,
+    freezer: Freezer,
     limits: &'a Limits<'a>,
     started: Instant,
     /// Slices that were kept so far.
     position: u32,
     /// When the first of them began.
     first: Option<Instant>,
+    /// The last pass, and [`Slice::canary_ns`] of it.
+    canary: Option<(u32, f64)>,
 }
 
 impl Conductor<'_> {
     /// One turn; `None` when the relay has to end.
     fn give_turn(&mut self, leg: Leg) -> Option<Taken> {
+        if let Some(pass) = leg.pass.filter(|pass| self.canary.is_none_or(|(last, _)| last != *pass)) {
+            self.canary = Some((pass, canary_ns()));
+        }
         let lane = self.lanes.get_mut(leg.runner)?;
-        if leg.pass.is_some() && lane.before.is_none() {
+        let server = lane.to_freeze();
+        if lane.is_cut {
+            lane.turns.resume();
+        }
+        if let Some(server) = server {
+            self.freezer.thaw(server);
+        }
+        if lane.before.is_none() && (leg.pass.is_some() || lane.runner.portions_of.is_some()) {
             lane.before = Some((lane.runner.watch.snapshot(), SystemTime::now(), Instant::now()));
         }
         if lane.pass != leg.pass {
             lane.pass = leg.pass;
             lane.clock.as_mut().map(ServerClock::find_processes);
         }
-        let (operations, cpu_us, others) = (lane.operations(), lane.cpu_us(), OthersTime::now());
+        let (operations, cpu, others) = (lane.operations(), lane.cpu(), OthersTime::now());
         let began = Instant::now();
         let opens = began + leg.settle;
-        lane.turns.begin(leg.pass.map(|_| opens), leg.end);
-        if !self.wait(leg.runner) {
-            return None;
+        if !lane.is_cut {
+            lane.turns.begin(leg.pass.map(|_| opens), leg.end);
         }
-        let time = began.elapsed();
+        let until = match leg.end {
+            SliceEnd::Cut(time) if server.is_some() => Some(began + time),
+            _ => None,
+        };
+        let is_idle = self.wait(leg.runner, until)?;
         let first = *self.first.get_or_insert(began);
         let lane = self.lanes.get_mut(leg.runner)?;
-        let server_cpu_us = lane.cpu_us().zip(cpu_us).map(|(after, before)| (after - before).max(0.0));
+        let is_last = lane.turns.is_finished();
+        if is_last && lane.runner.portions_of.is_none() {
+            return None;
+        }
+        let time = lane.turns.worked(began);
+        let server_cpu_us = lane.cpu().zip(cpu).map(|(after, before)| after.since_us(&before));
         let others = OthersTime::now().zip(others).map(|(after, before)| after.since(before));
         let others_cpu_us = others.map(|others| others.busy_us - server_cpu_us.unwrap_or(0.0));
-        lane.slices.push(leg.pass.map(|pass| Slice {
+        let stopped = server.map(|server| self.freezer.freeze(server));
+        lane.is_cut = !is_idle;
+        if let Some(stopped) = stopped.filter(|_| lane.is_cut) {
+            lane.turns.cut(stopped);
+        }
+        let done = lane.operations() - operations;
+        // The last turn of a step that ended with the one before.
+        let is_empty = is_last && done == 0;
+        lane.slices.push(leg.pass.filter(|_| !is_empty).map(|pass| Slice {
             pass,
             position: self.position,
             opened_us: (opens - first).as_micros() as u64,
+            length_us: time.as_secs_f64() * 1e6,
+            operations: done,
+            rate: done as f64 / time.as_secs_f64(),
+            warm_up_operations: 0,
             server_cpu_us,
             others_cpu_us,
             steal_us: others.map(|others| others.steal_us),
-            ..Slice::default()
+            canary_ns: self.canary.map(|(_, canary_ns)| canary_ns),
         }));
-        self.position += u32::from(leg.pass.is_some());
+        self.position += u32::from(leg.pass.is_some() && !is_empty);
         let events = if matches!(leg.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
-        let operations = lane.operations() - operations;
-        Some(Taken { leg, operations, events, time, others_cpu_us })
+        Some(Taken { leg, operations: done, events, time, others_cpu_us, is_last })
     }
 
-    /// Waits until all threads of a crew are at rest; false when the relay has to end.
-    fn wait(&mut self, lane: usize) -> bool {
+    /// Waits until all threads of a crew are at rest, or until this instant, and returns whether they are at rest; `None` when the relay
+    /// has to end.
+    fn wait(&mut self, lane: usize, until: Option<Instant>) -> Option<bool> {
         loop {
-            let Some(own) = self.lanes.get(lane) else { return false };
-            if own.turns.is_idle(own.threads, LOOK_EVERY) {
-                return true;
-            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let is_idle = self.lanes.get(lane)?.turns.is_idle(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY));
             for lane in &mut self.lanes {
-                // A thread that ends before its time has failed, or has nothing to do.
-                loop {
-                    match lane.finished.try_recv() {
-                        Ok(news) => lane.gathering.take(news),
-                        Err(TryRecvError::Empty) => break,
-                        Err(TryRecvError::Disconnected) => return false,
-                    }
+                while let Ok(news) = lane.finished.try_recv() {
+                    lane.gathering.take(news);
                 }
                 lane.gathering.look_at(self.limits, self.started);
                 if lane.gathering.failure.is_some() {
-                    return false;
+                    return None;
                 }
+            }
+            if is_idle || until.is_some_and(|until| Instant::now() >= until) {
+                return Some(is_idle);
             }
         }
     }
 
     /// Brings all crews to their end.
     fn end(mut self) -> Vec<Outcome> {
+        drop(std::mem::take(&mut self.freezer));
         let has_failed = self.lanes.iter().any(|lane| lane.gathering.failure.is_some());
         let counters: Vec<Measures> = self
             .lanes
@@ -238,7 +301,10 @@ impl Conductor<'_> {
                 let Slice { length_us, operations, rate, warm_up_operations, .. } = counted;
                 Some(Slice { length_us, operations, rate, warm_up_operations, ..known? })
             };
-            outcome.slices = outcome.slices.into_iter().zip(lane.slices).filter_map(whole).collect();
+            outcome.slices = match lane.runner.portions_of {
+                Some(_) => lane.slices.into_iter().flatten().collect(),
+                None => outcome.slices.into_iter().zip(lane.slices).filter_map(whole).collect(),
+            };
             outcome
         };
         self.lanes.into_iter().zip(counters).map(outcome).collect()

@@ -6,7 +6,7 @@ use std::time::Instant;
 use basecase_workload::Window;
 
 use crate::arrivals::Arrivals;
-use crate::turn::Turns;
+use crate::turn::{Share, Turns};
 
 /// A window on the clock.
 pub(crate) struct Schedule {
@@ -44,10 +44,16 @@ impl Schedule {
         }
     }
 
-    /// For a crew that takes turns with others.
-    pub(crate) fn in_turns() -> Self {
+    /// For a crew of so many teams that takes turns with others.
+    pub(crate) fn in_turns(share: Share, teams: usize) -> Self {
         let origin = Instant::now();
-        Schedule { origin, closes: None, events_left: None, arrivals: None, turns: Some(Turns::new()) }
+        let turns = Some(Turns::new(share, teams, origin));
+        Schedule { origin, closes: None, events_left: None, arrivals: None, turns }
+    }
+
+    /// The turns of a crew that does a step to its end in them.
+    pub(crate) fn portions(&self) -> Option<&Turns> {
+        self.turns.as_ref().filter(|turns| turns.share == Share::Portions)
     }
 
     /// The turns of the crew, when it takes any.

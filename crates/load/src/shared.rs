@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use basecase_workload::Flag;
 
 use crate::schedule::Schedule;
+use crate::turn::Turns;
 
 /// What all roles of a step see.
 pub(crate) struct Shared {
@@ -42,6 +43,11 @@ impl Shared {
         }
         let _guard = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
         self.wake.notify_all();
+    }
+
+    /// How long the crew's clock has stood still so far, of one that does a step to its end in turns.
+    pub(crate) fn paused(&self) -> Duration {
+        self.schedule.get().and_then(Schedule::portions).map_or(Duration::ZERO, Turns::paused)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

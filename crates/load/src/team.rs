@@ -79,6 +79,7 @@ impl Team {
         progress: &[RoleProgress],
         tell: &dyn Fn(News),
     ) {
+        let takes_turns = self.takes_turns();
         match self {
             Team::Worker(index, worker) => {
                 let Some(progress) = progress.get(index) else { return };
@@ -109,6 +110,18 @@ impl Team {
                     Err(error) => tell(News::Failed(Failure::Client(error))),
                 }
             }
+        }
+        // Only now: whoever sees that all teams are at rest also sees why.
+        if let Some(turns) = schedule.turns().filter(|_| takes_turns) {
+            turns.leave();
+        }
+    }
+
+    /// Whether it waits for the turns of its crew by itself: what works off a lane rests when nothing is sent.
+    pub(crate) fn takes_turns(&self) -> bool {
+        match self {
+            Team::Worker(_, worker) => matches!(worker.plan.work, Work::Script(_)),
+            Team::Driver(_) => true,
         }
     }
 }

@@ -13,6 +13,18 @@ pub enum SliceEnd {
     Counted(Duration),
     /// With so many events over all roles. Slices of steps that write are counted, so that candidates have equally old tables.
     Events(u64),
+    /// After so long, in the midst of what the roles do: their server stands still until their next turn. Of a database without
+    /// a server, when the roles have nothing left to do.
+    Cut(Duration),
+}
+
+/// What a crew does with its turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// It works for as long as it is let: what counts is how fast.
+    Slices,
+    /// It does a step to its end, with pauses in between: its clock stands still while others have their turns.
+    Portions,
 }
 
 /// One turn of a crew.
@@ -29,11 +41,16 @@ pub(crate) struct Turn {
 /// While a slice lasts, a role only compares the clock with one number that nobody writes.
 #[derive(Debug)]
 pub(crate) struct Turns {
+    pub(crate) share: Share,
+    /// Teams that take part.
+    teams: usize,
     base: Instant,
     /// From when on no event begins, ns after `base`.
     ends_ns: AtomicU64,
     /// Events that may still begin, of a slice that counts them.
     events_left: AtomicU64,
+    /// How long others had their turns so far, ns.
+    paused_ns: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -43,25 +60,48 @@ struct State {
     turn: Turn,
     /// Teams that wait for the next turn.
     waiting: usize,
+    /// Teams that have nothing left to do.
+    gone: usize,
+    /// Since when all teams are at rest.
+    rested: Option<Instant>,
     is_over: bool,
+}
+
+impl State {
+    /// Takes in that a team has come to rest.
+    fn look(&mut self, teams: usize) {
+        if self.waiting + self.gone >= teams {
+            self.rested.get_or_insert_with(Instant::now);
+        }
+    }
 }
 
 /// Events of a slice that does not count them.
 const UNLIMITED: u64 = u64::MAX;
 /// Events of a slice that counts them and ends by the clock: more than there can be.
 const PLENTY: u64 = u64::MAX - 1;
+/// The end of a slice that the clock does not end.
+const NEVER: u64 = u64::MAX;
 
 impl Turns {
-    /// Nobody's turn yet.
-    pub(crate) fn new() -> Self {
+    /// Of so many teams. Nobody's turn yet.
+    pub(crate) fn new(share: Share, teams: usize, base: Instant) -> Self {
         let turn = Turn { number: 0, opens: None };
         Turns {
-            base: Instant::now(),
+            share,
+            teams,
+            base,
             ends_ns: AtomicU64::new(0),
             events_left: AtomicU64::new(UNLIMITED),
-            state: Mutex::new(State { turn, waiting: 0, is_over: false }),
+            paused_ns: AtomicU64::new(0),
+            state: Mutex::new(State { turn, waiting: 0, gone: 0, rested: Some(base), is_over: false }),
             changed: Condvar::new(),
         }
+    }
+
+    /// How long others had their turns so far. Changes only while all teams are at rest, or their server stands still.
+    pub(crate) fn paused(&self) -> Duration {
+        Duration::from_nanos(self.paused_ns.load(Ordering::Relaxed))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -85,6 +125,7 @@ impl Turns {
         let last = last.map_or(0, |turn| turn.number);
         let mut state = self.state();
         state.waiting += 1;
+        state.look(self.teams);
         self.changed.notify_all();
         while state.turn.number == last && !state.is_over {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -92,23 +133,73 @@ impl Turns {
         (!state.is_over).then_some(state.turn)
     }
 
+    /// Takes in that a team has nothing left to do.
+    pub(crate) fn leave(&self) {
+        let mut state = self.state();
+        state.gone += 1;
+        state.look(self.teams);
+        self.changed.notify_all();
+    }
+
+    /// Whether no team has anything left to do.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.state().gone >= self.teams
+    }
+
+    /// How long the last turn lasted that began at `began`: until all teams were at rest.
+    pub(crate) fn worked(&self, began: Instant) -> Duration {
+        self.end_of_last(&self.state()).saturating_duration_since(began)
+    }
+
+    /// When the last turn was over. Teams that rest early, because nothing is due, have their time all the same.
+    fn end_of_last(&self, state: &State) -> Instant {
+        let rested = state.rested.unwrap_or_else(Instant::now);
+        match self.ends_ns.load(Ordering::Relaxed) {
+            ends_ns if ends_ns == NEVER || state.gone >= self.teams => rested,
+            ends_ns => rested.max(self.base + Duration::from_nanos(ends_ns)),
+        }
+    }
+
     /// Lets the crew work until the slice ends. Events count `from` on. Every team must wait.
     pub(crate) fn begin(&self, from: Option<Instant>, end: SliceEnd) {
         let mut state = self.state();
+        let now = Instant::now();
+        self.add_pause(&mut state, now);
         let ends_ns = |time| {
-            let ends = from.unwrap_or_else(Instant::now) + time;
+            let ends = from.unwrap_or(now) + time;
             ends.saturating_duration_since(self.base).as_nanos() as u64
         };
         let (ends_ns, events) = match end {
             SliceEnd::After(time) => (ends_ns(time), UNLIMITED),
             SliceEnd::Counted(time) => (ends_ns(time), PLENTY),
-            SliceEnd::Events(events) => (u64::MAX, events),
+            SliceEnd::Events(events) => (NEVER, events),
+            SliceEnd::Cut(_) => (NEVER, UNLIMITED),
         };
         self.ends_ns.store(ends_ns, Ordering::Relaxed);
         self.events_left.store(events, Ordering::Relaxed);
         state.turn = Turn { number: state.turn.number + 1, opens: from };
         state.waiting = 0;
+        state.look(self.teams);
         self.changed.notify_all();
+    }
+
+    /// Cuts the turn short at `now`: the server stands still, and with it whoever waits for it.
+    pub(crate) fn cut(&self, now: Instant) {
+        self.state().rested.get_or_insert(now);
+    }
+
+    /// Goes on with a turn that was cut short. Must be called before the server goes on, for it is what answers are timed by.
+    pub(crate) fn resume(&self) {
+        let mut state = self.state();
+        self.add_pause(&mut state, Instant::now());
+        state.look(self.teams);
+    }
+
+    /// Takes in that the crew's clock stood still until `now`.
+    fn add_pause(&self, state: &mut State, now: Instant) {
+        let pause = now.saturating_duration_since(self.end_of_last(state));
+        self.paused_ns.fetch_add(pause.as_nanos() as u64, Ordering::Relaxed);
+        state.rested = None;
     }
 
     /// Events that began in a slice that counts them and ended by the clock.
@@ -116,13 +207,13 @@ impl Turns {
         PLENTY - self.events_left.load(Ordering::Relaxed).min(PLENTY)
     }
 
-    /// Whether all of so many teams wait, after at most `patience`.
-    pub(crate) fn is_idle(&self, teams: usize, patience: Duration) -> bool {
+    /// Whether all teams are at rest, after at most `patience`.
+    pub(crate) fn is_idle(&self, patience: Duration) -> bool {
         let state = self.state();
-        let busy = |state: &mut State| state.waiting < teams;
+        let busy = |state: &mut State| state.waiting + state.gone < self.teams;
         let (state, _) =
             self.changed.wait_timeout_while(state, patience, busy).unwrap_or_else(PoisonError::into_inner);
-        state.waiting >= teams
+        state.waiting + state.gone >= self.teams
     }
 
     /// No turn comes any more.
@@ -144,8 +235,8 @@ mod tests {
 
     #[test]
     fn a_slice_ends_with_its_time_or_its_events() {
-        let turns = Turns::new();
         let now = Instant::now();
+        let turns = Turns::new(Share::Slices, 1, now);
         assert!(!turns.admits(now));
         turns.begin(Some(now), SliceEnd::After(Duration::from_millis(30)));
         assert!(turns.admits(now + Duration::from_millis(29)));
@@ -161,8 +252,37 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_of_a_crew_stands_still_between_its_turns() {
+        let base = Instant::now();
+        let turns = Turns::new(Share::Portions, 1, base);
+        let (slice, pause) = (Duration::from_millis(20), Duration::from_millis(60));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut last = None;
+                while let Some(turn) = turns.wait(last) {
+                    last = Some(turn);
+                }
+                turns.leave();
+            });
+            for number in 1..=2 {
+                assert!(turns.is_idle(PATIENCE) && !turns.is_finished());
+                thread::sleep(pause);
+                let began = Instant::now();
+                turns.begin(Some(began), SliceEnd::After(slice));
+                assert!(turns.is_idle(PATIENCE));
+                assert!(turns.worked(began) >= slice, "it rests early, and has its time all the same");
+                // The first began with the crew, the second with the end of the slice before.
+                assert!(turns.paused() >= pause * number - slice * (number - 1));
+                assert!(turns.paused() + slice * (number - 1) <= base.elapsed());
+            }
+            turns.end();
+        });
+        assert!(turns.is_finished());
+    }
+
+    #[test]
     fn every_team_takes_every_turn_once_until_there_is_none() {
-        let turns = Turns::new();
+        let turns = Turns::new(Share::Slices, 3, Instant::now());
         let taken = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..3 {
@@ -175,11 +295,11 @@ mod tests {
                 });
             }
             for turn in 0..100 {
-                assert!(turns.is_idle(3, PATIENCE));
+                assert!(turns.is_idle(PATIENCE));
                 assert_eq!(taken.load(Ordering::Relaxed), 3 * turn);
                 turns.begin(None, SliceEnd::Events(0));
             }
-            assert!(turns.is_idle(3, PATIENCE));
+            assert!(turns.is_idle(PATIENCE));
             turns.end();
         });
         assert_eq!(taken.into_inner(), 300);

@@ -14,7 +14,7 @@ use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
-use crate::turn::Turn;
+use crate::turn::{Share, Turn};
 
 /// How often an operation is repeated after a retryable error before the role gives up.
 const ATTEMPTS: u32 = 10;
@@ -97,7 +97,8 @@ impl Worker {
             Work::Script(mut script) => self.follow(&mut *script, &mut recorder, site, &mut cpu),
             Work::Lane(_) => self.work_off(&mut recorder, site),
         };
-        if site.schedule.turns().is_none() {
+        // In slices only what counts is counted.
+        if site.schedule.turns().is_none_or(|turns| turns.share == Share::Portions) {
             cpu.close(self.session.as_ref());
         }
         if let Some(flag) = self.plan.raises {
@@ -128,10 +129,21 @@ impl Worker {
         let mut opens = Some(schedule.origin).filter(|origin| now < *origin);
         let mut turn = None;
         let (mut intended, mut attempts) = (None, 0);
+        // When its next round is due, of a role that is paced.
+        let mut due = None;
+        let mut is_within_round = false;
         while !self.is_done(shared) {
-            if !recorder.is_within_event() {
-                match schedule.admit(now) {
-                    Admission::Now => recorder.admit(now),
+            if !recorder.is_within_event() && !is_within_round {
+                match schedule.admit(due.unwrap_or(now)) {
+                    Admission::Now => {
+                        if let Some(instant) = due.take() {
+                            shared.wait_until(instant);
+                            if shared.is_stopped() {
+                                break;
+                            }
+                        }
+                        recorder.admit(now);
+                    }
                     Admission::At(instant) => {
                         recorder.admit(instant);
                         intended = Some(instant);
@@ -142,6 +154,20 @@ impl Worker {
                     }
                     Admission::Later => {
                         let Some(turns) = schedule.turns() else { break };
+                        if turns.share == Share::Portions {
+                            self.drain_lanes();
+                            let before = turns.paused();
+                            turn = turns.wait(turn);
+                            if turn.is_none() {
+                                break;
+                            }
+                            let pause = turns.paused() - before;
+                            recorder.stand_still(turns.paused());
+                            pacer.put_off(pause);
+                            due = due.map(|due| due + pause);
+                            now = Instant::now();
+                            continue;
+                        }
                         if opens.is_none() && turn.is_some_and(|turn: Turn| turn.opens.is_some()) {
                             cpu.close(self.session.as_ref());
                         }
@@ -187,20 +213,31 @@ impl Worker {
                     Outcome::Undone(error) => return Err(error),
                 },
                 Next::Send(lane) => {
-                    let sender = self.senders.get(lane - self.plan.feeds.start).and_then(Option::as_ref);
+                    is_within_round = true;
+                    let sender = self.senders.get_mut(lane - self.plan.feeds.start).and_then(Option::as_mut);
                     if !sender.is_some_and(|sender| sender.send(&mut operation, pacer.intended())) {
                         return Ok(());
                     }
                 }
                 Next::RoundEnd => {
-                    if let Some(instant) = pacer.end_round(Instant::now()) {
-                        shared.wait_until(instant);
-                    }
+                    is_within_round = false;
+                    now = Instant::now();
+                    due = pacer.end_round(now);
                 }
-                Next::Finish => return Ok(()),
+                Next::Finish => {
+                    if schedule.portions().is_some() {
+                        self.drain_lanes();
+                    }
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Waits until what was sent to other roles has been executed.
+    fn drain_lanes(&mut self) {
+        self.senders.iter_mut().flatten().for_each(Sender::drain);
     }
 
     /// Works off a lane until its other end is done and it is empty.
@@ -212,6 +249,8 @@ impl Worker {
             let Some(ticket) = consumer.next() else {
                 break;
             };
+            // No ticket is on its way while others have their turn.
+            recorder.stand_still(site.shared.paused());
             match self.execute(&ticket.operation, None, recorder, site.shared)? {
                 Outcome::Answered(reply, span) => {
                     recorder.count(&ticket.operation, &reply, span, ticket.intended);
@@ -234,12 +273,20 @@ impl Worker {
         recorder: &mut Recorder,
         shared: &Shared,
     ) -> Result<Outcome, Error> {
-        let sent = Instant::now();
+        let mut sent = Instant::now();
+        let paused = shared.paused();
         let mut attempt = 1;
         loop {
             let error = match self.session.execute(operation) {
                 Ok(reply) => {
-                    return Ok(Outcome::Answered(reply, Span { sent, answered: Instant::now() }));
+                    let answered = Instant::now();
+                    let pause = shared.paused() - paused;
+                    if !pause.is_zero() {
+                        // Its server stood still in the midst of it.
+                        recorder.stand_still(paused + pause);
+                        sent += pause;
+                    }
+                    return Ok(Outcome::Answered(reply, Span { sent, answered }));
                 }
                 Err(error) => error,
             };

@@ -1,11 +1,14 @@
 //! Crews that take turns, on two embedded databases: what counts in which slice, and how it ends.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::fs;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, sqlite};
 use basecase_load::{Crew, Failure, Leg, Limits, Outcome, Runner, SliceEnd, relay};
+use basecase_model::Slice;
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, StepPlan, Workload};
 
@@ -58,13 +61,19 @@ impl Pair {
     }
 
     fn run(&self, step: &str, stop: &AtomicBool, legs: Vec<Leg>) -> Vec<Outcome> {
-        let runner = |endpoint| {
+        let mut legs = legs.into_iter();
+        relay(self.runners(step, [None; 2]), &Limits { stop, time: None }, |_| legs.next())
+    }
+
+    /// Both, with processes that stand still while others have their turns.
+    fn runners(&self, step: &str, servers: [Option<u32>; 2]) -> Vec<Runner<'_>> {
+        let runner = |(endpoint, server): (&Endpoint, Option<u32>)| {
             let plan = self.plan(Some(step));
             assert!(plan.can_take_turns());
-            Runner { crew: Crew::assemble(plan, endpoint).unwrap(), watch: &self.watch, server: None }
+            let crew = Crew::assemble(plan, endpoint).unwrap();
+            Runner { crew, portions_of: None, stands_still: true, watch: &self.watch, server }
         };
-        let mut legs = legs.into_iter();
-        relay(self.endpoints.iter().map(runner).collect(), &Limits { stop, time: None }, |_| legs.next())
+        self.endpoints.iter().zip(servers).map(runner).collect()
     }
 }
 
@@ -111,6 +120,10 @@ fn slices_of_time_alternate_and_only_they_count() {
             assert!(
                 outcome.warm_up_events > outcome.slices.iter().map(|slice| slice.warm_up_operations).sum()
             );
+            for (slice, other) in outcome.slices.iter().zip(&outcomes[0].slices) {
+                assert!(slice.canary_ns.is_some_and(|canary_ns| canary_ns > 0.0));
+                assert_eq!(slice.canary_ns, other.canary_ns, "one for the pass");
+            }
             let worked_us: f64 = outcome.slices.iter().map(|slice| slice.length_us).sum();
             assert!(outcome.slices.iter().all(|slice| slice.length_us >= 5e3 && slice.operations > 10));
             assert!(worked_us < wall_us / 2.0, "{worked_us} of {wall_us}");
@@ -120,9 +133,12 @@ fn slices_of_time_alternate_and_only_they_count() {
                 assert!(clock_us <= worked_us + 10.0, "{clock_us} of {worked_us}");
                 assert!(role.client_cpu_us > 0.0 && role.client_cpu_us < worked_us * 1.2, "{role:?}");
             }
-            let slice = outcome.slices[0];
-            let mean = slice.operations as f64 / slice.length_us * 1e6;
-            assert!(slice.rate >= mean * 0.999 && slice.rate < mean * 1.5, "{slice:?}");
+            // Roles work as long as each other but where one waits for a processor.
+            let mean = |slice: &Slice| slice.operations as f64 / slice.length_us * 1e6;
+            let ratios: Vec<f64> = outcome.slices.iter().map(|slice| slice.rate / mean(slice)).collect();
+            let most = threads.parse::<f64>().unwrap() * 1.001;
+            assert!(ratios.iter().all(|ratio| (0.999..=most).contains(ratio)), "{ratios:?}");
+            assert!(ratios.iter().any(|ratio| *ratio < 1.5), "{ratios:?}");
         }
     }
 }
@@ -150,4 +166,37 @@ fn a_relay_ends_when_it_is_told_to() {
         let outcomes = pair.run("point-query", &stop, legs(1, Duration::ZERO, SliceEnd::After(600_000 * MS)));
         assert!(outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))));
     });
+}
+
+/// Whether a process is stopped, once that is as wanted, or after a while as it is.
+fn is_stopped(server: &Child, wanted: bool) -> bool {
+    let until = Instant::now() + 10_000 * MS;
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", server.id())).unwrap();
+        let is_stopped = stat.rsplit_once(')').unwrap().1.trim_start().starts_with('T');
+        if is_stopped == wanted || Instant::now() > until {
+            return is_stopped;
+        }
+        std::thread::sleep(MS);
+    }
+}
+
+#[test]
+fn servers_without_a_turn_stand_still() {
+    let pair = Pair::new("1");
+    let mut servers = [0, 1].map(|_| Command::new("sleep").arg("60").spawn().unwrap());
+    let runners = pair.runners("update-index", servers.each_ref().map(|server| Some(server.id())));
+    let mut legs = legs(2, Duration::ZERO, SliceEnd::Events(100)).into_iter();
+    let (stop, mut stood) = (AtomicBool::new(false), 0);
+    let outcomes = relay(runners, &Limits { stop: &stop, time: None }, |_| {
+        stood += servers.iter().filter(|server| is_stopped(server, true)).count();
+        legs.next()
+    });
+    outcomes.iter().for_each(check);
+    assert_eq!(stood, 2 * (2 + 2 * 4 + 1), "between all turns");
+    for server in &mut servers {
+        assert!(!is_stopped(server, false), "it goes on when the step is over");
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
 }

@@ -62,6 +62,16 @@ pub struct Experiment {
     pub schedule: Option<Schedule>,
 }
 
+/// The name of the Insert Benchmark on the command line, in files and in reports.
+pub const INSERT_BENCHMARK: &str = "insert-benchmark";
+
+impl Experiment {
+    /// Whether each step begins with what the one before it left, so that a round is all of them.
+    pub fn is_chain(&self) -> bool {
+        self.workload == INSERT_BENCHMARK
+    }
+}
+
 /// How an experiment in rounds is decided; fixed before the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {

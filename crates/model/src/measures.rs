@@ -223,6 +223,28 @@ pub mod names {
     pub const SESSION_LOOKS: &str = "session.looks";
     /// Busy sessions that waited for nothing, µs over all sessions.
     pub const SESSION_CPU_US: &str = "session.cpu_us";
+
+    /// What the operating system counts of the server.
+    const SERVER_BY_SYSTEM: [&str; 10] = [
+        SERVER_CPU_US,
+        SERVER_CPU_SYSTEM_US,
+        SERVER_VOLUNTARY_SWITCHES,
+        SERVER_INVOLUNTARY_SWITCHES,
+        SERVER_MINOR_FAULTS,
+        SERVER_MAJOR_FAULTS,
+        SERVER_READ_BYTES,
+        SERVER_TASK_CLOCK_US,
+        SERVER_PAGE_FAULTS,
+        SERVER_CPU_MIGRATIONS,
+    ];
+    /// Prefixes of what is counted of the server, by itself or by the operating system.
+    pub const OF_SERVER: [&str; 4] = ["server.", "postgres.", "mysql.", "innodb."];
+
+    /// Whether the server itself counts it: then the warm-up is in it, as [`SERVER_COUNTED_SECONDS`] tells. All others are of the
+    /// window alone.
+    pub fn is_counted_by_server(name: &str) -> bool {
+        OF_SERVER.iter().any(|prefix| name.starts_with(prefix)) && !SERVER_BY_SYSTEM.contains(&name)
+    }
 }
 
 #[cfg(test)]

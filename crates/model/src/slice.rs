@@ -26,6 +26,8 @@ pub struct Slice {
     pub others_cpu_us: Option<f64>,
     /// Time of all processors that the hypervisor gave to others meanwhile, µs.
     pub steal_us: Option<f64>,
+    /// Time of one iteration of a fixed loop of integer arithmetic right before its pass, ns: how fast the processor was.
+    pub canary_ns: Option<f64>,
 }
 
 impl Slice {

@@ -69,6 +69,20 @@ pub struct StepFacts {
 }
 
 impl StepFacts {
+    /// A step of queries without anything, to be filled in.
+    pub const EMPTY: StepFacts = StepFacts {
+        name: String::new(),
+        label: String::new(),
+        title: String::new(),
+        headline: Headline::Queries,
+        sla_target: None,
+        headline_items: None,
+        group: None,
+        scanned_rows: None,
+        threads: None,
+        writes: false,
+    };
+
     /// Whether its result is compared. A step of a workload file that has no group prepares others.
     pub fn is_compared(&self) -> bool {
         self.threads.is_none() || self.group.is_some()
@@ -91,14 +105,9 @@ mod tests {
             let step = StepFacts {
                 name: "qr100".into(),
                 label: "qr100.L1".into(),
-                title: String::new(),
-                headline: Headline::Queries,
                 sla_target: Some(target),
-                headline_items: None,
-                group: None,
-                scanned_rows: None,
-                threads: None,
                 writes: true,
+                ..StepFacts::EMPTY
             };
             (step.keeps_rate(inserts_per_second), StepFacts { sla_target: None, ..step }.keeps_rate(0.0))
         };

@@ -188,6 +188,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Its round and the experiment that measured it: trials of a step with the same were measured together.
+    pub fn round(&self) -> (u32, &str) {
+        (self.place.round, &self.measured_by)
+    }
+
     /// A complete trial in which nothing was done or counted.
     pub fn empty(cell: String, step: &str, candidate: &str, place: Place, started_at: String) -> Self {
         Trial {

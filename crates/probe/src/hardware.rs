@@ -60,7 +60,7 @@ impl HardwareCounters {
     /// When there is no such process, or the kernel lets this user count nothing of it: that takes root, the capability
     /// `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 1 or less and a process of one's own.
     pub fn open(root: u32) -> Result<Self, PerfError> {
-        let threads: Vec<i32> = process::tree(root).into_iter().flat_map(threads).collect();
+        let threads: Vec<i32> = process::server_processes(root).into_iter().flat_map(threads).collect();
         if threads.is_empty() {
             return Err(PerfError::Process(root));
         }

@@ -5,6 +5,7 @@
 //! The files of `/proc` are parsed by small functions of our own and not by the `procfs` crate: a snapshot needs a
 //! tenth of their fields, and stands between the opening of a window and its first statement.
 
+mod canary;
 mod clock;
 mod device;
 mod hardware;
@@ -20,6 +21,7 @@ mod processor_set;
 mod profiler;
 mod watch;
 
+pub use canary::canary_ns;
 pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use device::{device_under, filesystem_under};
 pub use hardware::HardwareCounters;
@@ -27,7 +29,7 @@ pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use open_files::raise_open_files;
 pub use perf::PerfError;
-pub use process::ServerClock;
+pub use process::{ServerClock, ServerCpu, server_processes};
 pub use processor::OthersTime;
 pub use processor_set::ProcessorSet;
 pub use profiler::Profiler;

@@ -12,7 +12,7 @@ use crate::process;
 /// or when one of the tree may not be read: a part of the sum would mislead.
 pub fn server_pss_bytes(root: u32) -> Option<u64> {
     let mut sum = None;
-    for pid in process::tree(root) {
+    for pid in process::server_processes(root) {
         match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
             Ok(text) => sum = sum.unwrap_or(0_u64).checked_add(parse_kib(&text, "Pss")?),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,

@@ -1,7 +1,7 @@
 //! What a calibration shows: slowdowns that were planted, and what was found of them.
 
 use basecase_model::Experiment;
-use basecase_stats::{Decision, Judge, Judgement, Recovery};
+use basecase_stats::{Decision, Judgement, Recovery};
 
 use crate::document::Block;
 use crate::effect::percent_text;
@@ -12,18 +12,24 @@ use crate::tables::{Cell, Column, Mark, Row, Table};
 const SERIES: usize = 500;
 
 /// The tables of a calibration; nothing where nothing was planted.
-pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds) -> Vec<Block> {
+pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds<'_>) -> Vec<Block> {
     let Rounds { judgement, recoveries, .. } = rounds;
     if recoveries.is_empty() {
         return Vec::new();
     }
-    vec![
-        Block::Heading("What was planted and what was found".into()),
-        Block::Paragraph(
+    let (heading, told) = if recoveries.iter().all(|recovery| recovery.is_base) {
+        ("The base case against itself", false_alarms(recoveries))
+    } else {
+        (
+            "What was planted and what was found",
             "The same build and config in every row, made slower by a planted library that counts the time it takes. \
              A row holds when its interval contains what was planted."
-                .into(),
-        ),
+                .to_owned(),
+        )
+    };
+    vec![
+        Block::Heading(heading.into()),
+        Block::Paragraph(told),
         Block::Table(found(experiment, recoveries)),
         Block::Paragraph(format!(
             "Replays: {SERIES} series of rounds drawn out of those that were measured, each judged as if it had been \
@@ -32,6 +38,33 @@ pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds) -> Vec<Block> {
         )),
         Block::Table(replayed(experiment, judgement, recoveries)),
     ]
+}
+
+/// What was said of candidates of which is known that nothing changed.
+fn false_alarms(recoveries: &[Recovery]) -> String {
+    let count = |is_counted: fn(&Decision) -> bool| {
+        recoveries.iter().filter(|recovery| is_counted(&recovery.decision)).count()
+    };
+    format!(
+        "The same build and config in every row, measured {} times besides the base case: {} false alarms, {} intervals that leave out 0. \
+         A row holds when its interval contains 0.",
+        recoveries.len(),
+        count(|decision| decision.verdict.is_change()),
+        count(|decision| decision.interval.is_some_and(|interval| !interval.contains(0.0))),
+    )
+}
+
+/// Those of the base case as one for each step: its rounds are of one kind.
+fn merged(recoveries: &[Recovery]) -> Vec<Recovery> {
+    let mut merged: Vec<Recovery> = Vec::new();
+    for recovery in recoveries {
+        let same = |known: &&mut Recovery| known.is_base && recovery.is_base && known.step == recovery.step;
+        match merged.iter_mut().find(same) {
+            Some(known) => known.errors.extend(&recovery.errors),
+            None => merged.push(recovery.clone()),
+        }
+    }
+    merged
 }
 
 fn percent(logarithm: f64) -> String {
@@ -82,12 +115,12 @@ fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
 
 fn replayed(experiment: &Experiment, judgement: &Judgement, recoveries: &[Recovery]) -> Table {
     let schedule = experiment.schedule.as_ref();
-    let judge = judgement.plan().and_then(|plan| Judge::new(plan.clone()).ok());
     let seed = schedule.map_or(0, |schedule| schedule.seed);
     let row = |recovery: &Recovery| {
         let step = &experiment.steps[recovery.step];
         let margin = (1.0 + schedule?.margin(step)).ln();
-        let replay = judge.as_ref()?.replay(&recovery.errors, recovery.truth, margin, SERIES, seed).ok()?;
+        let replay =
+            judgement.judge()?.replay(&recovery.errors, recovery.truth, margin, SERIES, seed).ok()?;
         let share = |share: f64| Cell::plain(format!("{:.1}", share * 100.0));
         let cells = vec![
             Cell::plain(percent(recovery.truth)),
@@ -110,7 +143,7 @@ fn replayed(experiment: &Experiment, judgement: &Judgement, recoveries: &[Recove
             Column::numbers("improvement", ""),
             Column::numbers("rounds", "until it was decided, mean"),
         ],
-        rows: recoveries.iter().filter_map(row).collect(),
+        rows: merged(recoveries).iter().filter_map(row).collect(),
         ..Table::default()
     }
 }

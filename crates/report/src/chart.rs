@@ -97,15 +97,16 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
         .candidates()
         .filter_map(|(candidate, _)| Some((candidate, results.measured(number, candidate)?.trial)))
         .collect();
+    let rounds = |candidate: usize| results.measured(number, candidate).map_or(1, |measured| measured.rounds);
     let mut charts = Vec::new();
     for class in CLASSES {
-        let of_all = |trial: &Trial| Throughput::of(trial.roles_of(class));
+        let of_all = |candidate, trial: &Trial| Throughput::of(trial.roles_of(class), rounds(candidate));
         charts.extend(over_time(step, class, None, &summed(&trials, of_all)));
         charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(step, class, clock, &trials)));
     }
     // Threads of a workload file are alike, and there can be a thousand.
     if step.threads.is_none() {
-        charts.extend(of_clients(step, &trials));
+        charts.extend(of_clients(step, &trials, rounds));
     }
     let tracks = TrackCharts::of(&trials, results.experiment.host.cores);
     charts.extend(tracks.charts);
@@ -119,7 +120,7 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
 }
 
 /// Charts of every single client, in fewer points the more of them there are.
-fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)]) -> Vec<Chart> {
+fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)], rounds: impl Fn(usize) -> usize) -> Vec<Chart> {
     let series = |trial: &Trial| trial.roles.iter().filter(|role| !role.series.samples.is_empty()).count();
     let all: usize = trials.iter().map(|(_, trial)| series(trial)).sum();
     let points = CLIENT_POINTS.min(CLIENT_POINTS_OF_PAGE / all.max(1));
@@ -132,7 +133,9 @@ fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)]) -> Vec<Chart> {
     for class in CLASSES {
         for client in 1..=clients {
             let is_of = |role: &&RoleRecord| role.client == client;
-            let of = |trial: &Trial| Throughput::of(trial.roles_of(class).filter(is_of));
+            let of = |candidate, trial: &Trial| {
+                Throughput::of(trial.roles_of(class).filter(is_of), rounds(candidate))
+            };
             let fine = summed(trials, of);
             let longest = fine.iter().map(|(_, throughput)| throughput.items.len()).max().unwrap_or(0);
             let factor = longest.div_ceil(points.max(1)).max(1);
@@ -143,8 +146,11 @@ fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)]) -> Vec<Chart> {
     charts
 }
 
-fn summed(trials: &[(usize, &Trial)], of: impl Fn(&Trial) -> Option<Throughput>) -> Vec<(usize, Throughput)> {
-    trials.iter().filter_map(|(candidate, trial)| Some((*candidate, of(trial)?))).collect()
+fn summed(
+    trials: &[(usize, &Trial)],
+    of: impl Fn(usize, &Trial) -> Option<Throughput>,
+) -> Vec<(usize, Throughput)> {
+    trials.iter().filter_map(|(candidate, trial)| Some((*candidate, of(*candidate, trial)?))).collect()
 }
 
 /// Rate and longest statement over time, or nothing when nothing was measured. Series in other intervals than the

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use basecase_model::TrialStatus;
 use basecase_stats::{Decision, Metric};
 
+use crate::effect::Effect;
 use crate::judged::{qualifier_word, verdict_word};
 use crate::metrics;
 use crate::results::Results;
@@ -26,6 +27,12 @@ pub(crate) fn render(results: &Results<'_>) -> String {
     }
     if results.rounds.is_some() {
         fields.extend(OF_ROUNDS.map(Cow::Borrowed));
+        if of_file {
+            let ends = |metric: &metrics::Metric| {
+                ["low", "high"].map(|end| format!("relative {} {end}", metric.name))
+            };
+            fields.extend(metrics::RESOURCES.iter().flat_map(ends).map(Cow::Owned));
+        }
     }
     let mut text = fields.join(",");
     text.push_str("\r\n");
@@ -52,18 +59,20 @@ pub(crate) fn render(results: &Results<'_>) -> String {
             fields.extend(metrics::COLUMNS.iter().map(metric));
             fields.push(name.to_owned());
             fields.extend(metrics::extras().map(metric));
+            let cost = |metric| results.relative_cost(metric, step, candidate);
+            let costs: Vec<Option<Effect>> =
+                metrics::RESOURCES.iter().filter(|_| of_file).map(cost).collect();
             if of_file {
                 fields.push(facts.group.clone().unwrap_or_default());
                 fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
                 fields.extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(metric));
-                fields.extend(
-                    metrics::RESOURCES
-                        .iter()
-                        .map(|metric| number(results.relative_cost(metric, step, candidate))),
-                );
+                fields.extend(costs.iter().map(|cost| number(cost.map(|cost| cost.ratio))));
             }
             if results.rounds.is_some() {
                 fields.extend(of_rounds(results, step, candidate));
+                if of_file {
+                    fields.extend(costs.iter().flat_map(|cost| ends(cost.and_then(|cost| cost.interval))));
+                }
             }
             let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quoted(field)).collect();
             text.push_str(&quoted.join(","));
@@ -95,12 +104,10 @@ fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 1
     let Some(judged) = results.judged(step, candidate) else { return Default::default() };
     let Decision { verdict, qualifier, rounds, margin, block_sd, detectable, adjusted_p, .. } =
         judged.throughput;
-    let ends = |metric| {
-        let interval = results.judged_effect(metric, step, candidate).and_then(|effect| effect.interval);
-        [interval.map(|[low, _]| low), interval.map(|[_, high]| high)].map(number)
-    };
-    let [low, high] = ends(Metric::Throughput);
-    let [cpu_low, cpu_high] = ends(Metric::ServerCpu);
+    let judged_ends =
+        |metric| ends(results.judged_effect(metric, step, candidate).and_then(|effect| effect.interval));
+    let [low, high] = judged_ends(Metric::Throughput);
+    let [cpu_low, cpu_high] = judged_ends(Metric::ServerCpu);
     let cpu = results.judged_effect(Metric::ServerCpu, step, candidate);
     [
         low,
@@ -118,6 +125,11 @@ fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 1
         judged.cpu.map(|cpu| verdict_word(cpu.verdict)).unwrap_or_default(),
         judged.flags().join(" "),
     ]
+}
+
+/// The ends of an interval; empty fields where it is not known.
+fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
+    [interval.map(|[low, _]| low), interval.map(|[_, high]| high)].map(number)
 }
 
 fn number(value: Option<f64>) -> String {

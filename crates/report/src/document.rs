@@ -9,8 +9,8 @@ use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, lines, resources, running, statements,
-    summary, sweeps, verdicts,
+    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, resources, running,
+    statements, summary, sweeps, verdicts,
 };
 
 /// The classes whose response times are shown, in their order.
@@ -168,15 +168,20 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     for step in results.steps() {
         blocks.push(Block::Heading(format!("{}: {}", step.1.label, step.1.title)));
         blocks.extend(of_events(results, step, options).into_iter().map(Block::Table));
-        for class in CLASSES {
-            let tables =
-                Clock::ALL.into_iter().filter_map(|clock| response_time::table(results, step, class, clock));
-            blocks.extend(tables.map(Block::Table));
-        }
+        blocks.extend(of_latencies(results, step).into_iter().map(Block::Table));
         blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
         blocks.extend(lines::tables(results, step).map(Block::Table));
     }
     blocks
+}
+
+/// The latencies of a step, and in rounds each beside what it is of the base case's.
+pub(crate) fn of_latencies(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {
+    let clocks = |class| Clock::ALL.map(|clock| (class, clock));
+    let tables = |(class, clock)| {
+        [response_time::table(results, step, class, clock), latency_ratio::table(results, step, class, clock)]
+    };
+    CLASSES.into_iter().flat_map(clocks).flat_map(tables).flatten().collect()
 }
 
 /// What only steps of workload files have: events, kinds of statements, and how connections fared.

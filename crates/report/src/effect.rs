@@ -1,6 +1,6 @@
 //! How far a contender is from the base case, in the words and digits of a reader.
 
-use basecase_stats::{Decision, Interval, Metric, Suite};
+use basecase_stats::{Decision, Estimate, Interval, Metric, Suite};
 
 /// A rate or a cost divided by that of the base case, with the ratios that the rounds do not contradict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,7 +12,7 @@ pub(crate) struct Effect {
 }
 
 /// What stands in the place of an interval that is not known.
-const UNKNOWN: &str = "(?)";
+pub(crate) const UNKNOWN: &str = "(?)";
 
 impl Effect {
     /// Of logarithms, which are above 0 where the contender is better: of a cost less is.
@@ -32,6 +32,11 @@ impl Effect {
     /// What a decision says; `None` without a round.
     pub(crate) fn of_decision(metric: Metric, decision: &Decision) -> Option<Effect> {
         Some(Effect::of(metric, decision.estimate?, decision.interval))
+    }
+
+    /// Of logarithms of a ratio that is more where they are larger, as of a cost.
+    pub(crate) fn of_estimate(estimate: Estimate) -> Effect {
+        Effect::of(Metric::Throughput, estimate.effect, estimate.interval)
     }
 
     /// The geometric mean ratio of a suite; `None` without a round that all its steps have.

@@ -4,12 +4,18 @@ mod verdicts;
 
 use std::collections::BTreeMap;
 
-use basecase_model::{StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus};
+use basecase_model::{
+    OperationClass, StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus,
+};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::document::CLASSES;
+use crate::effect::Effect;
 use crate::metrics::{self, Metric};
 use crate::results::{Measured, Results};
+use crate::tables::latency_ratio::LatencyRatio;
+use crate::tables::response_time::Clock;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -54,6 +60,16 @@ struct Cell<'a> {
 struct OfRounds<'a> {
     interval: Option<[f64; 2]>,
     verdicts: Option<verdicts::Verdicts<'a>>,
+    relative_latencies: Vec<RelativeLatency>,
+}
+
+#[derive(Serialize)]
+struct RelativeLatency {
+    class: &'static str,
+    clock: &'static str,
+    percentile: &'static str,
+    ratio: f64,
+    interval: Option<[f64; 2]>,
 }
 
 /// What only trials of a workload file have.
@@ -62,6 +78,9 @@ struct OfFile<'a> {
     events: BTreeMap<&'static str, Option<f64>>,
     costs: BTreeMap<&'static str, Option<f64>>,
     relative_costs: BTreeMap<&'static str, Option<f64>>,
+    /// Only in rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relative_cost_intervals: Option<BTreeMap<&'static str, Option<[f64; 2]>>>,
     statements: Vec<Statement<'a>>,
 }
 
@@ -147,6 +166,7 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
         of_rounds: results.rounds.map(|_| OfRounds {
             interval: results.relative_effect(step, candidate).and_then(|effect| effect.interval),
             verdicts: verdicts::verdicts(results, step, candidate),
+            relative_latencies: relative_latencies(results, step, candidate),
         }),
         sla: measured.and_then(|measured| measured.sla()).map(|sla| Sla { target: sla.target, met: sla.met }),
         state: trial.map(|trial| state(&trial.state.tables)),
@@ -161,9 +181,31 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
     }
 }
 
+fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> Vec<RelativeLatency> {
+    let of = |(class, clock): (OperationClass, Clock)| {
+        let told = move |LatencyRatio { percentile, effect }: LatencyRatio| {
+            let Effect { ratio, interval } = effect?;
+            Some(RelativeLatency {
+                class: class.as_str(),
+                clock: clock.as_str(),
+                percentile,
+                ratio,
+                interval,
+            })
+        };
+        results.latency_ratios(step, candidate, class, clock).into_iter().filter_map(told)
+    };
+    let clocks = |class| Clock::ALL.map(|clock| (class, clock));
+    CLASSES.into_iter().flat_map(clocks).flat_map(of).collect()
+}
+
 fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, candidate: usize) -> OfFile<'a> {
     let own = |metric: &'static Metric| (metric.name, (metric.of)(measured));
     let relative = |metric: &'static Metric| (metric.name, results.relative_cost(metric, step, candidate));
+    let relative: BTreeMap<&str, Option<Effect>> = metrics::RESOURCES.iter().map(relative).collect();
+    let ratios = relative.iter().map(|(name, effect)| (*name, effect.map(|effect| effect.ratio)));
+    let interval =
+        |(name, effect): (&&'static str, &Option<Effect>)| (*name, effect.and_then(|effect| effect.interval));
     let statement = |record: &'a StatementRecord| Statement {
         kind: &record.name,
         class: record.class,
@@ -173,7 +215,8 @@ fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, cand
     OfFile {
         events: metrics::of_workload_file().map(own).collect(),
         costs: metrics::RESOURCES.iter().map(own).collect(),
-        relative_costs: metrics::RESOURCES.iter().map(relative).collect(),
+        relative_costs: ratios.collect(),
+        relative_cost_intervals: results.rounds.map(|_| relative.iter().map(interval).collect()),
         statements: measured.trial.statements.iter().map(statement).collect(),
     }
 }

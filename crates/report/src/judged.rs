@@ -24,6 +24,8 @@ pub(crate) struct Judged<'a> {
     /// What is decided on the server's CPU time per operation, where it is known.
     pub(crate) cpu: Option<&'a Decision>,
     conduct: Option<&'a Conduct>,
+    /// How long a round of it takes, with the steps of a chain that lead to it.
+    round_s: Option<f64>,
 }
 
 impl<'a> Results<'a> {
@@ -31,12 +33,15 @@ impl<'a> Results<'a> {
     pub(crate) fn judged(&self, step: usize, candidate: usize) -> Option<Judged<'a>> {
         let rounds = self.rounds?;
         let decision = |metric| rounds.judgement.decision(metric, step, candidate);
+        let seconds = |step: usize| rounds.conduct(step)?.round_s;
+        let of_chain = || (0..=step).filter_map(seconds).sum();
         Some(Judged {
             step,
             candidate,
             throughput: decision(Metric::Throughput)?,
             cpu: decision(Metric::ServerCpu),
             conduct: rounds.conduct(step),
+            round_s: seconds(step).map(|own| if self.experiment.is_chain() { of_chain() } else { own }),
         })
     }
 
@@ -162,7 +167,7 @@ impl Judged<'_> {
         } else {
             format!("{more} more {rounds}")
         };
-        let seconds = self.conduct.and_then(|conduct| conduct.round_s).map(|round| round * more as f64);
+        let seconds = self.round_s.map(|round| round * more as f64);
         let time = seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
         format!(": about {told}{time}")
     }

@@ -20,14 +20,15 @@ impl Measured<'_> {
         quotient(rows as f64 / 1e3, mean_s)
     }
 
-    /// What the server itself counted, per second of the time over which it did.
+    /// A counter per second of the time over which it counted: of the server's own ones with the warm-up.
     pub(crate) fn counted_per_second(&self, name: &str) -> Option<f64> {
         let counters = &self.trial.counters;
-        let seconds = counters.get(names::SERVER_COUNTED_SECONDS).unwrap_or(self.trial.seconds);
-        quotient(counters.get(name)?, seconds)
+        let counted =
+            counters.get(names::SERVER_COUNTED_SECONDS).filter(|_| names::is_counted_by_server(name));
+        quotient(counters.get(name)?, counted.unwrap_or(self.trial.seconds))
     }
 
-    /// What the server itself counted, spread over the operations.
+    /// Such a counter spread over the operations.
     pub(crate) fn counted_per_operation(&self, name: &str) -> Option<f64> {
         quotient(self.counted_per_second(name)?, self.headline()?)
     }
@@ -80,7 +81,7 @@ impl Measured<'_> {
 
     /// What the headline's class finished in each interval.
     pub(crate) fn throughput(&self) -> Option<Throughput> {
-        Throughput::of(self.trial.roles_of(self.headline_class()))
+        Throughput::of(self.trial.roles_of(self.headline_class()), self.rounds)
     }
 
     /// The latency that so many per cent of the events did not exceed.
@@ -97,6 +98,34 @@ impl Measured<'_> {
     /// Seconds in which the background inserts missed their target; `None` where the step has no target.
     pub(crate) fn shortfall(&self) -> Option<Shortfall> {
         let target = self.step.sla_target?;
-        Shortfall::judge(target, &Throughput::of(self.trial.roles_of(OperationClass::Insert))?.seconds()?)
+        Shortfall::judge(
+            target,
+            &Throughput::of(self.trial.roles_of(OperationClass::Insert), self.rounds)?.seconds()?,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::Trial;
+
+    use super::*;
+    use crate::fixture;
+    use crate::results::Results;
+
+    #[test]
+    fn only_what_the_server_counted_holds_the_warm_up() {
+        let (experiment, mut trials) = fixture::sample();
+        let Trial { seconds, counters, .. } = &mut trials[0];
+        for name in [names::SERVER_CPU_US, names::SERVER_LOG_BYTES, "postgres.wal.wal_bytes"] {
+            counters.set(name, 6e6);
+        }
+        counters.set(names::SERVER_COUNTED_SECONDS, *seconds * 3.0);
+        let results = Results::new(&experiment, &trials[..1]);
+        let measured = results.measured(0, 0).unwrap();
+        let per_second = |name| measured.counted_per_second(name).unwrap() * trials[0].seconds / 1e6;
+        assert!((per_second(names::SERVER_CPU_US) - 6.0).abs() < 1e-9);
+        assert!((per_second(names::SERVER_LOG_BYTES) - 2.0).abs() < 1e-9);
+        assert!((per_second("postgres.wal.wal_bytes") - 2.0).abs() < 1e-9);
     }
 }

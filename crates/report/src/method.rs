@@ -32,7 +32,7 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
     blocks
 }
 
-fn course(results: &Results<'_>, rounds: &Rounds) -> Vec<String> {
+fn course(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
     let steps = results.steps().filter(|(_, step)| step.is_compared());
     let mut placements: Vec<&str> = steps
         .filter_map(|(step, _)| rounds.conduct(step))
@@ -42,7 +42,10 @@ fn course(results: &Results<'_>, rounds: &Rounds) -> Vec<String> {
     placements.dedup();
     let takes_turns =
         results.steps().any(|(step, _)| rounds.conduct(step).is_some_and(|conduct| conduct.slices.is_some()));
-    let turns = if takes_turns {
+    let turns = if takes_turns && results.experiment.is_chain() {
+        "They go through all steps in lock-step, a portion of the step on one and then on the others, there and back in an order drawn anew \
+         for each pass, so that what the machine does hits all alike. The servers of the others stand still meanwhile."
+    } else if takes_turns {
         "In each step they take turns in short slices, there and back in an order drawn anew for each pass, so that what the machine does \
          hits all alike."
     } else {
@@ -57,7 +60,7 @@ fn course(results: &Results<'_>, rounds: &Rounds) -> Vec<String> {
     ]
 }
 
-fn rules(rounds: &Rounds, plan: &Plan) -> Vec<String> {
+fn rules(rounds: &Rounds<'_>, plan: &Plan) -> Vec<String> {
     let schedule = &rounds.schedule;
     let looks: Vec<String> = schedule.looks.iter().map(u32::to_string).collect();
     let of_margin = |share: f64| margin((1.0 + share).ln());
@@ -118,6 +121,10 @@ fn flags() -> Vec<String> {
         (
             Flag::OrderEffect.as_str(),
             "first halves of rounds differ from second ones otherwise than in the base case",
+        ),
+        (
+            Flag::DebtShift.as_str(),
+            "one side leaves a fifth more of its work for later: dead rows, changed pages, files to be compacted",
         ),
         (NOISY_MACHINE, "others used much of the machine meanwhile"),
         (

@@ -4,6 +4,7 @@
 
 use basecase_model::{OperationClass, names};
 
+use crate::effect::Effect;
 use crate::results::{Measured, Results, quotient};
 use crate::tables::response_time::latencies;
 
@@ -278,11 +279,21 @@ pub(crate) fn line() -> impl Iterator<Item = &'static Metric> {
 }
 
 impl Results<'_> {
-    /// A metric divided by the base case's, as [`ratio`]; in rounds the mean ratio of a round, of those that are judged.
-    pub(crate) fn relative_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<f64> {
+    /// A metric divided by the base case's: in rounds the mean ratio of a round with its interval, and else, or where a round has no such
+    /// ratio, as [`ratio`] without one.
+    pub(crate) fn relative_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
         let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
-        let judged = self.judged_cost(metric, step, candidate).map(|effect| effect.ratio);
-        judged.or_else(|| Some(ratio(of(candidate)?, of(0)?)))
+        let of_all = || Some(Effect { ratio: ratio(of(candidate)?, of(0)?), interval: None });
+        self.cost_in_rounds(metric, step, candidate).or_else(of_all)
+    }
+
+    /// What is judged as it is judged.
+    fn cost_in_rounds(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
+        match metric.name {
+            "o/s" => self.judged_effect(basecase_stats::Metric::Throughput, step, candidate),
+            "server_us/o" => self.judged_effect(basecase_stats::Metric::ServerCpu, step, candidate),
+            _ => self.paired(step, candidate)?.effect(&metric.of),
+        }
     }
 }
 

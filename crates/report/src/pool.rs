@@ -1,20 +1,29 @@
 //! One trial of a step on a candidate out of all its rounds.
 
-use basecase_model::{Aside, Experiment, Measures, Observation, RoleRecord, Series, StatementRecord, Trial};
+use basecase_model::{
+    Aside, Experiment, Measures, Observation, RoleRecord, Sample, Series, StatementRecord, Trial,
+};
 
 use crate::results::newest;
 
 /// A step on a candidate, with how many rounds it is made of.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pooled {
+pub(crate) struct Pooled<'a> {
     /// All rounds as one trial: amounts and times are sums, levels are means, courses and plans are those of a round.
     pub(crate) trial: Trial,
-    /// How many there are.
-    pub(crate) rounds: usize,
+    /// Each of them, in their order; one that stands alone is none.
+    pub(crate) rounds: Vec<&'a Trial>,
+}
+
+impl Pooled<'_> {
+    /// How many trials it is made of.
+    pub(crate) fn count(&self) -> usize {
+        self.rounds.len().max(1)
+    }
 }
 
 /// Every step on every candidate of which there is a trial. A failed one stands only where no round is complete.
-pub(crate) fn pooled(experiment: &Experiment, trials: &[Trial]) -> Vec<Pooled> {
+pub(crate) fn pooled<'a>(experiment: &Experiment, trials: &'a [Trial]) -> Vec<Pooled<'a>> {
     let mut all = Vec::new();
     for step in &experiment.steps {
         let of_step: Vec<&Trial> = trials.iter().filter(|trial| trial.step == step.name).collect();
@@ -23,7 +32,9 @@ pub(crate) fn pooled(experiment: &Experiment, trials: &[Trial]) -> Vec<Pooled> {
             let rounds = rounds(own().filter(|trial| counts(experiment, &of_step, trial)));
             // What was measured alone, as a load, serves any experiment.
             let alone = own().filter(|trial| trial.measured_by == experiment.id || trial.slices.is_empty());
-            all.extend(pool(&rounds).or_else(|| Some(Pooled { trial: newest(alone)?.clone(), rounds: 1 })));
+            all.extend(
+                pool(rounds).or_else(|| Some(Pooled { trial: newest(alone)?.clone(), rounds: Vec::new() })),
+            );
         }
     }
     all
@@ -33,9 +44,7 @@ pub(crate) fn pooled(experiment: &Experiment, trials: &[Trial]) -> Vec<Pooled> {
 /// experiment measured together with others was not measured together with the candidates here.
 fn counts(experiment: &Experiment, of_step: &[&Trial], trial: &Trial) -> bool {
     let is_beside = |other: &&Trial| {
-        other.is_complete()
-            && other.candidate != trial.candidate
-            && (other.place.round, &other.measured_by) == (trial.place.round, &trial.measured_by)
+        other.is_complete() && other.candidate != trial.candidate && other.round() == trial.round()
     };
     trial.is_complete() && (trial.measured_by == experiment.id || of_step.iter().any(is_beside))
 }
@@ -46,17 +55,16 @@ fn rounds<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<&'a Trial> {
     if rounds.iter().any(|trial| trial.observation != Observation::Profiled) {
         rounds.retain(|trial| trial.observation != Observation::Profiled);
     }
-    let place = |trial: &&Trial| (trial.place.round, trial.measured_by.clone());
-    rounds.sort_by_key(place);
+    rounds.sort_by_key(|trial| (*trial).round());
     // Of a round that was measured twice the later one counts; the sort kept their order.
     rounds.reverse();
-    rounds.dedup_by_key(|trial| place(trial));
+    rounds.dedup_by_key(|trial| (*trial).round());
     rounds.reverse();
     rounds
 }
 
 /// All rounds as one trial; `None` of none.
-fn pool(rounds: &[&Trial]) -> Option<Pooled> {
+fn pool(rounds: Vec<&Trial>) -> Option<Pooled<'_>> {
     let (latest, earlier) = rounds.split_last()?;
     let mut trial = (*latest).clone();
     if !earlier.is_empty() {
@@ -64,13 +72,13 @@ fn pool(rounds: &[&Trial]) -> Option<Pooled> {
         for round in earlier {
             add(&mut trial, round);
         }
-        trial.counters = sums(rounds);
-        trial.gauges = means(rounds);
-        trial.warnings = warnings(rounds);
+        trial.counters = sums(&rounds);
+        trial.gauges = means(&rounds);
+        trial.warnings = warnings(&rounds);
     }
     let with_plans = rounds.iter().rev().find(|round| !round.plans.is_empty());
     trial.plans = with_plans.map(|round| round.plans.clone()).unwrap_or_default();
-    Some(Pooled { trial, rounds: rounds.len() })
+    Some(Pooled { trial, rounds })
 }
 
 fn add(trial: &mut Trial, round: &Trial) {
@@ -127,8 +135,11 @@ fn add_role(role: &mut RoleRecord, round: &RoleRecord) {
 
 /// Leaves only whole intervals in the course of a round, whose end is no longer known once its time is added to others'.
 fn cut_series(role: &mut RoleRecord) {
+    if role.series.samples.is_empty() {
+        return;
+    }
     let whole = role.ended_us / 1_000 / u64::from(role.series.interval_ms.max(1));
-    role.series.samples.truncate(whole as usize);
+    role.series.samples.resize(whole as usize, Sample::default());
 }
 
 /// Prefixes of counters that a round either has or could not read; of all others one that did not move is not stored.
@@ -183,9 +194,9 @@ mod tests {
     use crate::fixture;
 
     /// What a step comes to on a candidate, by numbers.
-    fn of(experiment: &Experiment, trials: &[Trial], step: usize, candidate: usize) -> Pooled {
+    fn of<'a>(experiment: &Experiment, trials: &'a [Trial], step: usize, candidate: usize) -> Pooled<'a> {
         let (step, candidate) = (&experiment.steps[step].name, &experiment.candidates[candidate].name.0);
-        let is_of = |found: &Pooled| found.trial.step == *step && found.trial.candidate == *candidate;
+        let is_of = |found: &Pooled<'_>| found.trial.step == *step && found.trial.candidate == *candidate;
         pooled(experiment, trials).into_iter().find(is_of).unwrap()
     }
 
@@ -207,7 +218,8 @@ mod tests {
                 sum(|one| one.counters.get(names::SERVER_CPU_US).unwrap()),
             ),
         ];
-        assert_eq!((rounds, all.len()), (5, 5));
+        assert_eq!((rounds.len(), all.len()), (5, 5));
+        assert_eq!(rounds, all);
         pairs.iter().for_each(|(pooled, summed)| assert!((pooled - summed).abs() < 1e-6 * summed));
         let level = sum(|one| one.gauges.get(names::ROUND_SECONDS).unwrap()) / 5.0;
         assert!((trial.gauges.get(names::ROUND_SECONDS).unwrap() - level).abs() < 1e-9);
@@ -224,9 +236,9 @@ mod tests {
         let shared: Vec<Trial> = trials.iter().filter(is_shared).map(elsewhere).collect();
         assert_eq!(pooled(&experiment, &shared[..1]), [], "its contender is not of this experiment");
         trials.extend(shared[..1].iter().cloned());
-        assert_eq!(of(&experiment, &trials, 1, 0).rounds, 5);
+        assert_eq!(of(&experiment, &trials, 1, 0).count(), 5);
         trials.extend(shared[1..2].iter().cloned());
-        let rounds = [0, 1, 2].map(|candidate| of(&experiment, &trials, 1, candidate).rounds);
+        let rounds = [0, 1, 2].map(|candidate| of(&experiment, &trials, 1, candidate).count());
         assert_eq!(rounds, [6, 6, 5]);
     }
 
@@ -238,7 +250,7 @@ mod tests {
         };
         let name = experiment.steps[1].name.clone();
         trials.iter_mut().filter(|trial| trial.step == name && trial.place.round > 2).for_each(fail);
-        assert_eq!(of(&experiment, &trials, 1, 0).rounds, 3);
+        assert_eq!(of(&experiment, &trials, 1, 0).count(), 3);
         trials.iter_mut().filter(|trial| trial.step == name).for_each(fail);
         assert!(!of(&experiment, &trials, 1, 0).trial.is_complete());
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
-use basecase_stats::Metric;
+use basecase_stats::{Judge, Metric};
 
 use crate::effect::Effect;
 use crate::pool::Pooled;
@@ -16,7 +16,7 @@ pub(crate) struct Results<'a> {
     /// The experiment.
     pub(crate) experiment: &'a Experiment,
     /// What is known of its rounds, where it is in rounds.
-    pub(crate) rounds: Option<&'a Rounds>,
+    pub(crate) rounds: Option<&'a Rounds<'a>>,
     // One row per step, one entry per candidate.
     chosen: Vec<Vec<Option<Chosen<'a>>>>,
     // The newest complete trials with a profile, by step and candidate.
@@ -46,11 +46,15 @@ pub(crate) struct Measured<'a> {
 
 impl<'a> Results<'a> {
     /// Of an experiment, and what all of its rounds come to where it is in rounds.
-    pub(crate) fn of(experiment: &'a Experiment, trials: &'a [Trial], rounds: Option<&'a Rounds>) -> Self {
+    pub(crate) fn of(
+        experiment: &'a Experiment,
+        trials: &'a [Trial],
+        rounds: Option<&'a Rounds<'a>>,
+    ) -> Self {
         match rounds {
             None => Results::new(experiment, trials),
             Some(rounds) => {
-                let chosen = |Pooled { trial, rounds }: &'a Pooled| Chosen { trial, rounds: *rounds };
+                let chosen = |pooled: &'a Pooled<'a>| Chosen { trial: &pooled.trial, rounds: pooled.count() };
                 let chosen = rounds.pooled.iter().map(chosen).collect();
                 Results { rounds: Some(rounds), ..Results::choosing(experiment, chosen) }
             }
@@ -149,9 +153,50 @@ impl<'a> Results<'a> {
         Effect::of_decision(metric, self.rounds?.judgement.decision(metric, step, candidate)?)
     }
 
+    /// The rounds that a contender and the base case have of a step; `None` where there are no rounds.
+    pub(crate) fn paired(&self, step: usize, candidate: usize) -> Option<Paired<'a>> {
+        let rounds = self.rounds.filter(|_| candidate > 0)?;
+        let step = self.experiment.steps.get(step)?;
+        let name = |candidate: usize| Some(self.experiment.candidates.get(candidate)?.name.0.as_str());
+        let pairs = rounds.pairs(&step.name, name(0)?, name(candidate)?);
+        let cores = self.experiment.host.cores;
+        let measured = |trial| Measured { trial, rounds: 1, step, cores };
+        let pairs = pairs.map(|(base, contender)| (measured(base), measured(contender))).collect();
+        Some(Paired { judge: rounds.judgement.judge()?, pairs })
+    }
+
     /// Whether background writers missed their rate, so that the step's headline says nothing.
     pub(crate) fn missed_sla(&self, step: usize, candidate: usize) -> bool {
         self.measured(step, candidate).and_then(|measured| measured.sla()).is_some_and(|sla| !sla.met)
+    }
+}
+
+/// The rounds that a contender and the base case have of a step.
+pub(crate) struct Paired<'a> {
+    judge: &'a Judge,
+    pairs: Vec<(Measured<'a>, Measured<'a>)>,
+}
+
+impl Paired<'_> {
+    /// Any number of the contender divided by the base case's, round by round, with its interval; `None` where a round has no such ratio.
+    pub(crate) fn effect(&self, of: &dyn Fn(&Measured<'_>) -> Option<f64>) -> Option<Effect> {
+        let [effect] = self.effects(&|measured| [of(measured)]);
+        effect
+    }
+
+    /// The same of several numbers that are had together.
+    pub(crate) fn effects<const COUNT: usize>(
+        &self,
+        of: &dyn Fn(&Measured<'_>) -> [Option<f64>; COUNT],
+    ) -> [Option<Effect>; COUNT] {
+        let values: Vec<_> = self.pairs.iter().map(|(base, contender)| (of(base), of(contender))).collect();
+        std::array::from_fn(|number| {
+            let effects: Option<Vec<f64>> = values
+                .iter()
+                .map(|(base, contender)| Some((contender[number]? / base[number]?).ln()))
+                .collect();
+            self.judge.estimate(effects?).map(Effect::of_estimate)
+        })
     }
 }
 

@@ -1,12 +1,12 @@
 //! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
-use basecase_stats::{Judgement, NOISY_CORES, Plan, Recovery};
+use basecase_stats::{Judge, Judgement, NOISY_CORES, Plan, Recovery, usual_canary_ns};
 
 use crate::pool::{Pooled, pooled};
 
 /// What a report knows of an experiment in rounds.
-pub(crate) struct Rounds {
+pub(crate) struct Rounds<'a> {
     /// How it is decided.
     pub(crate) schedule: Schedule,
     /// The decisions; none where the rounds cannot be judged.
@@ -14,7 +14,7 @@ pub(crate) struct Rounds {
     /// Why they cannot.
     pub(crate) refusal: Option<String>,
     /// Every step on every candidate, out of all rounds.
-    pub(crate) pooled: Vec<Pooled>,
+    pub(crate) pooled: Vec<Pooled<'a>>,
     // One per step.
     conducts: Vec<Conduct>,
     /// What was planted in servers, and what was found of it.
@@ -44,6 +44,8 @@ pub(crate) struct Conduct {
     pub(crate) others_cores: Option<Level>,
     /// Share of the time that the hypervisor gave to others, 0 to 1.
     pub(crate) steal_share: Option<Level>,
+    /// How much longer a fixed loop before a pass took than before most passes, 0 for as long.
+    pub(crate) slowed: Option<Level>,
 }
 
 /// A level over the trials of a step.
@@ -53,9 +55,9 @@ pub(crate) struct Level {
     pub(crate) largest: f64,
 }
 
-impl Rounds {
+impl<'a> Rounds<'a> {
     /// Of an experiment and all its trials; `None` when it is not in rounds.
-    pub(crate) fn of(experiment: &Experiment, trials: &[Trial]) -> Option<Rounds> {
+    pub(crate) fn of(experiment: &Experiment, trials: &'a [Trial]) -> Option<Self> {
         let schedule = experiment.schedule.clone()?;
         let (judgement, refusal) = match Judgement::of(experiment, trials) {
             Ok(judgement) => (judgement, None),
@@ -73,6 +75,24 @@ impl Rounds {
         self.failed.iter().rfind(|trial| trial.step == step && trial.candidate == candidate)
     }
 
+    /// The rounds of a step that two candidates have, in their order.
+    pub(crate) fn pairs(
+        &self,
+        step: &str,
+        base: &str,
+        contender: &str,
+    ) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
+        let of = |candidate: &str| {
+            let is_of =
+                |pooled: &&Pooled<'a>| pooled.trial.step == step && pooled.trial.candidate == candidate;
+            self.pooled.iter().find(is_of).map_or(&[][..], |pooled| pooled.rounds.as_slice())
+        };
+        let contenders = of(contender);
+        of(base).iter().filter_map(move |base| {
+            Some((*base, *contenders.iter().find(|other| other.round() == base.round())?))
+        })
+    }
+
     /// How the rounds of a step went.
     pub(crate) fn conduct(&self, step: usize) -> Option<&Conduct> {
         self.conducts.get(step)
@@ -80,7 +100,7 @@ impl Rounds {
 
     /// The errors that were agreed on.
     pub(crate) fn plan(&self) -> Plan {
-        self.judgement.plan().cloned().unwrap_or_default()
+        self.judgement.judge().map(Judge::plan).cloned().unwrap_or_default()
     }
 }
 
@@ -120,6 +140,7 @@ impl Conduct {
             copy_s: level(names::IMAGE_COPY_SECONDS),
             others_cores: level(names::ROUND_OTHERS_CORES),
             steal_share: level(names::ROUND_STEAL_SHARE),
+            slowed: slowed(&trials),
         }
     }
 
@@ -127,6 +148,14 @@ impl Conduct {
     pub(crate) fn is_noisy(&self) -> bool {
         self.others_cores.is_some_and(|others| others.mean > NOISY_CORES)
     }
+}
+
+/// See [`Conduct::slowed`].
+fn slowed(trials: &[&Trial]) -> Option<Level> {
+    let mut canaries: Vec<f64> =
+        trials.iter().flat_map(|trial| &trial.slices).filter_map(|slice| slice.canary_ns).collect();
+    let usual = usual_canary_ns(&mut canaries)?;
+    Level::of(&canaries.iter().map(|canary| canary / usual - 1.0).collect::<Vec<_>>())
 }
 
 /// Whether nothing of a server and its client was pinned. An embedded database has no other thread to wake up.

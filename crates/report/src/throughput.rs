@@ -17,8 +17,9 @@ pub(crate) struct Throughput {
 }
 
 impl Throughput {
-    /// Sums the series of `roles` up to the last statement of any; `None` without a sample or a whole interval.
-    pub(crate) fn of<'a>(roles: impl Iterator<Item = &'a RoleRecord>) -> Option<Throughput> {
+    /// Sums the series of `roles` up to the last statement of any; `None` without a sample or a whole interval. Of several rounds, which
+    /// end when all of their time has passed, there is the course of one in whole intervals.
+    pub(crate) fn of<'a>(roles: impl Iterator<Item = &'a RoleRecord>, rounds: usize) -> Option<Throughput> {
         let mut sum = Throughput { interval_ms: 0, items: Vec::new(), max_us: Vec::new() };
         let mut ended_us = 0;
         for role in roles.filter(|role| !role.series.samples.is_empty()) {
@@ -37,7 +38,8 @@ impl Throughput {
             }
             ended_us = ended_us.max(role.ended_us);
         }
-        let whole = ended_us.checked_div(u64::from(sum.interval_ms) * 1000)? as usize;
+        let ended = ended_us.checked_div(u64::from(sum.interval_ms) * 1000)? as usize;
+        let whole = if rounds > 1 { sum.items.len() } else { ended };
         sum.items.resize(whole, 0);
         sum.max_us.resize(whole, 0);
         (whole > 0).then_some(sum)
@@ -86,6 +88,8 @@ impl Throughput {
 
 #[cfg(test)]
 mod tests {
+    use basecase_model::{OperationClass, Sample};
+
     use super::*;
 
     fn throughput(items: &[u64]) -> Throughput {
@@ -113,5 +117,15 @@ mod tests {
         let quarters = Throughput { interval_ms: 250, ..throughput(&[1, 1, 1, 1, 2, 2, 2, 2, 9]) };
         assert_eq!(quarters.seconds(), Some(vec![4, 8]));
         assert_eq!(Throughput { interval_ms: 300, ..quarters }.seconds(), None);
+    }
+
+    #[test]
+    fn several_rounds_have_the_course_of_one() {
+        let mut role = RoleRecord::idle(1, "client", OperationClass::Query, 1000);
+        role.ended_us = 6_000_000;
+        role.series.samples = vec![Sample { items: 5, ..Sample::default() }; 3];
+        let items = |rounds| Throughput::of(std::iter::once(&role), rounds).unwrap().items;
+        assert_eq!(items(2), [5, 5, 5], "nothing was missed in the second round's time");
+        assert_eq!(items(1), [5, 5, 5, 0, 0, 0]);
     }
 }

@@ -78,6 +78,8 @@ pub enum Flag {
     Stalls,
     /// A candidate's first slices differ from its last otherwise than the other's.
     OrderEffect,
+    /// One side leaves more of its work for later.
+    DebtShift,
 }
 
 impl Flag {
@@ -91,6 +93,7 @@ impl Flag {
             Flag::NotSteady => "not_steady",
             Flag::Stalls => "stalls",
             Flag::OrderEffect => "order_effect",
+            Flag::DebtShift => "debt_shift",
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::anytime;
 use crate::autocorrelation::Merged;
-use crate::comparison::{Comparison, ComparisonError, Round};
+use crate::comparison::{Comparison, ComparisonError, Round, is_logarithm};
 use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
 use crate::interval::{Estimator, Interval};
 use crate::looks::Looks;
 use crate::modes::Modes;
 use crate::plan::{Plan, PlanError, Sequential};
-use crate::reading::Reading;
+use crate::reading::{Estimate, Reading};
 use crate::sample::{Sample, mean};
 use crate::scheduled::Scheduled;
 use crate::trend::{has_order_effect, is_not_steady};
@@ -70,6 +70,18 @@ impl Judge {
             decision
         };
         Ok(series.iter().zip(&adjusted).map(decide).collect())
+    }
+
+    /// What the effects of rounds in any number come to, with the interval that holds at all looks together. It is no verdict, and with
+    /// many such numbers some intervals miss by chance. `None` of no effect, and of one that is no logarithm of a ratio.
+    pub fn estimate(&self, effects: Vec<f64>) -> Option<Estimate> {
+        if !effects.iter().copied().all(is_logarithm) {
+            return None;
+        }
+        let merged = Merged::of(effects);
+        let reading = self.read(&merged.effects, self.plan.alpha);
+        let looked = reading.filter(|reading| reading.interval.half_width().is_finite());
+        Estimate::of(&merged.effects, looked.as_ref())
     }
 
     /// What the effects say at an error, merged or not.
@@ -156,14 +168,9 @@ impl<'a> Series<'a> {
             Verdict::of(reading.interval, margin, judge.is_discovery(adjusted_p))
         });
         let is_settled = verdict.is_settled(qualifier);
-        let interval = looked.map(|reading| if is_unstable { reading.last } else { reading.interval });
-        let interval = interval.filter(|interval| interval.is_bounded());
-        let so_far = (values > 0).then(|| mean(&self.merged.effects));
-        let estimate = looked.map(|reading| reading.estimate).or(so_far);
-        // An interval over all looks may leave out the estimate of the last.
-        let estimate = estimate.map(|estimate| {
-            interval.map_or(estimate, |interval| estimate.clamp(interval.lower, interval.upper))
-        });
+        let told = Estimate::of(&self.merged.effects, looked.as_ref());
+        let estimate = told.map(|told| told.effect);
+        let interval = told.and_then(|told| told.interval);
         let block_sd = Sample::of(&self.merged.effects).map(|sample| sample.sd);
         let components = Components::of(rounds);
         let starts = self.starts();

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use basecase_model::{Experiment, Schedule, Trial};
 use thiserror::Error;
 
+use crate::debt;
 use crate::pair::Pair;
 use crate::{
-    Comparison, ComparisonError, Decision, Dependence, Judge, Looks, LooksError, Plan, PlanError, Round,
-    Sequential, Suite,
+    Comparison, ComparisonError, Decision, Dependence, Flag, Judge, Looks, LooksError, Plan, PlanError,
+    Round, Sequential, Suite,
 };
 
 /// What is judged. Each is a family of its own.
@@ -40,12 +41,12 @@ pub enum JudgementError {
 }
 
 /// Decisions on the steps of an experiment in rounds.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Judgement {
     decisions: BTreeMap<(Metric, usize, usize), Decision>,
     effects: BTreeMap<(Metric, usize, usize), Vec<f64>>,
     suites: BTreeMap<(Metric, usize), Suite>,
-    plan: Option<Plan>,
+    judge: Option<Judge>,
 }
 
 impl Judgement {
@@ -63,22 +64,36 @@ impl Judgement {
             dependence: Dependence::Positive,
             ..Plan::default()
         })?;
-        judgement.plan = Some(judge.plan().clone());
         let compared = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let pairs: Vec<_> = compared
             .flat_map(|step| (1..candidates).map(move |candidate| (step, candidate)))
-            .map(|(step, candidate)| (step, candidate, Pair::all(experiment, trials, step.1, candidate)))
+            .map(|(step, candidate)| {
+                let pairs = Pair::all(experiment, trials, step.1, candidate);
+                let has_debt_shifted = step.1.writes && debt::has_shifted(&pairs);
+                (step, candidate, pairs, has_debt_shifted)
+            })
             .collect();
         for metric in Metric::ALL {
             let (mut places, mut family) = (Vec::new(), Vec::new());
-            for ((number, step), candidate, pairs) in &pairs {
+            let mut debtors = Vec::new();
+            for ((number, step), candidate, pairs, has_debt_shifted) in &pairs {
                 let rounds: Vec<Round> = pairs.iter().filter_map(|pair| pair.round(metric)).collect();
                 if !rounds.is_empty() {
                     places.push((metric, *number, *candidate));
                     family.push(Comparison { rounds, margin: (1.0 + schedule.margin(step)).ln() });
+                    debtors.push(*has_debt_shifted);
                 }
             }
-            let decisions = judge.decide(&family)?;
+            let mut decisions = judge.decide(&family)?;
+            for (decision, _) in decisions.iter_mut().zip(debtors).filter(|(_, has_shifted)| *has_shifted) {
+                decision.flags.push(Flag::DebtShift);
+            }
+            if experiment.is_chain() {
+                // Its tables grow and age on the way: that is the work.
+                decisions
+                    .iter_mut()
+                    .for_each(|decision| decision.flags.retain(|flag| *flag != Flag::NotSteady));
+            }
             let effects = family.iter().map(Comparison::effects);
             judgement.effects.extend(places.iter().copied().zip(effects));
             for candidate in 1..candidates {
@@ -90,12 +105,13 @@ impl Judgement {
             }
             judgement.decisions.extend(places.into_iter().zip(decisions));
         }
+        judgement.judge = Some(judge);
         Ok(judgement)
     }
 
-    /// What was agreed on; absent of an experiment that is not in rounds.
-    pub fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
+    /// Who judged, by what was agreed on; absent of an experiment that is not in rounds.
+    pub fn judge(&self) -> Option<&Judge> {
+        self.judge.as_ref()
     }
 
     /// Whether there is any decision.

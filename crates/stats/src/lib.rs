@@ -10,6 +10,7 @@ mod autocorrelation;
 mod boundary;
 mod change_point;
 mod comparison;
+mod debt;
 mod decision;
 mod discovery;
 mod distribution;
@@ -33,7 +34,6 @@ mod tests;
 mod trend;
 mod variance;
 mod verdict;
-mod warm_up;
 
 pub use change_point::{
     Change, History, HistoryError, calibrated_penalty, change_points, divisive_change_points, usual_penalty,
@@ -47,10 +47,10 @@ pub use judgement::{Judgement, JudgementError, Metric};
 pub use looks::{Looks, LooksError};
 pub use modes::Modes;
 pub use orders::Orders;
-pub use pair::NOISY_CORES;
+pub use pair::{NOISY_CORES, usual_canary_ns};
 pub use plan::{Plan, PlanError, Sequential};
+pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};
 pub use suite::{NoiseFloor, Suite};
 pub use variance::{Components, detectable_effect};
 pub use verdict::{Outlook, Qualifier, Verdict};
-pub use warm_up::warm_up;

@@ -18,6 +18,8 @@ pub const NOISY_CORES: f64 = 0.3;
 const TURNS: usize = 12;
 /// Share of the time of all processors that the hypervisor may give to others during a long slice.
 const NOISY_STEAL: f64 = 0.05;
+/// How much longer than usual the fixed loop before a pass of long slices may take.
+const NOISY_CANARY: f64 = 1.10;
 
 /// The trials of the base case and of a contender in one round.
 #[derive(Debug, Clone)]
@@ -26,7 +28,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) base: &'a Trial,
     pub(crate) contender: &'a Trial,
     /// Passes that do not count.
-    disturbed: BTreeSet<u32>,
+    left_out: BTreeSet<u32>,
 }
 
 impl<'a> Pair<'a> {
@@ -45,25 +47,36 @@ impl<'a> Pair<'a> {
             let is_of = move |trial: &&Trial| {
                 trial.is_complete() && trial.step == step.name && Some(&trial.candidate) == name
             };
-            trials.iter().filter(is_of).map(|trial| (place(trial), trial)).collect::<BTreeMap<_, _>>()
+            trials.iter().filter(is_of).map(|trial| (trial.round(), trial)).collect::<BTreeMap<_, _>>()
         };
         let (bases, contenders) = (of(0), of(contender));
-        let cores = f64::from(experiment.host.cores.max(1));
+        let all = bases.values().chain(contenders.values()).flat_map(|trial| &trial.slices);
+        let usual = Usual {
+            cores: f64::from(experiment.host.cores.max(1)),
+            canary_ns: usual_canary_ns(&mut all.filter_map(|slice| slice.canary_ns).collect::<Vec<_>>()),
+        };
         let pair = |(place, base): (_, &'a Trial)| {
             let contender = *contenders.get(&place)?;
-            let slices = base.slices.iter().chain(&contender.slices);
-            let disturbed =
-                slices.filter(|slice| is_disturbed(slice, cores)).map(|slice| slice.pass).collect();
-            Some(Pair { step, base, contender, disturbed })
+            Some(Pair { step, base, contender, left_out: disturbed(base, contender, usual) })
         };
         let mut pairs: Vec<Pair<'a>> = bases.into_iter().filter_map(pair).collect();
         keep_half(&mut pairs);
+        pairs.iter_mut().for_each(Pair::leave_out_uneven);
         pairs
+    }
+
+    /// Leaves out passes that one has more slices of: it took longer to come to the end of its step.
+    fn leave_out_uneven(&mut self) {
+        let count = |trial: &Trial, pass: u32| trial.slices.iter().filter(|slice| slice.pass == pass).count();
+        let slices = self.base.slices.iter().chain(&self.contender.slices);
+        let is_uneven = |pass: &u32| count(self.base, *pass) != count(self.contender, *pass);
+        let uneven: BTreeSet<u32> = slices.map(|slice| slice.pass).filter(is_uneven).collect();
+        self.left_out.extend(uneven);
     }
 
     /// Its round, and the experiment that measured it.
     pub(crate) fn place(&self) -> (u32, &'a str) {
-        place(self.base)
+        self.base.round()
     }
 
     /// What the round says; `None` when it says nothing.
@@ -71,7 +84,7 @@ impl<'a> Pair<'a> {
         if !keeps_rate(self.step, self.base) || !keeps_rate(self.step, self.contender) {
             return None;
         }
-        if self.base.slices.is_empty() || self.contender.slices.is_empty() {
+        if self.counting(self.base).count() == 0 || self.has_pause() {
             let effect = whole(self.step, self.contender, metric)? - whole(self.step, self.base, metric)?;
             return Some(Round::from(effect));
         }
@@ -97,21 +110,29 @@ impl<'a> Pair<'a> {
             Metric::Throughput => logarithm(slice.rate),
             Metric::ServerCpu => slice.server_cpu_us_per_operation().and_then(|cost| logarithm(1.0 / cost)),
         };
-        let slices = trial.slices.iter().filter(|slice| !self.disturbed.contains(&slice.pass));
-        slices.map(|slice| Some((slice.pass, value(slice)?))).collect()
+        self.counting(trial).map(|slice| Some((slice.pass, value(slice)?))).collect()
     }
-}
 
-fn place(trial: &Trial) -> (u32, &str) {
-    (trial.place.round, trial.measured_by.as_str())
+    /// The slices of a trial that count.
+    fn counting(&self, trial: &'a Trial) -> impl Iterator<Item = &'a Slice> {
+        trial.slices.iter().filter(|slice| !self.left_out.contains(&slice.pass))
+    }
+
+    /// Whether nothing at all was done in a slice: it has no rate, and it counts.
+    fn has_pause(&self) -> bool {
+        [self.base, self.contender]
+            .into_iter()
+            .flat_map(|trial| self.counting(trial))
+            .any(|slice| slice.rate == 0.0)
+    }
 }
 
 /// Lets all passes count where more than half of them were disturbed.
 fn keep_half(pairs: &mut [Pair<'_>]) {
-    let disturbed: usize = pairs.iter().map(|pair| pair.disturbed.len()).sum();
+    let disturbed: usize = pairs.iter().map(|pair| pair.left_out.len()).sum();
     let passes: usize = pairs.iter().map(|pair| pair.passes().len()).sum();
     if 2 * disturbed > passes {
-        pairs.iter_mut().for_each(|pair| pair.disturbed.clear());
+        pairs.iter_mut().for_each(|pair| pair.left_out.clear());
     }
 }
 
@@ -124,12 +145,32 @@ impl Round {
     }
 }
 
-/// Whether others had so much of the machine during a slice that its pass does not count.
-fn is_disturbed(slice: &Slice, cores: f64) -> bool {
+/// The passes of which others disturbed a slice.
+fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> BTreeSet<u32> {
+    let slices = base.slices.iter().chain(&contender.slices);
+    slices.filter(|slice| is_disturbed(slice, usual)).map(|slice| slice.pass).collect()
+}
+
+/// What the machine of a step is when it is left alone.
+#[derive(Debug, Clone, Copy)]
+struct Usual {
+    cores: f64,
+    canary_ns: Option<f64>,
+}
+
+/// What [`Slice::canary_ns`] usually is: the median; `None` of no value. The order of the values is lost.
+pub fn usual_canary_ns(canaries_ns: &mut [f64]) -> Option<f64> {
+    (!canaries_ns.is_empty()).then(|| median(canaries_ns))
+}
+
+/// Whether others had so much of the machine during a slice, or the processor was so slow before it, that its pass does not count.
+fn is_disturbed(slice: &Slice, usual: Usual) -> bool {
     let is_more =
         |time_us: Option<f64>, cores: f64| time_us.is_some_and(|time_us| time_us > cores * slice.length_us);
     slice.length_us >= LONG_US
-        && (is_more(slice.others_cpu_us, NOISY_CORES) || is_more(slice.steal_us, NOISY_STEAL * cores))
+        && (is_more(slice.others_cpu_us, NOISY_CORES)
+            || is_more(slice.steal_us, NOISY_STEAL * usual.cores)
+            || slice.canary_ns.zip(usual.canary_ns).is_some_and(|(now, usual)| now > NOISY_CANARY * usual))
 }
 
 /// How far the turns of one side typically are from those of the other, each from the turn of the same pass and way: the Hodges-Lehmann
@@ -167,23 +208,12 @@ fn mean_of(values: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use basecase_model::{Headline, Place};
+pub(crate) mod tests {
+    use basecase_model::{Place, RoleRecord};
 
     use super::*;
 
-    static STEP: StepFacts = StepFacts {
-        name: String::new(),
-        label: String::new(),
-        title: String::new(),
-        headline: Headline::Queries,
-        sla_target: None,
-        headline_items: None,
-        group: None,
-        scanned_rows: None,
-        threads: None,
-        writes: false,
-    };
+    pub(crate) static STEP: StepFacts = StepFacts::EMPTY;
 
     /// A trial of three passes of a slice each at these rates, during the first of which others used that many processors.
     fn trial(rates: [f64; 3], length_us: f64, others_cores: f64) -> Trial {
@@ -201,22 +231,55 @@ mod tests {
         }
     }
 
-    fn pair<'a>(base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        let slices = base.slices.iter().chain(&contender.slices);
-        let disturbed = slices.filter(|slice| is_disturbed(slice, 2.0)).map(|slice| slice.pass).collect();
-        Pair { step: &STEP, base, contender, disturbed }
+    const USUAL: Usual = Usual { cores: 2.0, canary_ns: Some(1.8) };
+
+    pub(crate) fn pair<'a>(base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
+        Pair { step: &STEP, base, contender, left_out: disturbed(base, contender, USUAL) }
     }
 
     #[test]
     fn a_pass_that_others_disturbed_does_not_count_for_either() {
         let base = trial([100.0, 100.0, 100.0], 1e6, 0.0);
-        let disturbed = trial([50.0, 110.0, 110.0], 1e6, 0.4);
-        let round = pair(&base, &disturbed).round(Metric::Throughput).unwrap();
+        let hit = trial([50.0, 110.0, 110.0], 1e6, 0.4);
+        let round = pair(&base, &hit).round(Metric::Throughput).unwrap();
         assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
         assert_eq!((round.passes.len(), round.base.len(), round.contender.len()), (2, 2, 2));
         for counts in [trial([50.0, 110.0, 110.0], 1e6, 0.2), trial([50.0, 110.0, 110.0], 3e4, 2.0)] {
             assert_eq!(pair(&base, &counts).round(Metric::Throughput).unwrap().passes.len(), 3);
         }
+        for (canary_ns, left) in [(1.9, 3), (2.0, 2)] {
+            let mut slowed = base.clone();
+            slowed.slices[1].canary_ns = Some(canary_ns);
+            assert_eq!(pair(&base, &slowed).round(Metric::Throughput).unwrap().passes.len(), left);
+        }
+    }
+
+    #[test]
+    fn only_passes_count_that_both_have_as_a_whole() {
+        let (base, mut longer) = (trial([100.0; 3], 3e4, 0.0), trial([110.0; 3], 3e4, 0.0));
+        longer.slices.push(Slice { pass: 2, rate: 1.0, ..longer.slices[2] });
+        longer.slices.push(Slice { pass: 3, rate: 1.0, ..longer.slices[2] });
+        let mut pair = pair(&base, &longer);
+        pair.leave_out_uneven();
+        assert_eq!(pair.left_out, BTreeSet::from([2, 3]));
+        let round = pair.round(Metric::Throughput).unwrap();
+        assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
+        assert_eq!(round.passes.len(), 2);
+    }
+
+    #[test]
+    fn a_slice_in_which_nothing_was_done_lets_the_whole_count() {
+        let role = |items| RoleRecord {
+            items,
+            ended_us: 1_000_000,
+            ..RoleRecord::idle(1, "client", OperationClass::Query, 1000)
+        };
+        let mut base = trial([100.0, 110.0, 100.0], 3e4, 0.0);
+        let mut contender = trial([100.0, 0.0, 100.0], 3e4, 0.0);
+        (base.roles, contender.roles) = (vec![role(300)], vec![role(200)]);
+        let round = pair(&base, &contender).round(Metric::Throughput).unwrap();
+        assert!((round.effect - (2.0_f64 / 3.0).ln()).abs() < 1e-9, "{}", round.effect);
+        assert!(round.passes.is_empty());
     }
 
     #[test]
@@ -239,9 +302,9 @@ mod tests {
         let contender = trial([50.0, 110.0, 110.0], 1e6, 0.4);
         let mut pairs = vec![pair(&base, &contender), pair(&base, &base)];
         keep_half(&mut pairs);
-        assert_eq!(pairs[0].disturbed.len(), 1);
-        pairs[1].disturbed = BTreeSet::from([0, 1, 2]);
+        assert_eq!(pairs[0].left_out.len(), 1);
+        pairs[1].left_out = BTreeSet::from([0, 1, 2]);
         keep_half(&mut pairs);
-        assert!(pairs.iter().all(|pair| pair.disturbed.is_empty()));
+        assert!(pairs.iter().all(|pair| pair.left_out.is_empty()));
     }
 }

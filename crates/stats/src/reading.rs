@@ -1,6 +1,7 @@
 //! What a series says at the last look that it has reached.
 
 use crate::interval::{Estimator, Interval};
+use crate::sample::mean;
 
 /// The smallest p-value that is told; smaller ones count as this.
 pub(crate) const SMALLEST_P: f64 = 1e-8;
@@ -24,4 +25,27 @@ pub(crate) struct Reading {
     pub(crate) repeated_p: f64,
     /// Whether, at the last look, intervals by mean and by ranks differ in whether there is a change.
     pub(crate) contested: bool,
+}
+
+/// An effect with its interval, which holds at all looks together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The effect: as of the last look, and before the first the mean.
+    pub effect: f64,
+    /// What the rounds do not contradict; absent of too few.
+    pub interval: Option<Interval>,
+}
+
+impl Estimate {
+    /// What effects come to that were read so; `None` of no effect.
+    pub(crate) fn of(effects: &[f64], reading: Option<&Reading>) -> Option<Estimate> {
+        let interval = reading
+            .map(|reading| if reading.interval.is_contradiction() { reading.last } else { reading.interval });
+        let interval = interval.filter(|interval| interval.is_bounded());
+        let so_far = (!effects.is_empty()).then(|| mean(effects));
+        let effect = reading.map(|reading| reading.estimate).or(so_far)?;
+        // An interval over all looks may leave out the estimate of the last.
+        let effect = interval.map_or(effect, |interval| effect.clamp(interval.lower, interval.upper));
+        Some(Estimate { effect, interval })
+    }
 }

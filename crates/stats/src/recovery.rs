@@ -7,7 +7,7 @@ use crate::pair::Pair;
 use crate::sample::mean;
 use crate::{Comparison, ComparisonError, Decision, Judge, Judgement, Metric, Verdict};
 
-/// A step of a candidate in whose server a slowdown of known size was planted.
+/// A step of a candidate of which is known how much slower it is: a slowdown was planted in its server, or it is the base case named again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovery {
     /// Number of the step.
@@ -16,6 +16,8 @@ pub struct Recovery {
     pub candidate: usize,
     /// The effect that was planted, mean over the rounds, as a logarithm: 0 where it was none.
     pub truth: f64,
+    /// Whether it is the base case named again.
+    pub is_base: bool,
     /// What was found.
     pub decision: Decision,
     /// The effects of the rounds less what was planted in each.
@@ -36,16 +38,21 @@ pub struct Replay {
 }
 
 impl Judgement {
-    /// What was planted and what was found, of every step and candidate in whose server a library counts; see [`names::PLANTED_US`].
+    /// What was planted and what was found, of every step and candidate in whose server a library counts, see [`names::PLANTED_US`], and of
+    /// the base case named again.
     pub fn recoveries(&self, experiment: &Experiment, trials: &[Trial]) -> Vec<Recovery> {
         let mut recoveries = Vec::new();
         for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
             for candidate in 1..experiment.candidates.len() {
+                let names = [0, candidate].map(|number: usize| &experiment.candidates[number].name);
+                let is_base = names[1].is_again(names[0]);
                 let threads = f64::from(step.threads.unwrap_or(1));
                 let pairs = Pair::all(experiment, trials, step, candidate);
                 let told = pairs.iter().filter(|pair| pair.round(Metric::Throughput).is_some());
-                let truths: Option<Vec<f64>> =
-                    told.map(|pair| truth(pair.base, pair.contender, threads)).collect();
+                let truth_of = |pair: &Pair<'_>| {
+                    if is_base { Some(0.0) } else { truth(pair.base, pair.contender, threads) }
+                };
+                let truths: Option<Vec<f64>> = told.map(truth_of).collect();
                 let truths = truths.filter(|truths| !truths.is_empty());
                 let found = self.decision(Metric::Throughput, number, candidate);
                 let Some((truths, decision)) = truths.zip(found.cloned()) else { continue };
@@ -54,6 +61,7 @@ impl Judgement {
                     step: number,
                     candidate,
                     truth: mean(&truths),
+                    is_base,
                     decision,
                     errors: effects.iter().zip(&truths).map(|(effect, truth)| effect - truth).collect(),
                 });

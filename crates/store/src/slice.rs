@@ -9,8 +9,8 @@ use crate::trial::finite;
 pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> Result<(), Problem> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO slice (trial, number, pass, position, opened_us, length_us, operations, rate,
-             warm_up_operations, server_cpu_us, others_cpu_us, steal_us)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             warm_up_operations, server_cpu_us, others_cpu_us, steal_us, canary_ns)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     for (number, slice) in slices.iter().enumerate() {
         statement.execute(params![
@@ -26,6 +26,7 @@ pub(crate) fn insert(connection: &Connection, trial: &str, slices: &[Slice]) -> 
             slice.server_cpu_us,
             slice.others_cpu_us,
             slice.steal_us,
+            slice.canary_ns,
         ])?;
     }
     Ok(())
@@ -45,6 +46,7 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Slice>,
             server_cpu_us: row.get("server_cpu_us")?,
             others_cpu_us: row.get("others_cpu_us")?,
             steal_us: row.get("steal_us")?,
+            canary_ns: row.get("canary_ns")?,
         })
     })?;
     Ok(slices.collect::<Result<_, _>>()?)

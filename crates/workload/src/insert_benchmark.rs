@@ -22,8 +22,7 @@ pub use plan::{InsertBenchmark, Purpose};
 pub use queries::expected_rows_per_range_query;
 pub use steps::{Step, StepKind};
 
-/// The workload's name on the command line, in files and in reports.
-pub const NAME: &str = "insert-benchmark";
+pub use basecase_model::INSERT_BENCHMARK as NAME;
 /// Rows that a range query asks for, and ids that a point query looks up.
 pub const ROWS_PER_QUERY: u64 = 10;
 /// Roles that a client has in a step at most: builder, inserter, deleter and querier.

@@ -164,6 +164,17 @@ pub struct Window {
     pub events_per_second: Option<f64>,
 }
 
+/// The portions in which a step that has an end of its own can be done, with pauses in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Portion {
+    /// It cannot rest by itself: its statements take seconds.
+    Whole,
+    /// So many rounds over all clients.
+    Rounds(u64),
+    /// By the clock, for rounds follow a rate.
+    Time,
+}
+
 /// One step on one candidate: what runs before the clock starts, and the roles that run while it does.
 pub struct StepPlan {
     /// The step's name.
@@ -180,6 +191,8 @@ pub struct StepPlan {
     pub kinds: Vec<StatementKind>,
     /// When the window opens and when it ends, besides when all work is done.
     pub window: Window,
+    /// In which portions it can be done; `None` of one whose events follow each other until the window closes.
+    pub portion: Option<Portion>,
 }
 
 impl StepPlan {

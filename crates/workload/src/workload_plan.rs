@@ -107,6 +107,7 @@ impl Workload {
             flags: 0,
             kinds,
             window,
+            portion: None,
         })
     }
 
@@ -260,6 +261,7 @@ impl Workload {
             flags: 0,
             kinds: Vec::new(),
             window: Window::default(),
+            portion: None,
         })
     }
 

@@ -10,8 +10,8 @@ use basecase_model::{
     names,
 };
 use basecase_store::InFlight;
-use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
+use basecase_workload::{Portion, StepPlan};
 
 use super::observing::{Observations, observe};
 use super::plans::plans;
@@ -38,6 +38,8 @@ pub(super) struct Counted {
 pub(super) struct Ready {
     pub(super) crew: Crew,
     pub(super) warm_up: Duration,
+    /// See [`StepPlan::portion`].
+    pub(super) portion: Option<Portion>,
     pub(super) before: Counted,
 }
 
@@ -79,7 +81,7 @@ impl Run<'_> {
             candidate: candidate.facts.name.to_string(),
             place,
         })?;
-        let Ready { crew, warm_up, before } = ready(plan, site, course, number)?;
+        let Ready { crew, warm_up, before, .. } = ready(plan, site, course, number)?;
         self.tell_begin(plan, candidate, number, &crew);
         let limits = self.limits(plan, step.limit);
         let order = self.options.profile.as_ref().filter(|_| self.observation == Observation::Profiled);
@@ -170,11 +172,11 @@ pub(super) fn conclude(
 pub(super) fn ready(plan: &Plan, site: &mut Site, course: &dyn Course, number: usize) -> Result<Ready> {
     site.served.drop_logs(site.control.as_mut())?;
     let step_plan = course.plan(number, Purpose::Measure)?;
-    let warm_up = step_plan.window.warm_up;
+    let (warm_up, portion) = (step_plan.window.warm_up, step_plan.portion);
     prepare(site, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
     let before = Counted { statistics: site.statistics()?, telemetry: site.telemetry()? };
-    Ok(Ready { crew: assemble(plan, site, step_plan)?, warm_up, before })
+    Ok(Ready { crew: assemble(plan, site, step_plan)?, warm_up, portion, before })
 }
 
 /// Looks at the server and the tables after a step that ran to its end.

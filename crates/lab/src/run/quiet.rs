@@ -81,6 +81,7 @@ mod tests {
             events: 0,
             time: LONG,
             others_cpu_us: Some(others_cpu_us),
+            is_last: false,
         };
         assert!(was_quiet(&taken(0.2e6)) && !was_quiet(&taken(0.4e6)));
         let mut patience = LOOKS;

@@ -4,12 +4,13 @@ use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Failure, Outcome, Runner, relay};
+use basecase_load::{Failure, Leg, Outcome, Runner, Taken, relay};
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_server::{Copied, Planted};
 use basecase_stats::Orders;
 
 use super::measuring::{Counted, Ended, Ready, conclude, ready};
+use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::score::Score;
@@ -29,6 +30,8 @@ pub(super) struct Stand {
     pub(super) course: Box<dyn Course>,
     /// What copying its data took, until a trial says so.
     pub(super) copied: Option<Copied>,
+    /// What settling before a step came to, until its trial says so.
+    pub(super) settled: Measures,
 }
 
 /// Which step is measured when.
@@ -68,9 +71,11 @@ impl Run<'_> {
         let began = Instant::now();
         let mut befores = Vec::with_capacity(stands.len());
         let mut crews = Vec::with_capacity(stands.len());
+        let mut portion = None;
         for (position, stand) in stands.iter_mut().enumerate() {
             match ready(plan, &mut stand.site, stand.course.as_ref(), number) {
-                Ok(Ready { crew, before, .. }) => {
+                Ok(Ready { crew, before, portion: own, .. }) => {
+                    portion = own;
                     befores.push(Before { counted: before, planted: planted(plan, stand) });
                     crews.push(crew);
                 }
@@ -87,15 +92,26 @@ impl Run<'_> {
         self.observer.notice(Event::Phase { candidate: &round_name, text: &step.facts.label });
         let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
         let name = format!("{} in round {round}", step.facts.name);
-        let mut score = Score::new(orders, name, stands.len(), step.facts.writes, is_first, plan.slice);
+        let mut lead = match portion {
+            None => Lead::Slices(Score::new(orders, name, stands.len(), &step.facts, is_first, plan.slice)),
+            Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion)),
+        };
         let runners = stands.iter().zip(crews).map(|(stand, crew)| {
             let Site { watch, served, .. } = &stand.site;
-            Runner { crew, watch, server: served.pid() }
+            let portions_of = portion.map(|_| step.facts.headline.class());
+            // Of reads a server has nothing to catch up on.
+            let stands_still = portion.is_some() || step.facts.writes;
+            Runner { crew, portions_of, stands_still, watch, server: served.pid() }
         });
         let mut patience = self.patience;
         let mut quiet = Quiet::new(self.stop, &mut patience);
-        let outcomes = relay(runners.collect(), &self.limits(plan, step.limit), |taken| {
-            let leg = score.next(taken)?;
+        let mut limits = self.limits(plan, step.limit);
+        if portion.is_some() {
+            // Each does the whole step, one after the other.
+            limits.time = limits.time.map(|time| time.saturating_mul(stands.len() as u32));
+        }
+        let outcomes = relay(runners.collect(), &limits, |taken| {
+            let leg = lead.next(taken)?;
             quiet.wait_before(&leg, taken);
             Some(leg)
         });
@@ -119,6 +135,23 @@ impl Run<'_> {
             trials.push((stand.candidate, trial));
         }
         Ok(Some(Relayed { trials, is_broken_off }))
+    }
+}
+
+/// What says whose turn comes next.
+enum Lead {
+    /// Steps that go on for as long as they are let.
+    Slices(Score),
+    /// Steps that have an end.
+    Portions(Portions),
+}
+
+impl Lead {
+    fn next(&mut self, taken: Option<&Taken>) -> Option<Leg> {
+        match self {
+            Lead::Slices(score) => score.next(taken),
+            Lead::Portions(portions) => portions.next(taken),
+        }
     }
 }
 
@@ -146,7 +179,7 @@ fn conclude_turns(
         counts_rows: plan.counts_rows && plan.steps[number].facts.writes,
         outcome,
     };
-    let Stand { site, course, copied, .. } = stand;
+    let Stand { site, course, copied, settled, .. } = stand;
     let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended).unwrap_or_else(|error| {
         failed_trial(plan, candidate, number, place, &error, site.served.log_tail(LOG_LINES))
     });
@@ -154,6 +187,7 @@ fn conclude_turns(
         trial.gauges.set(names::PLANTED_CALLS, calls as f64);
         trial.gauges.set(names::PLANTED_US, nanoseconds as f64 / 1e3);
     }
+    trial.gauges.extend(std::mem::take(settled));
     if let Some(Copied { bytes, time }) = copied.take() {
         trial.gauges.set(names::IMAGE_BYTES, bytes as f64);
         trial.gauges.set(names::IMAGE_COPY_SECONDS, time.as_secs_f64());

@@ -1,12 +1,13 @@
 //! Rounds: all candidates freshly started from the same data, again and again until each step is decided.
 
 use std::cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
-use basecase_model::{Cell, State, Trial};
+use basecase_model::{Cell, Measures, State, Trial};
 use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
@@ -30,25 +31,75 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Rounds in which each candidate goes through all steps by itself, since each begins with what the one before it left.
+    /// Rounds in which all candidates go through all steps, since each begins with what the one before it left.
     pub(super) fn chains(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
-        let orders = orders(plan);
         self.until_decided(plan, candidates, |run, plan, candidates, agenda, steps| {
-            for index in orders.balanced("chains", run.round as usize, candidates.len()) {
-                if run.stop.load(Ordering::Relaxed) || !agenda.runners_of_any(steps).contains(&index) {
-                    continue;
-                }
-                let failures = run.summary.failed.len();
-                run.summary.all += plan.steps.len();
-                forget_server(&candidates[index]);
-                run.candidate(plan, index, &mut candidates[index])?;
-                if run.summary.failed.len() > failures {
-                    agenda.dismiss(index);
-                }
+            if plan.fits_together {
+                // Who fails leaves the others' chains cut off.
+                while run.chain(plan, candidates, agenda, steps)? {}
+                Ok(())
+            } else {
+                run.separate_chains(plan, candidates, agenda, steps)
             }
-            agenda.renew(run.store.trials(&plan.experiment.id)?);
-            Ok(())
-        })
+        })?;
+        if !self.options.keep_data && !self.stop.load(Ordering::Relaxed) {
+            remove_folder(&plan.folder.join(SLOTS))?;
+        }
+        Ok(())
+    }
+
+    /// All steps from the load to the last that is open, in which the candidates take turns. Returns whether the others have to begin anew,
+    /// because one that failed broke them off.
+    fn chain(
+        &mut self,
+        plan: &mut Plan,
+        candidates: &mut [Candidate],
+        agenda: &mut Agenda,
+        steps: &[usize],
+    ) -> Result<bool> {
+        let slots = orders(plan).balanced("slots", self.round as usize, candidates.len());
+        let asked = agenda.runners_of_any(steps);
+        let mut stands = self.open_stands(plan, candidates, agenda, (&slots, &asked), 0, Data::Loaded)?;
+        let mut is_broken_off = false;
+        for number in 0..=steps.iter().copied().max().unwrap_or(0) {
+            if number > 0 && plan.steps[number - 1].settles_after {
+                self.settle_stands(plan, candidates, agenda, &mut stands, number)?;
+            }
+            let occasion = Occasion { number, is_first: number == 0 };
+            is_broken_off = self.take_turns(plan, candidates, agenda, &mut stands, occasion)?;
+            // Who failed one step is out of all that follow from it.
+            let is_up = |index: &usize| stands.iter().any(|stand| stand.candidate == *index);
+            asked.iter().filter(|index| !is_up(index)).for_each(|index| agenda.dismiss(*index));
+            if is_broken_off || stands.len() < 2 || self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, Data::Loaded))?;
+        Ok(is_broken_off)
+    }
+
+    /// Each candidate all steps by itself, where the memory does not hold all servers.
+    fn separate_chains(
+        &mut self,
+        plan: &mut Plan,
+        candidates: &mut [Candidate],
+        agenda: &mut Agenda,
+        steps: &[usize],
+    ) -> Result<()> {
+        for index in orders(plan).balanced("chains", self.round as usize, candidates.len()) {
+            if self.stop.load(Ordering::Relaxed) || !agenda.runners_of_any(steps).contains(&index) {
+                continue;
+            }
+            let failures = self.summary.failed.len();
+            self.summary.all += plan.steps.len();
+            forget_server(&candidates[index]);
+            self.candidate(plan, index, &mut candidates[index])?;
+            if self.summary.failed.len() > failures {
+                agenda.dismiss(index);
+            }
+        }
+        agenda.renew(self.store.trials(&plan.experiment.id)?);
+        Ok(())
     }
 
     /// Runs rounds until every step is decided, there may be no more, or the time is over.
@@ -61,29 +112,38 @@ impl Run<'_> {
         let Some(schedule) = plan.experiment.schedule.clone() else { return Ok(()) };
         let mut agenda = Agenda::new(&plan.experiment, self.store.trials(&plan.experiment.id)?);
         let began = Instant::now();
-        let mut longest = Duration::ZERO;
-        let mut last = None;
-        // What is wanted again right after it was done has failed.
-        while let Some((round, steps)) = agenda.next_round()?.filter(|next| last.as_ref() != Some(next)) {
-            let is_over = self.options.budget.is_some_and(|budget| began.elapsed() + longest > budget);
+        let mut last: Option<Done> = None;
+        let mut judgement = agenda.judgement()?;
+        loop {
+            let left = self.options.budget.map(|budget| budget.saturating_sub(began.elapsed()));
+            // Of the first round nothing is known, and one there is in any case.
+            let known_left = left.filter(|_| last.is_some());
+            let Some((round, steps)) = agenda.next_round(&judgement, known_left) else { break };
+            // What is wanted again right after it was done has failed.
+            if last.as_ref().is_some_and(|last| (last.round, &last.steps) == (round, &steps)) {
+                break;
+            }
+            let seconds = last.as_ref().map(|last| last.seconds_of_next(&agenda, &steps));
+            let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
             let most = self.options.most_rounds.into_iter().chain(schedule.looks.last().copied()).min();
-            if (is_over && !longest.is_zero()) || most.is_some_and(|most| round >= most) {
+            if is_over || most.is_some_and(|most| round >= most) {
                 break;
             }
             let round_began = Instant::now();
             self.round = round;
             round_of(self, plan, candidates, &mut agenda, &steps)?;
-            last = Some((round, steps.clone()));
-            longest = longest.max(round_began.elapsed());
+            last = Some(Done { round, steps: steps.clone(), seconds: round_began.elapsed().as_secs_f64() });
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let open = agenda.open_steps()?.len();
+            judgement = agenda.judgement()?;
+            let open = agenda.open_steps(&judgement);
+            let is_decided = |step: &&usize| !open.contains(step) && !agenda.runners(**step).is_empty();
             self.observer.notice(Event::RoundEnds {
                 round,
                 seconds: round_began.elapsed().as_secs_f64(),
-                decided: steps.len().saturating_sub(open),
-                open,
+                decided: steps.iter().filter(is_decided).count(),
+                open: open.len(),
             });
         }
         Ok(())
@@ -141,6 +201,25 @@ impl Run<'_> {
         data: Data,
     ) -> Result<()> {
         let asked = agenda.runners_of_any(steps);
+        let mut stands = self.open_stands(plan, candidates, agenda, (slots, &asked), steps[0], data)?;
+        for (nth, &number) in steps.iter().enumerate() {
+            let occasion = Occasion { number, is_first: nth == 0 };
+            // Without whoever failed, the others have their turns all over again.
+            while self.take_turns(plan, candidates, agenda, &mut stands, occasion)? {}
+        }
+        stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, data))
+    }
+
+    /// Brings candidates up in the order of these slots, for steps from `first` on. One that fails is left behind.
+    fn open_stands(
+        &mut self,
+        plan: &mut Plan,
+        candidates: &mut [Candidate],
+        agenda: &mut Agenda,
+        (slots, asked): (&[usize], &BTreeSet<usize>),
+        first: usize,
+        data: Data,
+    ) -> Result<Vec<Stand>> {
         // All of them before any starts: what two candidates have in common cannot be forgotten while one of them runs.
         asked.iter().for_each(|index| forget_server(&candidates[*index]));
         let mut stands = Vec::with_capacity(asked.len());
@@ -148,17 +227,40 @@ impl Run<'_> {
             match self.open_stand(plan, &mut candidates[index], index, slot, data) {
                 Ok(stand) => stands.push(stand),
                 Err(error) => {
-                    self.save_failure(plan, &candidates[index], steps[0], slot, &error)?;
+                    self.save_failure(plan, &candidates[index], first, slot, &error)?;
                     agenda.dismiss(index);
                 }
             }
         }
-        for (nth, &number) in steps.iter().enumerate() {
-            let occasion = Occasion { number, is_first: nth == 0 };
-            // Without whoever failed, the others have their turns all over again.
-            while self.take_turns(plan, candidates, agenda, &mut stands, occasion)? {}
+        Ok(stands)
+    }
+
+    /// Settles what the step before this one left. Who cannot is left behind.
+    fn settle_stands(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        agenda: &mut Agenda,
+        stands: &mut Vec<Stand>,
+        number: usize,
+    ) -> Result<()> {
+        let mut settled = Vec::with_capacity(stands.len());
+        for (position, mut stand) in stands.drain(..).enumerate() {
+            let candidate = &candidates[stand.candidate];
+            match self.settle(plan, candidate, &mut stand.site) {
+                Ok(gauges) => {
+                    stand.settled = gauges;
+                    settled.push(stand);
+                }
+                Err(error) => {
+                    self.save_failure(plan, candidate, number, position, &error)?;
+                    agenda.dismiss(stand.candidate);
+                    self.close_stand(plan, candidates, stand, Data::Loaded)?;
+                }
+            }
         }
-        stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, data))
+        *stands = settled;
+        Ok(())
     }
 
     /// Measures a step of those that are up and still take part in it, and brings down who fails. Returns whether the others have
@@ -180,7 +282,11 @@ impl Run<'_> {
             return Ok(false);
         }
         let Some(relayed) = self.relay(plan, candidates, &mut present, occasion)? else { return Ok(false) };
-        let Relayed { trials, is_broken_off } = relayed;
+        let Relayed { mut trials, is_broken_off } = relayed;
+        // What leads a chain to its open steps may be known: what was decided by stays as it was.
+        if agenda.has(number, self.round) {
+            trials.retain(|(_, trial)| !trial.is_complete());
+        }
         let together: Vec<(&Cell, &Trial)> =
             trials.iter().map(|(candidate, trial)| (&candidates[*candidate].cells[number], trial)).collect();
         self.store.save_together(&plan.experiment.id, &together)?;
@@ -223,7 +329,7 @@ impl Run<'_> {
         let slot = slot_of(plan, slot);
         match data {
             Data::Kept => keep_data(&slot, &kept_of(&candidates[candidate]))?,
-            Data::Copied => remove_data(&slot)?,
+            Data::Copied | Data::Loaded => remove_data(&slot)?,
         }
         Ok(())
     }
@@ -245,14 +351,18 @@ impl Run<'_> {
         let bring = || match data {
             Data::Kept if take_data(&kept, &directory)? => Ok(()),
             Data::Kept | Data::Copied => copy_data(&image, &directory).map(|cost| copied.set(Some(cost))),
+            Data::Loaded => Ok(()),
         };
-        let site = Site::open_in(plan, candidate, &directory, Content::Brought(&bring))?;
+        let content = if data == Data::Loaded { Content::Fresh } else { Content::Brought(&bring) };
+        let site = Site::open_in(plan, candidate, &directory, content)?;
         let mut site = site.with_context(|| format!("the data of {} is gone", candidate.facts.name))?;
         site.identify(candidate)?;
         plan.experiment.candidates[index] = candidate.facts.clone();
         let mut course = plan.task.course(candidate.dialect)?;
-        course.resume(1, &read_state(&image)?);
-        Ok(Stand { candidate: index, slot, site, course, copied: copied.get() })
+        if data != Data::Loaded {
+            course.resume(1, &read_state(&image)?);
+        }
+        Ok(Stand { candidate: index, slot, site, course, copied: copied.get(), settled: Measures::new() })
     }
 
     /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there. Returns whether
@@ -300,6 +410,21 @@ impl Run<'_> {
     }
 }
 
+/// A round that was run.
+struct Done {
+    round: u32,
+    steps: Vec<usize>,
+    seconds: f64,
+}
+
+impl Done {
+    /// How long a round of these steps will take: this one, less the steps that it had and the next one has not.
+    fn seconds_of_next(&self, agenda: &Agenda, steps: &[usize]) -> f64 {
+        let (own, next) = (agenda.seconds_of_round(&self.steps), agenda.seconds_of_round(steps));
+        (self.seconds + next - own).max(next)
+    }
+}
+
 /// Lets the server's program be read anew, into other places of memory than in the round before.
 fn forget_server(candidate: &Candidate) {
     if let Source::Build(build, _) = &candidate.source {
@@ -319,6 +444,8 @@ enum Data {
     Kept,
     /// A copy of the image, which is thrown away.
     Copied,
+    /// Nothing: the first step loads it, and it is thrown away.
+    Loaded,
 }
 
 /// The folder of the directories that servers run in.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use basecase_load::{Leg, SliceEnd, Taken};
+use basecase_model::StepFacts;
 use basecase_stats::Orders;
 
 const MS: Duration = Duration::from_millis(1);
@@ -20,6 +21,9 @@ const LENGTHS: [Duration; 5] = [
 ];
 /// Operations that a slice must have. They are timed from the first to the last answer, so that few do no harm.
 const OPERATIONS: f64 = 10.0;
+/// How many times as long as its ending a slice of several connections is at least: while the last answers come in, fewer and fewer of
+/// them share the machine.
+const ENDINGS: u32 = 50;
 /// How long each candidate works for a step in a round, when all have had their slices.
 const WORK: Duration = MS.saturating_mul(1_500);
 /// Fewest and most passes.
@@ -72,6 +76,7 @@ pub(super) struct Score {
     name: String,
     candidates: usize,
     writes: bool,
+    has_several_connections: bool,
     /// Length that was asked for.
     slice: Option<Duration>,
     /// What warms up, not begun yet, and who.
@@ -80,6 +85,8 @@ pub(super) struct Score {
     speeds: Vec<Speed>,
     /// Events of the probe, of a step that writes.
     probed: u64,
+    /// Of slices that warmed up and ended by the clock: from then on to the last answer.
+    endings: Vec<Duration>,
     end: Option<(SliceEnd, u32)>,
     pass: u32,
     legs: VecDeque<usize>,
@@ -91,10 +98,11 @@ impl Score {
         orders: Orders,
         name: String,
         candidates: usize,
-        writes: bool,
+        step: &StepFacts,
         is_first: bool,
         slice: Option<Duration>,
     ) -> Self {
+        let writes = step.writes;
         let time = if is_first { FIRST_WARM_UP } else { WARM_UP } / 2;
         let order = orders.shuffled(&name, 0, candidates);
         let half = |nth: usize| match (writes, nth) {
@@ -110,10 +118,12 @@ impl Score {
             name,
             candidates,
             writes,
+            has_several_connections: step.threads.is_some_and(|threads| threads > 1),
             slice,
             warm_up,
             speeds: vec![Speed::default(); candidates],
             probed: 0,
+            endings: Vec::new(),
             end: None,
             pass: 0,
             legs: VecDeque::new(),
@@ -154,8 +164,11 @@ impl Score {
                 self.probed
             }
             SliceEnd::Events(events) => events,
-            SliceEnd::After(_) => 0,
+            SliceEnd::After(_) | SliceEnd::Cut(_) => 0,
         };
+        if let SliceEnd::After(time) | SliceEnd::Counted(time) = taken.leg.end {
+            self.endings.push(taken.time.saturating_sub(time));
+        }
         if let Some(speed) = self.speeds.get_mut(taken.leg.runner) {
             *speed = Speed {
                 operations: taken.operations as f64,
@@ -171,24 +184,38 @@ impl Score {
         ((rates.fold(f64::MAX, f64::min) * time.as_secs_f64()) as u64).max(1)
     }
 
+    /// How long slices have to be for the sake of their endings, the median of which is taken as usual.
+    fn shortest(&self) -> Duration {
+        let mut endings = self.endings.clone();
+        endings.sort_unstable();
+        let usual = endings.get(endings.len() / 2).filter(|_| self.has_several_connections);
+        usual.map_or(Duration::ZERO, |ending| (ENDINGS * *ending).min(LONG))
+    }
+
     /// How the slices that count end, and how many passes there are.
     fn choose(&self) -> (SliceEnd, u32) {
+        let shortest = self.shortest();
+        let passes_of = |work: Duration, length: Duration| {
+            (work.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32
+        };
         if self.writes {
-            return (SliceEnd::Events(self.events_of_slowest(WRITING)), WRITING_PASSES);
+            let length = WRITING.max(shortest);
+            let passes = passes_of(2 * WRITING_PASSES * WRITING, length).max(TYPICAL_PASSES);
+            return (SliceEnd::Events(self.events_of_slowest(length)), passes);
         }
         let rates = self.speeds.iter().map(|speed| speed.operations / speed.seconds);
         let slowest = rates.fold(f64::MAX, f64::min);
-        let length = self.slice.unwrap_or_else(|| length_at(slowest));
-        let passes = (WORK.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32;
+        let length = self.slice.unwrap_or_else(|| length_at(slowest, shortest));
+        let passes = passes_of(WORK, length);
         let fewest = if length < LONG { TYPICAL_PASSES } else { PASSES.0 };
         (SliceEnd::After(length), passes.clamp(fewest, PASSES.1))
     }
 }
 
-/// Length of slices at so many operations per second.
-fn length_at(rate: f64) -> Duration {
-    let has_enough = |length: &&Duration| rate * length.as_secs_f64() >= OPERATIONS;
-    LENGTHS.iter().find(has_enough).copied().unwrap_or(LENGTHS[LENGTHS.len() - 1])
+/// Length of slices at so many operations per second, of this length at least.
+fn length_at(rate: f64, shortest: Duration) -> Duration {
+    let does = |length: &&Duration| rate * length.as_secs_f64() >= OPERATIONS && **length >= shortest;
+    LENGTHS.iter().find(does).copied().unwrap_or(LENGTHS[LENGTHS.len() - 1])
 }
 
 #[cfg(test)]
@@ -197,17 +224,31 @@ mod tests {
 
     /// The legs of a step whose candidates do so many operations per second.
     fn legs(writes: bool, rate: f64) -> Vec<Leg> {
-        let mut score = Score::new(Orders::new(7), "step".into(), 2, writes, false, None);
+        legs_of(writes, rate, 1, Duration::ZERO)
+    }
+
+    /// With so many connections, whose last answers come so long after the end.
+    fn legs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
+        let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
+        let mut score = Score::new(Orders::new(7), "step".into(), 2, &step, false, None);
         let mut legs = Vec::new();
         let mut taken = None;
         while let Some(leg) = score.next(taken.as_ref()) {
             let time = match leg.end {
-                SliceEnd::After(time) | SliceEnd::Counted(time) => time,
+                SliceEnd::After(time) | SliceEnd::Counted(time) => time + ending,
                 SliceEnd::Events(events) => Duration::from_secs_f64(events as f64 / rate),
+                SliceEnd::Cut(_) => unreachable!("its steps have no end"),
             };
             let operations = (time.as_secs_f64() * rate) as u64;
             legs.push(leg);
-            taken = Some(Taken { leg, operations, events: operations, time, others_cpu_us: None });
+            taken = Some(Taken {
+                leg,
+                operations,
+                events: operations,
+                time,
+                others_cpu_us: None,
+                is_last: false,
+            });
         }
         legs
     }
@@ -229,8 +270,18 @@ mod tests {
     #[test]
     fn slices_are_as_short_as_their_operations_allow() {
         let lengths =
-            [1e6, 340.0, 200.0, 100.0, 50.0, 30.0, 8.0, 0.1].map(|rate| length_at(rate).as_millis());
+            [1e6, 340.0, 200.0, 100.0, 50.0, 30.0, 8.0, 0.1].map(|rate| length_at(rate, MS).as_millis());
         assert_eq!(lengths, [30, 30, 100, 100, 300, 1_000, 3_000, 3_000]);
+    }
+
+    #[test]
+    fn slices_of_several_connections_are_long_against_their_endings() {
+        let last =
+            |writes, threads| legs_of(writes, 1_000.0, threads, 4 * MS).pop().map(|leg| (leg.end, leg.pass));
+        assert_eq!(last(false, 1), Some((SliceEnd::After(30 * MS), Some(24))));
+        assert_eq!(last(false, 8), Some((SliceEnd::After(300 * MS), Some(5))));
+        assert_eq!(last(true, 1), Some((SliceEnd::Events(50), Some(23))));
+        assert_eq!(last(true, 8), Some((SliceEnd::Events(200), Some(5))));
     }
 
     #[test]

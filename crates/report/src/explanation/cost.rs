@@ -69,6 +69,18 @@ pub(crate) struct Cost {
     pub(crate) is_about: bool,
 }
 
+impl Kind {
+    /// What there is of it per operation, in its unit.
+    pub(crate) fn per_operation(&self, measured: &Measured<'_>) -> Option<f64> {
+        Some(self.amount_per_operation(measured)? / self.scale)
+    }
+
+    /// The same as it is stored.
+    fn amount_per_operation(&self, measured: &Measured<'_>) -> Option<f64> {
+        measured.spread((self.amount)(measured)?)
+    }
+}
+
 impl Cost {
     /// Whether it counts deeds, of which those that come by the clock grow with the time per operation.
     pub(crate) fn is_count(&self) -> bool {
@@ -380,8 +392,7 @@ pub(crate) fn costs(base: &Measured<'_>, candidate: &Measured<'_>) -> Vec<Cost> 
 }
 
 fn cost(kind: &'static Kind, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<Cost> {
-    let amount = |measured: &Measured<'_>| measured.spread((kind.amount)(measured)?);
-    let (before, after) = (amount(base)?, amount(candidate)?);
+    let (before, after) = (kind.amount_per_operation(base)?, kind.amount_per_operation(candidate)?);
     let time_us = |measured: &Measured<'_>, amount: f64| match kind.time {
         Time::Itself => Some(amount),
         Time::Measured(time_us) => measured.spread(time_us(measured)?),

@@ -3,15 +3,20 @@
 use basecase_model::names;
 
 use super::cost::operation;
-use super::{MOVED, figure, hardware, ratio_text};
-use crate::results::Measured;
+use super::{MOVED, figure, hardware, ratio_cell};
+use crate::results::{Measured, Paired};
 use crate::tables::{Cell, Column, Row, Table};
 
 /// Counts per operation below which a counter says nothing of an operation.
 const LEAST_PER_OPERATION: f64 = 1e-4;
 
 /// The counters that moved, those first that moved furthest: at most so many.
-pub(super) fn table(base: &Measured<'_>, candidate: &Measured<'_>, most: usize) -> Table {
+pub(super) fn table(
+    base: &Measured<'_>,
+    candidate: &Measured<'_>,
+    paired: Option<&Paired<'_>>,
+    most: usize,
+) -> Table {
     let mut moved: Vec<(&str, f64, f64)> = Vec::new();
     let names = base.trial.counters.iter().chain(candidate.trial.counters.iter()).map(|(name, _)| name);
     let mut names: Vec<&str> = names.filter(|name| is_of_server(name)).collect();
@@ -30,8 +35,9 @@ pub(super) fn table(base: &Measured<'_>, candidate: &Measured<'_>, most: usize) 
     }
     moved.sort_by(|left, right| weight(right).total_cmp(&weight(left)));
     let row = |(name, before, after): &(&str, f64, f64)| {
-        let cells = [figure(*before), figure(*after), ratio_text(after / before)];
-        Row::new(*name, cells.map(Cell::plain).into())
+        let values = [figure(*before), figure(*after)].map(Cell::plain);
+        let ratio = ratio_cell(after / before, paired, &|measured| measured.counted_per_operation(name));
+        Row::new(*name, values.into_iter().chain([ratio]).collect())
     };
     Table {
         caption: format!("Counters of the server that moved, per {}", operation(base)),
@@ -44,8 +50,7 @@ pub(super) fn table(base: &Measured<'_>, candidate: &Measured<'_>, most: usize) 
 }
 
 fn is_of_server(name: &str) -> bool {
-    let prefixes = ["postgres.", "mysql.", "innodb.", "server.", names::SESSION_PREFIX];
-    prefixes.iter().any(|prefix| name.starts_with(prefix))
+    names::OF_SERVER.iter().chain(&[names::SESSION_PREFIX]).any(|prefix| name.starts_with(prefix))
         && !hardware::is_one(name)
         && !name.ends_with("counted_seconds")
         && name != names::SESSION_LOOKS

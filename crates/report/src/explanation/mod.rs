@@ -20,11 +20,11 @@ use self::hardware::Hardware;
 use self::plan::PlanChange;
 use self::setting::SettingChange;
 use crate::document::Block;
-use crate::effect::Effect;
+use crate::effect::{Effect, UNKNOWN};
 use crate::error::Error;
 use crate::judged::Judged;
 use crate::options::Options;
-use crate::results::{Measured, Results, quotient};
+use crate::results::{Measured, Paired, Results, quotient};
 use crate::tables::{Cell, Column, Row, Table, number};
 
 /// How to read the table of costs.
@@ -50,6 +50,8 @@ pub(crate) struct Explanation<'a> {
     candidate: Measured<'a>,
     /// What is decided on it, in rounds.
     judged: Option<Judged<'a>>,
+    /// Its rounds.
+    paired: Option<Paired<'a>>,
     base_name: &'a str,
     candidate_name: &'a str,
     /// Sentences on what no trial or server told.
@@ -82,6 +84,7 @@ impl<'a> Explanation<'a> {
             base,
             candidate,
             judged: results.judged(step, number),
+            paired: results.paired(step, number),
             base_name: &base_facts.name.0,
             candidate_name: &candidate_facts.name.0,
         })
@@ -170,8 +173,15 @@ impl<'a> Explanation<'a> {
         let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(" {}", cost.kind.unit) };
         let operation = operation(&self.base);
         let _ = write!(text, " per {operation}: {} → {}{unit}", figure(cost.base), figure(cost.candidate));
-        if cost.ratio().is_finite() {
-            let _ = write!(text, " ({:.2}×)", cost.ratio());
+        let effect = self.paired.as_ref().and_then(|paired| paired.effect(&|m| cost.kind.per_operation(m)));
+        match effect {
+            Some(effect) => {
+                let _ = write!(text, ", {}× {}", effect.ratio_text(), effect.ratio_interval());
+            }
+            None if cost.ratio().is_finite() => {
+                let _ = write!(text, " ({:.2}×)", cost.ratio());
+            }
+            None => {}
         }
         if let Some(share) = cost.share {
             let about = if cost.is_about { "about " } else { "" };
@@ -249,7 +259,7 @@ impl<'a> Explanation<'a> {
 
     /// Costs, counters, settings, and what the profile brought.
     fn tables(&self) -> Vec<Table> {
-        let counters = counter::table(&self.base, &self.candidate, MOST);
+        let counters = counter::table(&self.base, &self.candidate, self.paired.as_ref(), MOST);
         let mut tables = vec![self.cost_table(), counters, self.setting_table()];
         tables.extend(self.hardware.as_ref().map(Hardware::table));
         tables.extend(self.profiles.iter().map(|(base, candidate)| function::table(base, candidate)));
@@ -263,15 +273,18 @@ impl<'a> Explanation<'a> {
                 if cost.kind.unit.is_empty() { String::new() } else { format!(", {}", cost.kind.unit) };
             let about = if cost.is_about { "about " } else { "" };
             let share = cost.share.map_or(String::new(), |share| format!("{about}{:.0} %", share * 100.0));
-            let cells = [figure(cost.base), figure(cost.candidate), ratio_text(cost.ratio()), share];
-            Row::new(format!("{}{unit}", cost.kind.name), cells.map(Cell::plain).into())
+            let values = [figure(cost.base), figure(cost.candidate)].map(Cell::plain);
+            let ratio = ratio_cell(cost.ratio(), self.paired.as_ref(), &|m| cost.kind.per_operation(m));
+            Row::new(
+                format!("{}{unit}", cost.kind.name),
+                values.into_iter().chain([ratio, Cell::plain(share)]).collect(),
+            )
         };
         let time = processor_us(&self.base).zip(processor_us(&self.candidate)).map(|(base, candidate)| {
-            let cells = [figure(base), figure(candidate), ratio_text(candidate / base), String::new()];
-            Row {
-                reference: true,
-                ..Row::new("time on processors, without what others took, µs", cells.map(Cell::plain).into())
-            }
+            let values = [figure(base), figure(candidate)].map(Cell::plain);
+            let ratio = ratio_cell(candidate / base, self.paired.as_ref(), &processor_us);
+            let cells = values.into_iter().chain([ratio, Cell::plain("")]).collect();
+            Row { reference: true, ..Row::new("time on processors, without what others took, µs", cells) }
         });
         Table {
             caption: format!("Costs per {}", operation(&self.base)),
@@ -377,4 +390,13 @@ pub(super) fn figure(value: f64) -> String {
 
 fn ratio_text(ratio: f64) -> String {
     if ratio.is_finite() { format!("{ratio:.2}") } else { "new".to_owned() }
+}
+
+/// The cell of a ratio; in rounds their mean ratio with its interval, where all of them have one.
+fn ratio_cell(ratio: f64, paired: Option<&Paired<'_>>, of: &dyn Fn(&Measured<'_>) -> Option<f64>) -> Cell {
+    match paired.map(|paired| paired.effect(of)) {
+        None => Cell::plain(ratio_text(ratio)),
+        Some(Some(effect)) => Cell::ratio(&effect),
+        Some(None) => Cell { small: UNKNOWN.to_owned(), ..Cell::plain(ratio_text(ratio)) },
+    }
 }

@@ -8,11 +8,11 @@ use super::shell::{self, Page, Place};
 use super::table;
 use super::{explanation, flame, verdicts};
 use crate::chart::{Chart, Charts, Subject, charts};
-use crate::document::{CLASSES, of_events};
+use crate::document::{CLASSES, of_events, of_latencies};
 use crate::metrics;
 use crate::options::Options;
 use crate::results::Results;
-use crate::tables::response_time::{self, Clock};
+use crate::tables::response_time;
 use crate::tables::{FAILED, MISSING, lines, resources, roles};
 use crate::track_chart::Group;
 
@@ -20,12 +20,7 @@ use crate::track_chart::Group;
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
     let (_, facts) = step;
     let charts = charts(results, step);
-    let response_times: Vec<Markup> = CLASSES
-        .into_iter()
-        .flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
-        .filter_map(|(class, clock)| response_time::table(results, step, class, clock))
-        .map(|found| table::render(results, &found))
-        .collect();
+    let latencies = of_latencies(results, step);
     let events = of_events(results, step, options);
     let costs = resources::tables(results, step);
     let content = html! {
@@ -43,11 +38,11 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
                 @for found in &events { (table::render(results, found)) }
             }
         }
-        @if !response_times.is_empty() {
+        @if !latencies.is_empty() {
             section #response-times {
                 h2 { "Response times" }
                 p { (response_time::reading(results)) }
-                @for response_time in &response_times { (response_time) }
+                @for found in &latencies { (table::render(results, found)) }
             }
         }
         @if !costs.is_empty() {

@@ -43,6 +43,7 @@ pub(super) struct Gates<'a> {
     copy_s: Option<Levels>,
     others_cores: Option<Levels>,
     steal_share: Option<Levels>,
+    slowed: Option<Levels>,
 }
 
 #[derive(Serialize)]
@@ -147,6 +148,7 @@ pub(super) fn gates<'a>(results: &Results<'a>, step: usize) -> Option<Gates<'a>>
         copy_s: levels(conduct.copy_s),
         others_cores: levels(conduct.others_cores),
         steal_share: levels(conduct.steal_share),
+        slowed: levels(conduct.slowed),
     })
 }
 

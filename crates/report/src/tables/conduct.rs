@@ -8,7 +8,7 @@ use crate::results::Results;
 use crate::rounds::{Conduct, Level, Rounds};
 
 /// A row for each compared step of which there is a round.
-pub(crate) fn table(results: &Results<'_>, rounds: &Rounds) -> Table {
+pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Table {
     let row = |(step, label): (usize, &str)| {
         let candidates = results.candidates();
         let counts = candidates.filter_map(|(candidate, _)| Some(results.measured(step, candidate)?.rounds));
@@ -23,7 +23,8 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds) -> Table {
         caption: "Rounds of each step".into(),
         reading: format!(
             "Others are processors that neither the servers nor the client used, steal is the share of the time that the hypervisor gave \
-             to others; means over all trials. From {NOISY_CORES} processors on a step has the flag {NOISY_MACHINE}: its intervals are \
+             to others; means over all trials. Slowed is how much longer than usual a fixed loop of arithmetic took right before passes: a processor of a \
+             lower frequency, or one that others wanted too. From {NOISY_CORES} processors on a step has the flag {NOISY_MACHINE}: its intervals are \
              wider than they had to be, and hold all the same."
         ),
         corner: "step",
@@ -38,6 +39,7 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds) -> Table {
             ),
             Column::numbers("others", "processors that others used"),
             Column::numbers("steal %", "share of the time that the hypervisor gave to others"),
+            Column::numbers("slowed %", "how much longer than usual a fixed loop took right before passes"),
         ],
         rows: steps.filter_map(row).collect(),
         ..Table::default()
@@ -66,5 +68,6 @@ fn cells(rounds: usize, conduct: &Conduct) -> Vec<Cell> {
         text(copy),
         level(conduct.others_cores, 1.0),
         level(conduct.steal_share, 100.0),
+        level(conduct.slowed, 100.0),
     ]
 }

@@ -6,6 +6,7 @@ pub(crate) mod configs;
 pub(crate) mod connections;
 pub(crate) mod events;
 pub(crate) mod groups;
+pub(crate) mod latency_ratio;
 pub(crate) mod lines;
 pub(crate) mod marks;
 pub(crate) mod noise_floor;
@@ -21,6 +22,7 @@ pub(crate) mod verdicts;
 
 use std::borrow::Cow;
 
+use crate::effect::Effect;
 use crate::results::Results;
 
 /// What is shown where there is no value to compare.
@@ -148,6 +150,11 @@ impl Cell {
     /// A cell without a mark.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Cell { text: text.into(), ..Cell::default() }
+    }
+
+    /// The cell of a ratio with its interval.
+    pub(crate) fn ratio(effect: &Effect) -> Self {
+        Cell { small: effect.ratio_interval(), ..Cell::plain(effect.ratio_text()) }
     }
 
     /// A cell with a mark.

@@ -3,7 +3,6 @@
 use basecase_stats::Verdict;
 
 use super::{Cell, Mark, absent, marks, number};
-use crate::effect::Effect;
 use crate::metrics::Metric;
 use crate::options::Thresholds;
 use crate::results::Results;
@@ -17,9 +16,7 @@ impl Results<'_> {
     pub(crate) fn relative_cell(&self, step: usize, candidate: usize, thresholds: Thresholds) -> Cell {
         let mark = self.relative_mark(step, candidate, thresholds);
         match (self.relative(step, candidate), self.relative_effect(step, candidate)) {
-            (_, Some(effect)) => {
-                Cell { small: effect.ratio_interval(), ..Cell::marked(effect.ratio_text(), mark) }
-            }
+            (_, Some(effect)) => Cell { mark, ..Cell::ratio(&effect) },
             (Some(ratio), None) => Cell::marked(format!("{ratio:.2}"), mark),
             (None, None) => absent(self, step, candidate),
         }
@@ -27,25 +24,10 @@ impl Results<'_> {
 
     /// The cell of a metric of a candidate divided by the base case's.
     pub(crate) fn relative_cost_cell(&self, metric: &Metric, step: usize, candidate: usize) -> Cell {
-        if let Some(effect) = self.judged_cost(metric, step, candidate) {
-            return Cell { small: effect.ratio_interval(), ..Cell::plain(effect.ratio_text()) };
+        match (self.relative_cost(metric, step, candidate), self.rounds) {
+            (Some(effect), Some(_)) => Cell::ratio(&effect),
+            (effect, _) => Cell::plain(number(effect.map(|effect| effect.ratio), 2)),
         }
-        let ratio = self.relative_cost(metric, step, candidate);
-        let effect = self.rounds.zip(ratio).map(|(_, ratio)| Effect { ratio, interval: None });
-        Cell {
-            small: effect.map(|effect| effect.ratio_interval()).unwrap_or_default(),
-            ..Cell::plain(number(ratio, 2))
-        }
-    }
-
-    /// What the rounds say of a metric; `None` of one that is not judged.
-    pub(crate) fn judged_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
-        let judged = match metric.name {
-            "o/s" => basecase_stats::Metric::Throughput,
-            "server_us/o" => basecase_stats::Metric::ServerCpu,
-            _ => return None,
-        };
-        self.judged_effect(judged, step, candidate)
     }
 
     /// What is coloured: in rounds what is decided, else what is beyond the thresholds. A ratio says nothing when either of its

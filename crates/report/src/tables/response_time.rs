@@ -24,8 +24,8 @@ const BUCKETS: [(&str, u64); 10] = [
 ];
 
 /// The percentiles shown beside the buckets.
-const PERCENTILES: [(&str, f64); 4] =
-    [("p50 ms", 0.5), ("p90 ms", 0.9), ("p99 ms", 0.99), ("p99.9 ms", 0.999)];
+pub(crate) const PERCENTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// How to read every table of response times.
 pub(crate) fn reading(results: &Results<'_>) -> String {
@@ -59,6 +59,14 @@ pub(crate) enum Clock {
 impl Clock {
     /// Both, in the order in which they are shown.
     pub(crate) const ALL: [Clock; 2] = [Clock::Service, Clock::Response];
+
+    /// The word in files.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Clock::Service => "service",
+            Clock::Response => "response",
+        }
+    }
 
     /// The words in captions.
     pub(crate) fn title(self) -> &'static str {
@@ -138,7 +146,8 @@ pub(crate) fn table(
             Row::new(&facts.name.0, cells)
         });
     let bucket = |(name, _): &(&str, u64)| Column::numbers(*name, "% of statements in this bucket alone");
-    let percentile = |(name, _): &(&str, f64)| Column::numbers(*name, "latency percentile in milliseconds");
+    let percentile =
+        |(name, _): &(&str, f64)| Column::numbers(format!("{name} ms"), "latency percentile in milliseconds");
     Some(Table {
         caption: format!("{} {}, {}", step.name, timed_name(step, class), clock.title()),
         legend: vec![

@@ -75,6 +75,16 @@ proptest! {
     }
 
     #[test]
+    fn an_estimate_is_what_a_decision_says_of_the_same_effects(effects in effects()) {
+        for judge in judges() {
+            let decision = decide(judge, &effects);
+            let estimate = judge.estimate(effects.clone());
+            prop_assert_eq!(estimate.map(|told| told.effect), decision.estimate);
+            prop_assert_eq!(estimate.and_then(|told| told.interval), decision.interval);
+        }
+    }
+
+    #[test]
     fn more_rounds_never_widen_the_interval(effects in effects()) {
         for judge in judges() {
             let readings = (0..=effects.len()).filter_map(|rounds| judge.read(&effects[..rounds], 0.05));
@@ -125,6 +135,14 @@ proptest! {
             prop_assert_eq!(decision.estimate.is_some(), !rounds.is_empty());
         }
     }
+}
+
+#[test]
+fn what_is_no_ratio_has_no_estimate() {
+    for wrong in [f64::NAN, f64::NEG_INFINITY, f64::INFINITY] {
+        assert_eq!(judges()[0].estimate(vec![0.1, wrong, 0.1, 0.1, 0.1]), None);
+    }
+    assert_eq!(judges()[0].estimate(Vec::new()), None);
 }
 
 #[test]

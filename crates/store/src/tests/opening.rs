@@ -68,7 +68,7 @@ fn a_newer_version_is_refused_with_a_hint() {
     drop(store);
     for refused in [Store::create_or_open(&path), Store::open_read_only(&path)] {
         let error = refused.unwrap_err();
-        assert!(matches!(error.problem, Problem::Newer { found: 6, known: 5 }), "{error}");
+        assert!(matches!(error.problem, Problem::Newer { found: 7, known: 6 }), "{error}");
         assert!(error.to_string().ends_with("hint: use a newer basecase"));
     }
 }

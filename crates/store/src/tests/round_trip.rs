@@ -83,13 +83,13 @@ prop_compose! {
         places in any::<(u32, u32)>(),
         counts in prop::array::uniform3(count()),
         numbers in prop::array::uniform2(finite()),
-        times in prop::array::uniform3(prop::option::of(finite())),
+        times in prop::array::uniform4(prop::option::of(finite())),
     ) -> Slice {
         let ((pass, position), [opened_us, operations, warm_up_operations]) = (places, counts);
-        let ([length_us, rate], [server_cpu_us, others_cpu_us, steal_us]) = (numbers, times);
+        let ([length_us, rate], [server_cpu_us, others_cpu_us, steal_us, canary_ns]) = (numbers, times);
         Slice {
             pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us,
-            others_cpu_us, steal_us,
+            others_cpu_us, steal_us, canary_ns,
         }
     }
 }

@@ -134,6 +134,7 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
             server_cpu_us: Some(20_000.5),
             others_cpu_us: Some(-2_000.5),
             steal_us: Some(0.0),
+            canary_ns: Some(1.75),
         }],
         statements: vec![StatementRecord {
             name: "delete".into(),

@@ -11,7 +11,7 @@ use super::statements::{Query, create_table};
 use super::writers::{Builder, DELETE_LANE, Deletes, INSERT_LANE, Indexer};
 use super::{Pace, Parameters, Step, StepKind, table_name};
 use crate::random::stream;
-use crate::{Dialect, Flag, Pacing, RolePlan, StepPlan, Window, Work};
+use crate::{Dialect, Flag, Pacing, Portion, RolePlan, StepPlan, Window, Work};
 
 /// Why a step is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct InsertBenchmark {
 
 /// Lanes of one client: inserts and deletes.
 const LANES_PER_CLIENT: usize = 2;
+/// Portions of a step that inserts as fast as it can: each is one or two per cent of its rows.
+const PORTIONS: u64 = 64;
 
 impl InsertBenchmark {
     /// The roles of `step` for all clients.
@@ -53,6 +55,18 @@ impl InsertBenchmark {
             flags: self.parameters.clients as usize,
             kinds: Vec::new(),
             window: Window::default(),
+            portion: Some(self.portion(step)),
+        }
+    }
+
+    fn portion(&self, step: &Step) -> Portion {
+        match (step.kind, step.rate) {
+            (StepKind::Index, _) => Portion::Whole,
+            (_, Some(_)) => Portion::Time,
+            (_, None) => {
+                let rounds = step.rounds() * u64::from(self.parameters.clients);
+                Portion::Rounds(rounds.div_ceil(PORTIONS))
+            }
         }
     }
 

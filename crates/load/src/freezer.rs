@@ -1,0 +1,152 @@
+//! Servers that stand still while others have their turns.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use basecase_probe::server_processes;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Lets what was last read go on when nothing more can come, for then this process is gone. Signals that reach both are for this one.
+const GUARD: &str =
+    "trap '' INT HUP TERM; while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
+
+/// Stops servers and lets them go on, which they also do when it is dropped or this process is killed.
+///
+/// What a server does in the background while it has no load would otherwise be done for it off the clock.
+#[derive(Debug, Default)]
+pub(crate) struct Freezer {
+    /// The processes of each server that stands still, by its root.
+    frozen: BTreeMap<u32, Vec<Pid>>,
+    guard: Option<Child>,
+}
+
+impl Freezer {
+    /// Stops the tree of processes that grows from `root`, and returns when it was. Without a guard, which needs a shell, it goes on.
+    pub(crate) fn freeze(&mut self, root: u32) -> Instant {
+        // The root first: it starts no others then.
+        self.stop(root, vec![root]);
+        let stopped = Instant::now();
+        let others = server_processes(root).into_iter().filter(|pid| *pid != root).collect();
+        self.stop(root, others);
+        stopped
+    }
+
+    /// Stops some of the processes of a server.
+    fn stop(&mut self, root: u32, pids: Vec<u32>) {
+        let pids: Vec<Pid> =
+            pids.into_iter().filter_map(|pid| i32::try_from(pid).ok()).map(Pid::from_raw).collect();
+        self.frozen.entry(root).or_default().extend(&pids);
+        if self.tell_guard() {
+            send(&pids, Signal::SIGSTOP);
+        } else {
+            self.frozen.remove(&root);
+        }
+    }
+
+    /// Lets a server go on.
+    pub(crate) fn thaw(&mut self, root: u32) {
+        if let Some(pids) = self.frozen.remove(&root) {
+            send(&pids, Signal::SIGCONT);
+            self.tell_guard();
+        }
+    }
+
+    /// Tells the guard which processes stand still; false when there is none.
+    fn tell_guard(&mut self) -> bool {
+        if self.guard.is_none() {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", GUARD]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            self.guard = command.spawn().ok();
+        }
+        let pids: Vec<String> = self.frozen.values().flatten().map(Pid::to_string).collect();
+        let line = format!("{}\n", pids.join(" "));
+        let stdin = self.guard.as_mut().and_then(|guard| guard.stdin.as_mut());
+        stdin.is_some_and(|stdin| stdin.write_all(line.as_bytes()).is_ok())
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        let roots: Vec<u32> = self.frozen.keys().copied().collect();
+        roots.into_iter().for_each(|root| self.thaw(root));
+        if let Some(mut guard) = self.guard.take() {
+            drop(guard.stdin.take());
+            let _ = guard.wait();
+        }
+    }
+}
+
+/// Sends a signal to processes. That one of them has ended meanwhile is no matter.
+fn send(pids: &[Pid], signal: Signal) {
+    for pid in pids {
+        let _ = kill(*pid, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The state of a process in `/proc/PID/stat`, once it is or no longer is stopped, or after a while as it is.
+    fn is_stopped(pid: u32, wanted: bool) -> bool {
+        let until = Instant::now() + Duration::from_secs(10);
+        loop {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            let is_stopped = stat.rsplit_once(')').unwrap().1.trim_start().starts_with('T');
+            if is_stopped == wanted || Instant::now() > until {
+                return is_stopped;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn family() -> (Child, Vec<u32>) {
+        let mut shell = Command::new("/bin/sh");
+        let shell = shell.args(["-c", "sleep 60 & sleep 60; true"]).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while server_processes(shell.id()).len() < 3 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pids = server_processes(shell.id());
+        assert_eq!(pids.len(), 3);
+        (shell, pids)
+    }
+
+    fn end(mut family: Child, pids: &[u32]) {
+        send(&pids.iter().map(|pid| Pid::from_raw(*pid as i32)).collect::<Vec<_>>(), Signal::SIGKILL);
+        family.wait().unwrap();
+    }
+
+    #[test]
+    fn a_server_stands_still_until_it_is_thawed_or_nobody_can() {
+        let (shell, pids) = family();
+        let mut freezer = Freezer::default();
+        freezer.freeze(shell.id());
+        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        freezer.thaw(shell.id());
+        assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
+        freezer.freeze(shell.id());
+        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        drop(freezer);
+        assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
+        end(shell, &pids);
+    }
+
+    #[test]
+    fn the_guard_lets_servers_go_on_when_the_process_is_gone() {
+        let (shell, pids) = family();
+        let mut freezer = Freezer::default();
+        freezer.freeze(shell.id());
+        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        // As the kernel does with a process that is killed.
+        drop(freezer.guard.as_mut().unwrap().stdin.take());
+        assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
+        end(shell, &pids);
+    }
+}

@@ -413,7 +413,12 @@ impl Run<'_> {
     ) -> Result<Outcome> {
         prepare(site, &step_plan)?;
         let crew = assemble(plan, site, step_plan)?;
-        Ok(crew.run(&site.watch, &self.limits(plan, limit)))
+        let outcome = crew.run(&site.watch, &self.limits(plan, limit));
+        if outcome.failure.is_none() {
+            // What it did must not count as done by the step that is measured next.
+            site.count_ended_sessions()?;
+        }
+        Ok(outcome)
     }
 
     fn limits(&self, plan: &Plan, usual: Option<Duration>) -> Limits<'_> {

@@ -123,6 +123,11 @@ impl Site {
         Ok(self.served.statistics(self.control.as_mut(), &self.tables, self.writers)?)
     }
 
+    /// Waits until the server's own counters hold what ended sessions did.
+    pub(crate) fn count_ended_sessions(&mut self) -> Result<()> {
+        Ok(self.served.count_ended_sessions(self.control.as_mut())?)
+    }
+
     /// Everything that the server tells of itself.
     pub(crate) fn telemetry(&mut self) -> Result<Measures> {
         Ok(self.served.telemetry().read(self.control.as_mut())?)

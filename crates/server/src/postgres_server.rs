@@ -4,6 +4,7 @@ mod telemetry;
 
 use std::collections::BTreeMap;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, Value, names};
@@ -18,6 +19,8 @@ use crate::telemetry::Telemetry;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
 const WAL_BYTES_AT_REST: i64 = 16 << 20;
+/// How long backends get to end whose clients have gone. On the user's server another basecase may hold sessions.
+const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A Postgres server: an [`Instance`] of basecase's, or the user's own.
 #[derive(Debug)]
@@ -119,6 +122,22 @@ impl Served for PostgresServer {
             "select count(*) from pg_index where indrelid = '{table}'::regclass and indisvalid and not indisprimary"
         );
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
+    }
+
+    fn count_ended_sessions(&self, session: &mut dyn Session) -> Result<(), Error> {
+        // A backend ends after its client has gone. What it did is added as it shuts down (`pgstat_shutdown_hook`), and only then does
+        // it leave the list (`pgstat_beshutdown_hook`).
+        let others = "select count(*) from pg_stat_activity where datname = current_database() \
+                      and application_name = 'basecase' and pid <> pg_backend_pid()";
+        let until = Instant::now() + ENDING_PATIENCE;
+        while integer(session, others)? != Some(0) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(2));
+        }
+        // Up to 14 a process collects what sessions send it, and writes it down twice in a second (`PGSTAT_STAT_INTERVAL`).
+        if !self.is_at_least(15) {
+            thread::sleep(Duration::from_secs(1));
+        }
+        Ok(())
     }
 
     fn statistics(&self, session: &mut dyn Session, tables: &[String], _: usize) -> Result<Measures, Error> {

@@ -140,6 +140,15 @@ pub trait Served {
         writers: usize,
     ) -> Result<Measures, Error>;
 
+    /// Waits until [`Served::statistics`] holds what sessions of basecase did that have ended, so that it does not count as a part
+    /// of what comes next. Nothing to wait for by default.
+    ///
+    /// # Errors
+    /// When the dbms does not answer.
+    fn count_ended_sessions(&self, _session: &mut dyn Session) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// What the server can be asked of itself while a step runs; nothing by default.
     fn telemetry(&self) -> Telemetry {
         Telemetry::default()

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use basecase_model::Dbms;
+use basecase_model::{Dbms, names};
 use basecase_server::{
     Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner,
-    Stopped, Transport, check, default_home,
+    Stopped, Transport, check, default_home, of_instance,
 };
 use directory::directory;
 use obtain::obtain;
@@ -91,6 +91,29 @@ fn postgres_17_from_pypi_lives() {
 fn postgres_18_from_pypi_lives_on_loopback() {
     let build = live("postgres:18.6", "x10cw4", Transport::Loopback);
     assert_eq!(build.facts.toolchain(), "gcc 12.2.0 -O2");
+}
+
+#[test]
+fn what_ended_sessions_of_postgres_did_is_counted_before_the_next_begin() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    let mut instance = open(&build, config(&build, "x10a"), folder.path(), Transport::UnixSocket).unwrap();
+    instance.initialise().unwrap();
+    instance.start(PATIENCE).unwrap();
+    let mut served = of_instance(instance, true).unwrap().unwrap();
+    let mut control = served.endpoint().connect().unwrap();
+    control.query("create table t (id int)").unwrap();
+    let tables = ["t".to_owned()];
+    for round in 1..=100 {
+        let mut session = served.endpoint().connect().unwrap();
+        session.query("insert into t select generate_series(1, 10)").unwrap();
+        drop(session);
+        served.count_ended_sessions(control.as_mut()).unwrap();
+        let counted = served.statistics(control.as_mut(), &tables, 1).unwrap();
+        assert_eq!(counted.get(names::SERVER_ROWS_INSERTED), Some(f64::from(10 * round)));
+    }
+    drop(control);
+    served.stop();
 }
 
 #[test]

@@ -149,6 +149,8 @@ pub(super) fn conclude(
     let examined = examined.and_then(|()| {
         if ended.wants_plans {
             trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
+            // The session that asked for them must not count as one of the next step.
+            site.count_ended_sessions()?;
         }
         Ok(())
     });

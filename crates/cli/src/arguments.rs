@@ -122,6 +122,9 @@ pub(crate) struct Calibrate {
     /// Slowdowns: of every statement (3%), of one in a hundred a hundred times as much (3%:every=100), in three starts of ten (10%:starts=0.3)
     #[arg(long = "plant", value_name = "SLOWDOWN", value_delimiter = ',', default_value = "1%,2%,3%,5%")]
     pub(crate) slowdowns: Vec<Slowdown>,
+    /// Candidates of each slowdown, and without one: how often is it found?
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) copies: u16,
 }
 
 #[derive(Args)]

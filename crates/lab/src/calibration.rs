@@ -1,7 +1,7 @@
 //! Candidates that are one build and config with slowdowns of known size planted: what finds them on this machine?
 
 use anyhow::{Context, Result};
-use basecase_model::{Trial, names};
+use basecase_model::{CandidateName, Trial, names};
 use basecase_server::Plant;
 
 use crate::candidate::CandidateSpec;
@@ -51,11 +51,12 @@ impl Calibration {
         ])
     }
 
-    /// Itself twice, and with these slowdowns of the step that the trials of [`Calibration::probe`] are of first.
+    /// The base case, and `copies` of itself and of each of these slowdowns of the step that the trials of
+    /// [`Calibration::probe`] are of first.
     ///
     /// # Errors
     /// When the probe has no complete trials.
-    pub fn planted(&self, probe: &[Trial], slowdowns: &[Slowdown]) -> Result<Request> {
+    pub fn planted(&self, probe: &[Trial], slowdowns: &[Slowdown], copies: usize) -> Result<Request> {
         let of = |tag: &str| {
             let is_of = |trial: &&Trial| {
                 trial.is_complete() && trial.candidate.ends_with(tag) && !trial.slices.is_empty()
@@ -71,11 +72,13 @@ impl Calibration {
         let threads = base.roles.len() as f64;
         let rate = base.slices.iter().map(|slice| slice.rate).sum::<f64>() / base.slices.len() as f64;
         let statement_us = threads * 1e6 / rate;
-        let mut twins = vec![twin("_base", Plant::NONE), twin("_same", Plant::NONE)];
-        twins.extend(
-            slowdowns.iter().map(|slowdown| twin(&slowdown.tag(), slowdown.plant(statement_us, spin_us))),
-        );
-        Ok(self.with(twins))
+        let planted =
+            slowdowns.iter().map(|slowdown| (slowdown.tag(), slowdown.plant(statement_us, spin_us)));
+        let kinds = std::iter::once(("_same".to_owned(), Plant::NONE)).chain(planted);
+        let copied = kinds.flat_map(|(tag, plant)| {
+            (0..copies).map(move |copy| twin(&format!("{tag}{}", CandidateName::again(copy)), plant))
+        });
+        Ok(self.with(std::iter::once(twin("_base", Plant::NONE)).chain(copied).collect()))
     }
 
     fn with(&self, twins: Vec<Twin>) -> Request {

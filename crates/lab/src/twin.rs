@@ -1,7 +1,7 @@
 //! Candidates of the same build and config.
 
 use anyhow::{Result, bail};
-use basecase_model::CandidateFacts;
+use basecase_model::{CandidateFacts, CandidateName};
 use basecase_server::Plant;
 
 use crate::plan::Request;
@@ -34,7 +34,7 @@ pub(crate) fn twins(request: &Request, facts: &mut [CandidateFacts]) -> Result<V
                  how far it differs from itself",
                 facts.name
             ),
-            None => Some(Twin { tag: again(times), plant: None }),
+            None => Some(Twin { tag: CandidateName::again(times), plant: None }),
         };
         if let Some(twin) = &twin {
             facts.name.0.push_str(&twin.tag);
@@ -42,12 +42,4 @@ pub(crate) fn twins(request: &Request, facts: &mut [CandidateFacts]) -> Result<V
         twins.push(twin);
     }
     Ok(twins)
-}
-
-/// The tag of a candidate that is named again.
-fn again(times: usize) -> String {
-    match times {
-        1 => basecase_model::AGAIN.to_owned(),
-        _ => format!("{}{times}", basecase_model::AGAIN),
-    }
 }

@@ -109,7 +109,7 @@ impl FromStr for Engine {
 pub struct CandidateName(pub String);
 
 /// What is put behind the name of a candidate that is named again, to see how far it differs from itself.
-pub const AGAIN: &str = "_again";
+const AGAIN: &str = "_again";
 
 impl CandidateName {
     /// The name of `build` under `config`. An engine that is not the dbms's usual one stands between them, as in
@@ -121,9 +121,23 @@ impl CandidateName {
         }
     }
 
+    /// What is put behind the name of a candidate that is named for the `times`th time after the first.
+    pub fn again(times: usize) -> String {
+        match times {
+            0 => String::new(),
+            1 => AGAIN.to_owned(),
+            _ => format!("{AGAIN}{times}"),
+        }
+    }
+
     /// Whether it is that of the same candidate as `first`, named again.
     pub fn is_again(&self, first: &CandidateName) -> bool {
         self.0.strip_prefix(&first.0).is_some_and(|tag| tag.starts_with(AGAIN))
+    }
+
+    /// The name that the candidate has where it is named first.
+    pub fn first(&self) -> &str {
+        self.0.rsplit_once(AGAIN).map_or(&self.0, |(first, _)| first)
     }
 }
 

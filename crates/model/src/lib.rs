@@ -19,7 +19,7 @@ mod step;
 mod track;
 mod trial;
 
-pub use candidate::{AGAIN, CandidateName, Dbms, Engine};
+pub use candidate::{CandidateName, Dbms, Engine};
 pub use cell::{Cell, PROTOCOL_REVISION};
 pub use experiment::{CandidateFacts, Experiment, Group, INSERT_BENCHMARK, Schedule};
 pub use facts::{BuildFacts, ConfigFacts, HostFacts, optimisation_flag};

@@ -1,7 +1,7 @@
 //! What a calibration shows: slowdowns that were planted, and what was found of them.
 
 use basecase_model::Experiment;
-use basecase_stats::{Decision, Judgement, Recovery};
+use basecase_stats::{Decision, Judgement, Recovery, Verdict};
 
 use crate::document::Block;
 use crate::effect::percent_text;
@@ -27,17 +27,24 @@ pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds<'_>) -> Vec<Block>
                 .to_owned(),
         )
     };
-    vec![
+    let mut blocks = vec![
         Block::Heading(heading.into()),
         Block::Paragraph(told),
         Block::Table(found(experiment, recoveries)),
+    ];
+    let groups = grouped(experiment, recoveries);
+    if groups.len() < recoveries.len() {
+        blocks.push(Block::Table(counted(experiment, &groups)));
+    }
+    blocks.extend([
         Block::Paragraph(format!(
             "Replays: {SERIES} series of rounds drawn out of those that were measured, each judged as if it had been \
              measured. The error rate is the share of series in which any look's interval left the truth out: 5 % is \
              what is promised."
         )),
-        Block::Table(replayed(experiment, judgement, recoveries)),
-    ]
+        Block::Table(replayed(experiment, judgement, &groups)),
+    ]);
+    blocks
 }
 
 /// What was said of candidates of which is known that nothing changed.
@@ -54,17 +61,81 @@ fn false_alarms(recoveries: &[Recovery]) -> String {
     )
 }
 
-/// Those of the base case as one for each step: its rounds are of one kind.
-fn merged(recoveries: &[Recovery]) -> Vec<Recovery> {
-    let mut merged: Vec<Recovery> = Vec::new();
+/// Candidates of one step in whose servers the same was planted.
+struct Group<'a> {
+    step: usize,
+    /// Mean of what was planted.
+    truth: f64,
+    members: Vec<&'a Recovery>,
+}
+
+impl Group<'_> {
+    /// All their errors.
+    fn errors(&self) -> Vec<f64> {
+        self.members.iter().flat_map(|recovery| recovery.errors.iter().copied()).collect()
+    }
+
+    fn count(&self, is_counted: impl Fn(&Recovery) -> bool) -> usize {
+        self.members.iter().filter(|recovery| is_counted(recovery)).count()
+    }
+}
+
+fn grouped<'a>(experiment: &Experiment, recoveries: &'a [Recovery]) -> Vec<Group<'a>> {
+    let key = |recovery: &Recovery| {
+        (recovery.step, experiment.candidates[recovery.candidate].name.first().to_owned())
+    };
+    let mut groups: Vec<Group<'a>> = Vec::new();
     for recovery in recoveries {
-        let same = |known: &&mut Recovery| known.is_base && recovery.is_base && known.step == recovery.step;
-        match merged.iter_mut().find(same) {
-            Some(known) => known.errors.extend(&recovery.errors),
-            None => merged.push(recovery.clone()),
+        match groups.iter_mut().find(|group| key(group.members[0]) == key(recovery)) {
+            Some(group) => group.members.push(recovery),
+            None => groups.push(Group { step: recovery.step, truth: 0.0, members: vec![recovery] }),
         }
     }
-    merged
+    for group in &mut groups {
+        group.truth =
+            group.members.iter().map(|recovery| recovery.truth).sum::<f64>() / group.members.len() as f64;
+    }
+    groups
+}
+
+/// How often what was planted was found.
+fn counted(experiment: &Experiment, groups: &[Group<'_>]) -> Table {
+    let row = |group: &Group<'_>| {
+        let said = |verdict: Verdict| {
+            Cell::plain(group.count(|recovery| recovery.decision.verdict == verdict).to_string())
+        };
+        let holds = |recovery: &Recovery| {
+            recovery.decision.interval.is_some_and(|interval| interval.contains(recovery.truth))
+        };
+        let rounds: usize = group.members.iter().map(|recovery| recovery.decision.rounds).sum();
+        let cells = vec![
+            Cell::plain(percent(group.truth)),
+            Cell::plain(group.members.len().to_string()),
+            said(Verdict::Regression),
+            said(Verdict::NoChange),
+            said(Verdict::Improvement),
+            said(Verdict::NotEnoughData),
+            Cell::plain(group.count(holds).to_string()),
+            Cell::plain(format!("{:.1}", rounds as f64 / group.members.len() as f64)),
+        ];
+        Row { step: Some(group.step), ..Row::new(&experiment.steps[group.step].label, cells) }
+    };
+    Table {
+        caption: "How often it was found".into(),
+        corner: "step",
+        columns: vec![
+            Column::numbers("planted", "mean of the candidates, in % of throughput"),
+            Column::numbers("candidates", ""),
+            Column::numbers("regression", ""),
+            Column::numbers("no change", ""),
+            Column::numbers("improvement", ""),
+            Column::numbers("not enough data", ""),
+            Column::numbers("holds", "candidates whose interval contains what was planted"),
+            Column::numbers("rounds", "mean of those behind a verdict"),
+        ],
+        rows: groups.iter().map(row).collect(),
+        ..Table::default()
+    }
 }
 
 fn percent(logarithm: f64) -> String {
@@ -113,24 +184,23 @@ fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
     }
 }
 
-fn replayed(experiment: &Experiment, judgement: &Judgement, recoveries: &[Recovery]) -> Table {
+fn replayed(experiment: &Experiment, judgement: &Judgement, groups: &[Group<'_>]) -> Table {
     let schedule = experiment.schedule.as_ref();
     let seed = schedule.map_or(0, |schedule| schedule.seed);
-    let row = |recovery: &Recovery| {
-        let step = &experiment.steps[recovery.step];
+    let row = |group: &Group<'_>| {
+        let step = &experiment.steps[group.step];
         let margin = (1.0 + schedule?.margin(step)).ln();
-        let replay =
-            judgement.judge()?.replay(&recovery.errors, recovery.truth, margin, SERIES, seed).ok()?;
+        let replay = judgement.judge()?.replay(&group.errors(), group.truth, margin, SERIES, seed).ok()?;
         let share = |share: f64| Cell::plain(format!("{:.1}", share * 100.0));
         let cells = vec![
-            Cell::plain(percent(recovery.truth)),
+            Cell::plain(percent(group.truth)),
             share(replay.excluded),
             share(replay.verdicts[0]),
             share(replay.verdicts[2]),
             share(replay.verdicts[1]),
             Cell::plain(format!("{:.1}", replay.rounds)),
         ];
-        Some(Row { step: Some(recovery.step), ..Row::new(&step.label, cells) })
+        Some(Row { step: Some(group.step), ..Row::new(&step.label, cells) })
     };
     Table {
         caption: "Replayed, in % of series".into(),
@@ -143,7 +213,40 @@ fn replayed(experiment: &Experiment, judgement: &Judgement, recoveries: &[Recove
             Column::numbers("improvement", ""),
             Column::numbers("rounds", "until it was decided, mean"),
         ],
-        rows: merged(recoveries).iter().filter_map(row).collect(),
+        rows: groups.iter().filter_map(row).collect(),
         ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::CandidateName;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn copies_of_one_candidate_are_counted_together() {
+        let (mut experiment, mut trials) = fixture::in_rounds();
+        let first = experiment.candidates[0].name.0.clone();
+        for (number, facts) in experiment.candidates.iter_mut().enumerate() {
+            let name = format!("{first}{}", CandidateName::again(number));
+            let of_it = trials.iter_mut().filter(|trial| trial.candidate == facts.name.0);
+            of_it.for_each(|trial| trial.candidate.clone_from(&name));
+            facts.name = CandidateName(name);
+        }
+        let rounds = Rounds::of(&experiment, &trials).unwrap();
+        let groups = grouped(&experiment, &rounds.recoveries);
+        let steps: Vec<usize> = groups.iter().map(|group| group.step).collect();
+        assert!(steps.windows(2).all(|two| two[0] < two[1]), "one for each step: {steps:?}");
+        let range = |group: &&Group<'_>| experiment.steps[group.step].label.starts_with("range-covered-pk");
+        let group = groups.iter().find(range).unwrap();
+        assert_eq!((group.members.len(), group.errors().len()), (2, 20), "of ten rounds each");
+        let text = crate::calibration(&experiment, &trials, &crate::Options::default());
+        let (_, counted) = text.split_once("How often it was found").unwrap();
+        let row = counted.lines().find(|line| line.starts_with("range-covered-pk")).unwrap();
+        let words: Vec<&str> = row.split_whitespace().collect();
+        // One of the two is 2.8 % slower and the other is not, and both are said to be the base case.
+        assert_eq!(words[1..], ["0.00", "2", "1", "1", "0", "0", "1", "10.0"]);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
     let places = &arguments.compare.places;
     let calibration = Calibration::new(request)?;
     let probe = measure(&calibration.probe(), places, Some(1), stop)?;
-    let planted = calibration.planted(&probe.trials, &arguments.slowdowns)?;
+    let planted = calibration.planted(&probe.trials, &arguments.slowdowns, arguments.copies.into())?;
     let measured = measure(&planted, places, None, stop)?;
     let Measured { experiment, trials, .. } = &measured;
     let options = Options { ansi: output::may_colour(), ..Options::default() };

@@ -416,7 +416,7 @@ impl Run<'_> {
         let outcome = crew.run(&site.watch, &self.limits(plan, limit));
         if outcome.failure.is_none() {
             // What it did must not count as done by the step that is measured next.
-            site.count_ended_sessions()?;
+            site.catch_up()?;
         }
         Ok(outcome)
     }

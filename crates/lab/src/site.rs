@@ -92,13 +92,15 @@ impl Site {
         };
         let control = connect(served.endpoint())?;
         let watch = Watch::new(Target { device: plan.device.clone(), server: served.pid() });
-        Ok(Some(Site {
+        let mut site = Site {
             served,
             control,
             watch,
             tables: plan.task.tables(),
             writers: plan.task.clients() as usize,
-        }))
+        };
+        site.catch_up()?;
+        Ok(Some(site))
     }
 
     /// Completes the facts of the build by what the running server says, and refuses one of another version.
@@ -123,9 +125,9 @@ impl Site {
         Ok(self.served.statistics(self.control.as_mut(), &self.tables, self.writers)?)
     }
 
-    /// Waits until the server's own counters hold what ended sessions did.
-    pub(crate) fn count_ended_sessions(&mut self) -> Result<()> {
-        Ok(self.served.count_ended_sessions(self.control.as_mut())?)
+    /// Waits until the server's own counters hold that the control session began, and what ended sessions did.
+    pub(crate) fn catch_up(&mut self) -> Result<()> {
+        Ok(self.served.catch_up(self.control.as_mut())?)
     }
 
     /// Everything that the server tells of itself.

@@ -124,7 +124,7 @@ impl Served for PostgresServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    fn count_ended_sessions(&self, session: &mut dyn Session) -> Result<(), Error> {
+    fn catch_up(&self, session: &mut dyn Session) -> Result<(), Error> {
         // A backend ends after its client has gone. What it did is added as it shuts down (`pgstat_shutdown_hook`), and only then does
         // it leave the list (`pgstat_beshutdown_hook`).
         let others = "select count(*) from pg_stat_activity where datname = current_database() \

@@ -140,12 +140,12 @@ pub trait Served {
         writers: usize,
     ) -> Result<Measures, Error>;
 
-    /// Waits until [`Served::statistics`] holds what sessions of basecase did that have ended, so that it does not count as a part
-    /// of what comes next. Nothing to wait for by default.
+    /// Waits until [`Served::statistics`] holds that `session` began, and what sessions of basecase did that have ended, so that
+    /// neither counts as a part of what comes next. Nothing to wait for by default.
     ///
     /// # Errors
     /// When the dbms does not answer.
-    fn count_ended_sessions(&self, _session: &mut dyn Session) -> Result<(), Error> {
+    fn catch_up(&self, _session: &mut dyn Session) -> Result<(), Error> {
         Ok(())
     }
 

@@ -150,7 +150,7 @@ pub(super) fn conclude(
         if ended.wants_plans {
             trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
             // The session that asked for them must not count as one of the next step.
-            site.count_ended_sessions()?;
+            site.catch_up()?;
         }
         Ok(())
     });

@@ -132,6 +132,46 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
 }
 
 #[test]
+fn what_a_step_that_writes_puts_off_is_paid_after_it_and_told() {
+    let sandbox = Sandbox::new();
+    let list = ["--workload", "microbenchmarks", "--list", "update-nonindex", "--rows", "5000"];
+    let places = ["--store", "s.sqlite", "--data", "data", "--set", "shared_buffers=128MB"];
+    let candidates = ["compare", "postgres:18.6", "postgres:18.6", "--rounds", "5"];
+    let output = sandbox.output(&[&candidates[..], &list, &places].concat());
+    assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    let all = trials(&sandbox.path().join("s.sqlite"));
+    for (round, pair) in by_round(&all, "update-nonindex") {
+        assert_eq!(pair.len(), 2, "round {round}");
+        for trial in pair {
+            assert!(trial.is_complete(), "{:?}", trial.status);
+            let paid = |name: &str| trial.gauges.get(name).unwrap();
+            assert!(paid("end.debt.dead_rows") > 0.0, "{}", paid("end.debt.dead_rows"));
+            // There is a checkpoint to wait for at least.
+            assert!((0.001..20.0).contains(&paid(names::DRAIN_SECONDS)), "{}", paid(names::DRAIN_SECONDS));
+            assert!(paid(names::DRAIN_SERVER_CPU_US) > 100.0, "{}", paid(names::DRAIN_SERVER_CPU_US));
+        }
+    }
+    let page = fs::read_to_string(sandbox.path().join("basecase-report/method.html")).unwrap();
+    assert!(page.contains("With what was put off"), "{page}");
+    let json = sandbox.output(&["report", "s.sqlite", "--format", "json"]).stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let ratios: Vec<f64> =
+        found(&json, "debt_inclusive").iter().filter_map(|one| one["ratio"].as_f64()).collect();
+    assert!(matches!(ratios[..], [ratio] if (0.5..2.0).contains(&ratio)), "{ratios:?}");
+}
+
+/// Every value of this name, wherever it is.
+fn found<'a>(json: &'a Value, name: &str) -> Vec<&'a Value> {
+    let own = json.get(name).filter(|value| !value.is_null()).into_iter();
+    let below: Box<dyn Iterator<Item = &Value>> = match json {
+        Value::Object(fields) => Box::new(fields.values()),
+        Value::Array(values) => Box::new(values.iter()),
+        _ => Box::new(std::iter::empty()),
+    };
+    own.chain(below.flat_map(|value| found(value, name))).collect()
+}
+
+#[test]
 fn killed_rounds_go_on_and_none_is_lost_or_run_twice() {
     let sandbox = Sandbox::new();
     let store = sandbox.path().join("s.sqlite");

@@ -1,15 +1,16 @@
 //! One candidate while it is up: started, found again after a crash, or the user's own.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_client::{Endpoint, Session};
-use basecase_model::{Check, Measures, State, TableState};
+use basecase_model::{Check, Measures, State, TableState, names};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
-    Build, Config, Depth, Instance, InstanceError, InstanceSpec, Look, Owner, Served, SqliteServer,
-    Transport, of_instance, of_url,
+    Build, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Owner, Served, SqliteServer,
+    Transport, debt, drain, of_instance, of_url,
 };
 
 use crate::course::Course;
@@ -128,6 +129,28 @@ impl Site {
     /// Waits until the server's own counters hold that the control session began, and what ended sessions did.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
         Ok(self.served.catch_up(self.control.as_mut())?)
+    }
+
+    /// What has been put off.
+    pub(crate) fn debt(&mut self) -> Result<Debt> {
+        Ok(debt(self.served.as_ref(), self.control.as_mut(), &self.tables)?)
+    }
+
+    /// Pays what the server has put off. What that took; nothing when it was not paid after a while.
+    pub(crate) fn drain(&mut self, stop: &AtomicBool) -> Result<Measures> {
+        let before = self.watch.snapshot();
+        let seconds = drain(self.served.as_ref(), self.control.as_mut(), &self.tables, stop)?;
+        let used = self.watch.snapshot().since(&before);
+        let mut measures = Measures::new();
+        if let Some(seconds) = seconds {
+            measures.set(names::DRAIN_SECONDS, seconds);
+            if let Some(cpu_us) = used.get(names::SERVER_CPU_US) {
+                measures.set(names::DRAIN_SERVER_CPU_US, cpu_us);
+            }
+        }
+        // Its sessions must not count as some of the next step.
+        self.catch_up()?;
+        Ok(measures)
     }
 
     /// Everything that the server tells of itself.

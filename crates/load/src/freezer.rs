@@ -17,7 +17,7 @@ const GUARD: &str =
 ///
 /// What a server does in the background while it has no load would otherwise be done for it off the clock.
 #[derive(Debug, Default)]
-pub(crate) struct Freezer {
+pub struct Freezer {
     /// The processes of each server that stands still, by its root.
     frozen: BTreeMap<u32, Vec<Pid>>,
     guard: Option<Child>,
@@ -25,7 +25,7 @@ pub(crate) struct Freezer {
 
 impl Freezer {
     /// Stops the tree of processes that grows from `root`, and returns when it was. Without a guard, which needs a shell, it goes on.
-    pub(crate) fn freeze(&mut self, root: u32) -> Instant {
+    pub fn freeze(&mut self, root: u32) -> Instant {
         // The root first: it starts no others then.
         self.stop(root, vec![root]);
         let stopped = Instant::now();
@@ -47,7 +47,7 @@ impl Freezer {
     }
 
     /// Lets a server go on.
-    pub(crate) fn thaw(&mut self, root: u32) {
+    pub fn thaw(&mut self, root: u32) {
         if let Some(pids) = self.frozen.remove(&root) {
             send(&pids, Signal::SIGCONT);
             self.tell_guard();

@@ -23,6 +23,7 @@ mod turn;
 mod worker;
 
 pub use crew::{Crew, Limits};
+pub use freezer::Freezer;
 pub use outcome::{AssembleError, Failure, Outcome};
 pub use progress::{LatencyCounts, Progress, RoleProgress, end_of, latency_between};
 pub use relay::{Leg, Runner, Taken, relay};

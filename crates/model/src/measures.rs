@@ -215,6 +215,10 @@ pub mod names {
     pub const IMAGE_BYTES: &str = "image.bytes";
     /// Time until that copy was on the device, seconds.
     pub const IMAGE_COPY_SECONDS: &str = "image.copy_seconds";
+    /// How long it took after the last slice until the server had paid what the step had put off, seconds.
+    pub const DRAIN_SECONDS: &str = "drain.seconds";
+    /// The server's CPU time for that, µs.
+    pub const DRAIN_SERVER_CPU_US: &str = "drain.server_cpu_us";
     /// Messages after which a planted library counted.
     pub const PLANTED_CALLS: &str = "planted.calls";
     /// Time that it spent after them, µs.

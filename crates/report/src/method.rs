@@ -7,7 +7,7 @@ use crate::document::Block;
 use crate::judged::{NOISY_MACHINE, UNPINNED, margin};
 use crate::results::Results;
 use crate::rounds::Rounds;
-use crate::tables::{conduct, noise_floor};
+use crate::tables::{conduct, debt, noise_floor};
 
 /// What the part is called.
 pub(crate) const TITLE: &str = "How this was decided";
@@ -20,12 +20,15 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
         Block::Heading("The rounds".into()),
         Block::List(course(results, rounds)),
         Block::Table(conduct::table(results, rounds)),
+    ];
+    blocks.extend(debt::table(results, rounds).map(Block::Table));
+    blocks.extend([
         Block::Heading("The decisions".into()),
         Block::List(rules(rounds, &plan)),
         Block::Heading("What holds".into()),
         Block::List(guarantees(&plan)),
         Block::Heading("How small a change could be seen".into()),
-    ];
+    ]);
     blocks.extend(noise_floor::table(results).map(Block::Table));
     blocks.extend(calibration::blocks(results.experiment, rounds));
     blocks.extend([Block::Heading("Flags".into()), Block::List(flags())]);
@@ -124,7 +127,7 @@ fn flags() -> Vec<String> {
         ),
         (
             Flag::DebtShift.as_str(),
-            "one side leaves a fifth more of its work for later: dead rows, changed pages, files to be compacted",
+            "one side leaves a fifth more of its work for later: dead rows, changed pages, files to be compacted; or with the time to pay for it the verdict is another",
         ),
         (NOISY_MACHINE, "others used much of the machine meanwhile"),
         (

@@ -16,8 +16,7 @@ use basecase_model::{Dbms, Engine, Measures, names};
 use crate::disk::{bytes_of, directory_bytes};
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, set_relations, settings,
-    stop, text,
+    DATABASE, Debt, SelfReport, Served, discard, integer, set, set_relations, settings, stop, text,
 };
 use crate::server_version::release_number;
 use crate::settle::Patience;
@@ -305,17 +304,16 @@ impl Served for MysqlServer {
         }
     }
 
-    fn debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
+    fn own_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         let mut measures = Measures::new();
-        let engine_is_at_rest = match self.engine {
+        let at_rest = match self.engine {
             Engine::Innodb => {
                 let radix = if self.is_at_least(&[5, 6]) { 10 } else { 16 };
                 innodb::is_at_rest(session, &mut measures, radix)?
             }
             Engine::Rocksdb => rocksdb::is_at_rest(session, &mut measures)?,
         };
-        let host_is_at_rest = host_is_at_rest(&mut measures);
-        Ok(Debt { at_rest: engine_is_at_rest && host_is_at_rest, measures })
+        Ok(Debt { at_rest, measures })
     }
 
     /// Resets the binary log, where basecase's own server has one.

@@ -11,8 +11,7 @@ use basecase_model::{Dbms, Measures, Value, names};
 
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, discard, host_is_at_rest, integer, set, set_relations, settings,
-    stop, text,
+    DATABASE, Debt, SelfReport, Served, discard, integer, set, set_relations, settings, stop, text,
 };
 use crate::settle::Patience;
 use crate::telemetry::Telemetry;
@@ -231,7 +230,7 @@ impl Served for PostgresServer {
         session.query("checkpoint").map(drop)
     }
 
-    fn debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
+    fn own_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
         let names = quoted(tables);
         let dead = integer(
             session,
@@ -265,12 +264,9 @@ impl Served for PostgresServer {
         set(&mut measures, "debt.pages_not_all_visible", not_all_visible);
         set(&mut measures, "debt.autovacuum_workers", autovacuums);
         set(&mut measures, "debt.wal_bytes", wal);
-        let host_is_at_rest = host_is_at_rest(&mut measures);
         let few_dead = dead.unwrap_or(0) <= (live.unwrap_or(0) / 1_000).max(1_000);
-        let at_rest = few_dead
-            && autovacuums.unwrap_or(0) == 0
-            && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST)
-            && host_is_at_rest;
+        let at_rest =
+            few_dead && autovacuums.unwrap_or(0) == 0 && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST);
         Ok(Debt { at_rest, measures })
     }
 

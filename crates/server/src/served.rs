@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Engine, Measures, TableState, Value, names};
-use basecase_probe::host_dirty_bytes;
 
 use crate::instance::{Instance, InstanceError, Stopped};
 use crate::mysql_server::MysqlServer;
@@ -41,7 +40,7 @@ pub struct Look<'a> {
 /// What a dbms has put off: deleted rows, log and dirty pages that somebody's time will pay for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Debt {
-    /// Whether so little is left, and nobody at work on it, that measuring may begin.
+    /// Whether little is left, and nobody at work on it.
     pub at_rest: bool,
     /// What was looked at.
     pub measures: Measures,
@@ -192,11 +191,11 @@ pub trait Served {
         patience: &Patience<'_>,
     ) -> Result<(), Error>;
 
-    /// What is left of the debt.
+    /// What is left of the dbms's own debt; [`crate::debt`] is that of its host as well.
     ///
     /// # Errors
     /// When the dbms does not answer.
-    fn debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error>;
+    fn own_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error>;
 
     /// Drops the log of changes that the dbms has written for replicas. Each step begins and ends with it, as in the reference, so
     /// that the log does not fill the disk. Never on the user's own server.
@@ -251,19 +250,6 @@ pub fn of_url(endpoint: Endpoint, engine: Option<Engine>) -> Result<Option<Box<d
         Endpoint::Mysql(_) => Some(Box::new(MysqlServer::new(endpoint, engine, None, session.as_mut())?)),
         Endpoint::Sqlite(_) => None,
     })
-}
-
-/// Dirty memory of the host up to which it counts as at rest: far below what makes Linux write back at once, and above what
-/// a machine that does little else has at any time.
-const DIRTY_BYTES_AT_REST: u64 = 256 << 20;
-
-/// Adds what the host has still to write to the debt, and says whether that is little.
-pub(crate) fn host_is_at_rest(measures: &mut Measures) -> bool {
-    let dirty = host_dirty_bytes();
-    if let Some(bytes) = dirty {
-        measures.set("debt.host_dirty_bytes", bytes as f64);
-    }
-    dirty.is_none_or(|bytes| bytes <= DIRTY_BYTES_AT_REST)
 }
 
 /// Stops an instance; a note tells when that did not go smoothly.

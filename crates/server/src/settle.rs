@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use basecase_client::{Error, Session};
 use basecase_model::Measures;
+use basecase_probe::host_dirty_bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::served::{Debt, Served};
@@ -39,6 +40,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The debt is at rest when it was so at this many looks in a row.
 const LOOKS_AT_REST: u32 = 3;
 
+/// How long a debt is paid that a step left, and how often it is looked whether it is paid.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(20);
+const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// The reference's pause: `min(1200, 60 + rows / 1,000,000)` seconds, for the rows that the load put into all tables.
 pub(crate) fn formula(loaded_rows: u64) -> Duration {
     Duration::from_secs((60.0 + loaded_rows as f64 / 1e6).round().min(1200.0) as u64)
@@ -63,6 +68,23 @@ impl Patience<'_> {
     }
 }
 
+/// Dirty memory of the host up to which it counts as at rest: far below what makes Linux write back at once, and above what
+/// a machine that does little else has at any time.
+const DIRTY_BYTES_AT_REST: u64 = 256 << 20;
+
+/// What is left of the debt, with what the host has still to write.
+///
+/// # Errors
+/// When the dbms does not answer.
+pub fn debt(served: &dyn Served, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
+    let mut debt = served.own_debt(session, tables)?;
+    if let Some(bytes) = host_dirty_bytes() {
+        debt.measures.set("debt.host_dirty_bytes", bytes as f64);
+        debt.at_rest &= bytes <= DIRTY_BYTES_AT_REST;
+    }
+    Ok(debt)
+}
+
 /// Pays the debt, then waits as `settle` says. The formula's time counts from the beginning, so that maintenance that takes
 /// longer is followed by no pause.
 ///
@@ -78,18 +100,52 @@ pub fn settle(
 ) -> Result<Settled, Error> {
     let began = Instant::now();
     let patience = Patience { until: began + formula(loaded_rows), stop };
-    let debt = if settle == Settle::Off {
-        served.debt(session, tables)?
-    } else {
-        let undo = served.hasten(session)?;
-        let debt = pay_and_wait(served, session, tables, settle, &patience);
-        // Also after an error: what is measured next runs with the config and nothing else.
-        let undone = undo.iter().try_for_each(|statement| session.query(statement).map(drop));
-        let debt = debt?;
-        undone?;
-        debt
+    let debt = match settle {
+        Settle::Off => debt(served, session, tables)?,
+        Settle::Condition | Settle::Formula => {
+            hastened(served, session, |session| pay_and_wait(served, session, tables, settle, &patience))?
+        }
     };
     Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest: debt.at_rest, debt: debt.measures })
+}
+
+/// Pays the debt of the dbms, and tells how many seconds that took; `None` when it was not paid after a while.
+///
+/// # Errors
+/// When the dbms refuses or does not answer.
+pub fn drain(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    tables: &[String],
+    stop: &AtomicBool,
+) -> Result<Option<f64>, Error> {
+    let began = Instant::now();
+    let patience = Patience { until: began + DRAIN_PATIENCE, stop };
+    hastened(served, session, |session| {
+        served.pay_debt(session, tables, &patience)?;
+        while !served.own_debt(session, tables)?.at_rest {
+            if patience.is_over() {
+                return Ok(None);
+            }
+            thread::sleep(DRAIN_LOOK_EVERY.min(patience.left()));
+        }
+        Ok(Some(began.elapsed().as_secs_f64()))
+    })
+}
+
+/// Does something while the dbms pays its debt faster than its config would.
+fn hastened<T>(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    work: impl FnOnce(&mut dyn Session) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let undo = served.hasten(session)?;
+    let done = work(session);
+    // Also after an error: what is measured next runs with the config and nothing else.
+    let undone = undo.iter().try_for_each(|statement| session.query(statement).map(drop));
+    let done = done?;
+    undone?;
+    Ok(done)
 }
 
 fn pay_and_wait(
@@ -102,7 +158,7 @@ fn pay_and_wait(
     served.pay_debt(session, tables, patience)?;
     let mut looks = 0;
     loop {
-        let debt = served.debt(session, tables)?;
+        let debt = debt(served, session, tables)?;
         looks = if debt.at_rest { looks + 1 } else { 0 };
         if patience.is_over() || (settle == Settle::Condition && looks >= LOOKS_AT_REST) {
             return Ok(debt);

@@ -1,12 +1,13 @@
-//! Whether one side leaves more of its work for later.
+//! What a step leaves of its work for later, and what it comes to with that.
 
 use std::collections::BTreeSet;
 
-use basecase_model::Measures;
+use basecase_model::{Measures, Trial, names};
 
 use crate::pair::Pair;
 use crate::sample::mean;
 use crate::trend::is_other_than_zero;
+use crate::{Metric, Round};
 
 /// What a server has put off at the end of a step stands under names that begin so: dead rows, changed pages, files to be compacted.
 const PREFIX: &str = "end.debt.";
@@ -29,6 +30,30 @@ pub(crate) fn has_shifted(pairs: &[Pair<'_>]) -> bool {
     })
 }
 
+/// The rounds as if what was put off had been done at once: the work of a step is over when the time or the CPU time of paying for it is
+/// spent as well. `None` where a round does not tell.
+pub(crate) fn inclusive(pairs: &[Pair<'_>], metric: Metric) -> Option<Vec<Round>> {
+    let rounds = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
+    let paid = |(pair, round): (&Pair<'_>, Round)| {
+        Some(Round::from(round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?))
+    };
+    rounds.map(paid).collect::<Option<Vec<_>>>().filter(|rounds| !rounds.is_empty())
+}
+
+/// The logarithm of how much more a trial takes with what it put off. The statements of the warm-up put off their part.
+fn excess(trial: &Trial, metric: Metric) -> Option<f64> {
+    let (drain, used) = match metric {
+        Metric::Throughput => (trial.gauges.get(names::DRAIN_SECONDS)?, trial.seconds),
+        Metric::ServerCpu => {
+            (trial.gauges.get(names::DRAIN_SERVER_CPU_US)?, trial.counters.get(names::SERVER_CPU_US)?)
+        }
+    };
+    let measured: u64 = trial.statements.iter().map(|record| record.window.executed).sum();
+    let all: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
+    let share = if all == 0 { 1.0 } else { measured as f64 / all as f64 };
+    Some((share * drain / used).ln_1p()).filter(|excess| excess.is_finite())
+}
+
 /// The logarithm of a debt, to which is added what does not matter.
 fn amount(gauges: &Measures, name: &str) -> Option<f64> {
     let little = match name.rsplit('_').next() {
@@ -41,7 +66,7 @@ fn amount(gauges: &Measures, name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::{Place, Trial};
+    use basecase_model::{Place, Slice, StatementClass, StatementCounts, StatementRecord, Trial};
 
     use super::*;
     use crate::pair::tests::{STEP, pair};
@@ -72,5 +97,42 @@ mod tests {
         assert!(!shifts("end.debt.dead_rows", [3.0, 4.0, 3.0], [40.0, 50.0, 41.0]), "next to nothing");
         assert!(!shifts("end.debt.host_dirty_bytes", base, base.map(|debt| debt * 1e6)), "the host's");
         assert!(!shifts("end.other", base, base.map(|debt| debt * 2.0)));
+    }
+
+    #[test]
+    fn work_that_is_put_off_is_work() {
+        let step = |rate: f64, seconds: f64, cpu_us: f64| {
+            let slices = vec![Slice { rate, length_us: 3e4, ..Slice::default() }];
+            let place = Place { round: 0, pass: 0, position: 0 };
+            let mut trial = Trial {
+                slices,
+                seconds: 10.0,
+                ..Trial::empty(String::new(), &STEP.name, "", place, String::new())
+            };
+            trial.gauges.set(names::DRAIN_SECONDS, seconds);
+            trial.gauges.set(names::DRAIN_SERVER_CPU_US, cpu_us);
+            trial.counters.set(names::SERVER_CPU_US, 1e6);
+            trial
+        };
+        let effect = |base: &Trial, contender: &Trial| {
+            let rounds = inclusive(&[pair(base, contender)], Metric::Throughput);
+            rounds.map(|rounds| rounds[0].effect)
+        };
+        let (base, faster) = (step(100.0, 0.0, 0.0), step(120.0, 2.0, 3e5));
+        // In 12 seconds it did what the base case does in 12.
+        assert!(effect(&base, &faster).unwrap().abs() < 1e-12);
+        assert!((excess(&faster, Metric::ServerCpu).unwrap() - 1.3_f64.ln()).abs() < 1e-12);
+        // Two thirds of its statements were of the window, and so is what they put off.
+        let mut warmed = faster.clone();
+        let executed = |executed| StatementCounts { executed, ..StatementCounts::default() };
+        warmed.statements = vec![StatementRecord {
+            name: "update".into(),
+            class: StatementClass::Write,
+            window: executed(200),
+            warm_up: executed(100),
+        }];
+        assert!((excess(&warmed, Metric::ServerCpu).unwrap() - 1.2_f64.ln()).abs() < 1e-12);
+        let unknown = Trial { gauges: Measures::new(), ..base.clone() };
+        assert_eq!(effect(&base, &unknown), None);
     }
 }

@@ -61,6 +61,14 @@ pub struct Decision {
     pub outlook: Outlook,
 }
 
+impl Decision {
+    /// Whether both have a verdict, and not the same.
+    pub(crate) fn contradicts(&self, other: &Decision) -> bool {
+        let is_known = |decision: &Decision| decision.verdict != Verdict::NotEnoughData;
+        is_known(self) && is_known(other) && self.verdict != other.verdict
+    }
+}
+
 /// Something odd about the data. It is told, and changes no verdict; only `Unstable` goes with not enough data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flag {

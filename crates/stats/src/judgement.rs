@@ -45,6 +45,7 @@ pub enum JudgementError {
 pub struct Judgement {
     decisions: BTreeMap<(Metric, usize, usize), Decision>,
     effects: BTreeMap<(Metric, usize, usize), Vec<f64>>,
+    inclusive: BTreeMap<(Metric, usize, usize), Decision>,
     suites: BTreeMap<(Metric, usize), Suite>,
     judge: Option<Judge>,
 }
@@ -75,19 +76,28 @@ impl Judgement {
             .collect();
         for metric in Metric::ALL {
             let (mut places, mut family) = (Vec::new(), Vec::new());
-            let mut debtors = Vec::new();
+            let (mut debtors, mut inclusive) = (Vec::new(), Vec::new());
             for ((number, step), candidate, pairs, has_debt_shifted) in &pairs {
                 let rounds: Vec<Round> = pairs.iter().filter_map(|pair| pair.round(metric)).collect();
                 if !rounds.is_empty() {
                     places.push((metric, *number, *candidate));
-                    family.push(Comparison { rounds, margin: (1.0 + schedule.margin(step)).ln() });
+                    let margin = (1.0 + schedule.margin(step)).ln();
+                    family.push(Comparison { rounds, margin });
                     debtors.push(*has_debt_shifted);
+                    let paid = debt::inclusive(pairs, metric).filter(|_| step.writes);
+                    let paid =
+                        paid.map(|rounds| judge.decide(&[Comparison { rounds, margin }])).transpose()?;
+                    inclusive.push(paid.and_then(|decisions| decisions.into_iter().next()));
                 }
             }
             let mut decisions = judge.decide(&family)?;
-            for (decision, _) in decisions.iter_mut().zip(debtors).filter(|(_, has_shifted)| *has_shifted) {
-                decision.flags.push(Flag::DebtShift);
+            for ((decision, has_shifted), paid) in decisions.iter_mut().zip(debtors).zip(&inclusive) {
+                if has_shifted || paid.as_ref().is_some_and(|paid| paid.contradicts(decision)) {
+                    decision.flags.push(Flag::DebtShift);
+                }
             }
+            let paid = places.iter().zip(inclusive).filter_map(|(place, paid)| Some((*place, paid?)));
+            judgement.inclusive.extend(paid);
             if experiment.is_chain() {
                 // Its tables grow and age on the way: that is the work.
                 decisions
@@ -122,6 +132,11 @@ impl Judgement {
     /// The decision on a step of a candidate, both by their numbers in the experiment.
     pub fn decision(&self, metric: Metric, step: usize, candidate: usize) -> Option<&Decision> {
         self.decisions.get(&(metric, step, candidate))
+    }
+
+    /// The same as if what the step put off had been done at once; of steps that write, where it is known.
+    pub fn with_debt(&self, metric: Metric, step: usize, candidate: usize) -> Option<&Decision> {
+        self.inclusive.get(&(metric, step, candidate))
     }
 
     /// The effects of its rounds, as logarithms of the ratio to the base case.

@@ -1,5 +1,6 @@
 //! Measures one step: runs it, and holds what came of it against the server, the tables and the workload.
 
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,7 +45,7 @@ pub(super) struct Ready {
 }
 
 /// What came of a step, with what was seen besides.
-pub(super) struct Ended {
+pub(super) struct Ended<'a> {
     pub(super) place: Place,
     pub(super) warm_up: Duration,
     pub(super) before: Counted,
@@ -59,6 +60,8 @@ pub(super) struct Ended {
     pub(super) wants_plans: bool,
     /// How the tables are compared with the model.
     pub(super) counts_rows: bool,
+    /// Whether what it put off is paid at once, until the user stops it.
+    pub(super) drain: Option<&'a AtomicBool>,
 }
 
 impl Run<'_> {
@@ -109,6 +112,7 @@ impl Run<'_> {
             observation: self.observation,
             wants_plans: self.observation != Observation::Off,
             counts_rows: plan.counts_rows,
+            drain: None,
             outcome,
         };
         conclude(plan, candidate, site, course, number, ended).map(Some)
@@ -122,7 +126,7 @@ pub(super) fn conclude(
     site: &mut Site,
     course: &mut dyn Course,
     number: usize,
-    ended: Ended,
+    ended: Ended<'_>,
 ) -> Result<Trial> {
     let Ended { place, warm_up, before, mut outcome, tracks, seen, profiles, observation, .. } = ended;
     if !warm_up.is_zero() {
@@ -144,7 +148,10 @@ pub(super) fn conclude(
     trial.counters.extend(seen);
     let examined = match outcome.failure.take() {
         Some(failure) => Err(failure.into()),
-        None => examine(site, course, number, (&before, &outcome), ended.counts_rows, &mut trial),
+        None => {
+            let depths = (ended.counts_rows, ended.drain);
+            examine(site, course, number, (&before, &outcome), depths, &mut trial)
+        }
     };
     let examined = examined.and_then(|()| {
         if ended.wants_plans {
@@ -187,7 +194,7 @@ fn examine(
     course: &mut dyn Course,
     number: usize,
     (before, outcome): (&Counted, &Outcome),
-    counts_rows: bool,
+    (counts_rows, drain): (bool, Option<&AtomicBool>),
     trial: &mut Trial,
 ) -> Result<()> {
     let check = |server: &Measures| course.check_server(number, server, outcome);
@@ -197,9 +204,7 @@ fn examine(
     trial.counters.extend(counters);
     trial.gauges.extend(levels);
     trial.counters.extend(server);
-    trial.state = site.state(course, counts_rows)?;
-    trial.checks.extend(site.compare(course, &trial.state)?);
-    for (name, value) in site.served.debt(site.control.as_mut(), &site.tables)?.measures.iter() {
+    for (name, value) in site.debt()?.measures.iter() {
         // What was left of it before the step stands under its own name.
         trial.gauges.set(&format!("end.{name}"), value);
     }
@@ -210,6 +215,12 @@ fn examine(
     if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
         trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
     }
+    if let Some(stop) = drain {
+        trial.gauges.extend(site.drain(stop)?);
+    }
+    // Not before what was put off is paid: reading all rows gives the server time for it.
+    trial.state = site.state(course, counts_rows)?;
+    trial.checks.extend(site.compare(course, &trial.state)?);
     // After the sizes, which count it.
     site.served.drop_logs(site.control.as_mut())?;
     Ok(())

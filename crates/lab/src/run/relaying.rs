@@ -1,12 +1,13 @@
 //! Measures one step of all candidates together: they take turns in short slices.
 
 use std::num::NonZero;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Failure, Leg, Outcome, Runner, Taken, relay};
+use basecase_load::{Failure, Freezer, Leg, Outcome, Runner, Taken, relay};
 use basecase_model::{Measures, Observation, Place, Trial, names};
-use basecase_server::{Copied, Planted};
+use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
 use super::measuring::{Counted, Ended, Ready, conclude, ready};
@@ -54,6 +55,14 @@ pub(super) struct Relayed {
 struct Before {
     counted: Counted,
     planted: Option<Planted>,
+}
+
+/// A candidate's turns in a step.
+struct Turns {
+    number: usize,
+    place: Place,
+    before: Before,
+    outcome: Outcome,
 }
 
 impl Run<'_> {
@@ -123,14 +132,31 @@ impl Run<'_> {
         let mut surroundings = others(&outcomes);
         surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
         let mut trials = Vec::with_capacity(stands.len());
+        // What a step of a chain puts off, the next one has to do with. What others do is thrown away with the data: it is paid now, by
+        // one after the other.
+        let is_for_nobody = step.facts.writes && !plan.experiment.is_chain();
+        let drains = is_for_nobody && plan.settle != Settle::Off && !is_broken_off;
+        let mut freezer = Freezer::default();
+        if drains {
+            for server in stands.iter().filter_map(|stand| stand.site.served.pid()) {
+                freezer.freeze(server);
+            }
+        }
         for (position, ((stand, before), outcome)) in stands.iter_mut().zip(befores).zip(outcomes).enumerate()
         {
             if is_broken_off && outcome.failure.is_none() {
                 continue;
             }
             let candidate = &candidates[stand.candidate];
-            let mut trial =
-                conclude_turns(plan, candidate, stand, number, self.place(position), before, outcome);
+            let server = stand.site.served.pid().filter(|_| drains);
+            if let Some(server) = server {
+                freezer.thaw(server);
+            }
+            let turns = Turns { number, place: self.place(position), before, outcome };
+            let mut trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(self.stop));
+            if let Some(server) = server {
+                freezer.freeze(server);
+            }
             trial.gauges.extend(surroundings.clone());
             trials.push((stand.candidate, trial));
         }
@@ -160,11 +186,10 @@ fn conclude_turns(
     plan: &Plan,
     candidate: &Candidate,
     stand: &mut Stand,
-    number: usize,
-    place: Place,
-    before: Before,
-    mut outcome: Outcome,
+    turns: Turns,
+    drain: Option<&AtomicBool>,
 ) -> Trial {
+    let Turns { number, place, before, mut outcome } = turns;
     outcome.counters = own_counters(&outcome);
     let planted = planted(plan, stand).zip(before.planted).map(|(now, before)| now.since(before));
     let ended = Ended {
@@ -177,6 +202,7 @@ fn conclude_turns(
         observation: Observation::Off,
         wants_plans: place.round == 0,
         counts_rows: plan.counts_rows && plan.steps[number].facts.writes,
+        drain,
         outcome,
     };
     let Stand { site, course, copied, settled, .. } = stand;

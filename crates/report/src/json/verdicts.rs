@@ -1,6 +1,6 @@
 //! What the rounds say, with all numbers that led to it, as JSON.
 
-use basecase_stats::{Decision, Interval, Metric, Modes, Outlook, Qualifier};
+use basecase_stats::{Decision, Interval, Judgement, Metric, Modes, Outlook, Qualifier};
 use serde::Serialize;
 
 use crate::effect::Effect;
@@ -57,9 +57,20 @@ struct Levels {
 pub(super) struct Verdicts<'a> {
     throughput: Statistics<'a>,
     server_cpu: Option<Statistics<'a>>,
+    debt_inclusive: Option<DebtInclusive>,
     reading: Option<&'static str>,
     slices: usize,
     seconds: f64,
+}
+
+/// What it comes to with the work that it put off.
+#[derive(Serialize)]
+struct DebtInclusive {
+    verdict: String,
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+    server_cpu_ratio: Option<f64>,
+    server_cpu_interval: Option<[f64; 2]>,
 }
 
 /// One metric of it. Effects, deviations and margins are natural logarithms, of effects above 0 where the contender is better; ratios are of
@@ -164,9 +175,25 @@ pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize)
             ..statistics(Metric::Throughput, judged.throughput, effects(Metric::Throughput))
         },
         server_cpu: judged.cpu.map(|cpu| statistics(Metric::ServerCpu, cpu, effects(Metric::ServerCpu))),
+        debt_inclusive: debt_inclusive(judgement, step, candidate),
         reading: Some(judged.attribution()).filter(|reading| !reading.is_empty()),
         slices: trial.slices.len(),
         seconds: trial.seconds,
+    })
+}
+
+/// `None` where it is not known.
+fn debt_inclusive(judgement: &Judgement, step: usize, candidate: usize) -> Option<DebtInclusive> {
+    let decision = judgement.with_debt(Metric::Throughput, step, candidate)?;
+    let throughput = Effect::of_decision(Metric::Throughput, decision);
+    let cpu = judgement.with_debt(Metric::ServerCpu, step, candidate);
+    let cpu = cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu));
+    Some(DebtInclusive {
+        verdict: verdict_word(decision.verdict),
+        ratio: throughput.map(|effect| effect.ratio),
+        interval: throughput.and_then(|effect| effect.interval),
+        server_cpu_ratio: cpu.map(|effect| effect.ratio),
+        server_cpu_interval: cpu.and_then(|effect| effect.interval),
     })
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod builds;
 pub(crate) mod conduct;
 pub(crate) mod configs;
 pub(crate) mod connections;
+pub(crate) mod debt;
 pub(crate) mod events;
 pub(crate) mod groups;
 pub(crate) mod latency_ratio;
@@ -155,6 +156,14 @@ impl Cell {
     /// The cell of a ratio with its interval.
     pub(crate) fn ratio(effect: &Effect) -> Self {
         Cell { small: effect.ratio_interval(), ..Cell::plain(effect.ratio_text()) }
+    }
+
+    /// What an effect is in per cent, with its interval.
+    pub(crate) fn percent(effect: Option<Effect>) -> Self {
+        match effect {
+            Some(effect) => Cell { small: effect.percent_interval(), ..Cell::plain(effect.percent_text()) },
+            None => Cell::plain(MISSING),
+        }
     }
 
     /// A cell with a mark.

@@ -79,21 +79,14 @@ fn cells(judged: &Judged<'_>) -> Vec<Cell> {
     };
     vec![
         Cell::marked(judged.verdict(), decided(throughput.verdict)),
-        change(Effect::of_decision(Metric::Throughput, throughput)),
-        change(cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu))),
+        Cell::percent(Effect::of_decision(Metric::Throughput, throughput)),
+        Cell::percent(cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu))),
         verdict_on_cpu(judged),
         Cell::plain(throughput.rounds.to_string()),
         size(throughput.block_sd),
         size(throughput.detectable),
         Cell::plain(judged.flags().join(", ")),
     ]
-}
-
-fn change(effect: Option<Effect>) -> Cell {
-    match effect {
-        Some(effect) => Cell { small: effect.percent_interval(), ..Cell::plain(effect.percent_text()) },
-        None => Cell::plain(MISSING),
-    }
 }
 
 /// The verdict on CPU time per operation, of which less is an improvement, and what it says of the cause.

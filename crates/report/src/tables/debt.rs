@@ -1,0 +1,63 @@
+//! What steps that write come to with the work that they put off.
+
+use basecase_model::{StepFacts, names};
+use basecase_stats::{Decision, Metric};
+
+use super::{Cell, Column, MISSING, Row, Table};
+use crate::effect::Effect;
+use crate::results::Results;
+use crate::rounds::Rounds;
+
+/// A row for each contender of each step of which it is known; `None` of none.
+pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Option<Table> {
+    let of_step = |(step, facts)| {
+        let candidates = results.candidates().skip(1);
+        candidates.filter_map(move |(candidate, _)| row(results, rounds, (step, facts), candidate))
+    };
+    let rows: Vec<Row> = results.steps().flat_map(of_step).collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "With what was put off".into(),
+        reading: "After its last slice each server pays what the step put off, while the others stand still: vacuum, purge, compaction, \
+                  a checkpoint. With debt is the change as if the time for it, or the CPU time, were a part of the step."
+            .into(),
+        corner: "step",
+        columns: vec![
+            Column::words("candidate"),
+            Column::numbers("change %", "of throughput, without it"),
+            Column::numbers("with debt %", "of throughput"),
+            Column::numbers("CPU with debt %", "CPU time of the server per operation"),
+            Column::numbers("paid in s", "by the candidate, mean of its rounds"),
+            Column::numbers("base's s", "by the base case"),
+        ],
+        rows,
+        ..Table::default()
+    })
+}
+
+fn row(
+    results: &Results<'_>,
+    rounds: &Rounds<'_>,
+    (step, facts): (usize, &StepFacts),
+    candidate: usize,
+) -> Option<Row> {
+    let judgement = &rounds.judgement;
+    let with_debt = |metric| judgement.with_debt(metric, step, candidate);
+    let throughput = with_debt(Metric::Throughput)?;
+    let percent = |metric, decision: Option<&Decision>| {
+        Cell::percent(decision.and_then(|decision| Effect::of_decision(metric, decision)))
+    };
+    let seconds = |candidate| {
+        let trial = results.trial(step, candidate);
+        let seconds = trial.and_then(|trial| trial.gauges.get(names::DRAIN_SECONDS));
+        Cell::plain(seconds.map_or_else(|| MISSING.to_owned(), |seconds| format!("{seconds:.2}")))
+    };
+    let cells = vec![
+        Cell::plain(results.experiment.candidates.get(candidate)?.name.0.clone()),
+        percent(Metric::Throughput, judgement.decision(Metric::Throughput, step, candidate)),
+        percent(Metric::Throughput, Some(throughput)),
+        percent(Metric::ServerCpu, with_debt(Metric::ServerCpu)),
+        seconds(candidate),
+        seconds(0),
+    ];
+    Some(Row { step: Some(step), ..Row::new(&facts.label, cells) })
+}

@@ -11,6 +11,7 @@ use crate::account::Account;
 use crate::build::Build;
 use crate::config::Config;
 use crate::disk::directory_bytes;
+use crate::guard::Guard;
 pub use crate::instance_error::InstanceError;
 use crate::instance_error::SOCKET_PATH_LIMIT;
 use crate::keeper;
@@ -94,6 +95,7 @@ pub struct Instance {
     pub(crate) spec: InstanceSpec,
     pub(crate) account: Option<Account>,
     pub(crate) child: Option<Child>,
+    pub(crate) guard: Option<Guard>,
     pub(crate) port: u16,
     pub(crate) password: Option<Password>,
     pub(crate) lock: DirectoryLock,
@@ -133,6 +135,7 @@ impl Instance {
             spec,
             account,
             child: None,
+            guard: None,
             port: SOCKET_PORT,
             password: None,
             lock,
@@ -230,7 +233,7 @@ impl Instance {
     pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
         let Some(mut child) = self.child.take() else { return Ok(Stopped::WasNotRunning) };
         if let Ok(Some(status)) = child.try_wait() {
-            self.lock.set_server(None)?;
+            self.set_stopped()?;
             return Ok(Stopped::Unclean(format!("the server had ended by itself ({status})")));
         }
         let [stop, force] = self.life().stop_signals();
@@ -250,11 +253,18 @@ impl Instance {
             self.child = Some(child);
             return Err(InstanceError::Unstoppable { build: self.spec.build.title(), pid, log });
         };
-        self.lock.set_server(None)?;
+        self.set_stopped()?;
         if warning.is_none() && !status.success() {
             warning = Some(format!("the server ended with {status}"));
         }
         Ok(warning.map_or(Stopped::Clean, Stopped::Unclean))
+    }
+
+    fn set_stopped(&mut self) -> Result<(), InstanceError> {
+        if let Some(guard) = self.guard.take() {
+            guard.dismiss();
+        }
+        Ok(self.lock.set_server(None)?)
     }
 
     /// Stops the server and removes everything that the instance made.

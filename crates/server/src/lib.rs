@@ -18,6 +18,7 @@ mod config_file;
 mod disk;
 mod fetch;
 mod form;
+mod guard;
 mod host;
 mod image;
 mod instance;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use basecase_client::Password;
 
+use crate::guard::Guard;
 use crate::instance::{Instance, InstanceError, Transport};
 use crate::keeper;
 use crate::plant::Planted;
@@ -76,12 +77,13 @@ impl Instance {
             self.give(&counts).map_err(|source| InstanceError::File { path: counts, source })?;
             command.envs(plant.environment(library, &self.spec.directory));
         }
-        let [stop, _] = self.life().stop_signals();
+        let [stop, force] = self.life().stop_signals();
         process::die_with_parent(&mut command, stop);
         let child = keeper::spawn(command, self.processors.clone())
             .map_err(|source| InstanceError::Spawn { program, source })?;
         let pid = child.id();
         self.child = Some(child);
+        self.guard = Guard::over(pid, force);
         self.lock.set_server(Some(pid))?;
         Ok(())
     }

@@ -149,8 +149,8 @@ pub(super) fn conclude(
     let examined = match outcome.failure.take() {
         Some(failure) => Err(failure.into()),
         None => {
-            let depths = (ended.counts_rows, ended.drain);
-            examine(site, course, number, (&before, &outcome), depths, &mut trial)
+            let after = (ended.counts_rows, ended.drain);
+            examine(site, course, number, (&before, &outcome), after, &mut trial)
         }
     };
     let examined = examined.and_then(|()| {

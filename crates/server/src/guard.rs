@@ -1,0 +1,103 @@
+//! The end of a server that does not end by itself once this process is gone.
+
+use std::io::{self, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::process::start_time;
+
+/// How long a server gets to stop after this process is gone.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Reads which process to watch, when it started (field 22 of `/proc/PID/stat`, see proc(5)), how long it gets and the number of the last
+/// signal. A second line says that the server has stopped; without one nobody is there to say so. Signals that reach both are not for it.
+const SCRIPT: &str = "trap '' INT HUP TERM
+read -r pid started seconds signal || exit
+read -r stopped && exit
+while [ \"$seconds\" -gt 0 ]; do
+    kill -0 \"$pid\" 2>/dev/null || exit
+    sleep 1
+    seconds=$((seconds - 1))
+done
+read -r stat <\"/proc/$pid/stat\" || exit
+set -- ${stat##*) }
+[ \"${20}\" = \"$started\" ] && kill -\"$signal\" \"$pid\"";
+
+/// Watches over one server. Its parent-death signal asks it to stop, and some that are just starting never do: MariaDB 10.11 waits for a
+/// thread that has ended.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    shell: Child,
+    pipe: ChildStdin,
+}
+
+impl Guard {
+    /// Over the process `pid`, which gets `signal` when it is still there some time after this process is gone. `None` where there is no
+    /// shell, or the server has ended: the parent-death signal is all there is then.
+    pub(crate) fn over(pid: u32, signal: Signal) -> Option<Guard> {
+        Guard::with_patience(pid, signal, PATIENCE)
+    }
+
+    fn with_patience(pid: u32, signal: Signal, patience: Duration) -> Option<Guard> {
+        let started = start_time(pid)?;
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", SCRIPT]).current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut shell = command.spawn().ok()?;
+        let mut pipe = shell.stdin.take()?;
+        let told = tell(&mut pipe, &format!("{pid} {started} {} {}", patience.as_secs(), signal.as_raw()));
+        told.is_ok().then_some(Guard { shell, pipe })
+    }
+
+    /// The server has stopped.
+    pub(crate) fn dismiss(mut self) {
+        let _ = tell(&mut self.pipe, "stopped");
+        let _ = self.shell.wait();
+    }
+}
+
+fn tell(pipe: &mut ChildStdin, line: &str) -> io::Result<()> {
+    pipe.write_all(format!("{line}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A process that does not care whether it is asked to stop.
+    fn stubborn() -> Child {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "trap '' TERM; while true; do sleep 0.1; done"]);
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn a_server_that_does_not_stop_is_ended_once_nobody_is_there() {
+        let mut server = stubborn();
+        let Guard { mut shell, pipe } =
+            Guard::with_patience(server.id(), Signal::KILL, Duration::from_secs(1)).unwrap();
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert!(server.try_wait().unwrap().is_none(), "as long as this process is there, so is the server");
+        drop(pipe);
+        let status = server.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+        shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_guard_that_is_dismissed_ends_nothing_and_is_gone() {
+        let mut server = stubborn();
+        let guard = Guard::with_patience(server.id(), Signal::KILL, Duration::ZERO).unwrap();
+        let began = Instant::now();
+        guard.dismiss();
+        assert!(began.elapsed() < Duration::from_secs(30));
+        assert!(server.try_wait().unwrap().is_none());
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(Guard::over(server.id(), Signal::KILL).is_none(), "it has ended");
+    }
+}

@@ -87,24 +87,15 @@ fn send(pids: &[Pid], signal: Signal) {
 }
 
 #[cfg(test)]
+#[path = "../tests/common/standing.rs"]
+mod standing;
+
+#[cfg(test)]
 mod tests {
-    use std::fs;
     use std::time::Duration;
 
+    use super::standing::is_stopped;
     use super::*;
-
-    /// The state of a process in `/proc/PID/stat`, once it is or no longer is stopped, or after a while as it is.
-    fn is_stopped(pid: u32, wanted: bool) -> bool {
-        let until = Instant::now() + Duration::from_secs(10);
-        loop {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            let is_stopped = stat.rsplit_once(')').unwrap().1.trim_start().starts_with('T');
-            if is_stopped == wanted || Instant::now() > until {
-                return is_stopped;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
 
     fn family() -> (Child, Vec<u32>) {
         let mut shell = Command::new("/bin/sh");
@@ -118,6 +109,14 @@ mod tests {
         (shell, pids)
     }
 
+    fn frozen() -> (Child, Vec<u32>, Freezer) {
+        let (shell, pids) = family();
+        let mut freezer = Freezer::default();
+        freezer.freeze(shell.id());
+        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        (shell, pids, freezer)
+    }
+
     fn end(mut family: Child, pids: &[u32]) {
         send(&pids.iter().map(|pid| Pid::from_raw(*pid as i32)).collect::<Vec<_>>(), Signal::SIGKILL);
         family.wait().unwrap();
@@ -125,10 +124,7 @@ mod tests {
 
     #[test]
     fn a_server_stands_still_until_it_is_thawed_or_nobody_can() {
-        let (shell, pids) = family();
-        let mut freezer = Freezer::default();
-        freezer.freeze(shell.id());
-        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        let (shell, pids, mut freezer) = frozen();
         freezer.thaw(shell.id());
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
         freezer.freeze(shell.id());
@@ -140,10 +136,7 @@ mod tests {
 
     #[test]
     fn the_guard_lets_servers_go_on_when_the_process_is_gone() {
-        let (shell, pids) = family();
-        let mut freezer = Freezer::default();
-        freezer.freeze(shell.id());
-        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        let (shell, pids, mut freezer) = frozen();
         // As the kernel does with a process that is killed.
         drop(freezer.guard.as_mut().unwrap().stdin.take());
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));

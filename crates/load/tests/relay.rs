@@ -1,8 +1,10 @@
 //! Crews that take turns, on two embedded databases: what counts in which slice, and how it ends.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::fs;
-use std::process::{Child, Command};
+#[path = "common/standing.rs"]
+mod standing;
+
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use basecase_load::{Crew, Failure, Leg, Limits, Outcome, Runner, SliceEnd, relay
 use basecase_model::Slice;
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, StepPlan, Workload};
+use standing::is_stopped;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -168,19 +171,6 @@ fn a_relay_ends_when_it_is_told_to() {
     });
 }
 
-/// Whether a process is stopped, once that is as wanted, or after a while as it is.
-fn is_stopped(server: &Child, wanted: bool) -> bool {
-    let until = Instant::now() + 10_000 * MS;
-    loop {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", server.id())).unwrap();
-        let is_stopped = stat.rsplit_once(')').unwrap().1.trim_start().starts_with('T');
-        if is_stopped == wanted || Instant::now() > until {
-            return is_stopped;
-        }
-        std::thread::sleep(MS);
-    }
-}
-
 #[test]
 fn servers_without_a_turn_stand_still() {
     let pair = Pair::new("1");
@@ -189,13 +179,13 @@ fn servers_without_a_turn_stand_still() {
     let mut legs = legs(2, Duration::ZERO, SliceEnd::Events(100)).into_iter();
     let (stop, mut stood) = (AtomicBool::new(false), 0);
     let outcomes = relay(runners, &Limits { stop: &stop, time: None }, |_| {
-        stood += servers.iter().filter(|server| is_stopped(server, true)).count();
+        stood += servers.iter().filter(|server| is_stopped(server.id(), true)).count();
         legs.next()
     });
     outcomes.iter().for_each(check);
     assert_eq!(stood, 2 * (2 + 2 * 4 + 1), "between all turns");
     for server in &mut servers {
-        assert!(!is_stopped(server, false), "it goes on when the step is over");
+        assert!(!is_stopped(server.id(), false), "it goes on when the step is over");
         server.kill().unwrap();
         server.wait().unwrap();
     }

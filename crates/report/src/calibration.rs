@@ -49,27 +49,29 @@ pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds<'_>) -> Vec<Block>
 
 /// What was said of candidates of which is known that nothing changed.
 fn false_alarms(recoveries: &[Recovery]) -> String {
-    let count = |is_counted: fn(&Decision) -> bool| {
-        recoveries.iter().filter(|recovery| is_counted(&recovery.decision)).count()
-    };
+    let count =
+        |is_counted: fn(&Recovery) -> bool| recoveries.iter().filter(|recovery| is_counted(recovery)).count();
     format!(
         "The same build and config in every row, measured {} times besides the base case: {} false alarms, {} intervals that leave out 0. \
          A row holds when its interval contains 0.",
         recoveries.len(),
-        count(|decision| decision.verdict.is_change()),
-        count(|decision| decision.interval.is_some_and(|interval| !interval.contains(0.0))),
+        count(|recovery| recovery.decision.verdict.is_change()),
+        count(|recovery| recovery.holds() == Some(false)),
     )
 }
 
 /// Candidates of one step in whose servers the same was planted.
 struct Group<'a> {
     step: usize,
-    /// Mean of what was planted.
-    truth: f64,
     members: Vec<&'a Recovery>,
 }
 
 impl Group<'_> {
+    /// Mean of what was planted.
+    fn truth(&self) -> f64 {
+        self.members.iter().map(|recovery| recovery.truth).sum::<f64>() / self.members.len() as f64
+    }
+
     /// All their errors.
     fn errors(&self) -> Vec<f64> {
         self.members.iter().flat_map(|recovery| recovery.errors.iter().copied()).collect()
@@ -81,19 +83,13 @@ impl Group<'_> {
 }
 
 fn grouped<'a>(experiment: &Experiment, recoveries: &'a [Recovery]) -> Vec<Group<'a>> {
-    let key = |recovery: &Recovery| {
-        (recovery.step, experiment.candidates[recovery.candidate].name.first().to_owned())
-    };
+    let key = |recovery: &Recovery| (recovery.step, experiment.candidates[recovery.candidate].name.first());
     let mut groups: Vec<Group<'a>> = Vec::new();
     for recovery in recoveries {
         match groups.iter_mut().find(|group| key(group.members[0]) == key(recovery)) {
             Some(group) => group.members.push(recovery),
-            None => groups.push(Group { step: recovery.step, truth: 0.0, members: vec![recovery] }),
+            None => groups.push(Group { step: recovery.step, members: vec![recovery] }),
         }
-    }
-    for group in &mut groups {
-        group.truth =
-            group.members.iter().map(|recovery| recovery.truth).sum::<f64>() / group.members.len() as f64;
     }
     groups
 }
@@ -104,18 +100,15 @@ fn counted(experiment: &Experiment, groups: &[Group<'_>]) -> Table {
         let said = |verdict: Verdict| {
             Cell::plain(group.count(|recovery| recovery.decision.verdict == verdict).to_string())
         };
-        let holds = |recovery: &Recovery| {
-            recovery.decision.interval.is_some_and(|interval| interval.contains(recovery.truth))
-        };
         let rounds: usize = group.members.iter().map(|recovery| recovery.decision.rounds).sum();
         let cells = vec![
-            Cell::plain(percent(group.truth)),
+            Cell::plain(percent(group.truth())),
             Cell::plain(group.members.len().to_string()),
             said(Verdict::Regression),
             said(Verdict::NoChange),
             said(Verdict::Improvement),
             said(Verdict::NotEnoughData),
-            Cell::plain(group.count(holds).to_string()),
+            Cell::plain(group.count(|recovery| recovery.holds() == Some(true)).to_string()),
             Cell::plain(format!("{:.1}", rounds as f64 / group.members.len() as f64)),
         ];
         Row { step: Some(group.step), ..Row::new(&experiment.steps[group.step].label, cells) }
@@ -145,11 +138,10 @@ fn percent(logarithm: f64) -> String {
 fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
     let row = |recovery: &Recovery| {
         let Decision { estimate, interval, verdict, rounds, block_sd, .. } = &recovery.decision;
-        let holds = interval.map(|interval| interval.contains(recovery.truth));
         let interval = interval
             .map(|interval| format!("{} to {}", percent(interval.lower), percent(interval.upper)))
             .unwrap_or_default();
-        let (word, mark) = match holds {
+        let (word, mark) = match recovery.holds() {
             Some(true) => ("yes", Mark::None),
             Some(false) => ("no", Mark::Worse),
             None => ("", Mark::None),
@@ -190,10 +182,10 @@ fn replayed(experiment: &Experiment, judgement: &Judgement, groups: &[Group<'_>]
     let row = |group: &Group<'_>| {
         let step = &experiment.steps[group.step];
         let margin = (1.0 + schedule?.margin(step)).ln();
-        let replay = judgement.judge()?.replay(&group.errors(), group.truth, margin, SERIES, seed).ok()?;
+        let replay = judgement.judge()?.replay(&group.errors(), group.truth(), margin, SERIES, seed).ok()?;
         let share = |share: f64| Cell::plain(format!("{:.1}", share * 100.0));
         let cells = vec![
-            Cell::plain(percent(group.truth)),
+            Cell::plain(percent(group.truth())),
             share(replay.excluded),
             share(replay.verdicts[0]),
             share(replay.verdicts[2]),

@@ -175,13 +175,17 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks
 }
 
+/// Whose latencies are told, by which clock.
+pub(crate) fn timed() -> impl Iterator<Item = (OperationClass, Clock)> {
+    CLASSES.into_iter().flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
+}
+
 /// The latencies of a step, and in rounds each beside what it is of the base case's.
 pub(crate) fn of_latencies(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {
-    let clocks = |class| Clock::ALL.map(|clock| (class, clock));
     let tables = |(class, clock)| {
         [response_time::table(results, step, class, clock), latency_ratio::table(results, step, class, clock)]
     };
-    CLASSES.into_iter().flat_map(clocks).flat_map(tables).flatten().collect()
+    timed().flat_map(tables).flatten().collect()
 }
 
 /// What only steps of workload files have: events, kinds of statements, and how connections fared.

@@ -10,7 +10,7 @@ use basecase_model::{
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::document::CLASSES;
+use crate::document::timed;
 use crate::effect::Effect;
 use crate::metrics::{self, Metric};
 use crate::results::{Measured, Results};
@@ -195,8 +195,7 @@ fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> V
         };
         results.latency_ratios(step, candidate, class, clock).into_iter().filter_map(told)
     };
-    let clocks = |class| Clock::ALL.map(|clock| (class, clock));
-    CLASSES.into_iter().flat_map(clocks).flat_map(of).collect()
+    timed().flat_map(of).collect()
 }
 
 fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, candidate: usize) -> OfFile<'a> {

@@ -30,14 +30,10 @@ pub(crate) fn has_shifted(pairs: &[Pair<'_>]) -> bool {
     })
 }
 
-/// The rounds as if what was put off had been done at once: the work of a step is over when the time or the CPU time of paying for it is
-/// spent as well. `None` where a round does not tell.
-pub(crate) fn inclusive(pairs: &[Pair<'_>], metric: Metric) -> Option<Vec<Round>> {
-    let rounds = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
-    let paid = |(pair, round): (&Pair<'_>, Round)| {
-        Some(Round::from(round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?))
-    };
-    rounds.map(paid).collect::<Option<Vec<_>>>().filter(|rounds| !rounds.is_empty())
+/// A round as if what was put off had been done at once: the work of a step is over when the time or the CPU time of paying for it is
+/// spent as well. `None` where that is not known.
+pub(crate) fn inclusive(pair: &Pair<'_>, round: &Round, metric: Metric) -> Option<Round> {
+    Some(Round::from(round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?))
 }
 
 /// The logarithm of how much more a trial takes with what it put off. The statements of the warm-up put off their part.
@@ -115,8 +111,9 @@ mod tests {
             trial
         };
         let effect = |base: &Trial, contender: &Trial| {
-            let rounds = inclusive(&[pair(base, contender)], Metric::Throughput);
-            rounds.map(|rounds| rounds[0].effect)
+            let pair = pair(base, contender);
+            let round = pair.round(Metric::Throughput).unwrap();
+            inclusive(&pair, &round, Metric::Throughput).map(|round| round.effect)
         };
         let (base, faster) = (step(100.0, 0.0, 0.0), step(120.0, 2.0, 3e5));
         // In 12 seconds it did what the base case does in 12.

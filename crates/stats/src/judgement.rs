@@ -76,28 +76,29 @@ impl Judgement {
             .collect();
         for metric in Metric::ALL {
             let (mut places, mut family) = (Vec::new(), Vec::new());
-            let (mut debtors, mut inclusive) = (Vec::new(), Vec::new());
+            let mut debts = Vec::new();
             for ((number, step), candidate, pairs, has_debt_shifted) in &pairs {
-                let rounds: Vec<Round> = pairs.iter().filter_map(|pair| pair.round(metric)).collect();
+                let told = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
+                let (told, rounds): (Vec<&Pair<'_>>, Vec<Round>) = told.unzip();
                 if !rounds.is_empty() {
-                    places.push((metric, *number, *candidate));
                     let margin = (1.0 + schedule.margin(step)).ln();
-                    family.push(Comparison { rounds, margin });
-                    debtors.push(*has_debt_shifted);
-                    let paid = debt::inclusive(pairs, metric).filter(|_| step.writes);
+                    let paid =
+                        told.iter().zip(&rounds).map(|(pair, round)| debt::inclusive(pair, round, metric));
+                    let paid: Option<Vec<Round>> = paid.collect();
                     let paid =
                         paid.map(|rounds| judge.decide(&[Comparison { rounds, margin }])).transpose()?;
-                    inclusive.push(paid.and_then(|decisions| decisions.into_iter().next()));
+                    debts.push((*has_debt_shifted, paid.and_then(|decisions| decisions.into_iter().next())));
+                    places.push((metric, *number, *candidate));
+                    family.push(Comparison { rounds, margin });
                 }
             }
             let mut decisions = judge.decide(&family)?;
-            for ((decision, has_shifted), paid) in decisions.iter_mut().zip(debtors).zip(&inclusive) {
+            for ((place, decision), (has_shifted, paid)) in places.iter().zip(&mut decisions).zip(debts) {
                 if has_shifted || paid.as_ref().is_some_and(|paid| paid.contradicts(decision)) {
                     decision.flags.push(Flag::DebtShift);
                 }
+                judgement.inclusive.extend(paid.map(|paid| (*place, paid)));
             }
-            let paid = places.iter().zip(inclusive).filter_map(|(place, paid)| Some((*place, paid?)));
-            judgement.inclusive.extend(paid);
             if experiment.is_chain() {
                 // Its tables grow and age on the way: that is the work.
                 decisions

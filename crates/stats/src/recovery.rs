@@ -24,6 +24,13 @@ pub struct Recovery {
     pub errors: Vec<f64>,
 }
 
+impl Recovery {
+    /// Whether the interval contains what was planted; `None` without an interval.
+    pub fn holds(&self) -> Option<bool> {
+        self.decision.interval.map(|interval| interval.contains(self.truth))
+    }
+}
+
 /// What happened when rounds were drawn again and again out of those that were measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Replay {

@@ -131,36 +131,45 @@ impl Run<'_> {
         let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
         let mut surroundings = others(&outcomes);
         surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
-        let mut trials = Vec::with_capacity(stands.len());
-        // What a step of a chain puts off, the next one has to do with. What others do is thrown away with the data: it is paid now, by
-        // one after the other.
-        let is_for_nobody = step.facts.writes && !plan.experiment.is_chain();
-        let drains = is_for_nobody && plan.settle != Settle::Off && !is_broken_off;
+        let ended = stands.iter_mut().zip(befores).zip(outcomes).enumerate();
+        let ended = ended.filter(|(_, (_, outcome))| !is_broken_off || outcome.failure.is_some());
+        let turns = ended.map(|(position, ((stand, before), outcome))| {
+            (&mut **stand, Turns { number, place: self.place(position), before, outcome })
+        });
+        let mut trials = self.conclude_all(plan, candidates, turns.collect(), is_broken_off);
+        trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
+        Ok(Some(Relayed { trials, is_broken_off }))
+    }
+
+    /// Holds what came of all turns against servers, tables and workload, one candidate after the other. What a step of a chain puts off, the
+    /// next one has to do with. What others do is thrown away with their data: it is paid now, while the other servers stand still.
+    fn conclude_all(
+        &self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        turns: Vec<(&mut Stand, Turns)>,
+        is_broken_off: bool,
+    ) -> Vec<(usize, Trial)> {
+        let writes = turns.first().is_some_and(|(_, turns)| plan.steps[turns.number].facts.writes);
+        let drains = writes && !is_broken_off && !plan.experiment.is_chain() && plan.settle != Settle::Off;
+        let drained = |stand: &Stand| stand.site.served.pid().filter(|_| drains);
         let mut freezer = Freezer::default();
-        if drains {
-            for server in stands.iter().filter_map(|stand| stand.site.served.pid()) {
-                freezer.freeze(server);
-            }
+        for server in turns.iter().filter_map(|(stand, _)| drained(stand)) {
+            freezer.freeze(server);
         }
-        for (position, ((stand, before), outcome)) in stands.iter_mut().zip(befores).zip(outcomes).enumerate()
-        {
-            if is_broken_off && outcome.failure.is_none() {
-                continue;
-            }
-            let candidate = &candidates[stand.candidate];
-            let server = stand.site.served.pid().filter(|_| drains);
+        let conclude = |(stand, turns): (&mut Stand, Turns)| {
+            let server = drained(stand);
             if let Some(server) = server {
                 freezer.thaw(server);
             }
-            let turns = Turns { number, place: self.place(position), before, outcome };
-            let mut trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(self.stop));
+            let candidate = &candidates[stand.candidate];
+            let trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(self.stop));
             if let Some(server) = server {
                 freezer.freeze(server);
             }
-            trial.gauges.extend(surroundings.clone());
-            trials.push((stand.candidate, trial));
-        }
-        Ok(Some(Relayed { trials, is_broken_off }))
+            (stand.candidate, trial)
+        };
+        turns.into_iter().map(conclude).collect()
     }
 }
 

@@ -83,6 +83,33 @@ fn a_pipeline_turns_red_for_a_regression_and_for_nothing_else() {
 }
 
 #[test]
+fn experiments_with_one_base_case_make_a_history_of_dates() {
+    let sandbox = Sandbox::new();
+    sandbox.write("later.conf", "journal_mode = wal\nsynchronous = normal\ncache_size = -65536\n");
+    let measure = |candidate: &str| {
+        let output = sandbox.output(&arguments("compare", &["sqlite@wal_normal", candidate], &[]));
+        assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    };
+    measure("sqlite@rollback_full");
+    measure("sqlite@./later.conf");
+    let history = |more: &[&str]| {
+        let list = [&["history", "s.sqlite", "--step", "point-query", "--json"], more].concat();
+        serde_json::from_slice::<Value>(&sandbox.output(&list).stdout).unwrap()
+    };
+    let of_all = history(&["--dates"]);
+    let versions: Vec<&str> =
+        of_all["versions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let names: Vec<&str> = versions.iter().map(|label| label.split(' ').next().unwrap()).collect();
+    assert_eq!(names, ["sqlite3541.wal_normal", "sqlite3541.rollback_full", "sqlite3541.later"], "{of_all}");
+    let step = &of_all["steps"][0];
+    assert!(step["ratios"][1].as_f64().unwrap() < 0.9, "locking anew for each query: {step}");
+    assert!(step["intervals"][2][0].as_f64().is_some(), "{step}");
+    let changes = step["changes"].as_array().unwrap();
+    assert!(changes.len() == 1 && changes[0]["since"] == versions[2], "{step}");
+    assert_eq!(history(&[])["versions"].as_array().unwrap().len(), 2, "of the newest alone");
+}
+
+#[test]
 fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
     let sandbox = Sandbox::new();
     let settings = ["--set", "shared_buffers=128MB", "--plant", "8%,8%:every=50"];

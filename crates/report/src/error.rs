@@ -83,6 +83,12 @@ pub enum Error {
          store show` tells which trials failed; the command of the run measures what is missing"
     )]
     NoHistory,
+    /// Versions of several dates were asked for, and the experiment was not measured in rounds.
+    #[error(
+        "dates tell something of experiments in rounds only: their versions are held against a base case of the same round\nhint: without \
+         --dates the candidates of one experiment are looked at; `basecase compare … --rounds 5` measures in rounds"
+    )]
+    DatesOfSingleRuns,
     /// A number of a trial is none.
     #[error(transparent)]
     History(#[from] HistoryError),

@@ -52,6 +52,9 @@ pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 use results::Results;
 use rounds::Rounds;
 
+/// An experiment with its trials, as a store has them.
+pub type Stored = (Experiment, Vec<Trial>);
+
 /// The report as one text.
 ///
 /// Of several trials of one candidate and step the newest complete one counts, else the newest failed one; `trials`
@@ -90,18 +93,28 @@ pub fn explain(
 }
 
 /// At which of the candidates, in their order, the throughput of steps changed: change points, each named by the version where it
-/// began. `wanted` is the name or label of a step; without it all steps are looked at together.
+/// began. `wanted` is the name or label of a step; without it all steps are looked at together. With `others`, the candidates of all of
+/// these experiments that have the base case of the chosen one are versions, in the order of their dates.
 ///
 /// # Errors
-/// An unknown step, one candidate alone, or nothing that was measured on two of them.
+/// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
 pub fn history(
-    experiment: &Experiment,
-    trials: &[Trial],
+    chosen: &Stored,
+    others: Option<&[Stored]>,
     wanted: Option<&str>,
     format: Format,
     options: &Options,
 ) -> Result<String, Error> {
-    let report = history::Report::of(experiment, trials, wanted)?;
+    fn rounds((experiment, trials): &Stored) -> Option<Rounds<'_>> {
+        Rounds::of(experiment, trials)
+    }
+    let (own, of_others) =
+        (rounds(chosen), others.unwrap_or_default().iter().map(rounds).collect::<Vec<_>>());
+    let chosen = history::Measured::new(chosen, own.as_ref());
+    let measured = others.unwrap_or_default().iter().zip(&of_others);
+    let measured: Vec<_> =
+        measured.map(|(stored, rounds)| history::Measured::new(stored, rounds.as_ref())).collect();
+    let report = history::Report::of(&chosen, others.map(|_| measured.as_slice()), wanted)?;
     Ok(match format {
         Format::Json => report.json(),
         _ => written(&report.compose(), format, options),

@@ -36,7 +36,8 @@ mod variance;
 mod verdict;
 
 pub use change_point::{
-    Change, History, HistoryError, calibrated_penalty, change_points, divisive_change_points, usual_penalty,
+    Change, History, HistoryError, Version, calibrated_penalty, change_points, divisive_change_points,
+    usual_penalty,
 };
 pub use comparison::{Comparison, ComparisonError, Round};
 pub use decision::{Decision, Flag};

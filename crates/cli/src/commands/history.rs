@@ -3,17 +3,18 @@
 use anyhow::Result;
 use basecase_report::{Format, Options};
 
-use super::store::load;
+use super::store::{load, load_others};
 use crate::arguments::History;
 use crate::output;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
-    let (experiment, trials) = load(&arguments.store, arguments.experiment.as_deref())?;
+    let chosen = load(&arguments.store, arguments.experiment.as_deref())?;
+    let others = arguments.dates.then(|| load_others(&arguments.store, &chosen.0.id)).transpose()?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
     output::print(&basecase_report::history(
-        &experiment,
-        &trials,
+        &chosen,
+        others.as_deref(),
         arguments.step.as_deref(),
         format,
         &options,

@@ -40,6 +40,17 @@ pub(crate) fn load(path: &Path, wanted: Option<&str>) -> Result<(Experiment, Vec
     Ok((experiment, trials))
 }
 
+/// All experiments of the store at `path` but one, with their trials.
+pub(crate) fn load_others(path: &Path, id: &str) -> Result<Vec<(Experiment, Vec<Trial>)>> {
+    let store = Store::open_read_only(path)?;
+    let others = store.experiments()?.into_iter().filter(|experiment| experiment.id != id);
+    let with_trials = |experiment: Experiment| {
+        let trials = store.trials(&experiment.id)?;
+        Ok((experiment, trials))
+    };
+    others.map(with_trials).collect()
+}
+
 /// The experiment of that id or name, or the newest.
 fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     let mut experiments = store.experiments()?;

@@ -9,33 +9,50 @@ use crate::judgement::Metric;
 use crate::pair::Pair;
 use crate::sample::mean;
 
+/// A version of a history: a candidate of an experiment in rounds, whose base case is the anchor.
+#[derive(Debug, Clone, Copy)]
+pub struct Version<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Its trials.
+    pub trials: &'a [Trial],
+    /// Number of the candidate.
+    pub candidate: usize,
+}
+
+impl<'a> Version<'a> {
+    /// The effects of its rounds on a step, by number and by who measured it.
+    fn effects(&self, step: &str) -> BTreeMap<(u32, &'a str), f64> {
+        let Version { experiment, trials, candidate } = *self;
+        let Some(facts) = experiment.steps.iter().find(|facts| facts.name == step) else {
+            return BTreeMap::new();
+        };
+        let effect = |pair: Pair<'a>| Some((pair.place(), pair.round(Metric::Throughput)?.effect));
+        Pair::all(experiment, trials, facts, candidate).into_iter().filter_map(effect).collect()
+    }
+}
+
 impl History {
-    /// The throughput of a step over the candidates of an experiment in rounds, in their order. Only rounds count that all of
-    /// them have, except those that never finished one. `step` is a number; a history of another one has no rounds.
+    /// The throughput of a step, by its name, over versions in their order, after the anchor that all of them have.
+    ///
+    /// Where there are rounds that all of them have, except those that never finished one, only these count. Where versions were measured
+    /// at different times, all rounds do, and nothing is known of the anchor but that it is the anchor.
     ///
     /// # Errors
     /// When a trial holds what no trial can hold.
-    pub fn of_step<'a>(
-        experiment: &'a Experiment,
-        trials: &'a [Trial],
-        step: usize,
-    ) -> Result<History, HistoryError> {
-        let (Some(facts), Some(schedule)) = (experiment.steps.get(step), &experiment.schedule) else {
-            return Ok(History::default());
-        };
-        let effects = |candidate| -> BTreeMap<(u32, &'a str), f64> {
-            let effect = |pair: Pair<'a>| Some((pair.place(), pair.round(Metric::Throughput)?.effect));
-            Pair::all(experiment, trials, facts, candidate).into_iter().filter_map(effect).collect()
-        };
-        let versions: Vec<_> = (1..experiment.candidates.len()).map(effects).collect();
+    pub fn of_step(versions: &[Version<'_>], step: &str, margin: f64) -> Result<History, HistoryError> {
+        let versions: Vec<_> = versions.iter().map(|version| version.effects(step)).collect();
         let mut measured = versions.iter().filter(|rounds| !rounds.is_empty());
         let mut common: Vec<(u32, &str)> =
             measured.next().map(|rounds| rounds.keys().copied().collect()).unwrap_or_default();
         measured.for_each(|rounds| common.retain(|place| rounds.contains_key(place)));
+        if common.is_empty() {
+            return History::of_rounds([BTreeMap::new()].into_iter().chain(versions).collect(), margin);
+        }
         let effects = |rounds: &BTreeMap<_, f64>| {
             common.iter().filter_map(|place| rounds.get(place).copied()).collect()
         };
-        History::anchored(versions.iter().map(effects).collect(), (1.0 + schedule.margin(facts)).ln())
+        History::anchored(versions.iter().map(effects).collect(), margin)
     }
 
     /// A history that begins with the anchor. Of each later version, the effects against the anchor in the same rounds, in the order

@@ -9,9 +9,9 @@ use crate::orders::Stream;
 /// seed. 0 where no version has two rounds.
 pub fn calibrated_penalty(history: &History, share: f64, relabellings: usize, seed: u64) -> f64 {
     let relabelled = |index: usize| {
-        let mut versions = history.versions.clone();
-        deal(&mut versions, &mut Stream::new(seed, "relabel", "", index));
-        Sums::of(&History { versions, margin: history.margin }).map_or(0.0, |sums| sums.largest_penalty())
+        let mut history = history.clone();
+        deal(&mut history.versions, &mut Stream::new(seed, "relabel", "", index));
+        Sums::of(&history).map_or(0.0, |sums| sums.largest_penalty())
     };
     let mut largest: Vec<f64> = (0..relabellings).map(relabelled).collect();
     largest.sort_by(f64::total_cmp);

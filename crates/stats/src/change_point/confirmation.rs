@@ -48,11 +48,11 @@ struct Levels<'a> {
 fn tested(all: &[Levels<'_>], rate: f64) -> Vec<(usize, Change)> {
     let mut changes = Vec::new();
     for (place, levels) in all.iter().enumerate() {
-        let versions = &levels.history.versions;
+        let history = levels.history;
         let starts = [0].into_iter().chain(levels.boundaries.iter().copied());
-        let ends = levels.boundaries.iter().skip(1).copied().chain([versions.len()]);
+        let ends = levels.boundaries.iter().skip(1).copied().chain([history.versions()]);
         for ((start, version), end) in starts.zip(levels.boundaries.iter().copied()).zip(ends) {
-            let welch = Welch::of(&versions[start..version].concat(), &versions[version..end].concat());
+            let welch = Welch::of(&history.level(start..version), &history.level(version..end));
             changes.push((place, Change::new(version, welch, rate)));
         }
     }

@@ -7,20 +7,27 @@ mod divisive;
 mod segmentation;
 mod welch;
 
+pub use anchored::Version;
 pub use calibration::calibrated_penalty;
 pub use confirmation::change_points;
 pub use divisive::divisive_change_points;
 pub use segmentation::usual_penalty;
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use thiserror::Error;
 
 use crate::comparison::is_logarithm;
 use crate::interval::Interval;
+use crate::sample::mean;
 
 /// One step over many versions, each measured in a few rounds against an anchor version in the same round.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     versions: Vec<Vec<f64>>,
+    /// Of each effect, the number of the round that it is of. Effects of one round have the luck of its anchor in common.
+    rounds: Vec<Vec<usize>>,
     margin: f64,
 }
 
@@ -45,24 +52,61 @@ pub enum HistoryError {
 }
 
 impl History {
-    /// A history of versions in their order. Of each, the effects of its rounds: logarithms of its ratio to the anchor. Changes of
-    /// less than half of the margin, a logarithm too, are not told.
+    /// A history of versions in their order. Of each, the effects of its rounds: logarithms of its ratio to the anchor, each by
+    /// itself. Changes of less than half of the margin, a logarithm too, are not told.
     ///
     /// # Errors
     /// When a number is no logarithm or the margin is below 0.
     pub fn new(versions: Vec<Vec<f64>>, margin: f64) -> Result<Self, HistoryError> {
+        let mut numbers = 0..;
+        let rounds = versions.iter().map(|effects| numbers.by_ref().take(effects.len()).collect()).collect();
+        History::checked(versions, rounds, margin)
+    }
+
+    /// The same of versions that were not all measured in the same rounds. Of each, its effects by round; some of a round share the luck
+    /// of its anchor.
+    ///
+    /// # Errors
+    /// As of [`History::new`].
+    pub fn of_rounds<R: Ord>(versions: Vec<BTreeMap<R, f64>>, margin: f64) -> Result<Self, HistoryError> {
+        let mut all: Vec<&R> = versions.iter().flat_map(BTreeMap::keys).collect();
+        all.sort_unstable();
+        all.dedup();
+        let number = |round: &R| all.partition_point(|one| *one < round);
+        let rounds = versions.iter().map(|effects| effects.keys().map(number).collect()).collect();
+        let effects = versions.iter().map(|effects| effects.values().copied().collect()).collect();
+        History::checked(effects, rounds, margin)
+    }
+
+    fn checked(versions: Vec<Vec<f64>>, rounds: Vec<Vec<usize>>, margin: f64) -> Result<Self, HistoryError> {
         if margin.is_nan() || margin < 0.0 {
             return Err(HistoryError::Margin(margin));
         }
-        for (version, rounds) in versions.iter().enumerate() {
-            check(rounds, version + 1)?;
+        for (version, effects) in versions.iter().enumerate() {
+            check(effects, version + 1)?;
         }
-        Ok(History { versions, margin })
+        Ok(History { versions, rounds, margin })
     }
 
     /// How many versions there are.
     pub fn versions(&self) -> usize {
         self.versions.len()
+    }
+
+    /// How many versions each round has.
+    fn sharing(&self) -> BTreeMap<usize, f64> {
+        let mut sharing = BTreeMap::new();
+        self.rounds.iter().flatten().for_each(|round| *sharing.entry(*round).or_default() += 1.0);
+        sharing
+    }
+
+    /// Some versions as one level: the mean of each round, since what versions have of a round in common is to count once.
+    fn level(&self, versions: Range<usize>) -> Vec<f64> {
+        let mut rounds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        let effects =
+            self.rounds[versions.clone()].iter().flatten().zip(self.versions[versions].iter().flatten());
+        effects.for_each(|(round, effect)| rounds.entry(*round).or_default().push(*effect));
+        rounds.values().map(|effects| mean(effects)).collect()
     }
 }
 

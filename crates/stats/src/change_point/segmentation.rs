@@ -36,12 +36,15 @@ impl Sums {
         let middle = mean(&all);
         let mut sum = Sum::default();
         let mut sums = vec![sum];
-        for (rounds, sample) in history.versions.iter().zip(&samples) {
+        let sharing = history.sharing();
+        for ((rounds, sample), places) in history.versions.iter().zip(&samples).zip(&history.rounds) {
             let own = sample.filter(|sample| sample.count >= ROUNDS).map(|sample| sample.variance());
             let variance =
                 own.map_or(pooled, |own| own.max(LEAST_VARIANCE * pooled)).max(SMALLEST_SD.powi(2));
             if !rounds.is_empty() {
-                let (weight, value) = (rounds.len() as f64 / variance, mean(rounds) - middle);
+                // Versions of one round may have all of its noise in common, and weigh as much as one then.
+                let rounds_of_its_own: f64 = places.iter().map(|round| 1.0 / sharing[round]).sum();
+                let (weight, value) = (rounds_of_its_own / variance, mean(rounds) - middle);
                 sum.weight += weight;
                 sum.value += weight * value;
                 sum.square += weight * value * value;
@@ -110,7 +113,7 @@ mod tests {
 
     fn sums(levels: &[f64]) -> Sums {
         let rounds = |level: &f64| vec![level - 1.0, level + 1.0];
-        Sums::of(&History { versions: levels.iter().map(rounds).collect(), margin: 1.0 }).unwrap()
+        Sums::of(&History::new(levels.iter().map(rounds).collect(), 1.0).unwrap()).unwrap()
     }
 
     #[test]
@@ -123,7 +126,7 @@ mod tests {
     #[test]
     fn versions_without_rounds_bear_no_level() {
         let versions = vec![vec![0.0, 0.1], vec![], vec![5.0, 5.1], vec![]];
-        let sums = Sums::of(&History { versions, margin: 1.0 }).unwrap();
+        let sums = Sums::of(&History::new(versions, 1.0).unwrap()).unwrap();
         assert_eq!(sums.boundaries(4.0).len(), 1);
         assert!(Sums::of(&History::default()).is_none());
     }

@@ -138,3 +138,30 @@ fn a_calibrated_penalty_lets_one_of_twenty_histories_through() {
     assert_eq!(penalty, calibrated_penalty(&history(0, &[]), 0.05, 200, 1));
     assert!(penalty <= calibrated_penalty(&history(0, &[]), 0.01, 200, 1));
 }
+
+/// Versions that are measured two a night against the anchor, in five rounds whose anchor is lucky or not by 2 %.
+fn nightly(index: usize, levels: &[f64]) -> Vec<Change> {
+    let mut simulation = Simulation::new("nightly", index);
+    let mut versions = Vec::new();
+    for (night, levels) in levels.chunks(2).enumerate() {
+        let anchor = simulation.effects(Noise::Gaussian, 5);
+        for level in levels {
+            let own = simulation.effects(Noise::Gaussian, 5);
+            let effects = own.iter().zip(&anchor).map(|(own, anchor)| level + 0.01 * own - 0.02 * anchor);
+            versions.push((0..5).map(|round| (night, round)).zip(effects).collect());
+        }
+    }
+    changes_of(History::of_rounds(versions, 0.02).unwrap())
+}
+
+#[test]
+fn what_versions_of_one_night_have_in_common_counts_once() {
+    let shown = (0..400).filter(|index| !nightly(*index, &[0.0; 12]).is_empty()).count();
+    let found = (0..200).filter(|index| {
+        let changes = nightly(*index, &[[0.0; 6], [-0.08; 6]].concat());
+        changes.iter().any(|change| change.version == 6 && change.interval.contains(-0.08))
+    });
+    let found = found.count();
+    println!("shown {shown} of 400, found {found} of 200");
+    assert!(shown <= 20 && found >= 180, "{shown} {found}");
+}

@@ -107,6 +107,17 @@ fn experiments_with_one_base_case_make_a_history_of_dates() {
     let changes = step["changes"].as_array().unwrap();
     assert!(changes.len() == 1 && changes[0]["since"] == versions[2], "{step}");
     assert_eq!(history(&[])["versions"].as_array().unwrap().len(), 2, "of the newest alone");
+
+    // The rounds also tell what a single run is worth.
+    let once: Vec<&str> =
+        POINT_QUERIES.into_iter().filter(|word| !["--rounds", "5"].contains(word)).collect();
+    let candidates = ["compare", "sqlite@wal_normal", "sqlite@./later.conf", "--data", "data"];
+    let output = sandbox.output(&[&candidates, &once[..], &["--seconds", "1", "--json"]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = report["steps"].as_array().unwrap().iter();
+    let step = steps.rev().find(|step| step["step"].as_str().unwrap().starts_with("point-query")).unwrap();
+    let (ratio, interval) = (&step["cells"][1]["relative"], &step["cells"][1]["interval"]);
+    assert!(interval[0].as_f64() < ratio.as_f64() && ratio.as_f64() < interval[1].as_f64(), "{step:#}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::options::Options;
 use crate::results::Results;
 use crate::tables::response_time::{self, Clock};
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, resources, running,
-    statements, summary, sweeps, verdicts,
+    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, resources, run_noise,
+    running, statements, summary, sweeps, verdicts,
 };
 
 /// The classes whose response times are shown, in their order.
@@ -94,12 +94,6 @@ pub(crate) struct Section {
 
 /// The tables that every format but the machine's shows first.
 pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
-    if !results.is_workload_file() {
-        let mut tables = summary::tables(results, options.thresholds);
-        let more = tables.split_off(2);
-        let more_title = "Insert rate of the read-write steps";
-        return vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }];
-    }
     let section = |heading: &str, reading, tables| Section {
         heading: Some(heading.to_owned()),
         reading: Some(reading),
@@ -108,6 +102,24 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         more_title: "Latency, events and CPU",
         is_sweep: false,
     };
+    let mut sections = if results.is_workload_file() {
+        of_workload_file(results, options, section)
+    } else {
+        let mut tables = summary::tables(results, options.thresholds);
+        let more = tables.split_off(2);
+        let more_title = "Insert rate of the read-write steps";
+        vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }]
+    };
+    let noise = run_noise::table(results, options.thresholds);
+    sections.extend(noise.map(|table| section("What single runs can tell", run_noise::READING, vec![table])));
+    sections
+}
+
+fn of_workload_file(
+    results: &Results<'_>,
+    options: &Options,
+    section: impl Fn(&str, &'static str, Vec<Table>) -> Section,
+) -> Vec<Section> {
     let mut sections = vec![
         section(
             "Relative queries per second",

@@ -1,6 +1,6 @@
 //! How far a contender is from the base case, in the words and digits of a reader.
 
-use basecase_stats::{Decision, Estimate, Interval, Metric, Suite};
+use basecase_stats::{Decision, Estimate, Interval, Metric, RunNoise, Suite};
 
 /// A rate or a cost divided by that of the base case, with the ratios that the rounds do not contradict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +37,11 @@ impl Effect {
     /// Of logarithms of a ratio that is more where they are larger, as of a cost.
     pub(crate) fn of_estimate(estimate: Estimate) -> Effect {
         Effect::of(Metric::Throughput, estimate.effect, estimate.interval)
+    }
+
+    /// A ratio of two single runs that differ by luck as well.
+    pub(crate) fn of_single_runs(ratio: f64, noise: RunNoise) -> Effect {
+        Effect { ratio, ..Effect::of(Metric::Throughput, ratio.ln(), Some(noise.interval(ratio.ln()))) }
     }
 
     /// The geometric mean ratio of a suite; `None` without a round that all its steps have.

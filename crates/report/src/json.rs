@@ -45,6 +45,9 @@ struct Cell<'a> {
     key: Option<&'a str>,
     value: Option<f64>,
     relative: Option<f64>,
+    /// Only in rounds, or where it is known how far single runs scatter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<Option<[f64; 2]>>,
     #[serde(flatten)]
     of_rounds: Option<OfRounds<'a>>,
     sla: Option<Sla>,
@@ -58,7 +61,6 @@ struct Cell<'a> {
 /// What only experiments in rounds have.
 #[derive(Serialize)]
 struct OfRounds<'a> {
-    interval: Option<[f64; 2]>,
     verdicts: Option<verdicts::Verdicts<'a>>,
     relative_latencies: Vec<RelativeLatency>,
 }
@@ -158,13 +160,14 @@ pub(crate) fn render(results: &Results<'_>) -> String {
 fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str) -> Cell<'a> {
     let trial = results.trial(step, candidate);
     let measured = results.measured(step, candidate);
+    let interval = results.relative_effect(step, candidate).map(|effect| effect.interval);
     Cell {
         candidate: name,
         key: trial.map(|trial| trial.cell.as_str()),
         value: results.headline(step, candidate),
         relative: results.relative(step, candidate),
+        interval: interval.or_else(|| results.rounds.map(|_| None)),
         of_rounds: results.rounds.map(|_| OfRounds {
-            interval: results.relative_effect(step, candidate).and_then(|effect| effect.interval),
             verdicts: verdicts::verdicts(results, step, candidate),
             relative_latencies: relative_latencies(results, step, candidate),
         }),

@@ -20,6 +20,7 @@ mod history;
 mod html;
 mod json;
 mod judged;
+mod known_noise;
 mod markdown;
 mod measured;
 mod method;
@@ -47,6 +48,7 @@ use basecase_model::{Experiment, Trial};
 
 pub use error::Error;
 pub use gate::Gate;
+pub use known_noise::KnownNoise;
 pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 
 use results::Results;
@@ -61,7 +63,7 @@ pub type Stored = (Experiment, Vec<Trial>);
 /// are taken to be in the order in which they were run. Of an experiment in rounds all complete ones count together.
 pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options: &Options) -> String {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref());
+    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
     match format {
         Format::Text => text::render(&document::compose(&results, options), options.ansi),
         Format::Markdown => markdown::render(&document::compose(&results, options)),
@@ -87,7 +89,7 @@ pub fn explain(
     options: &Options,
 ) -> Result<String, Error> {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref());
+    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
     let blocks = explanation::compose(&results, wanted, options)?;
     Ok(written(&blocks, format, options))
 }
@@ -148,7 +150,8 @@ pub fn write_pages(
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
     let rounds = Rounds::of(experiment, trials);
-    html::write_pages(&Results::of(experiment, trials, rounds.as_ref()), options, out_dir)
+    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
+    html::write_pages(&results, options, out_dir)
 }
 
 #[cfg(test)]

@@ -6,8 +6,17 @@ use crate::results::Results;
 
 /// What the tables cannot tell.
 pub(crate) fn noise(results: &Results<'_>) -> &'static str {
-    if results.rounds.is_some() { IN_ROUNDS } else { NOISE }
+    let is_known = || results.knows_noise();
+    match results.rounds {
+        Some(_) => IN_ROUNDS,
+        None if is_known() => KNOWN_NOISE,
+        None => NOISE,
+    }
 }
+
+const KNOWN_NOISE: &str = "Each cell is one measurement. In parentheses is what its ratio may be where the two runs differ by chance as \
+                           much as runs of this step do, at 95 %. A mark goes by the thresholds and is no verdict; verdicts need \
+                           repeated rounds.";
 
 const IN_ROUNDS: &str = "Rates are those of all rounds together, so that quotients of them differ a little from mean ratios of rounds. \
                          What has no verdict of a change may have changed all the same.";

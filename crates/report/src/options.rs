@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::known_noise::KnownNoise;
+
 /// A report that is one text. HTML is a directory, see [`crate::write_pages`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -27,6 +29,14 @@ pub struct Thresholds {
     pub worse_to_pct: i64,
     /// Rounded per cent from which on a cell is marked as better.
     pub better_from_pct: i64,
+}
+
+impl Thresholds {
+    /// Beyond which logarithms of ratios a cell is marked: below the first, above the second.
+    pub(crate) fn logarithms(&self) -> (f64, f64) {
+        let logarithm = |rounded_pct: f64| (rounded_pct / 100.0).ln();
+        (logarithm(self.worse_to_pct as f64 + 0.5), logarithm(self.better_from_pct as f64 - 0.5))
+    }
 }
 
 /// Published sets of [`Thresholds`].
@@ -88,7 +98,7 @@ impl FromStr for Preset {
 }
 
 /// What a caller can choose about a report.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// From which relative throughput on a cell is marked.
     pub thresholds: Thresholds,
@@ -99,11 +109,19 @@ pub struct Options {
     pub steps: bool,
     /// The percentile of the latency of a workload file's events, above 0 and up to 100.
     pub percentile: f64,
+    /// What is known of how far single runs scatter. Nothing, unless told otherwise.
+    pub noise: KnownNoise,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { thresholds: Preset::default().thresholds(), ansi: false, steps: false, percentile: 95.0 }
+        Options {
+            thresholds: Preset::default().thresholds(),
+            ansi: false,
+            steps: false,
+            percentile: 95.0,
+            noise: KnownNoise::default(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use basecase_model::{
 use basecase_stats::{Judge, Metric};
 
 use crate::effect::Effect;
+use crate::known_noise::KnownNoise;
 use crate::pool::Pooled;
 use crate::rounds::Rounds;
 
@@ -21,6 +22,8 @@ pub(crate) struct Results<'a> {
     chosen: Vec<Vec<Option<Chosen<'a>>>>,
     // The newest complete trials with a profile, by step and candidate.
     profiled: HashMap<(&'a str, &'a str), &'a Trial>,
+    /// What is known of how far single runs scatter.
+    pub(crate) known_noise: Option<&'a KnownNoise>,
 }
 
 /// A trial that stands for a candidate and step.
@@ -86,7 +89,13 @@ impl<'a> Results<'a> {
             .filter(has_profile)
             .map(|trial| ((trial.step.as_str(), trial.candidate.as_str()), trial))
             .collect();
-        Results { experiment, rounds: None, chosen: experiment.steps.iter().map(row).collect(), profiled }
+        let chosen = experiment.steps.iter().map(row).collect();
+        Results { experiment, rounds: None, chosen, profiled, known_noise: None }
+    }
+
+    /// With what is known of how far single runs scatter.
+    pub(crate) fn knowing(self, noise: &'a KnownNoise) -> Self {
+        Results { known_noise: Some(noise), ..self }
     }
 
     /// The steps with their number.
@@ -141,9 +150,16 @@ impl<'a> Results<'a> {
         judged.or_else(|| quotient(self.headline(step, candidate)?, self.headline(step, 0)?))
     }
 
-    /// The same of a contender in rounds, with its interval as far as it is known.
+    /// The same of a contender with its interval: in rounds as far as it is known, of single runs where something is known of how far
+    /// they scatter.
     pub(crate) fn relative_effect(&self, step: usize, candidate: usize) -> Option<Effect> {
-        self.rounds.filter(|_| candidate > 0)?;
+        if candidate == 0 {
+            return None;
+        }
+        if self.rounds.is_none() {
+            let noise = self.difference_noise(step, candidate)?.noise;
+            return Some(Effect::of_single_runs(self.relative(step, candidate)?, noise));
+        }
         let judged = self.judged_effect(Metric::Throughput, step, candidate);
         judged.or_else(|| Some(Effect { ratio: self.relative(step, candidate)?, interval: None }))
     }

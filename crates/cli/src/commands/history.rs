@@ -2,14 +2,16 @@
 
 use anyhow::Result;
 use basecase_report::{Format, Options};
+use basecase_store::Store;
 
-use super::store::{load, load_others};
+use super::store::{load_from, others_in_rounds};
 use crate::arguments::History;
 use crate::output;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
-    let chosen = load(&arguments.store, arguments.experiment.as_deref())?;
-    let others = arguments.dates.then(|| load_others(&arguments.store, &chosen.0.id)).transpose()?;
+    let store = Store::open_read_only(&arguments.store)?;
+    let chosen = load_from(&store, arguments.experiment.as_deref())?;
+    let others = arguments.dates.then(|| others_in_rounds(&store, &chosen.0.id)).transpose()?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
     output::print(&basecase_report::history(

@@ -8,10 +8,11 @@ use basecase_lab::{
     CandidateSpec, Event, Observer as _, Places, Plan, ProfileOrder, Request, RunOptions, Summary,
 };
 use basecase_model::{Experiment, Trial};
-use basecase_report::{Format, Options};
+use basecase_report::{Format, KnownNoise, Options};
 use basecase_server::default_home;
 use basecase_store::Store;
 
+use super::store::known_noise;
 use crate::Outcome;
 use crate::arguments::{PlaceArguments, ProbeArgument};
 use crate::output;
@@ -21,6 +22,7 @@ use crate::screen::Screen;
 pub(crate) struct Measured {
     pub(crate) experiment: Experiment,
     pub(crate) trials: Vec<Trial>,
+    noise: KnownNoise,
     summary: Summary,
 }
 
@@ -59,14 +61,16 @@ pub(crate) fn measure(
     let summary = basecase_lab::run(&mut plan, &mut store, options, stop, &mut screen)?;
     let experiment = plan.experiment;
     let trials = store.trials(&experiment.id)?;
-    Ok(Measured { experiment, trials, summary })
+    let noise = known_noise(&store, &experiment)?;
+    Ok(Measured { experiment, trials, noise, summary })
 }
 
 /// Runs a request, writes its pages and prints its report.
 pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
     let measured = measure(request, arguments, None, stop)?;
     let Measured { experiment, trials, .. } = &measured;
-    let options = Options { ansi: output::may_colour() && !arguments.json, ..Options::default() };
+    let ansi = output::may_colour() && !arguments.json;
+    let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
     output::print(&basecase_report::render(experiment, trials, format, &options))?;
     measured.write_pages(&options, arguments)?;

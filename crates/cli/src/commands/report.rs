@@ -2,18 +2,21 @@
 
 use anyhow::Result;
 use basecase_report::{Format, Options};
+use basecase_store::Store;
 
-use super::store::load;
+use super::store::{known_noise, load_from};
 use crate::arguments::{FormatArgument, Report};
 use crate::output;
 
 pub(crate) fn run(arguments: &Report) -> Result<()> {
-    let (experiment, trials) = load(&arguments.store, arguments.experiment.as_deref())?;
+    let store = Store::open_read_only(&arguments.store)?;
+    let (experiment, trials) = load_from(&store, arguments.experiment.as_deref())?;
     let options = Options {
         thresholds: arguments.thresholds.thresholds(),
         ansi: output::may_colour(),
         steps: arguments.full,
         percentile: arguments.percentile,
+        noise: known_noise(&store, &experiment)?,
     };
     let format = match arguments.format {
         FormatArgument::Html => {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use basecase_model::{Cell, Experiment, Trial};
+use basecase_report::{KnownNoise, Stored};
 use basecase_store::Store;
 
 use crate::arguments::{Store as Arguments, StoreCommand};
@@ -33,17 +34,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The experiment of that id or name, or the newest, of the store at `path`, with its trials.
-pub(crate) fn load(path: &Path, wanted: Option<&str>) -> Result<(Experiment, Vec<Trial>)> {
-    let store = Store::open_read_only(path)?;
-    let experiment = find(&store, wanted)?;
+pub(crate) fn load(path: &Path, wanted: Option<&str>) -> Result<Stored> {
+    load_from(&Store::open_read_only(path)?, wanted)
+}
+
+/// The experiment of that id or name, or the newest, with its trials.
+pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
+    let experiment = find(store, wanted)?;
     let trials = store.trials(&experiment.id)?;
     Ok((experiment, trials))
 }
 
-/// All experiments of the store at `path` but one, with their trials.
-pub(crate) fn load_others(path: &Path, id: &str) -> Result<Vec<(Experiment, Vec<Trial>)>> {
-    let store = Store::open_read_only(path)?;
-    let others = store.experiments()?.into_iter().filter(|experiment| experiment.id != id);
+/// What the rounds in a store tell of how far single runs of an experiment scatter.
+pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<KnownNoise> {
+    if experiment.schedule.is_some() {
+        return Ok(KnownNoise::default());
+    }
+    Ok(KnownNoise::of(experiment, &others_in_rounds(store, &experiment.id)?))
+}
+
+/// All experiments in rounds of a store but one, with their trials.
+pub(crate) fn others_in_rounds(store: &Store, id: &str) -> Result<Vec<Stored>> {
+    let is_other = |experiment: &Experiment| experiment.schedule.is_some() && experiment.id != id;
+    let others = store.experiments()?.into_iter().filter(is_other);
     let with_trials = |experiment: Experiment| {
         let trials = store.trials(&experiment.id)?;
         Ok((experiment, trials))

@@ -238,9 +238,7 @@ const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no 
 fn over_dates(joined: usize, left_out: usize) -> String {
     let left_out = match left_out {
         0 => String::new(),
-        count => format!(
-            " Left out: {count}, of another base case, workload, size, host or protocol, or not in rounds."
-        ),
+        count => format!(" Left out: {count}, of another base case, workload, size, host or protocol."),
     };
     format!(
         "Versions are those of this experiment and of {joined} more of the store, in the order in which they were first measured. Each was \

@@ -15,6 +15,7 @@ pub(crate) mod relative;
 pub(crate) mod resources;
 pub(crate) mod response_time;
 pub(crate) mod roles;
+pub(crate) mod run_noise;
 pub(crate) mod running;
 pub(crate) mod statements;
 pub(crate) mod summary;

@@ -1,0 +1,149 @@
+//! What single runs scatter by, as far as experiments in rounds of the same store tell.
+
+use basecase_model::{CandidateFacts, Dbms, Engine, Experiment, StepFacts};
+use basecase_stats::RunNoise;
+
+use crate::Stored;
+use crate::results::{Measured, Results};
+
+/// By name of the step and kind of server.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KnownNoise(Vec<(String, Server, Known)>);
+
+/// What is known of a step on a kind of server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Known {
+    /// How far runs scatter.
+    pub(crate) noise: RunNoise,
+    /// Rounds that tell it, over all servers of the kind.
+    pub(crate) rounds: usize,
+}
+
+/// A kind of server: a dbms, and its engine where it has several.
+pub(crate) type Server = (Dbms, Option<Engine>);
+
+/// The kind of a candidate.
+pub(crate) fn server(candidate: &CandidateFacts) -> Server {
+    (candidate.build.dbms, candidate.engine)
+}
+
+impl KnownNoise {
+    /// What is known of the steps of an experiment that is not in rounds, out of `others`: those in rounds on the same host, of the same
+    /// workload and sizes and with the same placement, whatever the length of steps and the seed. Each round has fresh starts, as a single run has.
+    pub fn of(experiment: &Experiment, others: &[Stored]) -> KnownNoise {
+        if experiment.schedule.is_some() {
+            return KnownNoise::default();
+        }
+        let alike: Vec<&Stored> = others.iter().filter(|(other, _)| is_alike(experiment, other)).collect();
+        let mut servers: Vec<Server> = experiment.candidates.iter().map(server).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        let of = |step: &StepFacts, server: Server| {
+            let runs: Vec<Vec<f64>> = alike.iter().flat_map(|stored| runs(stored, step, server)).collect();
+            let known = Known { noise: RunNoise::of_runs(&runs)?, rounds: runs.iter().map(Vec::len).sum() };
+            Some((step.name.clone(), server, known))
+        };
+        let of_step = |step| servers.iter().filter_map(move |server| of(step, *server));
+        KnownNoise(experiment.steps.iter().filter(|step| step.is_compared()).flat_map(of_step).collect())
+    }
+
+    fn get(&self, step: &str, server: Server) -> Option<Known> {
+        let known = self.0.iter().find(|(name, kind, _)| name == step && *kind == server);
+        known.map(|(_, _, known)| *known)
+    }
+}
+
+/// Whether rounds of one tell what single runs of the other scatter by.
+fn is_alike(experiment: &Experiment, other: &Experiment) -> bool {
+    let sizes = |experiment: &Experiment| -> Vec<(String, String)> {
+        let is_size = |(name, _): &&(String, String)| {
+            !name.contains("seconds") && !["list", "seed"].contains(&name.as_str())
+        };
+        experiment.parameters.iter().filter(is_size).cloned().collect()
+    };
+    other.schedule.is_some()
+        && other.host.id == experiment.host.id
+        && other.protocol_revision == experiment.protocol_revision
+        && other.workload == experiment.workload
+        && sizes(other) == sizes(experiment)
+}
+
+/// ln throughput of the rounds of each candidate of that kind.
+fn runs((other, trials): &Stored, step: &StepFacts, kind: Server) -> Vec<Vec<f64>> {
+    let own = trials.iter().filter(|trial| trial.is_complete() && trial.measured_by == other.id);
+    let own: Vec<_> = own.filter(|trial| trial.step == step.name && trial.profiles.is_empty()).collect();
+    let of = |candidate: &CandidateFacts| {
+        let own = own.iter().filter(|trial| trial.candidate == candidate.name.0);
+        let rate = |trial| Measured { trial, rounds: 1, step, cores: other.host.cores }.headline();
+        own.filter_map(|trial| rate(*trial)).map(f64::ln).filter(|value| value.is_finite()).collect()
+    };
+    other.candidates.iter().filter(|candidate| server(candidate) == kind).map(of).collect()
+}
+
+impl Results<'_> {
+    /// Whether of some step something is known.
+    pub(crate) fn knows_noise(&self) -> bool {
+        self.known_noise.is_some_and(|known| !known.0.is_empty())
+    }
+
+    /// What is known of how a contender's single run differs from the base case's where nothing but luck does; with the number of rounds
+    /// of the less known of the two.
+    pub(crate) fn difference_noise(&self, step: usize, candidate: usize) -> Option<Known> {
+        let known = self.known_noise?;
+        let (name, candidates) = (&self.experiment.steps.get(step)?.name, &self.experiment.candidates);
+        let of = |candidate: usize| known.get(name, server(candidates.get(candidate)?));
+        let (base, contender) = (of(0)?, of(candidate)?);
+        Some(Known {
+            noise: RunNoise::between(base.noise, contender.noise),
+            rounds: base.rounds.min(contender.rounds),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Format, Options};
+    use crate::{fixture, render};
+
+    /// Single runs of two versions, and two experiments in rounds of which only the first is alike.
+    fn store() -> (Stored, Vec<Stored>) {
+        let (mut experiment, trials) = fixture::history(&[0.0, -0.07], 1, 0.001, 5);
+        experiment.id = "single".into();
+        experiment.schedule = None;
+        let mut others =
+            vec![fixture::history(&[0.0, 0.0], 8, 0.002, 7), fixture::history(&[0.0, 0.0], 8, 0.2, 9)];
+        others[1].0.parameters.push(("rows".into(), "1".into()));
+        ((experiment, trials), others)
+    }
+
+    #[test]
+    fn rounds_of_the_store_tell_what_single_runs_are_worth() {
+        let ((experiment, trials), others) = store();
+        let noise = KnownNoise::of(&experiment, &others);
+        let options = Options { noise, ..Options::default() };
+        let text = render(&experiment, &trials, Format::Text, &options);
+        insta::assert_snapshot!(text.split("Facts\n").next().unwrap_or_default());
+        let json = render(&experiment, &trials, Format::Json, &options);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let interval = &json["steps"][0]["cells"][1]["interval"];
+        assert!(interval[0].as_f64() < Some(1.0) && interval[1].as_f64() > Some(1.0), "{json:#}");
+    }
+
+    #[test]
+    fn what_is_not_alike_tells_nothing() {
+        let ((experiment, trials), mut others) = store();
+        let known = |others: &[Stored]| KnownNoise::of(&experiment, others).0.len();
+        assert_eq!(known(&others), 2, "two steps");
+        assert_eq!(known(&others[1..]), 0, "of another size");
+        others[0].1.iter_mut().for_each(|trial| trial.measured_by = "elsewhere".into());
+        assert_eq!(known(&others), 0, "measured by another, which tells it");
+        let in_rounds = fixture::history(&[0.0, 0.0], 8, 0.002, 7);
+        assert_eq!(KnownNoise::of(&in_rounds.0, &others).0.len(), 0, "rounds have intervals of their own");
+        let plain = render(&experiment, &trials, Format::Text, &Options::default());
+        assert!(
+            plain.contains("verdicts need repeated rounds") && !plain.contains("single runs can tell"),
+            "{plain}"
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! How far single runs are to be trusted, by what rounds of the same step showed.
+
+use crate::distribution::{normal_tail, t_critical};
+use crate::interval::Interval;
+use crate::sample::Sample;
+
+/// From so many degrees of freedom on a standard deviation is relied on.
+const LEAST_FREEDOM: f64 = 4.0;
+
+/// How far runs of one server scatter that is started anew for each, or differences of two such runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunNoise {
+    /// Standard deviation of ln throughput.
+    pub sd: f64,
+    /// Degrees of freedom of that.
+    pub freedom: f64,
+}
+
+impl RunNoise {
+    /// Out of ln throughput of the runs of each server, pooled over servers. `None` below four degrees of freedom, as five runs of one
+    /// server have.
+    pub fn of_runs(servers: &[Vec<f64>]) -> Option<RunNoise> {
+        let samples: Vec<Sample> = servers.iter().filter_map(|runs| Sample::of(runs)).collect();
+        let freedom: f64 = samples.iter().map(Sample::freedom).sum();
+        let squares: f64 = samples.iter().map(|sample| sample.variance() * sample.freedom()).sum();
+        (freedom >= LEAST_FREEDOM).then(|| RunNoise { sd: (squares / freedom).sqrt(), freedom })
+    }
+
+    /// Of the difference between single runs of two servers. It is known no better than the less known of the two, which may be one.
+    pub fn between(one: RunNoise, other: RunNoise) -> RunNoise {
+        RunNoise { sd: one.sd.hypot(other.sd), freedom: one.freedom.min(other.freedom) }
+    }
+
+    /// What a difference of two single runs leaves possible, at 95 %.
+    pub fn interval(&self, difference: f64) -> Interval {
+        let half = t_critical(0.05, self.freedom) * self.sd;
+        Interval { lower: difference - half, upper: difference + half }
+    }
+
+    /// The chance that single runs of two servers that are alike differ by less than `lower`, which is below 0, or by more than `upper`.
+    pub fn chance_outside(&self, lower: f64, upper: f64) -> f64 {
+        normal_tail(-lower / self.sd) + normal_tail(upper / self.sd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::simulation::{Noise, Simulation};
+
+    #[test]
+    fn intervals_of_single_runs_hold_and_identical_servers_are_marked_as_often_as_told() {
+        let (mut held, mut marked, mut told) = (0, 0, 0.0);
+        const SERIES: usize = 4000;
+        for index in 0..SERIES {
+            let mut simulation = Simulation::new("single runs", index);
+            let mut runs = |count| -> Vec<f64> {
+                simulation.effects(Noise::Gaussian, count).iter().map(|noise| 0.02 * noise).collect()
+            };
+            let noise = RunNoise::of_runs(&[runs(6), runs(5)]).unwrap();
+            let difference = runs(1)[0] - runs(1)[0];
+            let between = RunNoise::between(noise, noise);
+            held += usize::from(between.interval(difference).contains(0.0));
+            marked += usize::from(!(-0.05..=0.05).contains(&difference));
+            told += between.chance_outside(-0.05, 0.05);
+        }
+        let share = |count: usize| count as f64 / SERIES as f64;
+        println!("held {:.3}, marked {:.3}, told {:.3}", share(held), share(marked), told / SERIES as f64);
+        assert!((0.94..=0.97).contains(&share(held)), "{held}");
+        assert!((share(marked) - told / SERIES as f64).abs() < 0.03, "{marked} {told}");
+    }
+
+    #[test]
+    fn few_runs_tell_nothing() {
+        assert_eq!(RunNoise::of_runs(&[vec![0.1, 0.2, 0.3, 0.2]]), None);
+        assert_eq!(RunNoise::of_runs(&[vec![0.1], vec![0.2]]), None);
+        let noise = RunNoise::of_runs(&[vec![0.1, 0.3], vec![], vec![5.1, 5.3, 5.1, 5.3]]).unwrap();
+        assert_eq!(noise.freedom, 4.0);
+        assert!((noise.sd * noise.sd - (0.02 + 0.04) / 4.0).abs() < 1e-12, "{noise:?}");
+    }
+
+    #[test]
+    fn a_side_with_more_noise_counts_for_more() {
+        let (calm, wild) = (RunNoise { sd: 0.01, freedom: 50.0 }, RunNoise { sd: 0.1, freedom: 4.0 });
+        let between = RunNoise::between(calm, wild);
+        assert!((between.sd - 0.0101f64.sqrt()).abs() < 1e-12);
+        assert_eq!(between.freedom, 4.0);
+    }
+}

@@ -33,8 +33,6 @@ impl<'a> Measured<'a> {
 
 /// One step over all versions.
 struct Course<'a> {
-    /// Number of the step.
-    step: usize,
     label: &'a str,
     /// Rounds of the version with most of them, or that all versions have; 0 of single runs.
     rounds: usize,
@@ -128,65 +126,44 @@ impl<'a> Report<'a> {
 
     /// A row for each step or for each version, whichever are more.
     fn table(&self) -> Table {
+        let is_in_rounds = self.experiment.schedule.is_some();
         let ratio = |course: &Course<'_>, version: usize| {
             let shift = course.changes.iter().find(|shift| shift.version == version);
             let mark = shift.map_or(Mark::None, Shift::mark);
             match course.ratios[version] {
-                Some(effect) if version > 0 && self.experiment.schedule.is_some() => {
-                    Cell { mark, ..Cell::ratio(&effect) }
-                }
+                Some(effect) if version > 0 && is_in_rounds => Cell { mark, ..Cell::ratio(&effect) },
                 Some(effect) => Cell::marked(format!("{:.3}", effect.ratio), mark),
                 None => Cell::marked(tables::MISSING, mark),
             }
         };
-        let rounds = self.experiment.schedule.is_some().then(|| match self.joined {
-            None => Column::numbers("rounds", "that all versions have"),
-            Some(_) => Column::numbers("rounds", "of the version with most of them"),
-        });
-        let numbers = 0..self.versions.len();
+        let cells = |course: &Course<'_>| -> Vec<Cell> {
+            let rounds = is_in_rounds.then(|| Cell::plain(course.rounds.to_string()));
+            (0..self.versions.len()).map(|version| ratio(course, version)).chain(rounds).collect()
+        };
+        let cells: Vec<Vec<Cell>> = self.courses.iter().map(cells).collect();
+        let versions = self.versions.iter().map(String::as_str).chain(is_in_rounds.then_some("rounds"));
+        let steps = self.courses.iter().map(|course| course.label);
+        let (corner, columns, rows) = if self.versions.len() > self.courses.len() {
+            let column = |place: usize| cells.iter().map(|cells| cells[place].clone()).collect();
+            let rows = versions.enumerate().map(|(place, name)| Row::new(name, column(place)));
+            ("version", steps.collect::<Vec<_>>(), rows.collect())
+        } else {
+            let rows = steps.zip(cells).map(|(name, cells)| Row::new(name, cells));
+            ("step", versions.collect(), rows.collect())
+        };
         let meanings = [(Mark::Worse, "a slower level begins"), (Mark::Better, "a faster level begins")];
         let shifts = || self.courses.iter().flat_map(|course| &course.changes);
-        let table = Table {
+        Table {
             caption: format!("Throughput relative to {}", self.versions[0]),
+            corner,
+            columns: columns.into_iter().map(|name| Column::numbers(name, "")).collect(),
+            rows,
             legend: meanings
                 .into_iter()
                 .filter(|(mark, _)| shifts().any(|shift| shift.mark() == *mark))
                 .map(|(mark, meaning)| (mark, meaning.to_owned()))
                 .collect(),
             ..Table::default()
-        };
-        if self.versions.len() > self.courses.len() {
-            let row = |version: usize| {
-                let cells = self.courses.iter().map(|course| ratio(course, version)).collect();
-                Row::new(&self.versions[version], cells)
-            };
-            let counted = rounds.map(|column| {
-                let cells =
-                    self.courses.iter().map(|course| Cell::plain(course.rounds.to_string())).collect();
-                Row::new(column.name, cells)
-            });
-            return Table {
-                corner: "version",
-                columns: self.courses.iter().map(|course| Column::numbers(course.label, "")).collect(),
-                rows: numbers.map(row).chain(counted).collect(),
-                ..table
-            };
-        }
-        let row = |course: &Course<'_>| {
-            let counted = rounds.is_some().then(|| Cell::plain(course.rounds.to_string()));
-            let cells = numbers.clone().map(|version| ratio(course, version)).chain(counted).collect();
-            Row { step: Some(course.step), ..Row::new(course.label, cells) }
-        };
-        Table {
-            corner: "step",
-            rows: self.courses.iter().map(row).collect(),
-            columns: self
-                .versions
-                .iter()
-                .map(|version| Column::numbers(version, ""))
-                .chain(rounds.clone())
-                .collect(),
-            ..table
         }
     }
 
@@ -274,13 +251,7 @@ fn in_rounds<'a>(
             Shift { version: measured.unwrap_or(change.version), change }
         };
         let changes = changes.into_iter().map(shift).collect();
-        Course {
-            step: *step,
-            label: &experiment.steps[*step].label,
-            rounds: history.rounds(),
-            ratios,
-            changes,
-        }
+        Course { label: &experiment.steps[*step].label, rounds: history.rounds(), ratios, changes }
     };
     Ok(steps.iter().zip(&histories).zip(changes).map(course).collect())
 }
@@ -297,7 +268,6 @@ fn of_single_runs<'a>(results: &Results<'a>, steps: &[usize]) -> Result<Vec<Cour
         let shift = |change: Change| Shift { version: places[change.version], change };
         let effect = |(version, _)| Some(Effect { ratio: results.relative(*step, version)?, interval: None });
         Ok(Course {
-            step: *step,
             label: &experiment.steps[*step].label,
             rounds: 0,
             ratios: results.candidates().map(effect).collect(),

@@ -9,6 +9,7 @@ mod course;
 mod disk;
 pub mod file;
 mod forecast;
+mod hogs;
 mod message;
 mod observer;
 mod pin;
@@ -25,6 +26,7 @@ mod workload_file;
 
 pub use calibration::Calibration;
 pub use candidate::{CandidateError, CandidateSpec, Origin};
+pub use hogs::Hogs;
 pub use message::explain;
 pub use observer::{Event, Observer};
 pub use pin::{Pin, PinError, PinRequest};

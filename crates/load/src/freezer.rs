@@ -1,17 +1,14 @@
 //! Servers that stand still while others have their turns.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use basecase_probe::server_processes;
+use basecase_probe::{Heir, server_processes};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Lets what was last read go on when nothing more can come, for then this process is gone. Signals that reach both are for this one.
-const GUARD: &str =
-    "trap '' INT HUP TERM; while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
+/// Lets what was last read go on when nothing more can come, for then this process is gone.
+const GUARD: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
 
 /// Stops servers and lets them go on, which they also do when it is dropped or this process is killed.
 ///
@@ -20,7 +17,7 @@ const GUARD: &str =
 pub struct Freezer {
     /// The processes of each server that stands still, by its root.
     frozen: BTreeMap<u32, Vec<Pid>>,
-    guard: Option<Child>,
+    guard: Option<Heir>,
 }
 
 impl Freezer {
@@ -57,14 +54,10 @@ impl Freezer {
     /// Tells the guard which processes stand still; false when there is none.
     fn tell_guard(&mut self) -> bool {
         if self.guard.is_none() {
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", GUARD]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-            self.guard = command.spawn().ok();
+            self.guard = Heir::new(GUARD);
         }
         let pids: Vec<String> = self.frozen.values().flatten().map(Pid::to_string).collect();
-        let line = format!("{}\n", pids.join(" "));
-        let stdin = self.guard.as_mut().and_then(|guard| guard.stdin.as_mut());
-        stdin.is_some_and(|stdin| stdin.write_all(line.as_bytes()).is_ok())
+        self.guard.as_mut().is_some_and(|guard| guard.tell(&pids.join(" ")).is_ok())
     }
 }
 
@@ -72,9 +65,8 @@ impl Drop for Freezer {
     fn drop(&mut self) {
         let roots: Vec<u32> = self.frozen.keys().copied().collect();
         roots.into_iter().for_each(|root| self.thaw(root));
-        if let Some(mut guard) = self.guard.take() {
-            drop(guard.stdin.take());
-            let _ = guard.wait();
+        if let Some(guard) = self.guard.take() {
+            guard.dismiss();
         }
     }
 }
@@ -92,6 +84,7 @@ mod standing;
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Child, Command};
     use std::time::Duration;
 
     use super::standing::is_stopped;
@@ -138,7 +131,7 @@ mod tests {
     fn the_guard_lets_servers_go_on_when_the_process_is_gone() {
         let (shell, pids, mut freezer) = frozen();
         // As the kernel does with a process that is killed.
-        drop(freezer.guard.as_mut().unwrap().stdin.take());
+        freezer.guard.take().unwrap().dismiss();
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
         end(shell, &pids);
     }

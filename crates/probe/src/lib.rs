@@ -4,11 +4,14 @@
 //!
 //! The files of `/proc` are parsed by small functions of our own and not by the `procfs` crate: a snapshot needs a
 //! tenth of their fields, and stands between the opening of a window and its first statement.
+//!
+//! [`Heir`] is no reader; it is here because all that watch over processes stand on this floor.
 
 mod canary;
 mod clock;
 mod device;
 mod hardware;
+mod heir;
 mod host;
 mod level;
 mod memory;
@@ -25,6 +28,7 @@ pub use canary::canary_ns;
 pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use device::{device_under, filesystem_under};
 pub use hardware::HardwareCounters;
+pub use heir::Heir;
 pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use open_files::raise_open_files;

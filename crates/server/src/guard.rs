@@ -1,9 +1,8 @@
 //! The end of a server that does not end by itself once this process is gone.
 
-use std::io::{self, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use basecase_probe::Heir;
 use rustix::process::Signal;
 
 use crate::process::start_time;
@@ -12,9 +11,8 @@ use crate::process::start_time;
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Reads which process to watch, when it started (field 22 of `/proc/PID/stat`, see proc(5)), how long it gets and the number of the last
-/// signal. A second line says that the server has stopped; without one nobody is there to say so. Signals that reach both are not for it.
-const SCRIPT: &str = "trap '' INT HUP TERM
-read -r pid started seconds signal || exit
+/// signal. A second line says that the server has stopped; without one nobody is there to say so.
+const SCRIPT: &str = "read -r pid started seconds signal || exit
 read -r stopped && exit
 while [ \"$seconds\" -gt 0 ]; do
     kill -0 \"$pid\" 2>/dev/null || exit
@@ -28,10 +26,7 @@ set -- ${stat##*) }
 /// Watches over one server. Its parent-death signal asks it to stop, and some that are just starting never do: MariaDB 10.11 waits for a
 /// thread that has ended.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    shell: Child,
-    pipe: ChildStdin,
-}
+pub(crate) struct Guard(Heir);
 
 impl Guard {
     /// Over the process `pid`, which gets `signal` when it is still there some time after this process is gone. `None` where there is no
@@ -42,28 +37,21 @@ impl Guard {
 
     fn with_patience(pid: u32, signal: Signal, patience: Duration) -> Option<Guard> {
         let started = start_time(pid)?;
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", SCRIPT]).current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut shell = command.spawn().ok()?;
-        let mut pipe = shell.stdin.take()?;
-        let told = tell(&mut pipe, &format!("{pid} {started} {} {}", patience.as_secs(), signal.as_raw()));
-        told.is_ok().then_some(Guard { shell, pipe })
+        let mut heir = Heir::new(SCRIPT)?;
+        heir.tell(&format!("{pid} {started} {} {}", patience.as_secs(), signal.as_raw())).ok()?;
+        Some(Guard(heir))
     }
 
     /// The server has stopped.
     pub(crate) fn dismiss(mut self) {
-        let _ = tell(&mut self.pipe, "stopped");
-        let _ = self.shell.wait();
+        let _ = self.0.tell("stopped");
+        self.0.dismiss();
     }
-}
-
-fn tell(pipe: &mut ChildStdin, line: &str) -> io::Result<()> {
-    pipe.write_all(format!("{line}\n").as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Child, Command};
     use std::time::Instant;
 
     use super::*;
@@ -78,14 +66,13 @@ mod tests {
     #[test]
     fn a_server_that_does_not_stop_is_ended_once_nobody_is_there() {
         let mut server = stubborn();
-        let Guard { mut shell, pipe } =
-            Guard::with_patience(server.id(), Signal::KILL, Duration::from_secs(1)).unwrap();
+        let guard = Guard::with_patience(server.id(), Signal::KILL, Duration::from_secs(1)).unwrap();
         std::thread::sleep(Duration::from_millis(1_500));
         assert!(server.try_wait().unwrap().is_none(), "as long as this process is there, so is the server");
-        drop(pipe);
+        // As the kernel does with a process that is killed.
+        guard.0.dismiss();
         let status = server.wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
-        shell.wait().unwrap();
     }
 
     #[test]

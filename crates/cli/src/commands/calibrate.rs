@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use basecase_lab::Calibration;
+use basecase_lab::{Calibration, Hogs};
 use basecase_report::Options;
 
 use super::experiment::request;
@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
     request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
     let calibration = Calibration::new(request)?;
+    let _hogs = Hogs::start(arguments.hogs)?;
     let probe = measure(&calibration.probe(), places, Some(1), stop)?;
     let planted = calibration.planted(&probe.trials, &arguments.slowdowns, arguments.copies.into())?;
     let measured = measure(&planted, places, None, stop)?;

@@ -519,9 +519,7 @@ fn cells(
     host: &HostFacts,
 ) -> Vec<Cell> {
     let build = &facts.build;
-    let identity =
-        [build.provider.as_str(), &build.artifact, build.sha256.as_deref().unwrap_or(&build.version)]
-            .join(":");
+    let identity = build.identity();
     let parameters = |step| {
         let mut parameters = serde_json::json!({
             "sizes": request.task.cell_sizes(step),

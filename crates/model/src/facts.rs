@@ -32,6 +32,12 @@ pub struct BuildFacts {
 }
 
 impl BuildFacts {
+    /// What tells it from all other builds: provider, artifact and checksum, or path and version.
+    pub fn identity(&self) -> String {
+        let content = self.sha256.as_deref().unwrap_or(&self.version);
+        [self.provider.as_str(), &self.artifact, content].join(":")
+    }
+
     /// What two builds must share for their numbers to differ by version alone: compiler and optimisation flags.
     pub fn toolchain(&self) -> String {
         let compiler = self.compiler.as_deref().unwrap_or("unknown compiler");

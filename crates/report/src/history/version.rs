@@ -1,6 +1,6 @@
 //! What stands in a history: a build with a config, wherever in a store it was measured.
 
-use basecase_model::{BuildFacts, CandidateFacts};
+use basecase_model::CandidateFacts;
 
 use super::Measured;
 use crate::effect::Effect;
@@ -56,10 +56,7 @@ pub(super) fn versions<'b, 'a>(
 
 /// Whether two candidates are one build with one config.
 fn is_same(one: &CandidateFacts, other: &CandidateFacts) -> bool {
-    fn identity(build: &BuildFacts) -> (&str, &str, &str) {
-        (&build.provider, &build.artifact, build.sha256.as_deref().unwrap_or(&build.version))
-    }
-    identity(&one.build) == identity(&other.build)
+    one.build.identity() == other.build.identity()
         && one.engine == other.engine
         && one.config.sha256 == other.config.sha256
 }

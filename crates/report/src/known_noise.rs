@@ -15,7 +15,7 @@ pub struct KnownNoise(Vec<(String, Server, Known)>);
 pub(crate) struct Known {
     /// How far runs scatter.
     pub(crate) noise: RunNoise,
-    /// Rounds that tell it, over all servers of the kind.
+    /// Rounds that tell it.
     pub(crate) rounds: usize,
 }
 
@@ -39,9 +39,10 @@ impl KnownNoise {
         servers.sort_unstable();
         servers.dedup();
         let of = |step: &StepFacts, server: Server| {
-            let runs: Vec<Vec<f64>> = alike.iter().flat_map(|stored| runs(stored, step, server)).collect();
-            let known = Known { noise: RunNoise::of_runs(&runs)?, rounds: runs.iter().map(Vec::len).sum() };
-            Some((step.name.clone(), server, known))
+            let runs: Vec<_> = alike.iter().map(|stored| runs(stored, step, server)).collect();
+            let rounds = |servers: &Vec<Vec<f64>>| servers.iter().map(Vec::len).max().unwrap_or(0);
+            let rounds = runs.iter().map(rounds).sum();
+            Some((step.name.clone(), server, Known { noise: RunNoise::of_runs(&runs)?, rounds }))
         };
         let of_step = |step| servers.iter().filter_map(move |server| of(step, *server));
         KnownNoise(experiment.steps.iter().filter(|step| step.is_compared()).flat_map(of_step).collect())

@@ -28,13 +28,10 @@ pub(crate) fn server(candidate: &CandidateFacts) -> Server {
 }
 
 impl KnownNoise {
-    /// What is known of the steps of an experiment that is not in rounds, out of `others`: those in rounds on the same host, of the same
-    /// workload and sizes and with the same placement, whatever the length of steps and the seed. Each round has fresh starts, as a single run has.
+    /// What is known of the steps of an experiment, out of those of `others` that tell it.
     pub fn of(experiment: &Experiment, others: &[Stored]) -> KnownNoise {
-        if experiment.schedule.is_some() {
-            return KnownNoise::default();
-        }
-        let alike: Vec<&Stored> = others.iter().filter(|(other, _)| is_alike(experiment, other)).collect();
+        let alike: Vec<&Stored> =
+            others.iter().filter(|(other, _)| KnownNoise::is_told_by(experiment, other)).collect();
         let mut servers: Vec<Server> = experiment.candidates.iter().map(server).collect();
         servers.sort_unstable();
         servers.dedup();
@@ -48,25 +45,27 @@ impl KnownNoise {
         KnownNoise(experiment.steps.iter().filter(|step| step.is_compared()).flat_map(of_step).collect())
     }
 
+    /// Whether rounds of one experiment tell what single runs of another scatter by: on the same host, of the same workload and sizes and with
+    /// the same placement, whatever the length of steps and the seed. Each round has fresh starts, as a single run has.
+    pub fn is_told_by(experiment: &Experiment, other: &Experiment) -> bool {
+        let sizes = |experiment: &Experiment| -> Vec<(String, String)> {
+            let is_size = |(name, _): &&(String, String)| {
+                !name.contains("seconds") && !["list", "seed"].contains(&name.as_str())
+            };
+            experiment.parameters.iter().filter(is_size).cloned().collect()
+        };
+        experiment.schedule.is_none()
+            && other.schedule.is_some()
+            && other.host.id == experiment.host.id
+            && other.protocol_revision == experiment.protocol_revision
+            && other.workload == experiment.workload
+            && sizes(other) == sizes(experiment)
+    }
+
     fn get(&self, step: &str, server: Server) -> Option<Known> {
         let known = self.0.iter().find(|(name, kind, _)| name == step && *kind == server);
         known.map(|(_, _, known)| *known)
     }
-}
-
-/// Whether rounds of one tell what single runs of the other scatter by.
-fn is_alike(experiment: &Experiment, other: &Experiment) -> bool {
-    let sizes = |experiment: &Experiment| -> Vec<(String, String)> {
-        let is_size = |(name, _): &&(String, String)| {
-            !name.contains("seconds") && !["list", "seed"].contains(&name.as_str())
-        };
-        experiment.parameters.iter().filter(is_size).cloned().collect()
-    };
-    other.schedule.is_some()
-        && other.host.id == experiment.host.id
-        && other.protocol_revision == experiment.protocol_revision
-        && other.workload == experiment.workload
-        && sizes(other) == sizes(experiment)
 }
 
 /// ln throughput of the rounds of each candidate of that kind.

@@ -89,7 +89,7 @@ pub fn explain(
     options: &Options,
 ) -> Result<String, Error> {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
+    let results = Results::of(experiment, trials, rounds.as_ref());
     let blocks = explanation::compose(&results, wanted, options)?;
     Ok(written(&blocks, format, options))
 }

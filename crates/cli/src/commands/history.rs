@@ -1,17 +1,19 @@
 //! `history`: at which version a step changed.
 
 use anyhow::Result;
+use basecase_model::Experiment;
 use basecase_report::{Format, Options};
 use basecase_store::Store;
 
-use super::store::{load_from, others_in_rounds};
+use super::store::{load_all, load_from};
 use crate::arguments::History;
 use crate::output;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
     let chosen = load_from(&store, arguments.experiment.as_deref())?;
-    let others = arguments.dates.then(|| others_in_rounds(&store, &chosen.0.id)).transpose()?;
+    let is_other = |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id;
+    let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
     output::print(&basecase_report::history(

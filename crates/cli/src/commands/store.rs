@@ -47,21 +47,17 @@ pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
 
 /// What the rounds in a store tell of how far single runs of an experiment scatter.
 pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<KnownNoise> {
-    if experiment.schedule.is_some() {
-        return Ok(KnownNoise::default());
-    }
-    Ok(KnownNoise::of(experiment, &others_in_rounds(store, &experiment.id)?))
+    let others = load_all(store, |other| KnownNoise::is_told_by(experiment, other))?;
+    Ok(KnownNoise::of(experiment, &others))
 }
 
-/// All experiments in rounds of a store but one, with their trials.
-pub(crate) fn others_in_rounds(store: &Store, id: &str) -> Result<Vec<Stored>> {
-    let is_other = |experiment: &Experiment| experiment.schedule.is_some() && experiment.id != id;
-    let others = store.experiments()?.into_iter().filter(is_other);
+/// The experiments that are wanted, with their trials.
+pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -> Result<Vec<Stored>> {
     let with_trials = |experiment: Experiment| {
         let trials = store.trials(&experiment.id)?;
         Ok((experiment, trials))
     };
-    others.map(with_trials).collect()
+    store.experiments()?.into_iter().filter(is_wanted).map(with_trials).collect()
 }
 
 /// The experiment of that id or name, or the newest.

@@ -1,5 +1,7 @@
 //! What single runs of a step can tell.
 
+use basecase_model::StepFacts;
+
 use super::{Cell, Column, Row, Table};
 use crate::effect::percent_of_logarithm;
 use crate::known_noise::{Server, server};
@@ -19,7 +21,7 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
             contenders.push((candidate, server(facts)));
         }
     }
-    let of_step = |(step, facts): (usize, &basecase_model::StepFacts)| {
+    let of_step = |(step, facts): (usize, &StepFacts)| {
         let label = facts.label.clone();
         contenders.iter().filter_map(move |(candidate, (dbms, engine))| {
             let known = results.difference_noise(step, *candidate)?;

@@ -72,7 +72,8 @@ impl History {
     }
 
     /// The mean effect of each version: the logarithm of its ratio to the anchor. Absent where a version has no round.
-    pub fn means(&self) -> impl Iterator<Item = Option<f64>> {
+    #[cfg(test)]
+    pub(crate) fn means(&self) -> impl Iterator<Item = Option<f64>> {
         self.versions.iter().map(|rounds| Some(mean(rounds)).filter(|mean| mean.is_finite()))
     }
 

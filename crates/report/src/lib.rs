@@ -107,16 +107,16 @@ pub fn history(
     format: Format,
     options: &Options,
 ) -> Result<String, Error> {
-    fn rounds((experiment, trials): &Stored) -> Option<Rounds<'_>> {
-        Rounds::of(experiment, trials)
-    }
-    let (own, of_others) =
-        (rounds(chosen), others.unwrap_or_default().iter().map(rounds).collect::<Vec<_>>());
-    let chosen = history::Measured::new(chosen, own.as_ref());
-    let measured = others.unwrap_or_default().iter().zip(&of_others);
-    let measured: Vec<_> =
-        measured.map(|(stored, rounds)| history::Measured::new(stored, rounds.as_ref())).collect();
-    let report = history::Report::of(&chosen, others.map(|_| measured.as_slice()), wanted)?;
+    let (experiment, trials) = chosen;
+    let own = Rounds::of(experiment, trials);
+    let chosen = Results::of(experiment, trials, own.as_ref());
+    let rounds: Option<Vec<_>> =
+        others.map(|others| others.iter().map(|(other, trials)| Rounds::of(other, trials)).collect());
+    let others: Option<Vec<_>> = others.zip(rounds.as_ref()).map(|(others, rounds)| {
+        let stored = others.iter().zip(rounds);
+        stored.map(|((other, trials), rounds)| Results::of(other, trials, rounds.as_ref())).collect()
+    });
+    let report = history::Report::of(&chosen, others.as_deref(), wanted)?;
     Ok(match format {
         Format::Json => report.json(),
         _ => written(&report.compose(), format, options),

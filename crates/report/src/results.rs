@@ -16,6 +16,8 @@ use crate::rounds::Rounds;
 pub(crate) struct Results<'a> {
     /// The experiment.
     pub(crate) experiment: &'a Experiment,
+    /// All its trials.
+    pub(crate) trials: &'a [Trial],
     /// What is known of its rounds, where it is in rounds.
     pub(crate) rounds: Option<&'a Rounds<'a>>,
     // One row per step, one entry per candidate.
@@ -59,7 +61,7 @@ impl<'a> Results<'a> {
             Some(rounds) => {
                 let chosen = |pooled: &'a Pooled<'a>| Chosen { trial: &pooled.trial, rounds: pooled.count() };
                 let chosen = rounds.pooled.iter().map(chosen).collect();
-                Results { rounds: Some(rounds), ..Results::choosing(experiment, chosen) }
+                Results { rounds: Some(rounds), ..Results::choosing(experiment, trials, chosen) }
             }
         }
     }
@@ -67,10 +69,14 @@ impl<'a> Results<'a> {
     /// Chooses the newest complete trial of each candidate and step, else its newest failed one. One that was profiled counts only
     /// where there is no other: a profile costs time.
     pub(crate) fn new(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
-        Results::choosing(experiment, trials.iter().map(|trial| Chosen { trial, rounds: 1 }).collect())
+        Results::choosing(
+            experiment,
+            trials,
+            trials.iter().map(|trial| Chosen { trial, rounds: 1 }).collect(),
+        )
     }
 
-    fn choosing(experiment: &'a Experiment, all: Vec<Chosen<'a>>) -> Self {
+    fn choosing(experiment: &'a Experiment, trials: &'a [Trial], all: Vec<Chosen<'a>>) -> Self {
         let mut of_places: HashMap<(&str, &str), Vec<Chosen<'a>>> = HashMap::new();
         for one in &all {
             of_places.entry((&one.trial.step, &one.trial.candidate)).or_default().push(*one);
@@ -90,7 +96,7 @@ impl<'a> Results<'a> {
             .map(|trial| ((trial.step.as_str(), trial.candidate.as_str()), trial))
             .collect();
         let chosen = experiment.steps.iter().map(row).collect();
-        Results { experiment, rounds: None, chosen, profiled, known_noise: None }
+        Results { experiment, trials, rounds: None, chosen, profiled, known_noise: None }
     }
 
     /// With what is known of how far single runs scatter.

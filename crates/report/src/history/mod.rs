@@ -2,34 +2,19 @@
 
 mod version;
 
-use basecase_model::{Experiment, Trial};
+use basecase_model::Experiment;
 use basecase_stats::{
     Change, History, HistoryError, Interval, Plan, change_points, divisive_change_points, usual_penalty,
 };
 use serde::Serialize;
 
-use crate::Stored;
 use crate::document::Block;
 use crate::effect::Effect;
 use crate::error::Error;
 use crate::explanation::known_steps;
 use crate::results::Results;
-use crate::rounds::Rounds;
 use crate::tables::{self, Cell, Column, Mark, Row, Table};
 use version::{Version, step_in, versions};
-
-/// An experiment whose candidates are versions.
-pub(crate) struct Measured<'a> {
-    results: Results<'a>,
-    trials: &'a [Trial],
-}
-
-impl<'a> Measured<'a> {
-    /// An experiment, its trials, and what its rounds come to where it is in rounds.
-    pub(crate) fn new((experiment, trials): &'a Stored, rounds: Option<&'a Rounds<'a>>) -> Self {
-        Measured { results: Results::of(experiment, trials, rounds), trials }
-    }
-}
 
 /// One step over all versions.
 struct Course<'a> {
@@ -67,21 +52,20 @@ impl<'a> Report<'a> {
     /// # Errors
     /// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
     pub(crate) fn of(
-        chosen: &Measured<'a>,
-        others: Option<&[Measured<'a>]>,
+        chosen: &Results<'a>,
+        others: Option<&[Results<'a>]>,
         wanted: Option<&str>,
     ) -> Result<Self, Error> {
-        let results = &chosen.results;
-        let experiment = results.experiment;
+        let experiment = chosen.experiment;
         if others.is_some() && experiment.schedule.is_none() {
             return Err(Error::DatesOfSingleRuns);
         }
         let steps = match wanted {
-            Some(wanted) => known_steps(results, wanted)?,
-            None => results.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
+            Some(wanted) => known_steps(chosen, wanted)?,
+            None => chosen.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
         };
         let is_shared =
-            |other: &&Measured<'_>| steps.iter().any(|step| step_in(other, chosen, *step).is_some());
+            |other: &&Results<'_>| steps.iter().any(|step| step_in(other, chosen, *step).is_some());
         let joined: Option<Vec<_>> = others.map(|others| others.iter().filter(is_shared).collect());
         let versions = versions(chosen, joined.as_deref());
         if versions.len() < 2 {
@@ -90,7 +74,7 @@ impl<'a> Report<'a> {
         let mut courses = if experiment.schedule.is_some() {
             in_rounds(chosen, &versions, &steps)?
         } else {
-            of_single_runs(results, &steps)?
+            of_single_runs(chosen, &steps)?
         };
         courses.retain(|course| course.ratios.iter().flatten().count() > 1);
         if courses.is_empty() {
@@ -227,11 +211,11 @@ fn over_dates(joined: usize, left_out: usize) -> String {
 }
 
 fn in_rounds<'a>(
-    chosen: &Measured<'a>,
+    chosen: &Results<'a>,
     versions: &[Version<'_, 'a>],
     steps: &[usize],
 ) -> Result<Vec<Course<'a>>, HistoryError> {
-    let experiment = chosen.results.experiment;
+    let experiment = chosen.experiment;
     let history = |step: &usize| {
         let facts = &experiment.steps[*step];
         let margin = experiment.schedule.as_ref().map_or(0.0, |schedule| schedule.margin(facts));
@@ -321,13 +305,14 @@ struct Point<'a> {
 mod tests {
     use super::*;
     use crate::options::{Format, Options};
-    use crate::{fixture, history};
+    use crate::rounds::Rounds;
+    use crate::{Stored, fixture, history};
 
     /// Lines of changes that a planted history comes to, as `l.i0: … since pg183.x10a`.
     fn changes(levels: &[f64], seed: u64) -> Vec<String> {
         let stored = fixture::history(levels, 8, 0.005, seed);
         let rounds = Rounds::of(&stored.0, &stored.1);
-        lines(&Report::of(&Measured::new(&stored, rounds.as_ref()), None, None).unwrap())
+        lines(&Report::of(&Results::of(&stored.0, &stored.1, rounds.as_ref()), None, None).unwrap())
     }
 
     fn lines(report: &Report<'_>) -> Vec<String> {
@@ -375,7 +360,8 @@ mod tests {
         trials.retain(|trial| trial.candidate != "pg182.x10a" || trial.place.round != 0);
         let stored = (experiment, trials);
         let rounds = Rounds::of(&stored.0, &stored.1);
-        let report = Report::of(&Measured::new(&stored, rounds.as_ref()), None, Some("l.i0")).unwrap();
+        let report =
+            Report::of(&Results::of(&stored.0, &stored.1, rounds.as_ref()), None, Some("l.i0")).unwrap();
         let course = &report.courses[0];
         assert_eq!((course.rounds, course.ratios[3]), (7, None));
         assert_eq!(course.changes.len(), 1);

@@ -2,8 +2,8 @@
 
 use basecase_model::CandidateFacts;
 
-use super::Measured;
 use crate::effect::Effect;
+use crate::results::Results;
 
 /// Lengths of a date and of a minute at the beginning of RFC 3339.
 const DATE: usize = 10;
@@ -17,21 +17,21 @@ pub(super) struct Version<'b, 'a> {
     /// When the first experiment with it began, RFC 3339.
     since: &'a str,
     /// Which candidate it is of which experiments, the first of these first.
-    sources: Vec<(&'b Measured<'a>, usize)>,
+    sources: Vec<(&'b Results<'a>, usize)>,
 }
 
 /// The candidates of an experiment; or the base case and what it was compared with in this experiment and others, in the order of their
 /// dates.
 pub(super) fn versions<'b, 'a>(
-    chosen: &'b Measured<'a>,
-    joined: Option<&[&'b Measured<'a>]>,
+    chosen: &'b Results<'a>,
+    joined: Option<&[&'b Results<'a>]>,
 ) -> Vec<Version<'b, 'a>> {
-    let mut experiments: Vec<&'b Measured<'a>> = joined.unwrap_or_default().to_vec();
+    let mut experiments: Vec<&'b Results<'a>> = joined.unwrap_or_default().to_vec();
     experiments.push(chosen);
-    experiments.sort_by_key(|measured| &measured.results.experiment.created_at);
-    let base = chosen.results.candidates().take(1).map(|(number, facts)| (chosen, number, facts));
+    experiments.sort_by_key(|measured| &measured.experiment.created_at);
+    let base = chosen.candidates().take(1).map(|(number, facts)| (chosen, number, facts));
     let later = experiments.into_iter().flat_map(|measured| {
-        measured.results.candidates().skip(1).map(move |(number, facts)| (measured, number, facts))
+        measured.candidates().skip(1).map(move |(number, facts)| (measured, number, facts))
     });
     let mut versions: Vec<Version<'b, 'a>> = Vec::new();
     for (measured, number, facts) in base.chain(later) {
@@ -43,7 +43,7 @@ pub(super) fn versions<'b, 'a>(
             None => versions.push(Version {
                 label: facts.name.0.clone(),
                 facts,
-                since: &measured.results.experiment.created_at,
+                since: &measured.experiment.created_at,
                 sources: vec![(measured, number)],
             }),
         }
@@ -77,33 +77,33 @@ fn date(versions: &mut [Version<'_, '_>]) {
 
 /// The number that a step of the chosen experiment has in another one with the same base case; `None` where it is another step there, or
 /// another build, config, size, host or protocol.
-pub(super) fn step_in(other: &Measured<'_>, chosen: &Measured<'_>, step: usize) -> Option<usize> {
-    let wanted = chosen.results.trial(step, 0)?;
-    let mut steps = other.results.steps().filter(|(_, facts)| facts.name == wanted.step);
+pub(super) fn step_in(other: &Results<'_>, chosen: &Results<'_>, step: usize) -> Option<usize> {
+    let wanted = chosen.trial(step, 0)?;
+    let mut steps = other.steps().filter(|(_, facts)| facts.name == wanted.step);
     let (number, _) = steps.next()?;
-    other.results.trial(number, 0).filter(|trial| trial.cell == wanted.cell).map(|_| number)
+    other.trial(number, 0).filter(|trial| trial.cell == wanted.cell).map(|_| number)
 }
 
 impl<'b, 'a> Version<'b, 'a> {
     /// The first experiment that has it on a step of the chosen one, its number there, and the step's.
-    fn source(&self, chosen: &Measured<'a>, step: usize) -> Option<(&'b Measured<'a>, usize, usize)> {
-        let of = |(measured, candidate): &(&'b Measured<'a>, usize)| {
+    fn source(&self, chosen: &Results<'a>, step: usize) -> Option<(&'b Results<'a>, usize, usize)> {
+        let of = |(measured, candidate): &(&'b Results<'a>, usize)| {
             Some((*measured, *candidate, step_in(measured, chosen, step)?))
         };
         self.sources.iter().find_map(of)
     }
 
     /// Its throughput divided by the base case's.
-    pub(super) fn effect(&self, chosen: &Measured<'a>, step: usize) -> Option<Effect> {
+    pub(super) fn effect(&self, chosen: &Results<'a>, step: usize) -> Option<Effect> {
         let (measured, candidate, step) = self.source(chosen, step)?;
-        let of_base = || Some(Effect { ratio: measured.results.relative(step, 0)?, interval: None });
-        if candidate == 0 { of_base() } else { measured.results.relative_effect(step, candidate) }
+        let of_base = || Some(Effect { ratio: measured.relative(step, 0)?, interval: None });
+        if candidate == 0 { of_base() } else { measured.relative_effect(step, candidate) }
     }
 
     /// Its rounds; none where it has no such step.
-    pub(super) fn measured(&self, chosen: &Measured<'a>, step: usize) -> basecase_stats::Version<'a> {
-        let of = |measured: &Measured<'a>, candidate, trials| basecase_stats::Version {
-            experiment: measured.results.experiment,
+    pub(super) fn measured(&self, chosen: &Results<'a>, step: usize) -> basecase_stats::Version<'a> {
+        let of = |measured: &Results<'a>, candidate, trials| basecase_stats::Version {
+            experiment: measured.experiment,
             trials,
             candidate,
         };

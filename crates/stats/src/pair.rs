@@ -67,11 +67,34 @@ impl<'a> Pair<'a> {
 
     /// Leaves out passes that one has more slices of: it took longer to come to the end of its step.
     fn leave_out_uneven(&mut self) {
-        let count = |trial: &Trial, pass: u32| trial.slices.iter().filter(|slice| slice.pass == pass).count();
         let slices = self.base.slices.iter().chain(&self.contender.slices);
-        let is_uneven = |pass: &u32| count(self.base, *pass) != count(self.contender, *pass);
+        let is_uneven = |pass: &u32| self.share(*pass).is_none();
         let uneven: BTreeSet<u32> = slices.map(|slice| slice.pass).filter(is_uneven).collect();
         self.left_out.extend(uneven);
+    }
+
+    /// Slices that the base case has in a pass for each of the contender: one, or two where many are held against it. `None` where it is
+    /// neither.
+    fn share(&self, pass: u32) -> Option<usize> {
+        let count = |trial: &Trial| trial.slices.iter().filter(|slice| slice.pass == pass).count();
+        match (count(self.base), count(self.contender)) {
+            (base, contender) if base == contender => Some(1),
+            (4, 2) => Some(2),
+            _ => None,
+        }
+    }
+
+    /// Means of the base case's slices, so that one stands against each of the contender's.
+    fn shared(&self, base: &[(u32, f64)]) -> Vec<(u32, f64)> {
+        let ways = base.chunk_by(|one, next| one.0 == next.0).flat_map(|of_pass| {
+            let share = of_pass.first().and_then(|(pass, _)| self.share(*pass)).unwrap_or(1);
+            of_pass.chunks(share)
+        });
+        let mean_of_way = |way: &[(u32, f64)]| {
+            let (pass, _) = way.first()?;
+            Some((*pass, mean(&way.iter().map(|value| value.1).collect::<Vec<f64>>())))
+        };
+        ways.filter_map(mean_of_way).collect()
     }
 
     /// Its round, and the experiment that measured it.
@@ -88,7 +111,8 @@ impl<'a> Pair<'a> {
             let effect = whole(self.step, self.contender, metric)? - whole(self.step, self.base, metric)?;
             return Some(Round::from(effect));
         }
-        let (base, contender) = (self.values(self.base, metric)?, self.values(self.contender, metric)?);
+        let base = self.shared(&self.values(self.base, metric)?);
+        let contender = self.values(self.contender, metric)?;
         let of_pass = |values: &[(u32, f64)], pass: u32| {
             values.iter().filter(|value| value.0 == pass).map(|value| value.1).collect::<Vec<f64>>()
         };
@@ -265,6 +289,25 @@ pub(crate) mod tests {
         let round = pair.round(Metric::Throughput).unwrap();
         assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
         assert_eq!(round.passes.len(), 2);
+    }
+
+    #[test]
+    fn two_slices_of_the_base_case_count_as_one() {
+        let of = |rates: &[(u32, f64)]| Trial {
+            slices: rates
+                .iter()
+                .map(|(pass, rate)| Slice { pass: *pass, rate: *rate, ..Slice::default() })
+                .collect(),
+            ..trial([0.0; 3], 3e4, 0.0)
+        };
+        let base = of(&[(0, 100.0), (0, 121.0), (0, 90.0), (0, 90.0), (1, 100.0), (1, 100.0)]);
+        let contender = of(&[(0, 110.0), (0, 90.0), (1, 110.0)]);
+        let mut pair = pair(&base, &contender);
+        pair.leave_out_uneven();
+        let round = pair.round(Metric::Throughput).unwrap();
+        assert_eq!(pair.left_out, BTreeSet::from([1]), "of two against one, one took longer");
+        assert_eq!((round.base.len(), round.contender.len(), round.passes.len()), (2, 2, 1));
+        assert!(round.effect.abs() < 1e-12 && round.passes[0].abs() < 1e-12, "{round:?}");
     }
 
     #[test]

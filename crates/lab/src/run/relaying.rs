@@ -102,7 +102,11 @@ impl Run<'_> {
         let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
         let name = format!("{} in round {round}", step.facts.name);
         let mut lead = match portion {
-            None => Lead::Slices(Score::new(orders, name, stands.len(), &step.facts, is_first, plan.slice)),
+            None => {
+                let base = stands.iter().position(|stand| stand.candidate == 0).unwrap_or(0);
+                let score = Score::new(orders, name, stands.len(), base, &step.facts, is_first, plan.slice);
+                Lead::Slices(score)
+            }
             Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion)),
         };
         let runners = stands.iter().zip(crews).map(|(stand, crew)| {

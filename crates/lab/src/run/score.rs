@@ -9,6 +9,8 @@ use basecase_stats::Orders;
 
 const MS: Duration = Duration::from_millis(1);
 
+/// Contenders from which on the base case has two slices each way of a pass: its luck is in what is said of all of them.
+const MANY: usize = 4;
 /// How long operations do not count after a switch: the processors' caches are filled by then.
 const SETTLE: Duration = MS.saturating_mul(2);
 /// Lengths of slices of steps that read, of which the shortest is taken that has enough operations.
@@ -74,7 +76,8 @@ pub(super) struct Score {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
-    candidates: usize,
+    /// Who has the slices of one way of a pass.
+    seats: Vec<usize>,
     writes: bool,
     has_several_connections: bool,
     /// Length that was asked for.
@@ -93,11 +96,12 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// `is_first` when the servers have just been started.
+    /// Of so many candidates, among which that number is the base case; `is_first` when the servers have just been started.
     pub(super) fn new(
         orders: Orders,
         name: String,
         candidates: usize,
+        base: usize,
         step: &StepFacts,
         is_first: bool,
         slice: Option<Duration>,
@@ -111,12 +115,14 @@ impl Score {
             (true, _) => WarmUp::Slowest(time),
             (false, _) => WarmUp::Time(time),
         };
+        // A table that is written twice as often would be older than the others.
+        let again = (candidates > MANY && !writes).then_some(base);
         let halves = order.iter().chain(&order).enumerate();
         let warm_up = halves.map(|(nth, candidate)| (half(nth), *candidate)).collect();
         Score {
             orders,
             name,
-            candidates,
+            seats: (0..candidates).chain(again).collect(),
             writes,
             has_several_connections: step.threads.is_some_and(|threads| threads > 1),
             slice,
@@ -151,7 +157,8 @@ impl Score {
                 return None;
             }
             self.pass += 1;
-            self.legs.extend(self.orders.pass(&self.name, self.pass as usize - 1, self.candidates));
+            let order = self.orders.pass(&self.name, self.pass as usize - 1, self.seats.len());
+            self.legs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
         }
         let settle = if self.writes { Duration::ZERO } else { SETTLE };
         self.legs.pop_front().map(|runner| Leg { runner, pass: Some(self.pass - 1), settle, end })
@@ -222,15 +229,20 @@ fn length_at(rate: f64, shortest: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    /// The legs of a step whose candidates do so many operations per second.
+    /// The legs of a step whose two candidates do so many operations per second.
     fn legs(writes: bool, rate: f64) -> Vec<Leg> {
         legs_of(writes, rate, 1, Duration::ZERO)
     }
 
     /// With so many connections, whose last answers come so long after the end.
     fn legs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
+        legs_among(2, writes, rate, threads, ending)
+    }
+
+    /// Of so many candidates, the second of which is the base case.
+    fn legs_among(candidates: usize, writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
         let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
-        let mut score = Score::new(Orders::new(7), "step".into(), 2, &step, false, None);
+        let mut score = Score::new(Orders::new(7), "step".into(), candidates, 1, &step, false, None);
         let mut legs = Vec::new();
         let mut taken = None;
         while let Some(leg) = score.next(taken.as_ref()) {
@@ -265,6 +277,23 @@ mod tests {
             assert!(runners == [0, 1, 1, 0] || runners == [1, 0, 0, 1], "{runners:?}");
         }
         assert!(kept.iter().all(|leg| leg.end == SliceEnd::After(30 * MS) && leg.settle == SETTLE));
+    }
+
+    #[test]
+    fn a_base_case_of_many_has_two_slices_each_way() {
+        let counts = |candidates: usize, writes: bool| -> Vec<Vec<usize>> {
+            let legs = legs_among(candidates, writes, 50_000.0, 1, Duration::ZERO);
+            let kept: Vec<Leg> = legs.into_iter().filter(|leg| leg.pass.is_some()).collect();
+            let ways =
+                kept.chunk_by(|one, next| one.pass == next.pass).flat_map(|pass| pass.chunks(pass.len() / 2));
+            let count = |way: &[Leg]| {
+                (0..candidates).map(|runner| way.iter().filter(|leg| leg.runner == runner).count()).collect()
+            };
+            ways.map(count).collect()
+        };
+        assert!(counts(5, false).iter().all(|way| way == &[1, 2, 1, 1, 1]));
+        assert!(counts(4, false).iter().all(|way| way == &[1, 1, 1, 1]));
+        assert!(counts(5, true).iter().all(|way| way == &[1, 1, 1, 1, 1]));
     }
 
     #[test]

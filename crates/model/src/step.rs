@@ -88,6 +88,15 @@ impl StepFacts {
         self.threads.is_none() || self.group.is_some()
     }
 
+    /// The numbers of the steps of this name or label, or else of those that `--list` would take by it.
+    pub fn named(steps: &[StepFacts], name: &str) -> Vec<usize> {
+        let those = |is_meant: &dyn Fn(&StepFacts) -> bool| -> Vec<usize> {
+            steps.iter().enumerate().filter(|(_, facts)| is_meant(facts)).map(|(number, _)| number).collect()
+        };
+        let exact = those(&|facts| facts.name == name || facts.label == name);
+        if exact.is_empty() { those(&|facts| is_short_for(name, &facts.name)) } else { exact }
+    }
+
     /// Whether background writers that inserted so many rows per second kept their rate; `None` where the step has none. The rate is
     /// compared as it is shown, a whole number, with the rounded threshold.
     pub fn keeps_rate(&self, inserts_per_second: f64) -> Option<bool> {
@@ -95,9 +104,27 @@ impl StepFacts {
     }
 }
 
+/// Whether `NAME` or `NAME=VALUE` is short for `NAME_OPTION=VALUE`, which `.dop8` may follow: `hot-points` for `hot-points_range=100`.
+fn is_short_for(short: &str, label: &str) -> bool {
+    let Some((name, value)) = label.split_once('=') else { return false };
+    let name = name.rsplit_once('_').map_or(name, |(name, _)| name);
+    let value = value.split('.').next().unwrap_or(value);
+    short.split_once('=').map_or(short == name, |asked| asked == (name, value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_have_the_short_names_that_a_list_takes() {
+        let label = "random-points.pre_range=10.dop8";
+        assert!(is_short_for("random-points.pre", label) && is_short_for("random-points.pre=10", label));
+        for other in ["random-points", "random-points.pre=1", "random-points.pre_range", "=10", ""] {
+            assert!(!is_short_for(other, label), "{other}");
+        }
+        assert!(!is_short_for("l", "l.i1"));
+    }
 
     #[test]
     fn background_writers_pass_with_95_percent_of_their_rate() {

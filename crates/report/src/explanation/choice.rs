@@ -28,7 +28,7 @@ pub(super) fn cells(
         return Err(Error::Alone);
     }
     let Some(wanted) = wanted else { return Ok(changed(results, options.thresholds)) };
-    let steps = steps_named(results, wanted);
+    let steps = StepFacts::named(&results.experiment.steps, wanted);
     if !steps.is_empty() {
         let of_step = |step| candidates.clone().map(move |candidate| (step, candidate));
         return Ok(steps.into_iter().flat_map(of_step).collect());
@@ -43,29 +43,12 @@ pub(super) fn cells(
     Err(unknown_step(results, wanted))
 }
 
-/// The steps of this name or label, or else those that `--list` would take by it.
-fn steps_named(results: &Results<'_>, name: &str) -> Vec<usize> {
-    let those = |is_meant: &dyn Fn(&StepFacts) -> bool| -> Vec<usize> {
-        results.steps().filter(|(_, facts)| is_meant(facts)).map(|(number, _)| number).collect()
-    };
-    let exact = those(&|facts| facts.name == name || facts.label == name);
-    if exact.is_empty() { those(&|facts| is_short_for(name, &facts.name)) } else { exact }
-}
-
-/// Whether `NAME` or `NAME=VALUE` is short for `NAME_OPTION=VALUE`, which `.dop8` may follow: `hot-points` for `hot-points_range=100`.
-fn is_short_for(short: &str, label: &str) -> bool {
-    let Some((name, value)) = label.split_once('=') else { return false };
-    let name = name.rsplit_once('_').map_or(name, |(name, _)| name);
-    let value = value.split('.').next().unwrap_or(value);
-    short.split_once('=').map_or(short == name, |asked| asked == (name, value))
-}
-
 /// The steps of this name or label, by number.
 ///
 /// # Errors
 /// When there is none.
 pub(crate) fn known_steps(results: &Results<'_>, name: &str) -> Result<Vec<usize>, Error> {
-    let steps = steps_named(results, name);
+    let steps = StepFacts::named(&results.experiment.steps, name);
     if steps.is_empty() { Err(unknown_step(results, name)) } else { Ok(steps) }
 }
 
@@ -151,12 +134,6 @@ mod tests {
 
     #[test]
     fn steps_have_the_short_names_that_a_list_takes() {
-        let label = "random-points.pre_range=10.dop8";
-        assert!(is_short_for("random-points.pre", label) && is_short_for("random-points.pre=10", label));
-        for other in ["random-points", "random-points.pre=1", "random-points.pre_range", "=10", ""] {
-            assert!(!is_short_for(other, label), "{other}");
-        }
-        assert!(!is_short_for("l", "l.i1"));
         let (experiment, trials) = fixture::in_rounds();
         let step = experiment.steps.iter().position(|step| step.name == "read-only-count_range=1000");
         let step = step.unwrap();

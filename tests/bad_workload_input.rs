@@ -6,7 +6,7 @@ mod refusals;
 
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-use refusals::compare;
+use refusals::{compare, refusal};
 
 #[test]
 fn workloads_that_do_not_exist_or_take_something_else() {
@@ -160,4 +160,30 @@ fn workload_files_with_mistakes() {
     error: ./mine.toml, line 3, column 16: unclosed table, expected `]`
     hint: docs/formats.md describes workload files
     "#);
+}
+
+#[test]
+fn searches_that_have_nothing_to_look_for() {
+    let sandbox = Sandbox::new();
+    let bisect = |arguments: &[&str]| refusal(&sandbox, &sandbox.output(&[&["bisect"], arguments].concat()));
+    assert_snapshot!(bisect(&["sqlite@wal_normal", "sqlite@rollback_full"]), @r"
+    exit code 1
+    -- stderr
+    error: 2 candidates have none between them with which a change could have begun
+    hint: name three or more, the oldest first; two are for `basecase compare`
+    ");
+    let three =
+        ["sqlite@wal_normal", "sqlite@rollback_full", "sqlite@default", "--workload", "microbenchmarks"];
+    assert_snapshot!(bisect(&[&three[..], &["--list", "point-query,hot-points"]].concat()), @r"
+    exit code 1
+    -- stderr
+    error: 2 steps are meant, and a change is looked for in one
+    hint: --step names one of these: point-query_range=100, hot-points_range=100
+    ");
+    assert_snapshot!(bisect(&[&three[..], &["--list", "point-query", "--step", "l.i2"]].concat()), @r"
+    exit code 1
+    -- stderr
+    error: the workload has no step l.i2
+    hint: --step names one of these: point-query_range=100
+    ");
 }

@@ -121,6 +121,39 @@ fn experiments_with_one_base_case_make_a_history_of_dates() {
 }
 
 #[test]
+fn a_change_is_found_without_measuring_all_candidates() {
+    let sandbox = Sandbox::new();
+    let mut candidates: Vec<String> = vec!["sqlite@wal_normal".into()];
+    for number in 0..3 {
+        let text =
+            format!("journal_mode = delete\nsynchronous = normal\ncache_size = -{}\n", 65_536 + number);
+        sandbox.write(&format!("v{number}.conf"), &text);
+        candidates.push(format!("sqlite@./v{number}.conf"));
+    }
+    let names: Vec<&str> = candidates.iter().map(String::as_str).collect();
+    let output = sandbox.output(&arguments("bisect", &names, &["--json"]));
+    assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Reading locks the file anew for each query in rollback mode.
+    assert_eq!(
+        (&found["is_found"], &found["before"], &found["since"]),
+        (&true.into(), &names[0].into(), &names[1].into())
+    );
+    let of = |key: &str| -> Vec<Value> {
+        found["candidates"].as_array().unwrap().iter().map(|candidate| candidate[key].clone()).collect()
+    };
+    assert_eq!(of("reading"), ["the first", "like the last", "not measured", "like the last"]);
+    assert!(of("interval")[1][1].as_f64().unwrap() < 0.9, "{found:#}");
+
+    // What was measured is not measured again. The last candidate now has the rounds of all probes.
+    let again = sandbox.output(&arguments("bisect", &names, &["--json"]));
+    let same: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((&same["before"], &same["since"]), (&found["before"], &found["since"]));
+    assert_eq!(same["candidates"][3]["rounds"], 10);
+    assert!(!String::from_utf8_lossy(&again.stderr).contains("round "), "{}", sandbox.transcript(&again));
+}
+
+#[test]
 fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
     let sandbox = Sandbox::new();
     let settings = ["--set", "shared_buffers=128MB", "--plant", "8%,8%:every=50"];

@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Compare in rounds, and end with exit code 3 when a regression is decided: for pipelines
     Gate(Box<Gate>),
+    /// Find the candidate with which a step changed, among many in their order, without measuring all of them
+    Bisect(Box<Bisect>),
     /// Find out what this machine can tell: plant slowdowns of known size in a server, and see what is found of them
     Calibrate(Box<Calibrate>),
     /// Render the report of a store again
@@ -112,6 +114,16 @@ pub(crate) struct Gate {
     /// Write a summary in Markdown, as for a pull request
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Bisect {
+    /// Candidates in their order, the oldest first, and what is run, as of `basecase compare`
+    #[command(flatten)]
+    pub(crate) compare: Compare,
+    /// Name or label of the step that is looked at; the only one by default
+    #[arg(long)]
+    pub(crate) step: Option<String>,
 }
 
 #[derive(Args)]

@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+pub(crate) mod bisect;
 pub(crate) mod calibrate;
 pub(crate) mod experiment;
 pub(crate) mod explain;

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Demo(command) => commands::experiment::demo(&command, &stop),
         Command::Compare(command) => commands::experiment::compare(&command, &stop),
         Command::Gate(command) => commands::gate::run(&command, &stop),
+        Command::Bisect(command) => commands::bisect::run(&command, &stop),
         Command::Calibrate(command) => commands::calibrate::run(&command, &stop),
         Command::Run(command) => commands::experiment::run(&command, &stop),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
-use basecase_model::{Experiment, Trial, names};
+use basecase_model::{Experiment, StepFacts, Trial, names};
 use basecase_stats::{Judgement, Metric, Outlook};
 
 /// What the verdict on a step still takes.
@@ -41,12 +41,17 @@ pub(crate) struct Agenda {
     trials: Vec<Trial>,
     /// Candidates by the steps that they failed in this run: they would fail again.
     out: BTreeSet<(usize, usize)>,
+    /// The steps that are to be decided.
+    wanted: Vec<usize>,
 }
 
 impl Agenda {
-    /// With the trials that there are.
-    pub(crate) fn new(experiment: &Experiment, trials: Vec<Trial>) -> Self {
-        Agenda { experiment: experiment.clone(), trials, out: BTreeSet::new() }
+    /// With the trials that there are. Every step that is compared is to be decided, or that of this name alone.
+    pub(crate) fn new(experiment: &Experiment, trials: Vec<Trial>, only: Option<&str>) -> Self {
+        let steps = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
+        let is_wanted = |(_, step): &(usize, &StepFacts)| only.is_none_or(|name| step.name == name);
+        let wanted = steps.filter(is_wanted).map(|(number, _)| number).collect();
+        Agenda { experiment: experiment.clone(), trials, out: BTreeSet::new(), wanted }
     }
 
     /// Takes in a new trial. A candidate that failed a step is not asked for it again.
@@ -100,12 +105,11 @@ impl Agenda {
 
     /// The steps that are not decided yet.
     pub(crate) fn open_steps(&self, judgement: &Judgement) -> Vec<usize> {
-        let steps = self.experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let is_open = |step: &usize| {
             let mut contenders = self.runners(*step).into_iter().skip(1);
             contenders.any(|candidate| !judgement.is_settled(*step, candidate))
         };
-        steps.map(|(number, _)| number).filter(is_open).collect()
+        self.wanted.iter().copied().filter(is_open).collect()
     }
 
     /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open. Where the time that is

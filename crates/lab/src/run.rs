@@ -60,6 +60,11 @@ pub struct RunOptions {
     pub budget: Option<Duration>,
     /// Rounds that there are to be, with those that there are; `None` is as many as it takes.
     pub most_rounds: Option<u32>,
+    /// The only step, by name, that rounds are to decide; `None` is all.
+    pub only_step: Option<String>,
+    /// Whether rounds that were begun keep the margins that they had: those of the plan were reckoned from other rounds, which may have
+    /// become more.
+    pub keeps_margins: bool,
 }
 
 /// Lines of the server's log that a failed trial keeps.
@@ -122,14 +127,17 @@ pub fn run(
 
 /// Refuses to go on with rounds that were begun with other margins or looks: who changes them after having seen results gives up
 /// what the verdicts promise.
-fn check_schedule(plan: &Plan, store: &Store, options: &RunOptions) -> Result<()> {
-    let Some(schedule) = &plan.experiment.schedule else { return Ok(()) };
+fn check_schedule(plan: &mut Plan, store: &Store, options: &RunOptions) -> Result<()> {
+    let Some(schedule) = &mut plan.experiment.schedule else { return Ok(()) };
     if options.profile.is_some() {
         anyhow::bail!(
             "--profile: nothing is profiled in rounds, whose slices it would disturb\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
         );
     }
     let begun = store.experiment(&plan.experiment.id)?.and_then(|experiment| experiment.schedule);
+    if let Some(begun) = begun.as_ref().filter(|_| options.keeps_margins) {
+        (schedule.read_margin, schedule.write_margin) = (begun.read_margin, begun.write_margin);
+    }
     match begun.filter(|begun| begun != schedule) {
         None => Ok(()),
         Some(begun) => anyhow::bail!(

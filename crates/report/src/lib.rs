@@ -3,6 +3,7 @@
 //! Pure: an [`Experiment`] and its trials go in, text or files come out. Every number is
 //! computed once, in `metrics` or in `tables`, and each renderer only prints it.
 
+mod bisection;
 mod blog;
 mod calibration;
 mod chart;
@@ -46,6 +47,7 @@ use std::path::{Path, PathBuf};
 
 use basecase_model::{Experiment, Trial};
 
+pub use bisection::{Bisected, Probed};
 pub use error::Error;
 pub use gate::Gate;
 pub use known_noise::KnownNoise;
@@ -121,6 +123,14 @@ pub fn history(
         Format::Json => report.json(),
         _ => written(&report.compose(), format, options),
     })
+}
+
+/// With which of many candidates a step changed, as a search among them found it.
+pub fn bisection(bisected: &Bisected<'_>, format: Format, options: &Options) -> String {
+    match format {
+        Format::Json => bisected.json(),
+        _ => written(&bisected.compose(), format, options),
+    }
 }
 
 /// Blocks as Markdown, or else as text.

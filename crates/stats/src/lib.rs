@@ -7,6 +7,7 @@
 
 mod anytime;
 mod autocorrelation;
+mod bisection;
 mod boundary;
 mod change_point;
 mod comparison;
@@ -36,6 +37,7 @@ mod trend;
 mod variance;
 mod verdict;
 
+pub use bisection::{Bisection, BisectionEnd, BisectionProbe};
 pub use change_point::{
     Change, History, HistoryError, Version, calibrated_penalty, change_points, divisive_change_points,
     usual_penalty,

@@ -4,22 +4,19 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use basecase_lab::{Protocol, Rounds};
 use basecase_report::{Format, Gate as Verdicts, Options};
 
 use super::experiment::request;
-use super::perform::{Measured, measure};
+use super::perform::{Extent, Measured, measure};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
 
 pub(crate) fn run(arguments: &Gate, stop: &AtomicBool) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
-    if request.protocol == Protocol::Classic {
-        request.protocol = Protocol::Rounds(Rounds::default());
-    }
+    request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
-    let measured = measure(&request, places, None, stop)?;
+    let measured = measure(&request, places, Extent::default(), stop)?;
     let Measured { experiment, trials, .. } = &measured;
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
     basecase_report::write_pages(experiment, trials, &options, &places.out)?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use basecase_lab::{
@@ -26,11 +27,24 @@ pub(crate) struct Measured {
     summary: Summary,
 }
 
-/// Runs what of a request is not in the store yet, at most so many rounds.
+/// How much of a request in rounds is measured now.
+#[derive(Default)]
+pub(crate) struct Extent {
+    /// See [`RunOptions::most_rounds`].
+    pub(crate) most_rounds: Option<u32>,
+    /// See [`RunOptions::only_step`].
+    pub(crate) only_step: Option<String>,
+    /// See [`RunOptions::keeps_margins`].
+    pub(crate) keeps_margins: bool,
+    /// What of `--budget` was spent on something else.
+    pub(crate) spent: Duration,
+}
+
+/// Runs what of a request is not in the store yet.
 pub(crate) fn measure(
     request: &Request,
     arguments: &PlaceArguments,
-    most_rounds: Option<u32>,
+    extent: Extent,
     stop: &AtomicBool,
 ) -> Result<Measured> {
     // What needs nothing else to be known as wrong.
@@ -55,8 +69,10 @@ pub(crate) fn measure(
         keep_data: arguments.keep_data,
         looks_away: arguments.probe == ProbeArgument::Off,
         profile,
-        budget: arguments.budget,
-        most_rounds,
+        budget: arguments.budget.map(|budget| budget.saturating_sub(extent.spent)),
+        most_rounds: extent.most_rounds,
+        only_step: extent.only_step,
+        keeps_margins: extent.keeps_margins,
     };
     let summary = basecase_lab::run(&mut plan, &mut store, options, stop, &mut screen)?;
     let experiment = plan.experiment;
@@ -67,7 +83,7 @@ pub(crate) fn measure(
 
 /// Runs a request, writes its pages and prints its report.
 pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
-    let measured = measure(request, arguments, None, stop)?;
+    let measured = measure(request, arguments, Extent::default(), stop)?;
     let Measured { experiment, trials, .. } = &measured;
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
@@ -78,6 +94,11 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &Atom
 }
 
 impl Measured {
+    /// Whether the user stopped it.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.summary.interrupted
+    }
+
     /// Writes the pages of the report and says where they are.
     pub(crate) fn write_pages(&self, options: &Options, arguments: &PlaceArguments) -> Result<()> {
         let page = basecase_report::write_pages(&self.experiment, &self.trials, options, &arguments.out)?;

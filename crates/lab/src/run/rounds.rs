@@ -110,7 +110,8 @@ impl Run<'_> {
         mut round_of: impl FnMut(&mut Self, &mut Plan, &mut [Candidate], &mut Agenda, &[usize]) -> Result<()>,
     ) -> Result<()> {
         let Some(schedule) = plan.experiment.schedule.clone() else { return Ok(()) };
-        let mut agenda = Agenda::new(&plan.experiment, self.store.trials(&plan.experiment.id)?);
+        let trials = self.store.trials(&plan.experiment.id)?;
+        let mut agenda = Agenda::new(&plan.experiment, trials, self.options.only_step.as_deref());
         let began = Instant::now();
         let mut last: Option<Done> = None;
         let mut judgement = agenda.judgement()?;

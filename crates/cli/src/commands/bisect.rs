@@ -1,0 +1,52 @@
+//! `bisect`: with which of many candidates a step changed, without measuring all of them.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::Result;
+use basecase_lab::{Probe, Search};
+use basecase_report::{Bisected, Format, Options, Probed};
+
+use super::experiment::request;
+use super::perform::{Extent, Measured, measure};
+use crate::Outcome;
+use crate::arguments::Bisect;
+use crate::output;
+
+pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
+    let places = &arguments.compare.places;
+    let mut search = Search::new(request(&arguments.compare)?, arguments.step.as_deref())?;
+    let began = Instant::now();
+    let mut probes: Vec<(usize, Measured)> = Vec::new();
+    while let Some(Probe { candidate, request, keeps_margins }) = search.probe() {
+        let spent = began.elapsed();
+        if !probes.is_empty() && places.budget.is_some_and(|budget| spent >= budget) {
+            break;
+        }
+        output::complain(&format!("probe {}: {}", probes.len() + 1, request.name));
+        let only_step = Some(search.step().to_owned());
+        let extent = Extent { only_step, keeps_margins, spent, ..Extent::default() };
+        let measured = measure(&request, places, extent, stop)?;
+        if measured.is_interrupted() {
+            return Ok(measured.tell(places));
+        }
+        search.learn(&measured.experiment, &measured.trials)?;
+        probes.push((candidate, measured));
+    }
+    let probed = |(candidate, measured): &(usize, Measured)| {
+        Probed::new(*candidate, &measured.experiment, &measured.trials)
+    };
+    let bisected = Bisected {
+        candidates: search.candidates(),
+        step: search.step(),
+        label: search.label(),
+        probes: probes.iter().map(probed).collect(),
+        bisection: search.bisection(),
+    };
+    let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
+    let format = if places.json { Format::Json } else { Format::Text };
+    output::print(&basecase_report::bisection(&bisected, format, &options))?;
+    let Some((_, last)) = probes.last() else { return Ok(Outcome::Done) };
+    last.write_pages(&options, places)?;
+    Ok(last.tell(places))
+}

@@ -1,0 +1,213 @@
+//! With which of many versions a change began, without measuring all of them.
+
+use crate::decision::Decision;
+use crate::verdict::{Qualifier, Verdict};
+
+/// Largest margin of a version in the middle, as a share: half of what makes something 2.25 times as fast.
+const LARGEST_MARGIN: f64 = 0.5;
+/// Smallest one.
+const SMALLEST_MARGIN: f64 = 0.001;
+
+/// A binary search among versions 0, 1 …: the one in the middle is held against the first, and belongs to the half to whose end it is
+/// nearer.
+///
+/// The margin of a version in the middle is half of the change, so that its whole interval has to lie on one side of half-way: it is taken
+/// for the wrong side only where its interval is off by half of the change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bisection {
+    /// How far the last version is from the first, as a logarithm; `None` as long as that is not known.
+    change: Option<f64>,
+    /// The latest version that is known to be like the first.
+    before: usize,
+    /// The earliest that is known to be like the last.
+    since: usize,
+    end: Option<BisectionEnd>,
+}
+
+/// What a search came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BisectionEnd {
+    /// The change began with this version, and the one before it is like the first.
+    Began(usize),
+    /// The last version is not different from the first.
+    Unchanged,
+    /// Of this version it is not decided where it belongs, and more rounds may tell.
+    Open(usize),
+    /// This version is settled, and like neither the first nor the last.
+    Between(usize),
+}
+
+/// The version that is to be held against the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BisectionProbe {
+    /// The last one: is there a change?
+    Last,
+    /// One in the middle, with this margin as a share.
+    Middle {
+        /// Its number.
+        version: usize,
+        /// Half of the change: 0.02 is 2 %.
+        margin: f64,
+    },
+}
+
+impl Bisection {
+    /// Among so many versions; `None` of fewer than three, where nothing is in between.
+    pub fn new(versions: usize) -> Option<Self> {
+        (versions > 2).then(|| Bisection { change: None, before: 0, since: versions - 1, end: None })
+    }
+
+    /// What to measure next; `None` when the search has ended.
+    pub fn probe(&self) -> Option<BisectionProbe> {
+        if self.end.is_some() {
+            return None;
+        }
+        let Some(change) = self.change else { return Some(BisectionProbe::Last) };
+        let margin = (change.abs() / 2.0).exp_m1().clamp(SMALLEST_MARGIN, LARGEST_MARGIN);
+        Some(BisectionProbe::Middle { version: self.middle(), margin })
+    }
+
+    /// Takes in what was decided of the version that [`Bisection::probe`] named; `None` where it has no round.
+    pub fn learn(&mut self, decision: Option<&Decision>) {
+        let version = if self.change.is_some() { self.middle() } else { self.since };
+        let Some(decision) = decision else {
+            self.end = Some(BisectionEnd::Open(version));
+            return;
+        };
+        let is_clear =
+            decision.verdict.is_change() && !matches!(decision.qualifier, Some(Qualifier::AtLeast(_)));
+        let estimate = decision.estimate.unwrap_or(0.0);
+        self.end = match (self.change, decision.verdict) {
+            (None, Verdict::NoChange) => Some(BisectionEnd::Unchanged),
+            (None, verdict) if verdict.is_change() && decision.leaves => {
+                self.change = Some(estimate);
+                None
+            }
+            (Some(_), Verdict::NoChange) => {
+                self.before = version;
+                None
+            }
+            (Some(change), _) if is_clear && change.signum() == estimate.signum() => {
+                self.since = version;
+                None
+            }
+            (Some(_), _) if decision.leaves => Some(BisectionEnd::Between(version)),
+            _ => Some(BisectionEnd::Open(version)),
+        };
+        if self.end.is_none() && self.before + 1 == self.since {
+            self.end = Some(BisectionEnd::Began(self.since));
+        }
+    }
+
+    /// The latest version that is known to be like the first, and the earliest that is known to be like the last; `None` as long as it is
+    /// not known that these differ.
+    pub fn bracket(&self) -> Option<(usize, usize)> {
+        self.change.map(|_| (self.before, self.since))
+    }
+
+    /// What it came to; `None` while there is something to measure.
+    pub fn end(&self) -> Option<BisectionEnd> {
+        self.end
+    }
+
+    fn middle(&self) -> usize {
+        self.before.midpoint(self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::orders::Stream;
+    use crate::{Comparison, Judge, Plan};
+
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| Judge::new(Plan::default()).unwrap());
+
+    /// Decides on an effect as rounds of so much noise show it.
+    fn decide(effect: f64, noise: f64, margin: f64, stream: &mut Stream) -> Decision {
+        let mut comparison = Comparison { rounds: Vec::new(), margin: margin.ln_1p() };
+        loop {
+            // The sum of twelve uniform numbers less six is nearly Gaussian.
+            let sum: f64 = (0..12).map(|_| stream.below(1 << 20) as f64 / f64::from(1 << 20)).sum();
+            comparison.rounds.push((effect + noise * (sum - 6.0)).into());
+            if JUDGE.looks_after(comparison.rounds.len()) {
+                let decision = JUDGE.decide(std::slice::from_ref(&comparison)).unwrap().remove(0);
+                if decision.leaves {
+                    return decision;
+                }
+            }
+        }
+    }
+
+    /// Searches among versions of these effects against the first; what it came to, and how many versions it measured.
+    fn search(effects: &[f64], noise: f64, seed: u64) -> (BisectionEnd, usize) {
+        let mut stream = Stream::new(seed, "bisection", "", 0);
+        let mut bisection = Bisection::new(effects.len()).unwrap();
+        let mut measured = 0;
+        while let Some(probe) = bisection.probe() {
+            let (version, margin) = match probe {
+                BisectionProbe::Last => (effects.len() - 1, 0.02),
+                BisectionProbe::Middle { version, margin } => (version, margin),
+            };
+            measured += 1;
+            bisection.learn(Some(&decide(effects[version], noise, margin, &mut stream)));
+        }
+        (bisection.end().unwrap(), measured)
+    }
+
+    #[test]
+    fn the_first_slower_version_is_found() {
+        for (effect, least) in [(-0.05, 60), (0.7, 60), (-0.03, 58)] {
+            let found = |seed: u64| {
+                let began = 1 + seed as usize % 29;
+                let effects: Vec<f64> =
+                    (0..30).map(|version| if version < began { 0.0 } else { effect }).collect();
+                let (end, measured) = search(&effects, 0.01, seed);
+                assert!(measured <= 6, "{measured} of 30");
+                end == BisectionEnd::Began(began)
+            };
+            let right = (0..60).filter(|seed| found(*seed)).count();
+            assert!(right >= least, "{right} of 60 at {effect}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_changed_nothing_is_looked_for() {
+        assert_eq!(search(&[0.0; 9], 0.005, 1), (BisectionEnd::Unchanged, 1));
+        assert_eq!(Bisection::new(2), None);
+    }
+
+    #[test]
+    fn a_version_half_way_is_named() {
+        assert_eq!(search(&[0.0, -0.0501, -0.1], 0.01, 3).0, BisectionEnd::Between(1));
+        assert_eq!(search(&[0.0, 0.2, -0.1], 0.01, 3).0, BisectionEnd::Between(1), "it is faster");
+    }
+
+    #[test]
+    fn what_is_not_decided_stays_open() {
+        let mut bisection = Bisection::new(5).unwrap();
+        bisection.learn(None);
+        assert_eq!((bisection.end(), bisection.probe()), (Some(BisectionEnd::Open(4)), None));
+        assert_eq!(bisection.bracket(), None);
+        let mut bisection = Bisection::new(5).unwrap();
+        bisection.learn(Some(&decide(-0.1, 0.005, 0.02, &mut Stream::new(1, "bisection", "", 0))));
+        assert!(matches!(bisection.probe(), Some(BisectionProbe::Middle { version: 2, .. })));
+        bisection.learn(None);
+        assert_eq!((bisection.end(), bisection.bracket()), (Some(BisectionEnd::Open(2)), Some((0, 4))));
+    }
+
+    proptest! {
+        #[test]
+        fn without_noise_every_place_is_found(versions in 3usize..200, place: prop::sample::Index) {
+            let began = 1 + place.index(versions - 1);
+            let effects: Vec<f64> = (0..versions).map(|version| if version < began { 0.0 } else { -0.2 }).collect();
+            let (end, measured) = search(&effects, 1e-4, 1);
+            prop_assert_eq!(end, BisectionEnd::Began(began));
+            prop_assert!(measured <= 2 + versions.ilog2() as usize);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! With which of many candidates a step changed, as a search among them found it.
 
 use basecase_model::{Experiment, Trial};
-use basecase_stats::{Bisection, BisectionEnd};
+use basecase_stats::{Bisection, BisectionEnd, Metric};
 use serde::Serialize;
 
 use crate::document::Block;
@@ -15,47 +15,33 @@ use crate::tables::{Cell, Column, Mark, Row, Table};
 pub struct Bisected<'a> {
     /// All candidates in their order, as the user wrote them; the first is the base case.
     pub candidates: Vec<String>,
-    /// Name of the step.
-    pub step: &'a str,
     /// What the step is called.
     pub label: &'a str,
-    /// What was measured.
+    /// Those that were measured.
     pub probes: Vec<Probed>,
     /// How far the search has come.
     pub bisection: &'a Bisection,
 }
 
-/// A candidate that was measured beside the first one.
+/// What rounds beside the first candidate say of another one.
 #[derive(Debug)]
 pub struct Probed {
     candidate: usize,
-    steps: Vec<Known>,
-}
-
-/// What is known of it on a step.
-#[derive(Debug)]
-struct Known {
-    step: String,
     effect: Option<Effect>,
     rounds: usize,
-    words: String,
+    verdict: String,
 }
 
 impl Probed {
-    /// The candidate of that number, which is the second one of the experiment.
-    pub fn new(candidate: usize, experiment: &Experiment, trials: &[Trial]) -> Self {
+    /// Of the candidate of that number, which is the second one of the experiment, on the step of that name; `None` where there is no round
+    /// of both.
+    pub fn new(candidate: usize, step: &str, experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
         let rounds = Rounds::of(experiment, trials);
         let results = Results::of(experiment, trials, rounds.as_ref());
-        let known = |(step, facts): (usize, &basecase_model::StepFacts)| {
-            let judged = results.judged(step, 1)?;
-            Some(Known {
-                step: facts.name.clone(),
-                effect: results.relative_effect(step, 1),
-                rounds: judged.throughput.rounds,
-                words: judged.verdict(),
-            })
-        };
-        Probed { candidate, steps: results.steps().filter_map(known).collect() }
+        let (step, _) = results.steps().find(|(_, facts)| facts.name == step)?;
+        let judged = results.judged(step, 1)?;
+        let effect = Effect::of_decision(Metric::Throughput, judged.throughput);
+        Some(Probed { candidate, effect, rounds: judged.throughput.rounds, verdict: judged.verdict() })
     }
 }
 
@@ -71,9 +57,8 @@ impl Bisected<'_> {
     }
 
     /// What is known of a candidate, if it was measured.
-    fn known(&self, candidate: usize) -> Option<&Known> {
-        let probe = self.probes.iter().find(|probe| probe.candidate == candidate)?;
-        probe.steps.iter().find(|known| known.step == self.step)
+    fn probed(&self, candidate: usize) -> Option<&Probed> {
+        self.probes.iter().find(|probe| probe.candidate == candidate)
     }
 
     fn name(&self, candidate: usize) -> &str {
@@ -83,8 +68,8 @@ impl Bisected<'_> {
     /// What it came to, e.g. `102.8 % faster (101.1–104.5 %) since postgres:17.11. …`.
     fn sentence(&self) -> String {
         let words = |candidate: usize| {
-            self.known(candidate)
-                .map_or("trials failed, so that there is no round", |known| known.words.as_str())
+            self.probed(candidate)
+                .map_or("trials failed, so that there is no round", |probed| probed.verdict.as_str())
         };
         let last = self.candidates.len().saturating_sub(1);
         let (first_name, last_name) = (self.name(0), self.name(last));
@@ -94,7 +79,7 @@ impl Bisected<'_> {
                     format!("{last_name} does not differ from {first_name}: {}.", words(last))
                 }
                 _ => format!(
-                    "Whether {last_name} differs from {first_name} is not decided: {}. {GO_ON}",
+                    "How far {last_name} is from {first_name} is not decided: {}. {GO_ON}",
                     words(last)
                 ),
             };
@@ -103,7 +88,7 @@ impl Bisected<'_> {
         let bracket = format!("The change began after {before}, and with {since} at the latest.");
         match self.bisection.end() {
             Some(BisectionEnd::Began(version)) => {
-                let effect = self.known(version).and_then(|known| known.effect);
+                let effect = self.probed(version).and_then(|probed| probed.effect);
                 let difference = effect.map(|effect| effect.difference()).unwrap_or_default();
                 let like = if before == first_name {
                     String::new()
@@ -130,7 +115,7 @@ impl Bisected<'_> {
     fn reading(&self, candidate: usize) -> &'static str {
         if candidate == 0 {
             "the first"
-        } else if self.known(candidate).is_none() {
+        } else if self.probed(candidate).is_none() {
             "not measured"
         } else if self.bisection.end() == Some(BisectionEnd::Open(candidate)) {
             "not decided"
@@ -145,13 +130,13 @@ impl Bisected<'_> {
 
     fn table(&self) -> Table {
         let row = |(candidate, name): (usize, &String)| {
-            let (known, reading) = (self.known(candidate), self.reading(candidate));
+            let (probed, reading) = (self.probed(candidate), self.reading(candidate));
             let ratio = |effect: Effect| {
                 let mark = if effect.ratio < 1.0 { Mark::Worse } else { Mark::Better };
                 Cell { mark: if reading == CHANGED { mark } else { Mark::None }, ..Cell::ratio(&effect) }
             };
-            let ratio = known.and_then(|known| known.effect).map_or_else(Cell::default, ratio);
-            let rounds = known.map(|known| known.rounds.to_string()).unwrap_or_default();
+            let ratio = probed.and_then(|probed| probed.effect).map_or_else(Cell::default, ratio);
+            let rounds = probed.map(|probed| probed.rounds.to_string()).unwrap_or_default();
             Row::new(name, vec![ratio, Cell::plain(rounds), Cell::plain(reading)])
         };
         Table {
@@ -169,14 +154,14 @@ impl Bisected<'_> {
 
     /// The report as one JSON object with a newline at its end.
     pub(crate) fn json(&self) -> String {
-        let candidate = |(number, name): (usize, &'_ String)| {
-            let known = self.known(number);
-            let effect = known.and_then(|known| known.effect);
+        let candidate = |(number, name): (usize, &String)| {
+            let probed = self.probed(number);
+            let effect = probed.and_then(|probed| probed.effect);
             Candidate {
                 candidate: name.clone(),
                 ratio: effect.map(|effect| effect.ratio),
                 interval: effect.and_then(|effect| effect.interval),
-                rounds: known.map(|known| known.rounds),
+                rounds: probed.map(|probed| probed.rounds),
                 reading: self.reading(number),
             }
         };
@@ -252,18 +237,17 @@ mod tests {
             let rounds = Rounds::of(&experiment, &trials).unwrap();
             let number = experiment.steps.iter().position(basecase_model::StepFacts::is_compared).unwrap();
             step = experiment.steps[number].name.clone();
-            bisection.learn(rounds.judgement.decision(basecase_stats::Metric::Throughput, number, 1));
-            probes.push(Probed::new(candidate, &experiment, &trials));
+            bisection.learn(rounds.judgement.decision(Metric::Throughput, number, 1));
+            probes.extend(Probed::new(candidate, &step, &experiment, &trials));
         }
         (bisection, probes, step)
     }
 
     fn text(levels: &[f64], format: Format) -> String {
-        let (bisection, probes, step) = search(levels);
+        let (bisection, probes, label) = search(levels);
         let bisected = Bisected {
             candidates: (0..levels.len()).map(|number| format!("postgres:17.{number}")).collect(),
-            step: &step,
-            label: &step,
+            label: &label,
             probes,
             bisection: &bisection,
         };

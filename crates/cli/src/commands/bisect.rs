@@ -34,13 +34,12 @@ pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
         probes.push((candidate, measured));
     }
     let probed = |(candidate, measured): &(usize, Measured)| {
-        Probed::new(*candidate, &measured.experiment, &measured.trials)
+        Probed::new(*candidate, search.step(), &measured.experiment, &measured.trials)
     };
     let bisected = Bisected {
         candidates: search.candidates(),
-        step: search.step(),
         label: search.label(),
-        probes: probes.iter().map(probed).collect(),
+        probes: probes.iter().filter_map(probed).collect(),
         bisection: search.bisection(),
     };
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };

@@ -318,3 +318,43 @@ fn a_few_threads_drive_many_connections() {
         }
     }
 }
+
+#[test]
+fn sizes_of_a_file_are_experiments_of_their_own() {
+    let sandbox = Sandbox::new();
+    let file = |last_rows: u32| {
+        format!(
+            "workload = \"microbenchmarks\"\ncandidates = [\"sqlite@wal_normal\"]\nlist = [\"point-query\"]\n[options]\nseconds = 0.2\n\
+             warm_up_seconds = 0\n[[size]]\nname = \"small\"\nrows = 1000\n[[size]]\nname = \"large\"\nrows = {last_rows}\n"
+        )
+    };
+    let run = |more: &[&str]| {
+        sandbox.output(&[&["run", "sizes.toml", "--out", "pages"], &PLACES[..], more].concat())
+    };
+    sandbox.write("sizes.toml", &file(0));
+    let refused = run(&[]);
+    assert!(!refused.status.success(), "{}", sandbox.transcript(&refused));
+    assert!(!sandbox.path().join("s.sqlite").exists(), "before any size is run");
+
+    sandbox.write("sizes.toml", &file(3000));
+    let one = run(&["--size", "large"]);
+    assert!(one.status.success(), "{}", sandbox.transcript(&one));
+    let both = run(&[]);
+    assert!(both.status.success(), "{}", sandbox.transcript(&both));
+    let loaded: Vec<u64> = trials(&sandbox.path().join("s.sqlite"))
+        .iter()
+        .filter(|trial| trial.step.starts_with("load"))
+        .map(|trial| trial.roles.iter().map(|role| role.items).sum())
+        .collect();
+    assert_eq!(loaded, [1000], "the newest experiment is the one that was not there");
+    assert!(sandbox.transcript(&both).contains("2 of 2 trials were in s.sqlite already"));
+    for size in ["small", "large"] {
+        assert!(sandbox.path().join("pages").join(size).join("index.html").exists());
+    }
+    let list = sandbox.output(&["store", "ls", "s.sqlite"]);
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.contains("sizes small") && list.contains("sizes large"), "{list}");
+
+    let unknown = run(&["--size", "huge"]);
+    assert!(sandbox.transcript(&unknown).contains("has no size huge\nhint: it has small, large"));
+}

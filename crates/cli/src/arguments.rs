@@ -150,6 +150,9 @@ pub(crate) struct Run {
     /// Factor on the file's sizes, to run a study small: rows, writes and seconds, or rows per table and the seconds that it names
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     pub(crate) scale: Option<Scale>,
+    /// Only this one of the file's sizes
+    #[arg(long = "size", value_name = "NAME")]
+    pub(crate) size: Option<String>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
 }
@@ -224,7 +227,7 @@ impl From<&SizeArguments> for Sizes {
 }
 
 /// Where things are put, and how servers are reached.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct PlaceArguments {
     /// The results file; a run that was cut short goes on from it
     #[arg(long, value_name = "FILE", default_value = "basecase.sqlite")]

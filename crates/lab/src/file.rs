@@ -1,5 +1,6 @@
 //! Experiment files.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use basecase_server::{Settle, without_credentials};
@@ -64,6 +65,8 @@ struct ExperimentFile {
     #[serde(default)]
     sizes: Sizes,
     #[serde(default)]
+    size: Vec<Size>,
+    #[serde(default)]
     list: Vec<String>,
     #[serde(default)]
     options: toml::Table,
@@ -71,6 +74,24 @@ struct ExperimentFile {
     settings: toml::Table,
     #[serde(default)]
     schedule: Schedule,
+}
+
+/// One of several sizes.
+#[derive(Deserialize)]
+struct Size {
+    name: String,
+    /// What differs from `sizes`, or from `options` of a workload file.
+    #[serde(flatten)]
+    values: toml::Table,
+}
+
+/// An experiment of a file, which has one for each of its sizes.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// What its size is called; `None` of a file with one.
+    pub size: Option<String>,
+    /// What is asked for.
+    pub request: Request,
 }
 
 #[derive(Deserialize, Default)]
@@ -126,18 +147,18 @@ fn value<T>(
     text.map(|text| reader(text).map_err(|wanted| refuse(text, wanted))).transpose()
 }
 
-/// Reads an experiment file; with a scale, its sizes are multiplied by that.
+/// Reads an experiment file: an experiment for each of its sizes. With a scale, these are multiplied by that.
 ///
 /// # Errors
 /// When the file cannot be read, is not the TOML of an experiment, or holds a value that no run can have.
-pub fn read(path: &Path, scale: Option<Scale>) -> Result<Request, FileError> {
+pub fn read(path: &Path, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
     let name = path.display().to_string();
     let text =
         std::fs::read_to_string(path).map_err(|source| FileError::Read { path: name.clone(), source })?;
     parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"), scale)
 }
 
-fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Request, FileError> {
+fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
     let file: ExperimentFile = toml::from_str(text).map_err(|error| FileError::Syntax {
         path: path.to_owned(),
         reason: without_credentials(error.to_string().trim_end()),
@@ -158,33 +179,62 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Req
         .map(|name| name.parse())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
-    let task = task(&file, path, scale).map_err(refuse)?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
-    if let Protocol::Rounds(rounds) = &protocol {
-        rounds.looks(&task).map_err(|error| refuse(format!("schedule.{error}")))?;
-    }
-    let request = Request {
-        name: file.name.unwrap_or_else(|| stem.to_owned()),
-        candidates,
-        task,
-        pin: file
-            .schedule
-            .pin
-            .map_or(Ok(PinRequest::default()), |pin| pin.parse())
-            .map_err(|error: PinError| refuse(error.to_string()))?,
-        settle: file.schedule.settle,
-        verify: file.schedule.verify,
-        step_limit_seconds: file.schedule.step_limit_seconds,
-        extra_settings: texts(&file.settings),
-        protocol,
-        twins: Vec::new(),
+    let pin = file.schedule.pin.as_deref().map_or(Ok(PinRequest::default()), str::parse);
+    let pin = pin.map_err(|error: PinError| refuse(error.to_string()))?;
+    check_names(&file.size).map_err(refuse)?;
+    let name = file.name.as_deref().unwrap_or(stem);
+    let variant = |size: Option<&Size>| {
+        let task = task(&file, size, path, scale)?;
+        if let Protocol::Rounds(rounds) = &protocol {
+            rounds.looks(&task).map_err(|error| format!("schedule.{error}"))?;
+        }
+        let request = Request {
+            name: size.map_or_else(|| name.to_owned(), |size| format!("{name} {}", size.name)),
+            candidates: candidates.clone(),
+            task,
+            pin: pin.clone(),
+            settle: file.schedule.settle,
+            verify: file.schedule.verify,
+            step_limit_seconds: file.schedule.step_limit_seconds,
+            extra_settings: texts(&file.settings),
+            protocol: protocol.clone(),
+            twins: Vec::new(),
+        };
+        request.protocol.check(&request).map_err(|error| error.to_string())?;
+        Ok(Variant { size: size.map(|size| size.name.clone()), request })
     };
-    request.protocol.check(&request).map_err(|error| refuse(error.to_string()))?;
-    Ok(request)
+    let variants: Result<Vec<Variant>, String> = match &file.size[..] {
+        [] => variant(None).map(|variant| vec![variant]),
+        sizes => sizes.iter().map(|size| variant(Some(size))).collect(),
+    };
+    variants.map_err(refuse)
+}
+
+/// Refuses names of sizes that are no names of folders, or not each its own.
+fn check_names(sizes: &[Size]) -> Result<(), String> {
+    let mut known = BTreeSet::new();
+    for Size { name, .. } in sizes {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        if name.starts_with('.') || name.is_empty() || !name.chars().all(is_plain) {
+            return Err(format!(
+                "a size is named {name:?}\nhint: its pages have a folder of this name: letters, digits, - and _, e.g. name = \"cached\""
+            ));
+        }
+        if !known.insert(name) {
+            return Err(format!("two sizes are named {name}\nhint: give each its own name"));
+        }
+    }
+    Ok(())
 }
 
 /// The workload with its sizes or options. The error says what is wrong and what to do.
-fn task(file: &ExperimentFile, path: &str, scale: Option<Scale>) -> Result<Task, String> {
+fn task(
+    file: &ExperimentFile,
+    size: Option<&Size>,
+    path: &str,
+    scale: Option<Scale>,
+) -> Result<Task, String> {
     let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
     let seed = file.schedule.seed;
     if workload == insert_benchmark::NAME {
@@ -193,7 +243,14 @@ fn task(file: &ExperimentFile, path: &str, scale: Option<Scale>) -> Result<Task,
                 "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
             ));
         }
-        let parameters = file.sizes.parameters(file.schedule.pace, seed)?;
+        let of_size = |size: &Size| {
+            let own = size.values.clone().try_into::<Sizes>();
+            own.map_err(|error| {
+                format!("size {}: {}\nhint: docs/formats.md describes every key", size.name, error.message())
+            })
+        };
+        let own = size.map(of_size).transpose()?.unwrap_or_default();
+        let parameters = own.over(&file.sizes).parameters(file.schedule.pace, seed)?;
         let scaled = match scale {
             Some(scale) => scale.parameters(&parameters).map_err(|error| error.to_string())?,
             None => parameters,
@@ -207,6 +264,12 @@ fn task(file: &ExperimentFile, path: &str, scale: Option<Scale>) -> Result<Task,
         ));
     }
     let mut options = texts(&file.options);
+    if let Some(size) = size {
+        options.retain(|(name, _)| {
+            !size.values.keys().any(|own| own.replace('-', "_") == name.replace('-', "_"))
+        });
+        options.extend(texts(&size.values));
+    }
     options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     // A file is meant beside the experiment that names it.
     let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
@@ -236,6 +299,37 @@ fn texts(table: &toml::Table) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The only experiment of a file.
+    fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Request, FileError> {
+        let mut variants = super::parse(text, path, stem, scale)?;
+        assert_eq!(variants.len(), 1);
+        Ok(variants.remove(0).request)
+    }
+
+    #[test]
+    fn an_experiment_for_each_size() {
+        let variants = |text: &str| {
+            let text = format!("candidates = [\"sqlite\"]\n{text}");
+            let variants = super::parse(&text, "e.toml", "e", None).map_err(|error| error.to_string())?;
+            Ok(variants.into_iter().map(|one| (one.request.name, one.request.task.loaded_rows())).collect())
+        };
+        let of = |pairs: &[(&str, u64)]| -> Result<Vec<(String, u64)>, String> {
+            Ok(pairs.iter().map(|(name, rows)| ((*name).to_owned(), *rows)).collect())
+        };
+        let chain = "[sizes]\nrows = 2000\n[[size]]\nname = \"one\"\n[[size]]\nname = \"four\"\nclients = 4";
+        assert_eq!(variants(chain), of(&[("e one", 2_000), ("e four", 8_000)]));
+        let file = "workload = \"oltp_read_write\"\n[options]\ntable-size = 1000\n[[size]]\nname = \"a\"\n[[size]]\nname = \"b\"\ntable_size = 3000";
+        assert_eq!(variants(file), of(&[("e a", 1_000), ("e b", 3_000)]));
+        let refused = |text: &str| variants(text).unwrap_err();
+        let unknown = refused("[[size]]\nname = \"a\"\nrow = 3");
+        assert!(unknown.contains("size a: unknown field `row`") && unknown.contains("hint: "), "{unknown}");
+        let twice = refused("[[size]]\nname = \"a\"\n[[size]]\nname = \"a\"");
+        assert!(twice.contains("two sizes are named a\nhint: "), "{twice}");
+        assert!(refused("[[size]]\nname = \"../a\"").contains("hint: its pages have a folder"));
+        assert!(refused("[[size]]\nrows = 3").contains("missing field `name`"));
+        assert!(refused("[[size]]\nname = \"a\"\nrows = 3").contains("rows is 3"));
+    }
 
     #[test]
     fn builds_times_configs() {

@@ -22,6 +22,18 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// These sizes, and those of `base` where these say nothing.
+    pub(crate) fn over(self, base: &Sizes) -> Sizes {
+        Sizes {
+            preset: self.preset.or_else(|| base.preset.clone()),
+            scale: self.scale.or(base.scale),
+            clients: self.clients.or(base.clients),
+            rows: self.rows.or(base.rows),
+            writes: self.writes.or(base.writes),
+            seconds: self.seconds.or(base.seconds),
+        }
+    }
+
     /// The parameters that these sizes stand for.
     ///
     /// # Errors

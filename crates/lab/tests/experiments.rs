@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use basecase_lab::{Origin, Request, file};
 use basecase_server::{BuildRequest, Catalogue, ConfigFile, Host};
+use file::Variant;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -15,17 +16,18 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &Path) -> Request {
-    file::read(file, None).unwrap_or_else(|error| panic!("{error}"))
+fn read(file: &Path, scale: Option<&str>) -> Vec<Variant> {
+    let scale = scale.map(|scale| scale.parse().unwrap());
+    file::read(file, scale).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
 }
 
 #[test]
 fn builds_and_configs_are_known() {
     let catalogue = Catalogue::embedded().unwrap();
     for file in files() {
-        let request = read(&file);
-        let builds: Vec<BuildRequest> = request
-            .candidates
+        // Sizes differ in nothing else.
+        let Request { candidates, .. } = &read(&file, None)[0].request;
+        let builds: Vec<BuildRequest> = candidates
             .iter()
             .filter_map(|spec| match &spec.origin {
                 Origin::Build(build) => Some(build.clone()),
@@ -33,7 +35,7 @@ fn builds_and_configs_are_known() {
             })
             .collect();
         catalogue.resolve(&builds).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        for spec in &request.candidates {
+        for spec in candidates {
             let Some(config) = &spec.config else { continue };
             ConfigFile::find(spec.dbms(), config, Host::detect())
                 .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -44,11 +46,13 @@ fn builds_and_configs_are_known() {
 #[test]
 fn they_are_named_after_their_files_and_run_small() {
     for file in files() {
-        let request = read(&file);
-        assert_eq!(Some(request.name.as_str()), file.file_stem().unwrap().to_str());
-        let small = file::read(&file, Some("0.01".parse().unwrap()))
-            .unwrap_or_else(|error| panic!("--scale 0.01 of {error}"));
-        assert!(small.task.loaded_rows() < request.task.loaded_rows(), "{}", file.display());
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        for (variant, small) in read(&file, None).iter().zip(read(&file, Some("0.01"))) {
+            let name = variant.size.as_ref().map_or_else(|| stem.to_owned(), |size| format!("{stem} {size}"));
+            assert_eq!(variant.request.name, name);
+            let rows = |variant: &Variant| variant.request.task.loaded_rows();
+            assert!(rows(&small) < rows(variant), "{}", file.display());
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! `demo`, `compare` and `run`: three ways to ask for an experiment, one way to run it.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
+use basecase_lab::file::Variant;
 use basecase_lab::{CandidateSpec, PinRequest, Protocol, Request, Rounds, Sizes, Task, Verify, file};
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::Pace;
 
-use super::perform::{make_folder, perform};
+use super::perform::{check, make_folder, perform};
 use crate::Outcome;
 use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
+use crate::output;
 use crate::task::task;
 
 /// Two SQLite configs that really differ, at a size that takes about a minute.
@@ -75,9 +78,44 @@ pub(crate) fn request(arguments: &Compare) -> Result<Request> {
 }
 
 pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
-    let mut request = file::read(&arguments.file, arguments.scale)?;
-    request.protocol = request.protocol.with_budget(arguments.places.budget);
-    perform(&request, &arguments.places, stop)
+    let Run { file, scale, size, places } = arguments;
+    let mut variants = file::read(file, *scale)?;
+    if let Some(size) = size {
+        let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
+        variants.retain(|variant| variant.size.as_ref() == Some(size));
+        if variants.is_empty() {
+            let known = if known.is_empty() { "one without a name".to_owned() } else { known.join(", ") };
+            bail!("experiment file {} has no size {size}\nhint: it has {known}", file.display());
+        }
+    }
+    for variant in &mut variants {
+        let protocol = std::mem::take(&mut variant.request.protocol);
+        variant.request.protocol = protocol.with_budget(places.budget);
+    }
+    // What is wrong with the last size should not be found out after the others have run.
+    for later in variants.iter().skip(1) {
+        check(&later.request, places)?;
+    }
+    let began = Instant::now();
+    let mut worst = Outcome::Done;
+    let count = variants.len();
+    for (number, Variant { size, request }) in variants.into_iter().enumerate() {
+        // What one size does not need of its share is left to the others.
+        let left = |budget: Duration| budget.saturating_sub(began.elapsed()) / (count - number) as u32;
+        let mut places = PlaceArguments { budget: places.budget.map(left), ..places.clone() };
+        if let Some(size) = size.filter(|_| count > 1) {
+            output::complain(&format!("size {size}: {} of {count}", number + 1));
+            places.out.push(size);
+        }
+        let outcome = perform(&request, &places, stop)?;
+        if matches!(outcome, Outcome::CouldNotRun) {
+            worst = outcome;
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok(worst)
 }
 
 /// What `--detect`, `--rounds`, `--slice` and `--budget` ask for.

@@ -49,20 +49,12 @@ pub(crate) fn measure(
 ) -> Result<Measured> {
     // What needs nothing else to be known as wrong.
     let profile = profile_order(arguments)?;
-    let home = default_home();
-    let places = Places {
-        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
-        home,
-        transport: arguments.transport.map(Into::into),
-    };
     let command = command_line();
     // The store first: whatever is wrong with it should not wait for a download.
     let mut store = Store::create_or_open(&arguments.store)?;
     let _lock = store.lock_for_run(&command)?;
     let mut screen = Screen::new();
-    let mut plan = Plan::prepare(request, &places, &command, &mut |text| {
-        screen.notice(Event::Phase { candidate: "", text });
-    })?;
+    let mut plan = prepare(request, arguments, &command, &mut screen)?;
     // A report that cannot be written should not be found out after hours of work.
     make_folder(&arguments.out)?;
     let options = RunOptions {
@@ -79,6 +71,28 @@ pub(crate) fn measure(
     let trials = store.trials(&experiment.id)?;
     let noise = known_noise(&store, &experiment)?;
     Ok(Measured { experiment, trials, noise, summary })
+}
+
+/// Finds what is wrong with a request that is not its turn yet.
+pub(crate) fn check(request: &Request, arguments: &PlaceArguments) -> Result<()> {
+    prepare(request, arguments, &command_line(), &mut Screen::new()).map(|_| ())
+}
+
+fn prepare(
+    request: &Request,
+    arguments: &PlaceArguments,
+    command: &str,
+    screen: &mut Screen,
+) -> Result<Plan> {
+    let home = default_home();
+    let places = Places {
+        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
+        home,
+        transport: arguments.transport.map(Into::into),
+    };
+    Plan::prepare(request, &places, command, &mut |text| {
+        screen.notice(Event::Phase { candidate: "", text });
+    })
 }
 
 /// Runs a request, writes its pages and prints its report.

@@ -1,0 +1,132 @@
+//! The schedule of an experiment in rounds as a specification: who runs when and from which data follows from the seed alone, wherever the
+//! run was killed.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "running.rs"]
+mod running;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use basecase_model::{Slice, Trial};
+use basecase_stats::Orders;
+use basecase_store::Store;
+use basecase_tests::Sandbox;
+use running::{Running, assert_nothing_runs, trials};
+
+const ROWS: u64 = 5000;
+/// One round more each time it is run to its end.
+const ROUND: [&str; 14] = [
+    "compare",
+    "sqlite@wal_normal",
+    "sqlite@rollback_full",
+    "--workload",
+    "microbenchmarks",
+    "--list",
+    "point-query,insert",
+    "--option",
+    "rows=5000",
+    "--budget=1s",
+    "--store",
+    "s.sqlite",
+    "--data",
+    "data",
+];
+
+/// Everything that a run does up to the end of its first round, and how it throws its data away: the words with which it says so, and how long after them it is killed.
+const POINTS: [(&str, u64); 15] = [
+    ("wal_normal  initialising", 0),
+    ("wal_normal  load", 0),
+    ("wal_normal  settling", 0),
+    ("wal_normal  stopping the server and keeping its data", 0),
+    ("rollback_full  initialising", 0),
+    ("rollback_full  load", 0),
+    ("rollback_full  settling", 0),
+    ("rollback_full  stopping the server and keeping its data", 0),
+    ("  starting the server", 0),
+    ("round 1  point-query", 100),
+    ("round 1  point-query", 2_000),
+    ("round 1  insert", 100),
+    ("round 1  insert", 1_000),
+    ("round 1: ", 0),
+    ("round 2: ", 3),
+];
+
+#[test]
+fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_killed() {
+    let sandbox = Sandbox::new();
+    let store = sandbox.path().join("s.sqlite");
+    let mut seen: BTreeMap<(String, u32, String), String> = BTreeMap::new();
+    for (text, delay_ms) in POINTS {
+        let mut running = Running::start(&sandbox, &ROUND);
+        assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        running.kill();
+        assert_nothing_runs(&sandbox.path().join("data"));
+        for trial in trials(&store).into_iter().filter(|trial| !trial.slices.is_empty()) {
+            let key = (trial.step.clone(), trial.place.round, trial.candidate.clone());
+            let first = seen.entry(key).or_insert_with(|| trial.started_at.clone());
+            assert_eq!(*first, trial.started_at, "{} {} was run twice", trial.candidate, trial.step);
+        }
+    }
+    let (success, said) = Running::start(&sandbox, &ROUND).finish();
+    assert!(success, "{said}");
+    assert_nothing_runs(&sandbox.path().join("data"));
+
+    let trials = trials(&store);
+    let experiment = Store::open_read_only(&store).unwrap().experiments().unwrap().pop().unwrap();
+    let rounds = trials.iter().map(|trial| trial.place.round).max().unwrap() + 1;
+    assert_eq!(rounds, 3, "one for each run that came to its end");
+    let number = |trial: &Trial| {
+        experiment.candidates.iter().position(|facts| facts.name.0 == trial.candidate).unwrap()
+    };
+    let orders = Orders::new(experiment.schedule.as_ref().unwrap().seed);
+    let mut last = String::new();
+    for round in 0..rounds {
+        // Candidates are started in this order, in directories of that number.
+        let slots = orders.balanced("slots", round as usize, 2);
+        for step in experiment.steps.iter().filter(|step| step.is_compared()) {
+            let of_step = |trial: &&Trial| trial.step == step.name && trial.place.round == round;
+            let mut pair: Vec<&Trial> = trials.iter().filter(of_step).collect();
+            pair.sort_by_key(|trial| trial.place.position);
+            assert_eq!(pair.iter().map(|trial| number(trial)).collect::<Vec<_>>(), slots, "{}", step.name);
+            assert!(pair.iter().all(|trial| trial.is_complete() && trial.measured_by == experiment.id));
+
+            // One at a time, there and back, in an order of its own for each pass.
+            let slices = |place: usize| {
+                pair[place].slices.iter().map(move |slice| (slice.position, slice.pass, place))
+            };
+            let mut turns: Vec<(u32, u32, usize)> = (0..2).flat_map(slices).collect();
+            turns.sort_unstable();
+            let name = format!("{} in round {round}", step.name);
+            let passes = turns.last().unwrap().1 + 1;
+            let pass =
+                |pass: u32| orders.pass(&name, pass as usize, 2).into_iter().map(move |place| (pass, place));
+            let planned = (0..).zip((0..passes).flat_map(pass));
+            let planned: Vec<(u32, u32, usize)> =
+                planned.map(|(position, (pass, place))| (position, pass, place)).collect();
+            assert_eq!(turns, planned, "{name}");
+
+            for trial in &pair {
+                // Each begins with the data that the load left.
+                let table = &trial.state.tables[0];
+                if step.writes {
+                    let executed: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
+                    assert_eq!(table.rows, Some(ROWS + executed), "{name} of {}", trial.candidate);
+                } else {
+                    assert_eq!((table.min_id, table.max_id), (Some(1), Some(ROWS as i64)), "{name}");
+                }
+            }
+            if step.writes {
+                let events = |trial: &Trial| -> Vec<u64> {
+                    trial.slices.iter().map(|Slice { operations, .. }| *operations).collect()
+                };
+                assert_eq!(events(pair[0]), events(pair[1]), "equally old in every slice");
+            }
+        }
+        let of_round =
+            || trials.iter().filter(|trial| trial.place.round == round && !trial.slices.is_empty());
+        assert!(of_round().all(|trial| trial.started_at > last), "rounds follow each other");
+        last = of_round().map(|trial| trial.started_at.clone()).max().unwrap();
+    }
+}

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use basecase_model::{Cell, Measures, State, Trial};
-use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
+use basecase_server::{copy_data, discard_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
 use super::relaying::{Occasion, Relayed, Stand};
@@ -26,7 +26,10 @@ impl Run<'_> {
         })?;
         if !self.options.keep_data && !self.stop.load(Ordering::Relaxed) {
             remove_folder(&plan.folder.join(SLOTS))?;
-            candidates.iter().try_for_each(|candidate| remove_folder(&candidate.directory))?;
+            for candidate in candidates {
+                remove_image(candidate)?;
+                remove_folder(&candidate.directory)?;
+            }
         }
         Ok(())
     }
@@ -375,12 +378,11 @@ impl Run<'_> {
         agenda: &mut Agenda,
         index: usize,
     ) -> Result<bool> {
-        let (image, kept) = (image_of(&candidates[index]), kept_of(&candidates[index]));
+        let image = image_of(&candidates[index]);
         if read_state(&image).is_ok() && agenda.has_load(index) {
             return Ok(true);
         }
-        remove_folder(&image)?;
-        remove_folder(&kept)?;
+        remove_image(&candidates[index])?;
         let candidate = &mut candidates[index];
         let slot = slot_of(plan, 0);
         self.phase(candidate, candidate.opening());
@@ -467,15 +469,30 @@ fn kept_of(candidate: &Candidate) -> PathBuf {
     candidate.directory.join("kept")
 }
 
-/// What the tables of an image hold. It is written last: an image without it is not whole.
+/// The file of an image that says what its tables hold. It is written last: an image without it is not whole.
+const STATE: &str = "state.json";
+
 fn read_state(image: &Path) -> Result<State> {
-    Ok(serde_json::from_str(&std::fs::read_to_string(image.join("state.json"))?)?)
+    Ok(serde_json::from_str(&std::fs::read_to_string(image.join(STATE))?)?)
 }
 
 fn write_state(image: &Path, state: &State) -> Result<()> {
-    let path = image.join("state.json");
+    let path = image.join(STATE);
     std::fs::write(&path, serde_json::to_string(state)?)
         .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Removes a candidate's image and what was kept of it. What says that it is whole goes first: whoever is killed meanwhile must not take the
+/// rest for the whole.
+fn remove_image(candidate: &Candidate) -> Result<()> {
+    let image = image_of(candidate);
+    match std::fs::remove_file(image.join(STATE)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot remove what is in {}", image.display()));
+        }
+        _ => remove_folder(&image)?,
+    }
+    Ok(discard_data(&kept_of(candidate))?)
 }
 
 fn remove_folder(folder: &Path) -> Result<()> {

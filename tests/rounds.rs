@@ -3,6 +3,8 @@
 
 #[path = "running.rs"]
 mod running;
+#[path = "schedule.rs"]
+mod schedule;
 
 use std::collections::BTreeMap;
 use std::fs;

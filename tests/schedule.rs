@@ -1,9 +1,5 @@
 //! The schedule of an experiment in rounds as a specification: who runs when and from which data follows from the seed alone, wherever the
 //! run was killed.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "running.rs"]
-mod running;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +8,8 @@ use basecase_model::{Slice, Trial};
 use basecase_stats::Orders;
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use running::{Running, assert_nothing_runs, trials};
+
+use crate::running::{Running, assert_nothing_runs, trials};
 
 const ROWS: u64 = 5000;
 /// One round more each time it is run to its end.

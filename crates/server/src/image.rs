@@ -80,15 +80,6 @@ pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
     move_data(kept, to).map(|()| true)
 }
 
-/// Removes kept data.
-///
-/// # Errors
-/// When a file cannot be removed.
-pub fn discard_data(kept: &Path) -> Result<(), InstanceError> {
-    crate::instance::remove(&kept.join(WHOLE))?;
-    crate::instance::remove(kept)
-}
-
 /// Removes the data of a stopped server.
 ///
 /// # Errors

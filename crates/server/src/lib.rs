@@ -67,7 +67,7 @@ pub use config_file::ConfigFile;
 pub use disk::{directory_bytes, free_bytes};
 pub use form::{Form, Links, Part};
 pub use host::Host;
-pub use image::{Copied, copy_data, discard_data, keep_data, move_data, remove_data, take_data};
+pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};
 pub use instance::{Instance, InstanceError, InstanceSpec, SUPERUSER, Stopped, Transport};
 pub use library::{Library, Listing, default_home};
 pub use lock::{FolderHold, LockError, Owner};

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use basecase_model::{Cell, Measures, State, Trial};
-use basecase_server::{copy_data, discard_data, keep_data, move_data, remove_data, take_data};
+use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
 use super::relaying::{Occasion, Relayed, Stand};
@@ -26,10 +26,7 @@ impl Run<'_> {
         })?;
         if !self.options.keep_data && !self.stop.load(Ordering::Relaxed) {
             remove_folder(&plan.folder.join(SLOTS))?;
-            for candidate in candidates {
-                remove_image(candidate)?;
-                remove_folder(&candidate.directory)?;
-            }
+            candidates.iter().try_for_each(|candidate| remove_folder(&candidate.directory))?;
         }
         Ok(())
     }
@@ -378,11 +375,12 @@ impl Run<'_> {
         agenda: &mut Agenda,
         index: usize,
     ) -> Result<bool> {
-        let image = image_of(&candidates[index]);
+        let (image, kept) = (image_of(&candidates[index]), kept_of(&candidates[index]));
         if read_state(&image).is_ok() && agenda.has_load(index) {
             return Ok(true);
         }
-        remove_image(&candidates[index])?;
+        remove_folder(&image)?;
+        remove_folder(&kept)?;
         let candidate = &mut candidates[index];
         let slot = slot_of(plan, 0);
         self.phase(candidate, candidate.opening());
@@ -482,24 +480,16 @@ fn write_state(image: &Path, state: &State) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Removes a candidate's image and what was kept of it. What says that it is whole goes first: whoever is killed meanwhile must not take the
-/// rest for the whole.
-fn remove_image(candidate: &Candidate) -> Result<()> {
-    let image = image_of(candidate);
-    match std::fs::remove_file(image.join(STATE)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("cannot remove what is in {}", image.display()));
-        }
-        _ => remove_folder(&image)?,
-    }
-    Ok(discard_data(&kept_of(candidate))?)
-}
-
+/// Removes a folder, under another name from the first on: whoever is killed meanwhile must not take what is left of it for the whole.
 fn remove_folder(folder: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
+    let mut going = folder.as_os_str().to_owned();
+    going.push(".going");
+    let if_there = |done: std::io::Result<()>| match done {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    };
+    if_there(std::fs::remove_dir_all(&going))
+        .and_then(|()| if_there(std::fs::rename(folder, &going)))
+        .and_then(|()| if_there(std::fs::remove_dir_all(&going)))
+        .with_context(|| format!("cannot remove {}", folder.display()))
 }

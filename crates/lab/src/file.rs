@@ -264,12 +264,8 @@ fn task(
         ));
     }
     let mut options = texts(&file.options);
-    if let Some(size) = size {
-        options.retain(|(name, _)| {
-            !size.values.keys().any(|own| own.replace('-', "_") == name.replace('-', "_"))
-        });
-        options.extend(texts(&size.values));
-    }
+    // Of two values of an option the last counts.
+    options.extend(size.map(|size| texts(&size.values)).unwrap_or_default());
     options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     // A file is meant beside the experiment that names it.
     let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);

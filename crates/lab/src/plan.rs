@@ -71,6 +71,13 @@ pub struct Request {
     pub twins: Vec<Twin>,
 }
 
+impl Request {
+    /// What an experiment is called that was given no name: its candidates.
+    pub fn named_after(candidates: &[CandidateSpec]) -> String {
+        candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Where things are on this machine, and how servers are reached.
 #[derive(Debug, Clone)]
 pub struct Places {

@@ -75,8 +75,8 @@ impl Search {
         let protocol = Protocol::Rounds(Rounds { detect: margin.or(asked.detect), ..asked });
         let candidates: Vec<CandidateSpec> =
             numbers.iter().filter_map(|number| self.request.candidates.get(*number).cloned()).collect();
-        let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
-        let request = Request { name: names.join(" "), candidates, protocol, ..self.request.clone() };
+        let name = Request::named_after(&candidates);
+        let request = Request { name, candidates, protocol, ..self.request.clone() };
         Some(Probe { candidate, request, keeps_margins: margin.is_some() })
     }
 

@@ -1,16 +1,16 @@
 //! `bisect`: with which of many candidates a step changed, without measuring all of them.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_lab::{Probe, Search};
+use basecase_lab::{Probe, RunOptions, Search};
 use basecase_report::{Bisected, Format, Options, Probed};
 
 use super::experiment::request;
-use super::perform::{Extent, Measured, measure};
+use super::perform::{Measured, measure};
 use crate::Outcome;
-use crate::arguments::Bisect;
+use crate::arguments::{Bisect, PlaceArguments};
 use crate::output;
 
 pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
@@ -19,14 +19,15 @@ pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
     let began = Instant::now();
     let mut probes: Vec<(usize, Measured)> = Vec::new();
     while let Some(Probe { candidate, request, keeps_margins }) = search.probe() {
-        let spent = began.elapsed();
-        if !probes.is_empty() && places.budget.is_some_and(|budget| spent >= budget) {
+        let left = places.budget.map(|budget| budget.saturating_sub(began.elapsed()));
+        if !probes.is_empty() && left == Some(Duration::ZERO) {
             break;
         }
         output::complain(&format!("probe {}: {}", probes.len() + 1, request.name));
         let only_step = Some(search.step().to_owned());
-        let extent = Extent { only_step, keeps_margins, spent, ..Extent::default() };
-        let measured = measure(&request, places, extent, stop)?;
+        let options = RunOptions { only_step, keeps_margins, ..RunOptions::default() };
+        let places_now = PlaceArguments { budget: left, ..places.clone() };
+        let measured = measure(&request, &places_now, options, stop)?;
         if measured.is_interrupted() {
             return Ok(measured.tell(places));
         }

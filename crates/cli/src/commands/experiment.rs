@@ -62,9 +62,8 @@ pub(crate) fn request(arguments: &Compare) -> Result<Request> {
     }
     let WorkloadArguments { workload, choice } = &arguments.workload;
     let task = task(workload, choice, &arguments.sizes, arguments.pace.into(), arguments.seed)?;
-    let names: Vec<String> = candidates.iter().map(ToString::to_string).collect();
     Ok(Request {
-        name: names.join(" "),
+        name: Request::named_after(&candidates),
         candidates,
         task,
         pin: arguments.pin.clone(),

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
+use basecase_lab::RunOptions;
 use basecase_report::{Format, Gate as Verdicts, Options};
 
 use super::experiment::request;
-use super::perform::{Extent, Measured, measure};
+use super::perform::{Measured, measure};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
@@ -16,7 +17,7 @@ pub(crate) fn run(arguments: &Gate, stop: &AtomicBool) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
     request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
-    let measured = measure(&request, places, Extent::default(), stop)?;
+    let measured = measure(&request, places, RunOptions::default(), stop)?;
     let Measured { experiment, trials, .. } = &measured;
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
     basecase_report::write_pages(experiment, trials, &options, &places.out)?;

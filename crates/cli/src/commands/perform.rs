@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use basecase_lab::{
@@ -27,24 +26,11 @@ pub(crate) struct Measured {
     summary: Summary,
 }
 
-/// How much of a request in rounds is measured now.
-#[derive(Default)]
-pub(crate) struct Extent {
-    /// See [`RunOptions::most_rounds`].
-    pub(crate) most_rounds: Option<u32>,
-    /// See [`RunOptions::only_step`].
-    pub(crate) only_step: Option<String>,
-    /// See [`RunOptions::keeps_margins`].
-    pub(crate) keeps_margins: bool,
-    /// What of `--budget` was spent on something else.
-    pub(crate) spent: Duration,
-}
-
-/// Runs what of a request is not in the store yet.
+/// Runs what of a request is not in the store yet, as `options` say where `arguments` do not.
 pub(crate) fn measure(
     request: &Request,
     arguments: &PlaceArguments,
-    extent: Extent,
+    options: RunOptions,
     stop: &AtomicBool,
 ) -> Result<Measured> {
     // What needs nothing else to be known as wrong.
@@ -61,10 +47,8 @@ pub(crate) fn measure(
         keep_data: arguments.keep_data,
         looks_away: arguments.probe == ProbeArgument::Off,
         profile,
-        budget: arguments.budget.map(|budget| budget.saturating_sub(extent.spent)),
-        most_rounds: extent.most_rounds,
-        only_step: extent.only_step,
-        keeps_margins: extent.keeps_margins,
+        budget: arguments.budget,
+        ..options
     };
     let summary = basecase_lab::run(&mut plan, &mut store, options, stop, &mut screen)?;
     let experiment = plan.experiment;
@@ -97,7 +81,7 @@ fn prepare(
 
 /// Runs a request, writes its pages and prints its report.
 pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
-    let measured = measure(request, arguments, Extent::default(), stop)?;
+    let measured = measure(request, arguments, RunOptions::default(), stop)?;
     let Measured { experiment, trials, .. } = &measured;
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };

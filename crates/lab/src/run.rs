@@ -94,6 +94,7 @@ pub fn run(
         observation: Observation::default(),
         round: 0,
         patience: quiet::LOOKS,
+        most_work: score::MOST_WORK,
         options,
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
@@ -181,6 +182,8 @@ struct Run<'a> {
     round: u32,
     /// How often a step looks whether the machine is quiet before it begins all the same.
     patience: u32,
+    /// How long a candidate may work for a step in a round, where the usual time tells too little.
+    most_work: Duration,
 }
 
 /// What a resumed candidate's first trial has to say about itself.

@@ -57,5 +57,5 @@ pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};
 pub use run_noise::RunNoise;
 pub use suite::{NoiseFloor, Suite};
-pub use variance::{Components, detectable_effect};
+pub use variance::{Components, detectable_effect, turns_wanted};
 pub use verdict::{Outlook, Qualifier, Verdict};

@@ -2,12 +2,15 @@
 
 use crate::comparison::Round;
 use crate::distribution::t_critical;
-use crate::sample::{SMALLEST_SD, Sample, mean};
+use crate::interval::Interval;
+use crate::sample::{Sample, mean};
+use crate::signed_rank::{SignedRank, walsh_averages};
 
-/// The least load of a step in one round, in seconds.
-const LEAST_LOAD_S: f64 = 1.0;
-/// The most load of a step in one round, in seconds.
-const MOST_LOAD_S: f64 = 30.0;
+/// How uncertain the effect of a round may be, as a share of the margin. After five rounds, the first look, the interval is 1.2 times as
+/// wide to either side, so that an effect of 0 is told from one on the margin.
+const TELLING: f64 = 0.5;
+/// Normal quantile at 0.975.
+const Z_975: f64 = 1.96;
 
 /// Components of the variance of round effects, as standard deviations of logarithms (Kalibera & Jones 2013).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,16 +36,18 @@ impl Components {
         let start = (between - within * mean(&inverses)).max(0.0);
         Some(Components { pass_sd: within.sqrt(), start_sd: start.sqrt() })
     }
+}
 
-    /// The number of passes per round that reaches a precision in the least time, given seconds of one pass and those that a
-    /// round costs anyhow (warm-up and restart); the load of a round stays within 1 to 30 s.
-    pub fn passes_per_round(&self, pass_s: f64, fixed_s: f64) -> usize {
-        let ratio = self.pass_sd / self.start_sd.max(SMALLEST_SD);
-        let best = ratio * (fixed_s / pass_s).sqrt();
-        let least = (LEAST_LOAD_S / pass_s).ceil().max(1.0);
-        let most = (MOST_LOAD_S / pass_s).floor().max(least);
-        best.ceil().clamp(least, most) as usize
-    }
+/// How many times as many turns a round takes, for its effect to be uncertain by half a margin at most; below 1 when it takes fewer.
+/// `differences` are those of the turns so far, contender less base case, in logarithms, `margin` too; there must be 6 at least.
+///
+/// It is the same for a contender that is better as for one that is worse by as much, so that rounds of identical candidates stay
+/// symmetric about 0. The uncertainty is that of the Hodges-Lehmann estimate, by the interval of the signed-rank test.
+pub fn turns_wanted(differences: &[f64], margin: f64) -> Option<f64> {
+    let exact = SignedRank::of(differences.len());
+    let interval = Interval::of_signed_ranks(&mut walsh_averages(differences), &exact, 0.05);
+    let standard_error = Some(interval.half_width() / Z_975).filter(|error| error.is_finite())?;
+    Some((standard_error / (TELLING * margin)).powi(2))
 }
 
 /// The smallest effect that would be seen with a probability of 80 % in a two-sided test at 5 %, after so many rounds with that
@@ -82,13 +87,19 @@ mod tests {
     }
 
     #[test]
-    fn passes_follow_the_costs_within_bounds() {
-        let components = Components { pass_sd: 0.02, start_sd: 0.01 };
-        assert_eq!(components.passes_per_round(1.0, 9.0), 6);
-        assert_eq!(components.passes_per_round(1.0, 0.0), 1);
-        assert_eq!(Components { start_sd: 0.0, ..components }.passes_per_round(1.0, 9.0), 30);
-        assert_eq!(components.passes_per_round(0.12, 0.0), 9);
-        assert_eq!(components.passes_per_round(100.0, 1.0), 1);
+    fn turns_are_wanted_until_half_a_margin_is_told() {
+        // Evenly spread over 2 %: a standard deviation of 0.58 %, and 0.083 % of the mean of 48.
+        let even: Vec<f64> = (0..48).map(|turn| 0.02 * (f64::from(turn) + 0.5) / 48.0).collect();
+        let wanted = turns_wanted(&even, 0.01).unwrap();
+        // Ranks of few values are a little less sure.
+        let by_mean = (0.000_83f64 / 0.005).powi(2);
+        assert!((by_mean..1.4 * by_mean).contains(&wanted), "{wanted}");
+        let of = |scale: f64, shift: f64| {
+            turns_wanted(&even.iter().map(|one| scale * one + shift).collect::<Vec<f64>>(), 0.01).unwrap()
+        };
+        assert!((of(3.0, 0.0) - 9.0 * wanted).abs() < 1e-9);
+        assert!((of(-1.0, 0.05) - wanted).abs() < 1e-9, "neither size nor sign of an effect matters");
+        assert_eq!(turns_wanted(&even[..5], 0.01), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::measuring::{Counted, Ended, Ready, conclude, ready};
 use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
-use super::score::Score;
+use super::score::{Score, Wish};
 use super::{LOG_LINES, Run, failed_trial};
 use crate::course::Course;
 use crate::observer::Event;
@@ -103,9 +103,14 @@ impl Run<'_> {
         let name = format!("{} in round {round}", step.facts.name);
         let mut lead = match portion {
             None => {
-                let base = stands.iter().position(|stand| stand.candidate == 0).unwrap_or(0);
-                let score = Score::new(orders, name, stands.len(), base, &step.facts, is_first, plan.slice);
-                Lead::Slices(score)
+                let schedule = plan.experiment.schedule.as_ref();
+                let wish = Wish {
+                    base: stands.iter().position(|stand| stand.candidate == 0).unwrap_or(0),
+                    slice: plan.slice,
+                    margin: schedule.map_or(0.0, |schedule| schedule.margin(&step.facts)).ln_1p(),
+                    most_work: self.most_work,
+                };
+                Lead::Slices(Score::new(orders, name, stands.len(), &step.facts, is_first, wish))
             }
             Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion)),
         };

@@ -4,7 +4,7 @@ use std::cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use basecase_model::{Cell, Measures, State, Trial};
@@ -12,6 +12,7 @@ use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
 use basecase_stats::Orders;
 
 use super::relaying::{Occasion, Relayed, Stand};
+use super::score::MOST_WORK;
 use super::{Run, failed_trial};
 use crate::agenda::Agenda;
 use crate::observer::Event;
@@ -132,6 +133,9 @@ impl Run<'_> {
             }
             let round_began = Instant::now();
             self.round = round;
+            let to_first_look = schedule.looks.first().map_or(0, |look| look.saturating_sub(round));
+            let turns: usize = steps.iter().map(|step| agenda.runners(*step).len()).sum();
+            self.most_work = most_work(left, to_first_look as usize * turns);
             round_of(self, plan, candidates, &mut agenda, &steps)?;
             last = Some(Done { round, steps: steps.clone(), seconds: round_began.elapsed().as_secs_f64() });
             if self.stop.load(Ordering::Relaxed) {
@@ -426,6 +430,13 @@ impl Done {
     }
 }
 
+/// How long a candidate may work in each of so many turns that lead to the first look, where the usual time tells too little: as long as
+/// half of what is left of a budget goes to work. Short of the first look nothing at all is told.
+fn most_work(left: Option<Duration>, turns: usize) -> Duration {
+    let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
+    share.map_or(MOST_WORK, |share| share.min(MOST_WORK))
+}
+
 /// Lets the server's program be read anew, into other places of memory than in the round before.
 fn forget_server(candidate: &Candidate) {
     if let Source::Build(build, _) = &candidate.source {
@@ -492,4 +503,19 @@ fn remove_folder(folder: &Path) -> Result<()> {
         .and_then(|()| if_there(std::fs::rename(folder, &going)))
         .and_then(|()| if_there(std::fs::remove_dir_all(&going)))
         .with_context(|| format!("cannot remove {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_does_for_the_first_look_before_it_does_for_more_work() {
+        let of = |seconds: u64, turns| most_work(Some(Duration::from_secs(seconds)), turns).as_secs_f64();
+        assert_eq!(of(84, 10), 4.2);
+        assert_eq!(of(1, 10), 0.05, "which is no more than the usual time");
+        assert_eq!(of(3600, 10), 6.0);
+        assert_eq!(of(1, 0), 6.0, "the first look is behind");
+        assert_eq!(most_work(None, 10), MOST_WORK);
+    }
 }

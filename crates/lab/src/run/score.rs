@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use basecase_load::{Leg, SliceEnd, Taken};
 use basecase_model::StepFacts;
-use basecase_stats::Orders;
+use basecase_stats::{Orders, turns_wanted};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -28,6 +28,8 @@ const OPERATIONS: f64 = 10.0;
 const ENDINGS: u32 = 50;
 /// How long each candidate works for a step in a round, when all have had their slices.
 const WORK: Duration = MS.saturating_mul(1_500);
+/// The same where that was too little to tell a change as large as the margin.
+pub(super) const MOST_WORK: Duration = MS.saturating_mul(6_000);
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
 /// Passes from which on it is known what is typical of them, as far as the slices are shorter than [`LONG`].
@@ -45,6 +47,19 @@ const PROBE: Duration = MS.saturating_mul(50);
 /// scattered by 6 % on a machine with neighbours; with these by 1.2 %.
 const WRITING: Duration = MS.saturating_mul(50);
 const WRITING_PASSES: u32 = 24;
+
+/// What is asked of a round of a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish {
+    /// The number of the base case among the candidates.
+    pub(super) base: usize,
+    /// Length of slices that was asked for.
+    pub(super) slice: Option<Duration>,
+    /// The smallest change that matters, as a logarithm.
+    pub(super) margin: f64,
+    /// How long each candidate may work at most, where the usual time tells too little.
+    pub(super) most_work: Duration,
+}
 
 /// A slice that warms up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,10 +83,55 @@ struct Speed {
     seconds: f64,
 }
 
+/// The slices that count.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    end: SliceEnd,
+    length: Duration,
+    passes: u32,
+}
+
+/// What a round of a step that reads is to tell.
+#[derive(Debug, Clone)]
+struct Aim {
+    base: usize,
+    margin: f64,
+    most_work: Duration,
+    /// ln throughput of each candidate's slices, in the order of time.
+    levels: Vec<Vec<f64>>,
+}
+
+impl Aim {
+    fn learn(&mut self, taken: &Taken) {
+        let level = (taken.operations as f64 / taken.time.as_secs_f64().max(1e-6)).ln();
+        self.levels[taken.leg.runner].push(level);
+    }
+
+    /// How many times as many passes as there were it takes on average of the contenders, as far as that can be known.
+    fn wanted(&self) -> Option<f64> {
+        let base = &self.levels[self.base];
+        let contenders = self.levels.iter().enumerate().filter(|(runner, _)| *runner != self.base);
+        let wanted = contenders.map(|(_, levels)| {
+            // Slices of the base case that stand against one of the contender.
+            let share = (base.len() / levels.len().max(1)).max(1);
+            let mean_of_way = |way: &[f64]| way.iter().sum::<f64>() / share as f64;
+            let against = base.chunks(share).map(mean_of_way);
+            let differences: Vec<f64> =
+                levels.iter().zip(against).map(|(level, base)| level - base).collect();
+            turns_wanted(&differences, self.margin).filter(|wanted| wanted.is_finite())
+        });
+        let wanted: Vec<f64> = wanted.collect::<Option<_>>()?;
+        Some(wanted.iter().sum::<f64>() / wanted.len() as f64)
+    }
+}
+
 /// Decides after each slice which one comes next.
 ///
 /// Steps that read alternate slices of the same length. Steps that write alternate slices of the same number of events, so that the
 /// tables of all candidates are equally old.
+///
+/// Short slices of steps that read go on where they tell too little: how often is decided once, after the usual number of passes, by
+/// how far their differences scatter and not by which candidate is better.
 pub(super) struct Score {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
@@ -90,22 +150,24 @@ pub(super) struct Score {
     probed: u64,
     /// Of slices that warmed up and ended by the clock: from then on to the last answer.
     endings: Vec<Duration>,
-    end: Option<(SliceEnd, u32)>,
+    kept: Option<Kept>,
+    /// What of the step is still to be told, where passes go on until it is.
+    aim: Option<Aim>,
     pass: u32,
     legs: VecDeque<usize>,
 }
 
 impl Score {
-    /// Of so many candidates, among which that number is the base case; `is_first` when the servers have just been started.
+    /// Of so many candidates; `is_first` when the servers have just been started.
     pub(super) fn new(
         orders: Orders,
         name: String,
         candidates: usize,
-        base: usize,
         step: &StepFacts,
         is_first: bool,
-        slice: Option<Duration>,
+        wish: Wish,
     ) -> Self {
+        let Wish { base, slice, margin, most_work } = wish;
         let writes = step.writes;
         let time = if is_first { FIRST_WARM_UP } else { WARM_UP } / 2;
         let order = orders.shuffled(&name, 0, candidates);
@@ -130,7 +192,8 @@ impl Score {
             speeds: vec![Speed::default(); candidates],
             probed: 0,
             endings: Vec::new(),
-            end: None,
+            kept: None,
+            aim: (!writes).then(|| Aim { base, margin, most_work, levels: vec![Vec::new(); candidates] }),
             pass: 0,
             legs: VecDeque::new(),
         }
@@ -138,8 +201,10 @@ impl Score {
 
     /// The next slice after `taken`; `None` when there is none.
     pub(super) fn next(&mut self, taken: Option<&Taken>) -> Option<Leg> {
-        if let Some(taken) = taken.filter(|taken| taken.leg.pass.is_none()) {
-            self.learn(taken);
+        match (taken, &mut self.aim) {
+            (Some(taken), _) if taken.leg.pass.is_none() => self.learn(taken),
+            (Some(taken), Some(aim)) => aim.learn(taken),
+            (Some(_), None) | (None, _) => {}
         }
         if let Some((warm_up, runner)) = self.warm_up.pop_front() {
             let end = match warm_up {
@@ -150,18 +215,23 @@ impl Score {
             };
             return Some(Leg { runner, pass: None, settle: Duration::ZERO, end });
         }
-        let (end, passes) = self.end.unwrap_or_else(|| self.choose());
-        self.end = Some((end, passes));
+        let mut kept = self.kept.unwrap_or_else(|| self.choose());
         if self.legs.is_empty() {
-            if self.pass == passes {
+            if self.pass == kept.passes
+                && let Some(aim) = self.aim.take().filter(|_| kept.length < LONG)
+            {
+                kept.passes = enough(&aim, &kept);
+            }
+            if self.pass == kept.passes {
                 return None;
             }
             self.pass += 1;
             let order = self.orders.pass(&self.name, self.pass as usize - 1, self.seats.len());
             self.legs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
         }
+        self.kept = Some(kept);
         let settle = if self.writes { Duration::ZERO } else { SETTLE };
-        self.legs.pop_front().map(|runner| Leg { runner, pass: Some(self.pass - 1), settle, end })
+        self.legs.pop_front().map(|runner| Leg { runner, pass: Some(self.pass - 1), settle, end: kept.end })
     }
 
     fn learn(&mut self, taken: &Taken) {
@@ -199,24 +269,32 @@ impl Score {
         usual.map_or(Duration::ZERO, |ending| (ENDINGS * *ending).min(LONG))
     }
 
-    /// How the slices that count end, and how many passes there are.
-    fn choose(&self) -> (SliceEnd, u32) {
+    /// How the slices that count end, and how many passes there are as a rule.
+    fn choose(&self) -> Kept {
         let shortest = self.shortest();
-        let passes_of = |work: Duration, length: Duration| {
-            (work.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32
-        };
         if self.writes {
             let length = WRITING.max(shortest);
             let passes = passes_of(2 * WRITING_PASSES * WRITING, length).max(TYPICAL_PASSES);
-            return (SliceEnd::Events(self.events_of_slowest(length)), passes);
+            return Kept { end: SliceEnd::Events(self.events_of_slowest(length)), length, passes };
         }
         let rates = self.speeds.iter().map(|speed| speed.operations / speed.seconds);
         let slowest = rates.fold(f64::MAX, f64::min);
         let length = self.slice.unwrap_or_else(|| length_at(slowest, shortest));
-        let passes = passes_of(WORK, length);
         let fewest = if length < LONG { TYPICAL_PASSES } else { PASSES.0 };
-        (SliceEnd::After(length), passes.clamp(fewest, PASSES.1))
+        let passes = passes_of(WORK, length).clamp(fewest, PASSES.1);
+        Kept { end: SliceEnd::After(length), length, passes }
     }
+}
+
+/// Passes of slices of that length in which a candidate works for so long.
+fn passes_of(work: Duration, length: Duration) -> u32 {
+    (work.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32
+}
+
+/// Passes after which enough is told, or all that there is time for: the usual ones at least.
+fn enough(aim: &Aim, kept: &Kept) -> u32 {
+    let wanted = f64::from(kept.passes) * aim.wanted().unwrap_or(0.0);
+    (wanted.ceil() as u32).min(passes_of(aim.most_work, kept.length)).max(kept.passes)
 }
 
 /// Length of slices at so many operations per second, of this length at least.
@@ -242,10 +320,17 @@ mod tests {
     /// Of so many candidates, the second of which is the base case.
     fn legs_among(candidates: usize, writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
         let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
-        let mut score = Score::new(Orders::new(7), "step".into(), candidates, 1, &step, false, None);
+        let wish = Wish { base: 1, slice: None, margin: 0.02, most_work: MOST_WORK };
+        let score = Score::new(Orders::new(7), "step".into(), candidates, &step, false, wish);
+        legs_at(score, |_| rate, ending)
+    }
+
+    /// Of candidates that do `rate` operations per second in each slice.
+    fn legs_at(mut score: Score, mut rate: impl FnMut(&Leg) -> f64, ending: Duration) -> Vec<Leg> {
         let mut legs = Vec::new();
         let mut taken = None;
         while let Some(leg) = score.next(taken.as_ref()) {
+            let rate = rate(&leg);
             let time = match leg.end {
                 SliceEnd::After(time) | SliceEnd::Counted(time) => time + ending,
                 SliceEnd::Events(events) => Duration::from_secs_f64(events as f64 / rate),
@@ -294,6 +379,35 @@ mod tests {
         assert!(counts(5, false).iter().all(|way| way == &[1, 2, 1, 1, 1]));
         assert!(counts(4, false).iter().all(|way| way == &[1, 1, 1, 1]));
         assert!(counts(5, true).iter().all(|way| way == &[1, 1, 1, 1, 1]));
+    }
+
+    /// Passes of two candidates, one of them slower by so much, of which every third slice is slower by that share.
+    fn passes(slower: f64, uneven: f64, margin: f64, most_work: Duration) -> usize {
+        let wish = Wish { base: 0, slice: None, margin, most_work };
+        let score = Score::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, wish);
+        let mut slices = 0;
+        let rate = |leg: &Leg| {
+            slices += 1;
+            let own = if leg.runner == 1 { 1.0 - slower } else { 1.0 };
+            1e6 * own * if slices % 3 == 0 { 1.0 - uneven } else { 1.0 }
+        };
+        let legs = legs_at(score, rate, Duration::ZERO);
+        legs.iter().filter_map(|leg| leg.pass).max().map_or(0, |last| last as usize + 1)
+    }
+
+    #[test]
+    fn passes_go_on_until_a_change_as_large_as_the_margin_is_told() {
+        assert_eq!(passes(0.0, 0.01, 0.02, MOST_WORK), 25, "told by the usual number");
+        let more = passes(0.0, 0.12, 0.02, MOST_WORK);
+        assert!((30..100).contains(&more), "{more}");
+        assert_eq!(
+            passes(0.3, 0.12, 0.02, MOST_WORK),
+            more,
+            "whoever is better, and by how much, does not matter"
+        );
+        assert!(passes(0.0, 0.12, 0.01, MOST_WORK) > more, "a smaller margin takes more");
+        assert_eq!(passes(0.0, 0.9, 0.01, MOST_WORK), 100, "as far as there is time");
+        assert_eq!(passes(0.0, 0.9, 0.01, 40 * MS), 25, "and the usual number in any case");
     }
 
     #[test]

@@ -82,13 +82,21 @@ fn a_change_as_large_as_the_margin_is_rarely_called_none() {
     assert!(missed <= 45, "{missed} of 1000");
 }
 
-/// The share of experiments, made slice by slice, whose final interval holds the true effect.
-fn coverage(runs: usize, rounds: usize) -> f64 {
+/// With this margin to tell, rounds have from 12 to 48 passes, 30 on average.
+const UNEVEN_MARGIN: f64 = 0.002;
+
+/// The share of experiments, made slice by slice, whose final interval holds the true effect. Rounds go on until they tell a margin, if
+/// one is given.
+fn coverage(runs: usize, rounds: usize, tells: Option<f64>) -> f64 {
     let judge = scheduled();
     let holds = |run: &usize| {
         let mut simulation = Simulation::new("coverage", *run);
         let orders = Orders::new(*run as u64);
-        let rounds = (0..rounds).map(|round| simulation.round(orders, round, -0.02)).collect();
+        let mut of = |round: usize| match tells {
+            None => simulation.round(orders, round, -0.02),
+            Some(margin) => simulation.telling_round(orders, round, -0.02, margin),
+        };
+        let rounds = (0..rounds).map(&mut of).collect();
         let decision = &judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap()[0];
         decision.interval.unwrap().contains(-0.02)
     };
@@ -97,18 +105,27 @@ fn coverage(runs: usize, rounds: usize) -> f64 {
 
 #[test]
 fn intervals_of_troubled_rounds_hold_the_truth() {
-    let share = coverage(1000, 40);
+    let share = coverage(1000, 40, None);
     assert!((0.925..=0.98).contains(&share), "{share}");
+}
+
+#[test]
+fn intervals_of_rounds_that_go_on_until_they_tell_hold_the_truth() {
+    let share = coverage(500, 40, Some(UNEVEN_MARGIN));
+    assert!((0.92..=0.98).contains(&share), "{share}");
 }
 
 #[test]
 #[ignore = "takes a quarter of a minute"]
 fn intervals_of_many_troubled_rounds_hold_the_truth() {
-    let share = coverage(10_000, 40);
+    let share = coverage(10_000, 40, None);
     println!("{share} of final intervals hold the truth");
     assert!((0.93..=0.97).contains(&share), "{share}");
+    let share = coverage(10_000, 40, Some(UNEVEN_MARGIN));
+    println!("{share} of those of rounds that go on until they tell");
+    assert!((0.93..=0.97).contains(&share), "{share}");
     // A first look has spent an eighth of the error.
-    let first = coverage(10_000, 5);
+    let first = coverage(10_000, 5, None);
     println!("{first} of first intervals hold the truth");
     assert!(first >= 0.985, "{first}");
     for noise in

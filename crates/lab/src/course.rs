@@ -7,9 +7,11 @@ use std::fmt::Debug;
 
 use anyhow::Result;
 use basecase_load::Outcome;
-use basecase_model::{Check, Measures, State};
+use basecase_model::{Check, State};
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
+
+use crate::checks::ServerCounts;
 
 pub(crate) use insert_benchmark::InsertBenchmarkCourse;
 pub(crate) use workload_file::WorkloadFileCourse;
@@ -58,7 +60,7 @@ pub(crate) trait Course: Debug {
     fn check_roles(&self, step: usize, outcome: &Outcome) -> Vec<Check>;
 
     /// Compares the server's own counters over the step with what the client did.
-    fn check_server(&self, step: usize, server: &Measures, outcome: &Outcome) -> Vec<Check>;
+    fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check>;
 
     /// The tables that there are now.
     fn tables(&self) -> Vec<ExpectedTable>;

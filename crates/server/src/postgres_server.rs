@@ -139,6 +139,11 @@ impl Served for PostgresServer {
         Ok(())
     }
 
+    fn may_lose_counts(&self) -> bool {
+        // Sessions send it by UDP, and the system throws away what it does not read soon enough.
+        !self.is_at_least(15)
+    }
+
     fn statistics(&self, session: &mut dyn Session, tables: &[String], _: usize) -> Result<Measures, Error> {
         let mut measures = Measures::new();
         let here = "from pg_stat_database where datname = current_database()";

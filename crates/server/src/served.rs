@@ -148,6 +148,11 @@ pub trait Served {
         Ok(())
     }
 
+    /// Whether [`Served::statistics`] may lack some of what was done, for good. Not by default.
+    fn may_lose_counts(&self) -> bool {
+        false
+    }
+
     /// What the server can be asked of itself while a step runs; nothing by default.
     fn telemetry(&self) -> Telemetry {
         Telemetry::default()

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use basecase_load::Outcome;
-use basecase_model::{Check, Measures, OperationClass, RoleRecord, State, names};
+use basecase_model::{Check, OperationClass, RoleRecord, State, names};
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::{
     InsertBenchmark, Model, Purpose, ROWS_PER_QUERY, Step, StepKind, TableModel,
@@ -10,7 +10,7 @@ use basecase_workload::insert_benchmark::{
 };
 
 use super::{Course, ExpectedTable};
-use crate::checks::Count;
+use crate::checks::{Count, ServerCounts};
 
 /// How far the mean of rows per query may lie from what is expected, as a share.
 const ROWS_PER_QUERY_TOLERANCE: f64 = 0.03;
@@ -112,22 +112,19 @@ impl Course for InsertBenchmarkCourse {
         checks
     }
 
-    fn check_server(&self, _: usize, server: &Measures, outcome: &Outcome) -> Vec<Check> {
+    fn check_server(&self, _: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check> {
         let sum = |class: OperationClass, of: fn(&RoleRecord) -> u64| {
             Count::exactly(outcome.roles.iter().filter(|role| role.class == class).map(of).sum())
         };
         let statements = |class| sum(class, |role| role.statements);
         let affected = |class| sum(class, |role| role.affected);
-        crate::checks::of_server(
-            server,
-            [
-                (names::SERVER_CONNECTIONS, Count::exactly(outcome.roles.len() as u64)),
-                (names::SERVER_INSERT_STATEMENTS, statements(OperationClass::Insert)),
-                (names::SERVER_DELETE_STATEMENTS, statements(OperationClass::Delete)),
-                (names::SERVER_ROWS_INSERTED, affected(OperationClass::Insert)),
-                (names::SERVER_ROWS_DELETED, affected(OperationClass::Delete)),
-            ],
-        )
+        server.check([
+            (names::SERVER_CONNECTIONS, Count::exactly(outcome.roles.len() as u64)),
+            (names::SERVER_INSERT_STATEMENTS, statements(OperationClass::Insert)),
+            (names::SERVER_DELETE_STATEMENTS, statements(OperationClass::Delete)),
+            (names::SERVER_ROWS_INSERTED, affected(OperationClass::Insert)),
+            (names::SERVER_ROWS_DELETED, affected(OperationClass::Delete)),
+        ])
     }
 
     fn tables(&self) -> Vec<ExpectedTable> {

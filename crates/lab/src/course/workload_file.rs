@@ -2,14 +2,12 @@
 
 use anyhow::Result;
 use basecase_load::Outcome;
-use basecase_model::{
-    Check, Measures, OperationClass, State, StatementClass, StatementRecord, TableState, names,
-};
+use basecase_model::{Check, OperationClass, State, StatementClass, StatementRecord, TableState, names};
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Change, Dialect, StatementKind, StepPlan};
 
 use super::{Course, ExpectedTable};
-use crate::checks::{Count, of_server};
+use crate::checks::{Count, ServerCounts};
 use crate::workload_file::WorkloadFile;
 
 /// A workload file on one candidate. Step 0 is the load.
@@ -137,7 +135,7 @@ impl Course for WorkloadFileCourse {
         checks
     }
 
-    fn check_server(&self, step: usize, server: &Measures, outcome: &Outcome) -> Vec<Check> {
+    fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check> {
         let connections = (names::SERVER_CONNECTIONS, Count::exactly(outcome.roles.len() as u64));
         if step == 0 {
             let loaders = || outcome.roles.iter().filter(|role| role.class == OperationClass::Insert);
@@ -145,25 +143,22 @@ impl Course for WorkloadFileCourse {
             let rows = Count::exactly(loaders().map(|role| role.affected).sum());
             let inserts =
                 [(names::SERVER_INSERT_STATEMENTS, statements), (names::SERVER_ROWS_INSERTED, rows)];
-            return of_server(server, std::iter::once(connections).chain(inserts));
+            return server.check(std::iter::once(connections).chain(inserts));
         }
         // What failed counts for the server too.
         let is_exact = outcome.roles.iter().all(|role| role.retries == 0);
         let of = |change| self.changed(step, change, &outcome.statements);
         let statements = |change| Count::of(of(change).statements, is_exact);
         let affected = |change| Count::of(of(change).affected, is_exact);
-        of_server(
-            server,
-            [
-                connections,
-                (names::SERVER_INSERT_STATEMENTS, statements(Change::Insert)),
-                (names::SERVER_UPDATE_STATEMENTS, statements(Change::Update)),
-                (names::SERVER_DELETE_STATEMENTS, statements(Change::Delete)),
-                (names::SERVER_ROWS_INSERTED, affected(Change::Insert)),
-                (names::SERVER_ROWS_UPDATED, affected(Change::Update)),
-                (names::SERVER_ROWS_DELETED, affected(Change::Delete)),
-            ],
-        )
+        server.check([
+            connections,
+            (names::SERVER_INSERT_STATEMENTS, statements(Change::Insert)),
+            (names::SERVER_UPDATE_STATEMENTS, statements(Change::Update)),
+            (names::SERVER_DELETE_STATEMENTS, statements(Change::Delete)),
+            (names::SERVER_ROWS_INSERTED, affected(Change::Insert)),
+            (names::SERVER_ROWS_UPDATED, affected(Change::Update)),
+            (names::SERVER_ROWS_DELETED, affected(Change::Delete)),
+        ])
     }
 
     fn tables(&self) -> Vec<ExpectedTable> {

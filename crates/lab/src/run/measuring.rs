@@ -18,7 +18,7 @@ use super::observing::{Observations, observe};
 use super::plans::plans;
 use super::profiling::Profiling;
 use super::{LOG_LINES, Run, blank_trial};
-use crate::checks;
+use crate::checks::{self, ServerCounts};
 use crate::course::Course;
 use crate::message::explain;
 use crate::plan::{Candidate, Plan};
@@ -197,9 +197,15 @@ fn examine(
     (counts_rows, drain): (bool, Option<&AtomicBool>),
     trial: &mut Trial,
 ) -> Result<()> {
-    let check = |server: &Measures| course.check_server(number, server, outcome);
-    let (server, checks) = counters_at_rest(site, &before.statistics, check)?;
+    let check = |server: ServerCounts<'_>| course.check_server(number, server, outcome);
+    let (server, checks, is_short) = counters_at_rest(site, &before.statistics, check)?;
     trial.checks.extend(checks);
+    if is_short {
+        trial.warnings.push(
+            "the server counted less than was done: this version may lose some of its counts while it is busy"
+                .to_owned(),
+        );
+    }
     let (counters, levels) = site.telemetry_since(&before.telemetry)?;
     trial.counters.extend(counters);
     trial.gauges.extend(levels);
@@ -240,18 +246,22 @@ pub(super) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Res
 }
 
 /// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
-/// `check` says of them.
+/// `check` says of them, and whether they may only lack what the server lost.
 fn counters_at_rest(
     site: &mut Site,
     before: &Measures,
-    check: impl Fn(&Measures) -> Vec<Check>,
-) -> Result<(Measures, Vec<Check>)> {
+    check: impl Fn(ServerCounts<'_>) -> Vec<Check>,
+) -> Result<(Measures, Vec<Check>, bool)> {
     let until = Instant::now() + COUNTERS_PATIENCE;
     loop {
         let server = site.statistics()?.since(before);
-        let checks = check(&server);
-        if checks::failures(&checks).is_empty() || Instant::now() >= until {
-            return Ok((server, checks));
+        let of = |may_lack_some| check(ServerCounts { measures: &server, may_lack_some });
+        let checks = of(false);
+        let is_whole = checks::failures(&checks).is_empty();
+        if is_whole || Instant::now() >= until {
+            let is_short = !is_whole && site.served.may_lose_counts();
+            let checks = if is_short { of(true) } else { checks };
+            return Ok((server, checks, is_short));
         }
         thread::sleep(Duration::from_millis(50));
     }

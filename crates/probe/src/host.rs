@@ -7,21 +7,27 @@ use std::path::Path;
 use basecase_model::HostFacts;
 use sha2::{Digest, Sha256};
 
+use crate::confinement::{usable_cores, usable_memory_bytes};
 use crate::{device_under, filesystem_under, memory, processor};
 
+/// Processors that basecase may run on, where these are not all.
+const AVAILABLE_CORES: &str = "available_cores";
+/// Memory that basecase may use, where that is not all.
+const AVAILABLE_MEMORY: &str = "available_memory";
 /// What stands for a fact that this host does not tell.
 const UNKNOWN: &str = "unknown";
 
 /// The machine, as seen by a dbms whose data lies in `data_directory`.
 ///
 /// `id` is the first 16 hexadecimal digits of the SHA-256 of processor, cores, memory in GiB, kernel, file system and
-/// device. The host's name is not among them: equal machines share results.
+/// device, and of how much of cores and memory basecase may use where that is less. The host's name is not among them: equal machines
+/// share results.
 pub fn host_facts(data_directory: &Path) -> HostFacts {
     let processor = read("/proc/cpuinfo").unwrap_or_default();
     let mut facts = HostFacts {
         id: String::new(),
         cpu_model: parse_field(&processor, "model name").unwrap_or(std::env::consts::ARCH).to_owned(),
-        cores: processor::online().unwrap_or_else(available_cores),
+        cores: processor::online().unwrap_or_else(usable_cores),
         memory_bytes: memory::total_bytes().unwrap_or(0),
         kernel: read("/proc/sys/kernel/osrelease").unwrap_or_else(unknown),
         os: read("/etc/os-release").as_deref().and_then(parse_os).unwrap_or_else(unknown),
@@ -43,6 +49,9 @@ fn identity(facts: &HostFacts) -> String {
         facts.filesystem,
         facts.device.as_deref().unwrap_or_default(),
     );
+    let confined = [AVAILABLE_CORES, AVAILABLE_MEMORY].map(|name| facts.details.get(name));
+    let confined: String = confined.into_iter().flatten().map(|limit| format!("\n{limit}")).collect();
+    let text = text + &confined;
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -56,10 +65,12 @@ fn details(processor: &str) -> BTreeMap<String, String> {
         _ => None,
     });
     let huge_pages = read("/sys/kernel/mm/transparent_hugepage/enabled");
-    // Fewer than all of them when basecase itself is confined to some.
-    let available = Some(available_cores()).filter(|cores| Some(*cores) != processor::online());
+    // Less than all of it when basecase itself is confined.
+    let cores = Some(usable_cores()).filter(|cores| Some(*cores) != processor::online());
+    let memory = usable_memory_bytes().filter(|bytes| Some(*bytes) != memory::total_bytes());
     [
-        ("available_cores", available.map(|cores| cores.to_string())),
+        (AVAILABLE_CORES, cores.map(|cores| cores.to_string())),
+        (AVAILABLE_MEMORY, memory.map(|bytes| format!("{} MiB", bytes >> 20))),
         ("governor", governor),
         ("smt", smt),
         ("transparent_hugepage", huge_pages.as_deref().and_then(parse_choice).map(str::to_owned)),
@@ -72,10 +83,6 @@ fn details(processor: &str) -> BTreeMap<String, String> {
 
 fn unknown() -> String {
     UNKNOWN.to_owned()
-}
-
-fn available_cores() -> u32 {
-    std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok()).unwrap_or(1)
 }
 
 fn read(path: &str) -> Option<String> {
@@ -133,6 +140,11 @@ mod tests {
         assert!(!same(HostFacts { kernel: "another".into(), ..facts.clone() }));
         assert!(!same(HostFacts { cores: facts.cores + 1, ..facts.clone() }));
         assert!(!same(HostFacts { device: Some("another".into()), ..facts.clone() }));
+        for name in [AVAILABLE_CORES, AVAILABLE_MEMORY] {
+            let mut confined = facts.clone();
+            confined.details.insert(name.to_owned(), "confined".to_owned());
+            assert!(!same(confined), "{name}");
+        }
     }
 
     proptest! {

@@ -9,6 +9,7 @@
 
 mod canary;
 mod clock;
+mod confinement;
 mod device;
 mod hardware;
 mod heir;
@@ -26,6 +27,7 @@ mod watch;
 
 pub use canary::canary_ns;
 pub use clock::{process_cpu_ns, thread_cpu_ns};
+pub use confinement::{usable_cores, usable_memory_bytes};
 pub use device::{device_under, filesystem_under};
 pub use hardware::HardwareCounters;
 pub use heir::Heir;

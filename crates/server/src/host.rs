@@ -1,7 +1,5 @@
 //! The machine, as far as configs are sized from it.
 
-use std::path::Path;
-
 const GIB: u64 = 1 << 30;
 
 /// Cores and memory that basecase may use.
@@ -16,15 +14,10 @@ pub struct Host {
 impl Host {
     /// This machine.
     pub fn detect() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let information = rustix::system::sysinfo();
-        // The field is of the machine's word size, which differs between targets.
-        #[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions)]
-        let units = u64::try_from(information.totalram).unwrap_or(0);
-        let machine = units.saturating_mul(u64::from(information.mem_unit));
-        let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-        let memory_bytes = limits.iter().filter_map(|path| limit(Path::new(path))).fold(machine, u64::min);
-        Host { cores: u32::try_from(cores).unwrap_or(u32::MAX), memory_bytes }
+        Host {
+            cores: basecase_probe::usable_cores(),
+            memory_bytes: basecase_probe::usable_memory_bytes().unwrap_or(0),
+        }
     }
 
     /// Memory as it stands on the machine's label, in GiB: kernels report a little less, and a config must not differ between
@@ -40,10 +33,6 @@ impl Host {
     pub fn label(self) -> String {
         format!("c{}r{}", self.cores, self.label_gib())
     }
-}
-
-fn limit(path: &Path) -> Option<u64> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -326,6 +326,9 @@ fn what_cannot_run_in_rounds_is_refused_before_any_work() {
     assert!(String::from_utf8_lossy(&calibrate.stderr).contains("nothing can be planted"));
     let crowd = sandbox.output(&arguments("calibrate", &["postgres:18.6"], &["--threads", "16"]));
     assert!(String::from_utf8_lossy(&crowd.stderr).contains("opens 16 connections"));
+    let same_seed = ["--repeat", "2", "--option", "seed=5"];
+    let repeated = sandbox.output(&arguments("calibrate", &["postgres:18.6"], &same_seed));
+    assert!(String::from_utf8_lossy(&repeated.stderr).contains("--repeat takes a seed of its own"));
     assert!(trials(&sandbox.path().join("s.sqlite")).is_empty());
 }
 

@@ -137,6 +137,9 @@ pub(crate) struct Calibrate {
     /// Candidates of each slowdown, and without one: how often is it found?
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(crate) copies: u16,
+    /// Run all of it so often, one time after the other and each with a seed of its own: a few candidates at once are told apart best
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) repeat: u16,
     /// Processes beside it that keep a processor busy each, as other work on the machine would
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub(crate) hogs: u16,

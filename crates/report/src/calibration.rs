@@ -1,7 +1,7 @@
 //! What a calibration shows: slowdowns that were planted, and what was found of them.
 
 use basecase_model::Experiment;
-use basecase_stats::{Decision, Judgement, Recovery, Verdict};
+use basecase_stats::{Decision, Recovery, Verdict};
 
 use crate::document::Block;
 use crate::effect::percent_text;
@@ -11,14 +11,19 @@ use crate::tables::{Cell, Column, Mark, Row, Table};
 /// Series that are drawn for each replay.
 const SERIES: usize = 500;
 
-/// The tables of a calibration; nothing where nothing was planted.
-pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds<'_>) -> Vec<Block> {
-    let Rounds { judgement, recoveries, .. } = rounds;
-    if recoveries.is_empty() {
-        return Vec::new();
-    }
+/// An experiment in which something was planted.
+#[derive(Clone, Copy)]
+pub(crate) struct Calibrated<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) rounds: &'a Rounds<'a>,
+}
+
+/// The tables of a calibration, or of several that are counted together; nothing where nothing was planted.
+pub(crate) fn blocks(runs: &[Calibrated<'_>]) -> Vec<Block> {
+    let recoveries: Vec<&Recovery> = runs.iter().flat_map(|run| &run.rounds.recoveries).collect();
+    let Some(first) = runs.first().filter(|_| !recoveries.is_empty()) else { return Vec::new() };
     let (heading, told) = if recoveries.iter().all(|recovery| recovery.is_base) {
-        ("The base case against itself", false_alarms(recoveries))
+        ("The base case against itself", false_alarms(&recoveries))
     } else {
         (
             "What was planted and what was found",
@@ -27,14 +32,10 @@ pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds<'_>) -> Vec<Block>
                 .to_owned(),
         )
     };
-    let mut blocks = vec![
-        Block::Heading(heading.into()),
-        Block::Paragraph(told),
-        Block::Table(found(experiment, recoveries)),
-    ];
-    let groups = grouped(experiment, recoveries);
+    let mut blocks = vec![Block::Heading(heading.into()), Block::Paragraph(told), Block::Table(found(runs))];
+    let groups = grouped(runs);
     if groups.len() < recoveries.len() {
-        blocks.push(Block::Table(counted(experiment, &groups)));
+        blocks.push(Block::Table(counted(first.experiment, &groups)));
     }
     blocks.extend([
         Block::Paragraph(format!(
@@ -42,13 +43,13 @@ pub(crate) fn blocks(experiment: &Experiment, rounds: &Rounds<'_>) -> Vec<Block>
              measured. The error rate is the share of series in which any look's interval left the truth out: 5 % is \
              what is promised."
         )),
-        Block::Table(replayed(experiment, judgement, &groups)),
+        Block::Table(replayed(first, &groups)),
     ]);
     blocks
 }
 
 /// What was said of candidates of which is known that nothing changed.
-fn false_alarms(recoveries: &[Recovery]) -> String {
+fn false_alarms(recoveries: &[&Recovery]) -> String {
     let count =
         |is_counted: fn(&Recovery) -> bool| recoveries.iter().filter(|recovery| is_counted(recovery)).count();
     format!(
@@ -63,6 +64,8 @@ fn false_alarms(recoveries: &[Recovery]) -> String {
 /// Candidates of one step in whose servers the same was planted.
 struct Group<'a> {
     step: usize,
+    /// The name of the first.
+    name: &'a str,
     members: Vec<&'a Recovery>,
 }
 
@@ -82,13 +85,16 @@ impl Group<'_> {
     }
 }
 
-fn grouped<'a>(experiment: &Experiment, recoveries: &'a [Recovery]) -> Vec<Group<'a>> {
-    let key = |recovery: &Recovery| (recovery.step, experiment.candidates[recovery.candidate].name.first());
+/// In the order of steps and candidates, whichever run they are of.
+fn grouped<'a>(runs: &[Calibrated<'a>]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for recovery in recoveries {
-        match groups.iter_mut().find(|group| key(group.members[0]) == key(recovery)) {
-            Some(group) => group.members.push(recovery),
-            None => groups.push(Group { step: recovery.step, members: vec![recovery] }),
+    for Calibrated { experiment, rounds } in runs {
+        for recovery in &rounds.recoveries {
+            let (step, name) = (recovery.step, experiment.candidates[recovery.candidate].name.first());
+            match groups.iter_mut().find(|group| (group.step, group.name) == (step, name)) {
+                Some(group) => group.members.push(recovery),
+                None => groups.push(Group { step, name, members: vec![recovery] }),
+            }
         }
     }
     groups
@@ -135,8 +141,8 @@ fn percent(logarithm: f64) -> String {
     percent_text(logarithm.exp(), 2)
 }
 
-fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
-    let row = |recovery: &Recovery| {
+fn found(runs: &[Calibrated<'_>]) -> Table {
+    let row = |experiment: &Experiment, recovery: &Recovery| {
         let Decision { estimate, interval, verdict, rounds, block_sd, .. } = &recovery.decision;
         let interval = interval
             .map(|interval| format!("{} to {}", percent(interval.lower), percent(interval.upper)))
@@ -171,13 +177,18 @@ fn found(experiment: &Experiment, recoveries: &[Recovery]) -> Table {
             Column::numbers("rounds", ""),
             Column::numbers("noise", "standard deviation of the rounds' effects, %"),
         ],
-        rows: recoveries.iter().map(row).collect(),
+        rows: runs
+            .iter()
+            .flat_map(|run| run.rounds.recoveries.iter().map(|recovery| row(run.experiment, recovery)))
+            .collect(),
         ..Table::default()
     }
 }
 
-fn replayed(experiment: &Experiment, judgement: &Judgement, groups: &[Group<'_>]) -> Table {
-    let schedule = experiment.schedule.as_ref();
+/// By the margins, looks and seed of the first of the runs.
+fn replayed(first: &Calibrated<'_>, groups: &[Group<'_>]) -> Table {
+    let Calibrated { experiment, rounds } = first;
+    let (judgement, schedule) = (&rounds.judgement, experiment.schedule.as_ref());
     let seed = schedule.map_or(0, |schedule| schedule.seed);
     let row = |group: &Group<'_>| {
         let step = &experiment.steps[group.step];
@@ -228,17 +239,24 @@ mod tests {
             facts.name = CandidateName(name);
         }
         let rounds = Rounds::of(&experiment, &trials).unwrap();
-        let groups = grouped(&experiment, &rounds.recoveries);
+        let run = Calibrated { experiment: &experiment, rounds: &rounds };
+        let groups = grouped(&[run]);
         let steps: Vec<usize> = groups.iter().map(|group| group.step).collect();
         assert!(steps.windows(2).all(|two| two[0] < two[1]), "one for each step: {steps:?}");
         let range = |group: &&Group<'_>| experiment.steps[group.step].label.starts_with("range-covered-pk");
         let group = groups.iter().find(range).unwrap();
         assert_eq!((group.members.len(), group.errors().len()), (2, 20), "of ten rounds each");
-        let text = crate::calibration(&experiment, &trials, &crate::Options::default());
-        let (_, counted) = text.split_once("How often it was found").unwrap();
-        let row = counted.lines().find(|line| line.starts_with("range-covered-pk")).unwrap();
-        let words: Vec<&str> = row.split_whitespace().collect();
         // One of the two is 2.8 % slower and the other is not, and both are said to be the base case.
-        assert_eq!(words[1..], ["0.00", "2", "1", "1", "0", "0", "1", "10.0"]);
+        let count_of = |runs: usize| {
+            let run = (experiment.clone(), trials.clone());
+            let text = crate::calibration(&vec![run; runs], &crate::Options::default());
+            let (found, counted) = text.split_once("How often it was found").unwrap();
+            let is_of_step = |line: &&str| line.starts_with("range-covered-pk");
+            assert_eq!(found.lines().filter(is_of_step).count(), 2 * runs);
+            let words = counted.lines().find(is_of_step).unwrap().split_whitespace();
+            words.skip(1).map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(count_of(1), ["0.00", "2", "1", "1", "0", "0", "1", "10.0"]);
+        assert_eq!(count_of(3), ["0.00", "6", "3", "3", "0", "0", "3", "10.0"], "all runs together");
     }
 }

@@ -53,6 +53,7 @@ pub use gate::Gate;
 pub use known_noise::KnownNoise;
 pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 
+use calibration::Calibrated;
 use results::Results;
 use rounds::Rounds;
 
@@ -141,10 +142,15 @@ fn written(blocks: &[document::Block], format: Format, options: &Options) -> Str
     }
 }
 
-/// What was planted and what was found of it, as text; empty where nothing was planted.
-pub fn calibration(experiment: &Experiment, trials: &[Trial], options: &Options) -> String {
-    let blocks = Rounds::of(experiment, trials).map(|rounds| calibration::blocks(experiment, &rounds));
-    text::render(&blocks.unwrap_or_default(), options.ansi)
+/// What was planted and what was found of it, as text; empty where nothing was planted. `runs` are calibrations with their trials, of the
+/// same steps and slowdowns, which are counted together.
+pub fn calibration(runs: &[Stored], options: &Options) -> String {
+    let rounds =
+        runs.iter().filter_map(|(experiment, trials)| Some((experiment, Rounds::of(experiment, trials)?)));
+    let rounds: Vec<(&Experiment, Rounds<'_>)> = rounds.collect();
+    let calibrated: Vec<Calibrated<'_>> =
+        rounds.iter().map(|(experiment, rounds)| Calibrated { experiment, rounds }).collect();
+    text::render(&calibration::blocks(&calibrated), options.ansi)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

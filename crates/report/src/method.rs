@@ -2,7 +2,7 @@
 
 use basecase_stats::{Flag, Plan};
 
-use crate::calibration;
+use crate::calibration::{self, Calibrated};
 use crate::document::Block;
 use crate::judged::{NOISY_MACHINE, UNPINNED, margin};
 use crate::results::Results;
@@ -30,7 +30,7 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
         Block::Heading("How small a change could be seen".into()),
     ]);
     blocks.extend(noise_floor::table(results).map(Block::Table));
-    blocks.extend(calibration::blocks(results.experiment, rounds));
+    blocks.extend(calibration::blocks(&[Calibrated { experiment: results.experiment, rounds }]));
     blocks.extend([Block::Heading("Flags".into()), Block::List(flags())]);
     blocks
 }

@@ -1,34 +1,68 @@
 //! `calibrate`: what this machine can tell.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use basecase_lab::{Calibration, Hogs, RunOptions};
-use basecase_report::Options;
+use basecase_model::Trial;
+use basecase_report::{Options, Stored};
 
-use super::experiment::request;
-use super::perform::{Measured, measure};
+use super::experiment::{request, request_with_seed};
+use super::perform::measure;
 use crate::Outcome;
-use crate::arguments::Calibrate;
+use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
 
 pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
-    let mut request = request(&arguments.compare)?;
-    request.protocol = request.protocol.in_rounds();
+    let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
-    let calibration = Calibration::new(request)?;
     let _hogs = Hogs::start(arguments.hogs)?;
-    let probe = measure(
-        &calibration.probe(),
-        places,
-        RunOptions { most_rounds: Some(1), ..RunOptions::default() },
-        stop,
-    )?;
-    let planted = calibration.planted(&probe.trials, &arguments.slowdowns, arguments.copies.into())?;
-    let measured = measure(&planted, places, RunOptions::default(), stop)?;
-    let Measured { experiment, trials, .. } = &measured;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
-    output::print(&basecase_report::calibration(experiment, trials, &options))?;
-    measured.write_pages(&options, places)?;
-    Ok(measured.tell(places))
+    let Some(first) = repeats.first() else { return Ok(Outcome::Done) };
+    let probe = spins(first, places, stop)?;
+    let mut runs: Vec<Stored> = Vec::with_capacity(repeats.len());
+    let mut worst = Outcome::Done;
+    for (number, calibration) in repeats.iter().enumerate() {
+        let planted = calibration.planted(&probe, &arguments.slowdowns, arguments.copies.into())?;
+        let mut places = places.clone();
+        if repeats.len() > 1 {
+            output::complain(&format!("calibration {} of {}", number + 1, repeats.len()));
+            places.out.push((number + 1).to_string());
+        }
+        let measured = measure(&planted, &places, RunOptions::default(), stop)?;
+        measured.write_pages(&options, &places)?;
+        let outcome = measured.tell(&places);
+        if matches!(outcome, Outcome::CouldNotRun) {
+            worst = outcome;
+        }
+        runs.push((measured.experiment, measured.trials));
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    output::print(&basecase_report::calibration(&runs, &options))?;
+    Ok(worst)
+}
+
+/// What each repetition asks for.
+fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
+    let first = request(&arguments.compare)?.task.seed();
+    let calibration = |number: u64| {
+        let seed = if number == 0 { arguments.compare.seed } else { Some(first.wrapping_add(number)) };
+        let mut request = request_with_seed(&arguments.compare, seed)?;
+        if request.task.seed() != first.wrapping_add(number) {
+            bail!(
+                "--repeat takes a seed of its own for each, and --option gives them one\nhint: give the first by --seed"
+            );
+        }
+        request.protocol = request.protocol.in_rounds();
+        Calibration::new(request)
+    };
+    (0..arguments.repeat.into()).map(calibration).collect()
+}
+
+/// The trials that tell what a spin takes.
+fn spins(calibration: &Calibration, places: &PlaceArguments, stop: &AtomicBool) -> Result<Vec<Trial>> {
+    let options = RunOptions { most_rounds: Some(1), ..RunOptions::default() };
+    Ok(measure(&calibration.probe(), places, options, stop)?.trials)
 }

@@ -56,12 +56,17 @@ pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome>
 
 /// What `compare` asks for.
 pub(crate) fn request(arguments: &Compare) -> Result<Request> {
+    request_with_seed(arguments, arguments.seed)
+}
+
+/// The same with another seed of the workload.
+pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Result<Request> {
     let mut candidates = arguments.candidates.clone();
     for candidate in candidates.iter_mut().filter(|candidate| !candidate.is_url()) {
         candidate.config = candidate.config.take().or_else(|| arguments.config.clone());
     }
     let WorkloadArguments { workload, choice } = &arguments.workload;
-    let task = task(workload, choice, &arguments.sizes, arguments.pace.into(), arguments.seed)?;
+    let task = task(workload, choice, &arguments.sizes, arguments.pace.into(), seed)?;
     Ok(Request {
         name: Request::named_after(&candidates),
         candidates,

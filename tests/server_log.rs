@@ -75,12 +75,12 @@ pub(crate) fn of_mysql(log: &str) -> Vec<Session> {
     }
     let mut sessions = Vec::new();
     for (id, command, text) in entries {
-        let session = session(&mut sessions, id);
         let text = on_one_line(&text);
+        // Others begin no session: the server may write that an earlier one has quit only after the next one's first.
         match command {
-            "Prepare" => session.prepared.push(text),
-            "Execute" => session.executed.push(Executed { is_prepared: true, text }),
-            "Query" => session.executed.push(Executed { is_prepared: false, text }),
+            "Prepare" => session(&mut sessions, id).prepared.push(text),
+            "Execute" => session(&mut sessions, id).executed.push(Executed { is_prepared: true, text }),
+            "Query" => session(&mut sessions, id).executed.push(Executed { is_prepared: false, text }),
             _ => {}
         }
     }

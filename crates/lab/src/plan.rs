@@ -540,6 +540,9 @@ fn cells(
         }
         if let Some(Twin { tag, plant }) = twin {
             parameters["twin"] = serde_json::json!({ "tag": tag, "plant": plant });
+            if plant.is_some() {
+                parameters["twin"]["library"] = Plant::library_digest().into();
+            }
         }
         if let Some(protocol) = request.protocol.cell_parameters() {
             parameters["protocol"] = protocol;

@@ -15,7 +15,7 @@ const FILE: &str = "planted";
 /// A slowdown that is planted in a server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Plant {
-    /// Turns of a loop after each message that a session receives; 0 plants nothing.
+    /// Turns of a loop after each message that a session receives, beyond a few that every server has; 0 plants nothing.
     pub spins: u32,
     /// Spins after each Nth message only, N times as long.
     pub every: u32,
@@ -51,7 +51,7 @@ pub enum PlantError {
 }
 
 impl Plant {
-    /// Nothing: the library is there and does not spin.
+    /// Nothing: the library is there and spins no longer than in any server.
     pub const NONE: Plant = Plant { spins: 0, every: 1, starts: 1.0 };
 
     /// Makes the library ready below `home`, once for each version of its source.
@@ -59,8 +59,7 @@ impl Plant {
     /// # Errors
     /// When it cannot be compiled.
     pub fn library(home: &Path) -> Result<PathBuf, PlantError> {
-        let digest: String =
-            Sha256::digest(SOURCE).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let digest = Plant::library_digest();
         let folder = home.join("plant");
         let library = folder.join(format!("plant-{digest}.so"));
         if library.is_file() {
@@ -85,6 +84,11 @@ impl Plant {
         }
         fs::rename(&half_made, &library).map_err(file(&library))?;
         Ok(library)
+    }
+
+    /// Where the SHA-256 of the library's source begins: what another version plants is another slowdown.
+    pub fn library_digest() -> String {
+        Sha256::digest(SOURCE).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// What a server in `directory` needs in its environment, with the library. Its counts begin anew.

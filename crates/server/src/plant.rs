@@ -96,9 +96,10 @@ impl Plant {
         vec![
             ("LD_PRELOAD", library.display().to_string()),
             ("BASECASE_PLANT_FILE", directory.join(FILE).display().to_string()),
-            ("BASECASE_PLANT_SPINS", self.spins.to_string()),
-            ("BASECASE_PLANT_EVERY", self.every.to_string()),
-            ("BASECASE_PLANT_STARTS", self.starts.to_string()),
+            // As long for all candidates: where a server allocates depends on it.
+            ("BASECASE_PLANT_SPINS", format!("{:010}", self.spins)),
+            ("BASECASE_PLANT_EVERY", format!("{:010}", self.every)),
+            ("BASECASE_PLANT_STARTS", format!("{:.8}", self.starts)),
         ]
     }
 }
@@ -123,5 +124,21 @@ impl Planted {
             calls: self.calls.saturating_sub(earlier.calls),
             nanoseconds: self.nanoseconds.saturating_sub(earlier.nanoseconds),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_are_as_long_whatever_is_planted() {
+        let length = |plant: Plant| -> usize {
+            let variables = plant.environment(Path::new("/plant.so"), Path::new("/slot"));
+            variables.iter().map(|(name, value)| name.len() + value.len()).sum()
+        };
+        let none = length(Plant::NONE);
+        assert_eq!(length(Plant { spins: 1260, every: 100, starts: 0.3 }), none);
+        assert_eq!(length(Plant { spins: u32::MAX, every: u32::MAX, starts: 1.0 / 3.0 }), none);
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
 use basecase_client::Password;
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::guard::Guard;
 use crate::instance::{Instance, InstanceError, Transport};
@@ -15,6 +16,8 @@ use crate::process;
 
 /// How often a server whose port was taken meanwhile gets another one.
 const PORT_ATTEMPTS: u32 = 4;
+/// A page of memory, in bytes.
+const PAGE: u16 = 4096;
 
 impl Instance {
     /// Starts the server on its data directory and waits until it is ready.
@@ -69,6 +72,7 @@ impl Instance {
             .current_dir(self.data())
             .stdout(out)
             .stderr(err)
+            .env("BASECASE_PADDING", padding())
             // An interrupt from the terminal is for basecase, which then stops the server in its own time.
             .process_group(0);
         if let Some((plant, library)) = &self.plant {
@@ -112,5 +116,28 @@ impl Instance {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// Text of another length in each start, shorter than a page. Postgres copies its environment to where all that it allocates comes after,
+/// so the length of any path or value in it moves that, the same way in each start: what a candidate is called would decide how fast it is.
+/// Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009.
+fn padding() -> String {
+    let mut drawn = [0; size_of::<u16>()];
+    // Without chance all starts are alike, as they were.
+    let _ = getrandom(&mut drawn, GetRandomFlags::empty());
+    "x".repeat(usize::from(u16::from_ne_bytes(drawn) % PAGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn starts_are_padded_to_lengths_of_their_own() {
+        let lengths: BTreeSet<usize> = (0..16).map(|_| padding().len()).collect();
+        assert!(lengths.len() > 8 && lengths.iter().all(|length| *length < usize::from(PAGE)), "{lengths:?}");
     }
 }

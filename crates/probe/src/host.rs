@@ -14,14 +14,16 @@ use crate::{device_under, filesystem_under, memory, processor};
 const AVAILABLE_CORES: &str = "available_cores";
 /// Memory that basecase may use, where that is not all.
 const AVAILABLE_MEMORY: &str = "available_memory";
+/// The niceness of basecase, and so of its servers and its load, where it is another than 0.
+const NICENESS: &str = "niceness";
 /// What stands for a fact that this host does not tell.
 const UNKNOWN: &str = "unknown";
 
 /// The machine, as seen by a dbms whose data lies in `data_directory`.
 ///
 /// `id` is the first 16 hexadecimal digits of the SHA-256 of processor, cores, memory in GiB, kernel, file system and
-/// device, and of how much of cores and memory basecase may use where that is less. The host's name is not among them: equal machines
-/// share results.
+/// device, and of how much of cores and memory basecase may use where that is less, and at which priority. The host's name is not among
+/// them: equal machines share results.
 pub fn host_facts(data_directory: &Path) -> HostFacts {
     let processor = read("/proc/cpuinfo").unwrap_or_default();
     let mut facts = HostFacts {
@@ -49,9 +51,9 @@ fn identity(facts: &HostFacts) -> String {
         facts.filesystem,
         facts.device.as_deref().unwrap_or_default(),
     );
-    let confined = [AVAILABLE_CORES, AVAILABLE_MEMORY].map(|name| facts.details.get(name));
-    let confined: String = confined.into_iter().flatten().map(|limit| format!("\n{limit}")).collect();
-    let text = text + &confined;
+    let shares = [AVAILABLE_CORES, AVAILABLE_MEMORY, NICENESS].map(|name| facts.details.get(name));
+    let shares: String = shares.into_iter().flatten().map(|share| format!("\n{share}")).collect();
+    let text = text + &shares;
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -71,6 +73,7 @@ fn details(processor: &str) -> BTreeMap<String, String> {
     [
         (AVAILABLE_CORES, cores.map(|cores| cores.to_string())),
         (AVAILABLE_MEMORY, memory.map(|bytes| format!("{} MiB", bytes >> 20))),
+        (NICENESS, niceness().map(|niceness| format!("{niceness:+}"))),
         ("governor", governor),
         ("smt", smt),
         ("transparent_hugepage", huge_pages.as_deref().and_then(parse_choice).map(str::to_owned)),
@@ -79,6 +82,11 @@ fn details(processor: &str) -> BTreeMap<String, String> {
     .into_iter()
     .filter_map(|(name, value)| Some((name.to_owned(), value?)))
     .collect()
+}
+
+/// The niceness of this process, -20 to 19, where it is not 0.
+fn niceness() -> Option<i32> {
+    rustix::process::getpriority_process(None).ok().filter(|niceness| *niceness != 0)
 }
 
 fn unknown() -> String {
@@ -140,10 +148,10 @@ mod tests {
         assert!(!same(HostFacts { kernel: "another".into(), ..facts.clone() }));
         assert!(!same(HostFacts { cores: facts.cores + 1, ..facts.clone() }));
         assert!(!same(HostFacts { device: Some("another".into()), ..facts.clone() }));
-        for name in [AVAILABLE_CORES, AVAILABLE_MEMORY] {
-            let mut confined = facts.clone();
-            confined.details.insert(name.to_owned(), "confined".to_owned());
-            assert!(!same(confined), "{name}");
+        for name in [AVAILABLE_CORES, AVAILABLE_MEMORY, NICENESS] {
+            let mut other = facts.clone();
+            other.details.insert(name.to_owned(), "another".to_owned());
+            assert!(!same(other), "{name}");
         }
     }
 

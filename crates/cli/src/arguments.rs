@@ -317,7 +317,8 @@ pub(crate) struct History {
     /// Id or name of the experiment; the newest by default
     #[arg(long, value_name = "ID|NAME")]
     pub(crate) experiment: Option<String>,
-    /// Take what all experiments of the store in rounds with the same base case measured for the versions, in the order of their dates
+    /// Take what all experiments of the store in rounds with the same base case, or one that it replaced, measured for the versions, in the
+    /// order of their dates
     #[arg(long)]
     pub(crate) dates: bool,
     /// Print JSON

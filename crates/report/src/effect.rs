@@ -49,6 +49,23 @@ impl Effect {
         Some(Effect::of(metric, suite.effect?, suite.interval))
     }
 
+    /// The same against another base case, to which this one's base case is as `other`. The errors of independent ratios add as squares of
+    /// their logarithms.
+    pub(crate) fn times(&self, other: Effect) -> Effect {
+        let ratio = self.ratio * other.ratio;
+        let ends = self.interval.zip(other.interval).map(|(own, others)| {
+            let error = |end: usize| (own[end] / self.ratio).ln().hypot((others[end] / other.ratio).ln());
+            [ratio * (-error(0)).exp(), ratio * error(1).exp()]
+        });
+        Effect { ratio, interval: ends }
+    }
+
+    /// The base case's rate divided by this one.
+    pub(crate) fn inverse(&self) -> Effect {
+        let interval = self.interval.map(|[lower, upper]| [upper.recip(), lower.recip()]);
+        Effect { ratio: self.ratio.recip(), interval }
+    }
+
     /// E.g. `0.76`, with as many digits as its interval allows.
     pub(crate) fn ratio_text(&self) -> String {
         format!("{:.*}", self.ratio_digits(), self.ratio)

@@ -99,7 +99,7 @@ pub fn explain(
 
 /// At which of the candidates, in their order, the throughput of steps changed: change points, each named by the version where it
 /// began. `wanted` is the name or label of a step; without it all steps are looked at together. With `others`, the candidates of all of
-/// these experiments that have the base case of the chosen one are versions, in the order of their dates.
+/// these experiments that have the base case of the chosen one, or one whose place it took, are versions, in the order of their dates.
 ///
 /// # Errors
 /// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.

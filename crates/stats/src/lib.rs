@@ -39,8 +39,8 @@ mod verdict;
 
 pub use bisection::{Bisection, BisectionEnd, BisectionProbe};
 pub use change_point::{
-    Change, History, HistoryError, Version, calibrated_penalty, change_points, divisive_change_points,
-    usual_penalty,
+    Change, Handover, History, HistoryError, Version, calibrated_penalty, change_points,
+    divisive_change_points, usual_penalty,
 };
 pub use comparison::{Comparison, ComparisonError, Round};
 pub use decision::{Decision, Flag};

@@ -1,5 +1,6 @@
 //! Changes over many versions: the candidates of an experiment in their order, or those of many experiments in the order of their dates.
 
+mod anchors;
 mod version;
 
 use basecase_model::Experiment;
@@ -14,14 +15,15 @@ use crate::error::Error;
 use crate::explanation::known_steps;
 use crate::results::Results;
 use crate::tables::{self, Cell, Column, Mark, Row, Table};
-use version::{Version, step_in, versions};
+use anchors::Anchors;
+use version::{Version, versions};
 
 /// One step over all versions.
 struct Course<'a> {
     label: &'a str,
     /// Rounds of the version with most of them, or that all versions have; 0 of single runs.
     rounds: usize,
-    /// Throughput of each version divided by the base case's.
+    /// Throughput of each version divided by that of the first base case.
     ratios: Vec<Option<Effect>>,
     changes: Vec<Shift>,
 }
@@ -42,12 +44,14 @@ pub(crate) struct Report<'a> {
     /// Of how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` when it is
     /// about one experiment.
     joined: Option<(usize, usize)>,
+    /// Base cases that took the place of the first one, by name.
+    successors: Vec<&'a str>,
 }
 
 impl<'a> Report<'a> {
     /// The changes of all steps that are compared, or of those that `wanted` names by name or label. They are one family. With `others`,
-    /// the candidates of those experiments in rounds that have the base case of the chosen one are versions as well, in the order of
-    /// dates.
+    /// the candidates of those experiments in rounds that have the base case of the chosen one, or one whose place it took, are versions
+    /// as well, in the order of dates.
     ///
     /// # Errors
     /// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
@@ -64,15 +68,17 @@ impl<'a> Report<'a> {
             Some(wanted) => known_steps(chosen, wanted)?,
             None => chosen.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
         };
+        let anchors = Anchors::of(chosen, others.unwrap_or_default(), &steps);
+        let names = || steps.iter().filter_map(|step| experiment.steps.get(*step));
         let is_shared =
-            |other: &&Results<'_>| steps.iter().any(|step| step_in(other, chosen, *step).is_some());
+            |other: &&Results<'_>| names().any(|facts| anchors.in_experiment(other, &facts.name).is_some());
         let joined: Option<Vec<_>> = others.map(|others| others.iter().filter(is_shared).collect());
-        let versions = versions(chosen, joined.as_deref());
+        let versions = versions(chosen, anchors.first, joined.as_deref());
         if versions.len() < 2 {
             return Err(Error::Alone);
         }
         let mut courses = if experiment.schedule.is_some() {
-            in_rounds(chosen, &versions, &steps)?
+            in_rounds(experiment, &anchors, &versions, &steps)?
         } else {
             of_single_runs(chosen, &steps)?
         };
@@ -82,7 +88,8 @@ impl<'a> Report<'a> {
         }
         let joined = joined.zip(others).map(|(joined, others)| (joined.len(), others.len() - joined.len()));
         let versions = versions.into_iter().map(|version| version.label).collect();
-        Ok(Report { experiment, versions, courses, joined })
+        let successors = anchors.later_names().collect();
+        Ok(Report { experiment, versions, courses, joined, successors })
     }
 
     /// The report as it is read from top to bottom.
@@ -91,7 +98,9 @@ impl<'a> Report<'a> {
         blocks.push(match (&self.experiment.schedule, self.joined) {
             (None, _) => Block::Note(SINGLE_RUNS.into()),
             (Some(_), None) => Block::Paragraph(IN_ROUNDS.into()),
-            (Some(_), Some((joined, left_out))) => Block::Paragraph(over_dates(joined, left_out)),
+            (Some(_), Some((joined, left_out))) => {
+                Block::Paragraph(over_dates(joined, left_out, &self.successors))
+            }
         });
         blocks.push(Block::Table(self.table()));
         blocks.push(Block::Heading("Change points".into()));
@@ -196,7 +205,14 @@ const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no 
                            on a side it says nothing. Measure in rounds (--rounds, --budget) for more.";
 
 /// How to read versions of several experiments.
-fn over_dates(joined: usize, left_out: usize) -> String {
+fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
+    let successors = match successors.join(", ") {
+        names if names.is_empty() => names,
+        names => format!(
+            " Later base cases: {names}. Each was measured beside the one before it; what that leaves open is a part of the intervals of all \
+             that was measured with it, and of changes between before and after."
+        ),
+    };
     let left_out = match left_out {
         0 => String::new(),
         count => format!(" Left out: {count}, of another base case, workload, size, host or protocol."),
@@ -206,29 +222,31 @@ fn over_dates(joined: usize, left_out: usize) -> String {
          measured in rounds with the base case, and not with all of the others. A change is named by the version with which the new level \
          begins; its size is against the level before, with its 95 % interval. Whether the first version differs from the base case is for \
          its verdict to say. Of all changes that are named 5 % at most are false on average, and none is smaller than half of the step's \
-         margin.{left_out}"
+         margin.{successors}{left_out}"
     )
 }
 
 fn in_rounds<'a>(
-    chosen: &Results<'a>,
+    experiment: &'a Experiment,
+    anchors: &Anchors<'_, 'a>,
     versions: &[Version<'_, 'a>],
     steps: &[usize],
 ) -> Result<Vec<Course<'a>>, HistoryError> {
-    let experiment = chosen.experiment;
+    let handovers = anchors.handovers();
     let history = |step: &usize| {
         let facts = &experiment.steps[*step];
         let margin = experiment.schedule.as_ref().map_or(0.0, |schedule| schedule.margin(facts));
         let later = versions[1..].iter();
-        let measured: Vec<_> = later.map(|version| version.measured(chosen, *step)).collect();
-        History::of_step(&measured, &facts.name, (1.0 + margin).ln())
+        let measured: Vec<_> = later.map(|version| version.measured(anchors, &facts.name)).collect();
+        History::of_step(&measured, &handovers, &facts.name, (1.0 + margin).ln())
     };
     let histories: Vec<History> = steps.iter().map(history).collect::<Result<_, _>>()?;
     let penalty = |history: &History| usual_penalty(history.versions());
     let changes = change_points(&histories, penalty, Plan::default().false_discovery_rate);
     let course = |((step, history), changes): ((&usize, &History), Vec<Change>)| {
+        let name = &experiment.steps[*step].name;
         let ratios: Vec<Option<Effect>> =
-            versions.iter().map(|version| version.effect(chosen, *step)).collect();
+            versions.iter().map(|version| version.effect(anchors, name)).collect();
         let shift = |change: Change| {
             // A version without rounds has the level of the next one, and shows nothing.
             let measured = (change.version..ratios.len()).find(|version| ratios[*version].is_some());
@@ -371,21 +389,82 @@ mod tests {
         );
     }
 
+    /// A night on which a base case and others were measured: their names, their builds and their levels.
+    fn night(number: usize, measured: &[(&str, &str, f64)]) -> Stored {
+        let levels: Vec<f64> = measured.iter().map(|(_, _, level)| *level).collect();
+        let (mut experiment, mut trials) = fixture::history(&levels, 8, 0.005, 40 + number as u64);
+        experiment.id = format!("night{number}");
+        experiment.created_at = format!("2026-11-{:02}T03:00:00Z", number + 1);
+        let names: Vec<String> =
+            experiment.candidates.iter().map(|candidate| candidate.name.0.clone()).collect();
+        for trial in &mut trials {
+            let place = names.iter().position(|name| *name == trial.candidate).unwrap();
+            trial.measured_by.clone_from(&experiment.id);
+            trial.cell = format!("{} {}", measured[place].1, trial.step);
+            trial.candidate = measured[place].0.to_owned();
+        }
+        // Builds of one checksum are one build only if nothing else tells them apart.
+        let one = experiment.candidates[0].clone();
+        for (candidate, (name, build, _)) in experiment.candidates.iter_mut().zip(measured) {
+            *candidate = one.clone();
+            candidate.name.0 = (*name).to_owned();
+            candidate.build.sha256 = Some((*build).to_owned());
+        }
+        (experiment, trials)
+    }
+
     /// Nights on each of which one build is measured against the anchor, in a store.
     fn nights(levels: &[f64]) -> Vec<Stored> {
-        let night = |(night, level): (usize, &f64)| {
-            let (mut experiment, mut trials) = fixture::history(&[0.0, *level], 8, 0.005, 40 + night as u64);
-            experiment.id = format!("night{night}");
-            experiment.created_at = format!("2026-11-{:02}T03:00:00Z", night + 1);
-            experiment.candidates[1].build.sha256 = Some(format!("{night:064}"));
-            for trial in &mut trials {
-                trial.measured_by.clone_from(&experiment.id);
-                let build = if trial.candidate == "pg180.x10a" { "anchor" } else { &experiment.id };
-                trial.cell = format!("{build} {}", trial.step);
-            }
-            (experiment, trials)
+        let of_level = |(number, level): (usize, &f64)| {
+            let build = format!("night{number}");
+            night(number, &[("pg180.x10a", "anchor", 0.0), ("pg181.x10a", &build, *level)])
         };
-        levels.iter().enumerate().map(night).collect()
+        levels.iter().enumerate().map(of_level).collect()
+    }
+
+    /// Three nights against 17; one with 18 as well, in that order or the other; and three against 18, of which the last two are slower.
+    fn nights_with_two_anchors(is_reversed: bool) -> Vec<Stored> {
+        let (old, new) = (("pg17.x10a", "17"), ("pg18.x10a", "18"));
+        let of_number = |number: usize| {
+            let build = format!("dev{number}");
+            let with = |anchors: &[((&str, &str), f64)], level: f64| {
+                let anchors = anchors.iter().map(|((name, build), level)| (*name, *build, *level));
+                night(number, &anchors.chain([("dev.x10a", build.as_str(), level)]).collect::<Vec<_>>())
+            };
+            match number {
+                0..3 => with(&[(old, 0.0)], 0.02),
+                3 if is_reversed => with(&[(new, 0.0), (old, -0.03)], -0.01),
+                3 => with(&[(old, 0.0), (new, 0.03)], 0.02),
+                4 => with(&[(new, 0.0)], -0.01),
+                _ => with(&[(new, 0.0)], -0.07),
+            }
+        };
+        (0..7).map(of_number).collect()
+    }
+
+    #[test]
+    fn a_base_case_that_takes_the_place_of_another_continues_the_history() {
+        let print = |is_reversed: bool, format| {
+            let mut nights = nights_with_two_anchors(is_reversed);
+            let chosen = nights.remove(6);
+            history(&chosen, Some(&nights), Some("l.i0"), format, &Options::default()).unwrap()
+        };
+        insta::assert_snapshot!(print(false, Format::Text));
+        for is_reversed in [false, true] {
+            let text = print(is_reversed, Format::Text);
+            assert_eq!(text.matches(" since ").count(), 1, "{text}");
+            assert!(text.contains("slower (") && text.contains("since dev.x10a 2026-11-06"), "{text}");
+            assert!(print(is_reversed, Format::Json).contains("\"base\": \"pg17.x10a\""));
+        }
+    }
+
+    #[test]
+    fn base_cases_that_were_not_measured_beside_each_other_have_histories_of_their_own() {
+        let mut nights = nights_with_two_anchors(false);
+        nights.remove(3);
+        let chosen = nights.remove(5);
+        let text = history(&chosen, Some(&nights), Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        assert!(text.contains("relative to pg18.x10a") && text.contains("Left out: 3,"), "{text}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use basecase_model::CandidateFacts;
 
+use super::anchors::Anchors;
 use crate::effect::Effect;
 use crate::results::Results;
 
@@ -20,16 +21,17 @@ pub(super) struct Version<'b, 'a> {
     sources: Vec<(&'b Results<'a>, usize)>,
 }
 
-/// The candidates of an experiment; or the base case and what it was compared with in this experiment and others, in the order of their
-/// dates.
+/// The candidates of an experiment; or the first base case and what base cases were compared with in this experiment and others, in the
+/// order of their dates.
 pub(super) fn versions<'b, 'a>(
     chosen: &'b Results<'a>,
+    first: &'b Results<'a>,
     joined: Option<&[&'b Results<'a>]>,
 ) -> Vec<Version<'b, 'a>> {
     let mut experiments: Vec<&'b Results<'a>> = joined.unwrap_or_default().to_vec();
     experiments.push(chosen);
     experiments.sort_by_key(|measured| &measured.experiment.created_at);
-    let base = chosen.candidates().take(1).map(|(number, facts)| (chosen, number, facts));
+    let base = first.candidates().take(1).map(|(number, facts)| (first, number, facts));
     let later = experiments.into_iter().flat_map(|measured| {
         measured.candidates().skip(1).map(move |(number, facts)| (measured, number, facts))
     });
@@ -75,41 +77,48 @@ fn date(versions: &mut [Version<'_, '_>]) {
     versions.iter_mut().for_each(|version| version.label = with(length, version));
 }
 
-/// The number that a step of the chosen experiment has in another one with the same base case; `None` where it is another step there, or
-/// another build, config, size, host or protocol.
-pub(super) fn step_in(other: &Results<'_>, chosen: &Results<'_>, step: usize) -> Option<usize> {
-    let wanted = chosen.trial(step, 0)?;
-    let mut steps = other.steps().filter(|(_, facts)| facts.name == wanted.step);
-    let (number, _) = steps.next()?;
-    other.trial(number, 0).filter(|trial| trial.cell == wanted.cell).map(|_| number)
+/// Where a version was measured on a step.
+struct Source<'b, 'a> {
+    measured: &'b Results<'a>,
+    candidate: usize,
+    /// The number of the step there.
+    step: usize,
+    /// Which of the anchors is the base case there.
+    anchor: usize,
 }
 
 impl<'b, 'a> Version<'b, 'a> {
-    /// The first experiment that has it on a step of the chosen one, its number there, and the step's.
-    fn source(&self, chosen: &Results<'a>, step: usize) -> Option<(&'b Results<'a>, usize, usize)> {
+    /// The first experiment that has it on the step of that name.
+    fn source(&self, anchors: &Anchors<'_, 'a>, step: &str) -> Option<Source<'b, 'a>> {
         let of = |(measured, candidate): &(&'b Results<'a>, usize)| {
-            Some((*measured, *candidate, step_in(measured, chosen, step)?))
+            let (anchor, step) = anchors.in_experiment(measured, step)?;
+            Some(Source { measured, candidate: *candidate, step, anchor })
         };
         self.sources.iter().find_map(of)
     }
 
-    /// Its throughput divided by the base case's.
-    pub(super) fn effect(&self, chosen: &Results<'a>, step: usize) -> Option<Effect> {
-        let (measured, candidate, step) = self.source(chosen, step)?;
-        let of_base = || Some(Effect { ratio: measured.relative(step, 0)?, interval: None });
-        if candidate == 0 { of_base() } else { measured.relative_effect(step, candidate) }
+    /// Its throughput divided by that of the first base case.
+    pub(super) fn effect(&self, anchors: &Anchors<'_, 'a>, name: &str) -> Option<Effect> {
+        let Source { measured, candidate, step, anchor } = self.source(anchors, name)?;
+        if candidate == 0 {
+            return Some(Effect { ratio: measured.relative(step, 0)?, interval: None });
+        }
+        anchors.relative_to_first(measured.relative_effect(step, candidate)?, anchor, name)
     }
 
     /// Its rounds; none where it has no such step.
-    pub(super) fn measured(&self, chosen: &Results<'a>, step: usize) -> basecase_stats::Version<'a> {
-        let of = |measured: &Results<'a>, candidate, trials| basecase_stats::Version {
-            experiment: measured.experiment,
-            trials,
-            candidate,
+    pub(super) fn measured(&self, anchors: &Anchors<'_, 'a>, step: &str) -> basecase_stats::Version<'a> {
+        let nowhere = basecase_stats::Version {
+            experiment: anchors.first.experiment,
+            trials: &[],
+            candidate: 0,
+            anchor: 0,
         };
-        match self.source(chosen, step) {
-            Some((measured, candidate, _)) => of(measured, candidate, measured.trials),
-            None => of(chosen, 0, &[]),
-        }
+        self.source(anchors, step).map_or(nowhere, |source| basecase_stats::Version {
+            experiment: source.measured.experiment,
+            trials: source.measured.trials,
+            candidate: source.candidate,
+            anchor: source.anchor,
+        })
     }
 }

@@ -18,12 +18,23 @@ pub struct Version<'a> {
     pub trials: &'a [Trial],
     /// Number of the candidate.
     pub candidate: usize,
+    /// How many handovers lie between the first anchor and its own, the base case of its experiment.
+    pub anchor: usize,
+}
+
+/// An anchor that takes the place of another one, measured beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Handover<'a> {
+    /// The later anchor against the earlier one.
+    pub version: Version<'a>,
+    /// Whether it is the other way round: the later one is the base case of that experiment.
+    pub is_reversed: bool,
 }
 
 impl<'a> Version<'a> {
     /// The effects of its rounds on a step, by number and by who measured it.
     fn effects(&self, step: &str) -> BTreeMap<(u32, &'a str), f64> {
-        let Version { experiment, trials, candidate } = *self;
+        let Version { experiment, trials, candidate, .. } = *self;
         let Some(facts) = experiment.steps.iter().find(|facts| facts.name == step) else {
             return BTreeMap::new();
         };
@@ -32,15 +43,35 @@ impl<'a> Version<'a> {
     }
 }
 
+impl Handover<'_> {
+    /// The effects of its rounds on a step.
+    fn effects(&self, step: &str) -> Vec<f64> {
+        let sign = if self.is_reversed { -1.0 } else { 1.0 };
+        self.version.effects(step).into_values().map(|effect| sign * effect).collect()
+    }
+}
+
 impl History {
-    /// The throughput of a step, by its name, over versions in their order, after the anchor that all of them have.
+    /// The throughput of a step, by its name, over versions in their order, after the first anchor.
     ///
-    /// Where there are rounds that all of them have, except those that never finished one, only these count. Where versions were measured
-    /// at different times, all rounds do, and nothing is known of the anchor but that it is the anchor.
+    /// Where all of them have one anchor, and there are rounds that all of them have, except those that never finished one, only these
+    /// count. Where versions were measured at different times, all rounds do, and nothing is known of the anchor but that it is the anchor.
+    /// Where anchors took each other's place, levels are relative to the first.
     ///
     /// # Errors
     /// When a trial holds what no trial can hold.
-    pub fn of_step(versions: &[Version<'_>], step: &str, margin: f64) -> Result<History, HistoryError> {
+    pub fn of_step(
+        versions: &[Version<'_>],
+        handovers: &[Handover<'_>],
+        step: &str,
+        margin: f64,
+    ) -> Result<History, HistoryError> {
+        if !handovers.is_empty() {
+            let handovers: Vec<_> = handovers.iter().map(|handover| handover.effects(step)).collect();
+            let mut later = vec![(0, BTreeMap::new())];
+            later.extend(versions.iter().map(|version| (version.anchor, version.effects(step))));
+            return History::of_anchors(later, &handovers, margin);
+        }
         let versions: Vec<_> = versions.iter().map(|version| version.effects(step)).collect();
         let mut measured = versions.iter().filter(|rounds| !rounds.is_empty());
         let mut common: Vec<(u32, &str)> =

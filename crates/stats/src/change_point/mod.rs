@@ -7,7 +7,7 @@ mod divisive;
 mod segmentation;
 mod welch;
 
-pub use anchored::Version;
+pub use anchored::{Handover, Version};
 pub use calibration::calibrated_penalty;
 pub use confirmation::change_points;
 pub use divisive::divisive_change_points;
@@ -20,7 +20,8 @@ use thiserror::Error;
 
 use crate::comparison::is_logarithm;
 use crate::interval::Interval;
-use crate::sample::mean;
+use crate::sample::{Sample, mean};
+use welch::Welch;
 
 /// One step over many versions, each measured in a few rounds against an anchor version in the same round.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,7 +29,28 @@ pub struct History {
     versions: Vec<Vec<f64>>,
     /// Of each effect, the number of the round that it is of. Effects of one round have the luck of its anchor in common.
     rounds: Vec<Vec<usize>>,
+    /// Of each round, how many links lie between the first anchor and the round's own.
+    anchors: Vec<usize>,
+    links: Vec<Link>,
     margin: f64,
+}
+
+/// How an anchor was held against the one before it. Its error is in all that lies behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Link {
+    /// The logarithm of the later anchor's ratio to the earlier.
+    shift: f64,
+    /// The variance of the shift.
+    variance: f64,
+    freedom: f64,
+}
+
+/// Some versions as one level.
+struct Level {
+    /// The mean of each round.
+    rounds: Vec<f64>,
+    /// The share of the rounds that lie behind each link.
+    behind: Vec<f64>,
 }
 
 /// Why numbers are no history.
@@ -69,13 +91,40 @@ impl History {
     /// # Errors
     /// As of [`History::new`].
     pub fn of_rounds<R: Ord>(versions: Vec<BTreeMap<R, f64>>, margin: f64) -> Result<Self, HistoryError> {
-        let mut all: Vec<&R> = versions.iter().flat_map(BTreeMap::keys).collect();
+        let versions = versions.into_iter().map(|effects| (0, effects)).collect();
+        History::of_anchors(versions, &[], margin)
+    }
+
+    /// The same of versions whose anchors took each other's place. Of each version, how many handovers lie between the first anchor and
+    /// its own; of each handover, the effects of rounds of the later anchor against the earlier. Behind a handover of fewer than two rounds
+    /// no version has a level.
+    ///
+    /// # Errors
+    /// As of [`History::new`].
+    pub fn of_anchors<R: Ord>(
+        mut versions: Vec<(usize, BTreeMap<R, f64>)>,
+        handovers: &[Vec<f64>],
+        margin: f64,
+    ) -> Result<Self, HistoryError> {
+        let links: Vec<Link> = handovers.iter().map_while(|effects| Link::of(effects)).collect();
+        for (anchor, effects) in &mut versions {
+            if *anchor > links.len() {
+                effects.clear();
+            }
+            let shift: f64 = links.iter().take(*anchor).map(|link| link.shift).sum();
+            effects.values_mut().for_each(|effect| *effect += shift);
+        }
+        let mut all: Vec<(&R, usize)> = versions
+            .iter()
+            .flat_map(|(anchor, effects)| effects.keys().map(move |round| (round, *anchor)))
+            .collect();
         all.sort_unstable();
-        all.dedup();
-        let number = |round: &R| all.partition_point(|one| *one < round);
-        let rounds = versions.iter().map(|effects| effects.keys().map(number).collect()).collect();
-        let effects = versions.iter().map(|effects| effects.values().copied().collect()).collect();
-        History::checked(effects, rounds, margin)
+        all.dedup_by_key(|(round, _)| *round);
+        let number = |round: &R| all.partition_point(|(one, _)| *one < round);
+        let rounds = versions.iter().map(|(_, effects)| effects.keys().map(number).collect()).collect();
+        let effects = versions.iter().map(|(_, effects)| effects.values().copied().collect()).collect();
+        let anchors = all.iter().map(|(_, anchor)| *anchor).collect();
+        Ok(History { anchors, links, ..History::checked(effects, rounds, margin)? })
     }
 
     fn checked(versions: Vec<Vec<f64>>, rounds: Vec<Vec<usize>>, margin: f64) -> Result<Self, HistoryError> {
@@ -85,7 +134,7 @@ impl History {
         for (version, effects) in versions.iter().enumerate() {
             check(effects, version + 1)?;
         }
-        Ok(History { versions, rounds, margin })
+        Ok(History { versions, rounds, margin, ..History::default() })
     }
 
     /// How many versions there are.
@@ -101,12 +150,41 @@ impl History {
     }
 
     /// Some versions as one level: the mean of each round, since what versions have of a round in common is to count once.
-    fn level(&self, versions: Range<usize>) -> Vec<f64> {
+    fn level(&self, versions: Range<usize>) -> Level {
         let mut rounds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         let effects =
             self.rounds[versions.clone()].iter().flatten().zip(self.versions[versions].iter().flatten());
         effects.for_each(|(round, effect)| rounds.entry(*round).or_default().push(*effect));
-        rounds.values().map(|effects| mean(effects)).collect()
+        let is_behind =
+            |round: &usize, link: usize| self.anchors.get(*round).is_some_and(|anchor| *anchor > link);
+        let share = |link: usize| {
+            rounds.keys().filter(|round| is_behind(round, link)).count() as f64 / rounds.len() as f64
+        };
+        Level {
+            behind: (0..self.links.len()).map(share).collect(),
+            rounds: rounds.values().map(|effects| mean(effects)).collect(),
+        }
+    }
+
+    /// The later level less the earlier. Where anchors took each other's place between them, the error of that is a part of it.
+    fn difference(&self, earlier: &Level, later: &Level) -> Option<Welch> {
+        let welch = Welch::of(&earlier.rounds, &later.rounds)?;
+        let shares = earlier.behind.iter().zip(&later.behind).map(|(earlier, later)| later - earlier);
+        Some(self.links.iter().zip(shares).fold(welch, |welch, (link, share)| {
+            welch.with_error(share * share * link.variance, link.freedom)
+        }))
+    }
+}
+
+impl Link {
+    /// Of the effects of rounds; `None` of fewer than two.
+    fn of(effects: &[f64]) -> Option<Self> {
+        let sample = Sample::of(effects)?;
+        Some(Link {
+            shift: sample.mean,
+            variance: sample.standard_error().powi(2),
+            freedom: sample.freedom(),
+        })
     }
 }
 

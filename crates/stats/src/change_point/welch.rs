@@ -39,6 +39,19 @@ impl Welch {
         })
     }
 
+    /// The same with a further error, of that variance, known with so many degrees of freedom.
+    pub(super) fn with_error(self, variance: f64, freedom: f64) -> Self {
+        let own = self.standard_error.powi(2);
+        let sum = own + variance;
+        let squares = own * own / self.freedom + variance * variance / freedom;
+        Welch { standard_error: sum.sqrt(), freedom: (sum * sum / squares).max(1.0), ..self }
+    }
+
+    /// The difference in squared standard errors.
+    pub(super) fn squared_errors(&self) -> f64 {
+        (self.difference / self.standard_error).powi(2)
+    }
+
     /// The two-sided p-value of no difference.
     pub(super) fn p_value(&self) -> f64 {
         t_p_value(self.difference / self.standard_error, self.freedom)
@@ -62,6 +75,17 @@ mod tests {
         assert!((welch.freedom - 50.0 / 17.0).abs() < 1e-9, "{}", welch.freedom);
         assert!((welch.standard_error - (5.0f64 / 3.0).sqrt()).abs() < 1e-12);
         assert!(welch.interval(0.05).contains(0.0) == (welch.p_value() > 0.05));
+    }
+
+    #[test]
+    fn a_further_error_counts_as_a_third_group_does() {
+        let welch = Welch::of(&[1.0, 2.0, 3.0], &[3.0, 5.0, 7.0]).unwrap();
+        assert_eq!(welch.with_error(0.0, 4.0).standard_error, welch.standard_error);
+        // Parts of 1/3, 4/3 and 1/3, with two degrees of freedom each: 4 / ((1/9 + 16/9 + 1/9) / 2).
+        let wider = welch.with_error(1.0 / 3.0, 2.0);
+        assert!((wider.standard_error - 2.0f64.sqrt()).abs() < 1e-12);
+        assert!((wider.freedom - 4.0).abs() < 1e-9, "{}", wider.freedom);
+        assert_eq!(wider.difference, welch.difference);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Changes in histories of thirty versions.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::{any, prop};
 
 use super::simulation::{Noise, Simulation};
@@ -137,6 +139,46 @@ fn a_calibrated_penalty_lets_one_of_twenty_histories_through() {
     assert!((6.0..=12.0).contains(&penalty), "{penalty}");
     assert_eq!(penalty, calibrated_penalty(&history(0, &[]), 0.05, 200, 1));
     assert!(penalty <= calibrated_penalty(&history(0, &[]), 0.01, 200, 1));
+}
+
+/// A version a night in five rounds, the first six nights against one anchor and the rest against another, which is faster by 3 % and was
+/// held against the first in five rounds. All rounds vary by 1 %.
+fn with_handover(index: usize, levels: &[f64]) -> Vec<Change> {
+    let mut simulation = Simulation::new("handover", index);
+    let mut effects = |night: usize, level: f64| -> BTreeMap<(usize, usize), f64> {
+        let noise = simulation.effects(Noise::Gaussian, 5).into_iter().enumerate();
+        noise.map(|(round, noise)| ((night, round), level + 0.01 * noise)).collect()
+    };
+    let (before, after) = levels.split_at(6);
+    let mut versions: Vec<_> =
+        before.iter().enumerate().map(|(night, level)| (0, effects(night, *level))).collect();
+    let handover = effects(6, 0.03);
+    versions.extend(after.iter().enumerate().map(|(night, level)| (1, effects(7 + night, *level - 0.03))));
+    let handovers = [handover.into_values().collect()];
+    changes_of(History::of_anchors(versions, &handovers, 0.02).unwrap())
+}
+
+#[test]
+fn the_error_of_a_handover_is_no_change_and_in_the_interval() {
+    let shown = (0..400).filter(|index| !with_handover(*index, &[0.0; 12]).is_empty()).count();
+    let found: Vec<Change> =
+        (0..400).flat_map(|index| with_handover(index, &[[0.0; 6], [-0.04; 6]].concat())).collect();
+    let at_handover: Vec<&Change> = found.iter().filter(|change| change.version == 6).collect();
+    let held = at_handover.iter().filter(|change| change.interval.contains(-0.04)).count();
+    println!("shown {shown} of 400, found {}, held {held}", at_handover.len());
+    assert!(shown <= 20, "{shown} of 400");
+    assert!(at_handover.len() >= 390 && held * 100 >= at_handover.len() * 93, "{held}");
+}
+
+#[test]
+fn behind_a_handover_of_one_round_no_version_has_a_level() {
+    let version = |anchor, level: f64| (anchor, BTreeMap::from([((anchor, 0), level), ((anchor, 1), level)]));
+    let levels = |handover: Vec<f64>| -> Vec<Option<f64>> {
+        let versions = vec![version(0, 0.1), version(1, 0.2)];
+        History::of_anchors(versions, &[handover], 0.02).unwrap().means().collect()
+    };
+    assert_eq!(levels(vec![0.5]), [Some(0.1), None]);
+    assert_eq!(levels(vec![0.5, 0.75]), [Some(0.1), Some(0.825)]);
 }
 
 /// Versions that are measured two a night against the anchor, in five rounds whose anchor is lucky or not by 2 %.

@@ -1,0 +1,140 @@
+//! The base cases that versions were held against: one, or several of which each took the place of the one before.
+
+use crate::effect::Effect;
+use crate::results::Results;
+
+/// The base cases of a history.
+pub(super) struct Anchors<'b, 'a> {
+    /// An experiment that has the first of them as its base case.
+    pub(super) first: &'b Results<'a>,
+    /// The later ones.
+    successors: Vec<Successor<'b, 'a>>,
+}
+
+struct Successor<'b, 'a> {
+    /// An experiment that has it as its base case.
+    holder: &'b Results<'a>,
+    handover: Handover<'b, 'a>,
+}
+
+/// Where a base case was measured beside the one whose place it took.
+struct Handover<'b, 'a> {
+    measured: &'b Results<'a>,
+    /// The later of the two; or the earlier where it is reversed.
+    candidate: usize,
+    /// Whether the later one is the base case there.
+    is_reversed: bool,
+}
+
+impl<'b, 'a> Anchors<'b, 'a> {
+    /// The base case of the chosen experiment and those before it. One comes before another where it was the base case of an experiment
+    /// that began before the first with the other, and they were measured beside each other on all of these steps.
+    pub(super) fn of(chosen: &'b Results<'a>, others: &'b [Results<'a>], steps: &[usize]) -> Self {
+        let search = Search { chosen, others, steps };
+        let mut successors = Vec::new();
+        let mut first = chosen;
+        while let Some((earlier, handover)) = search.before(first) {
+            successors.push(Successor { holder: first, handover });
+            first = earlier;
+        }
+        successors.reverse();
+        Anchors { first, successors }
+    }
+
+    /// The names of all but the first.
+    pub(super) fn later_names(&self) -> impl Iterator<Item = &'a str> {
+        let name = |successor: &Successor<'b, 'a>| {
+            let (_, facts) = successor.holder.candidates().next()?;
+            Some(facts.name.0.as_str())
+        };
+        self.successors.iter().filter_map(name)
+    }
+
+    /// Which of them, from 0, is the base case of an experiment on the step of that name, and the number of the step there.
+    pub(super) fn in_experiment(&self, measured: &Results<'_>, step: &str) -> Option<(usize, usize)> {
+        let later = self.successors.iter().map(|successor| successor.holder);
+        let mut holders = [self.first].into_iter().chain(later).enumerate();
+        holders.find_map(|(place, holder)| Some((place, step_of(measured, 0, holder, step)?)))
+    }
+
+    /// What is relative to one of them, relative to the first.
+    pub(super) fn relative_to_first(&self, effect: Effect, anchor: usize, step: &str) -> Option<Effect> {
+        let mut handovers = self.successors.iter().take(anchor).map(|successor| &successor.handover);
+        handovers.try_fold(effect, |effect, handover| Some(effect.times(handover.effect(step)?)))
+    }
+
+    /// The rounds in which each but the first was measured beside the one before.
+    pub(super) fn handovers(&self) -> Vec<basecase_stats::Handover<'a>> {
+        let rounds = |(anchor, successor): (usize, &Successor<'b, 'a>)| {
+            let Handover { measured, candidate, is_reversed } = successor.handover;
+            let Results { experiment, trials, .. } = *measured;
+            let version = basecase_stats::Version { experiment, trials, candidate, anchor };
+            basecase_stats::Handover { version, is_reversed }
+        };
+        self.successors.iter().enumerate().map(rounds).collect()
+    }
+}
+
+impl Handover<'_, '_> {
+    /// The later one divided by the earlier.
+    fn effect(&self, step: &str) -> Option<Effect> {
+        let (number, _) = self.measured.steps().find(|(_, facts)| facts.name == step)?;
+        let effect = self.measured.relative_effect(number, self.candidate)?;
+        Some(if self.is_reversed { effect.inverse() } else { effect })
+    }
+}
+
+/// Experiments among which earlier base cases are looked for.
+struct Search<'b, 'a, 's> {
+    chosen: &'b Results<'a>,
+    others: &'b [Results<'a>],
+    steps: &'s [usize],
+}
+
+impl<'b, 'a> Search<'b, 'a, '_> {
+    /// The base case before that of this experiment, as an experiment that has it, and how it was followed; the latest where there are
+    /// several.
+    fn before(&self, holder: &'b Results<'a>) -> Option<(&'b Results<'a>, Handover<'b, 'a>)> {
+        let with_base = || self.all().filter(|measured| self.is_same(measured, 0, holder));
+        let began = |measured: &&'b Results<'a>| measured.experiment.created_at.as_str();
+        let first = with_base().map(|measured| began(&measured)).min()?;
+        let earlier = || self.all().filter(|measured| began(measured) < first);
+        let as_contender = |measured: &'b Results<'a>| {
+            let candidate =
+                self.contenders(measured).find(|number| self.is_same(measured, *number, holder))?;
+            Some((measured, Handover { measured, candidate, is_reversed: false }))
+        };
+        let as_base = |measured: &'b Results<'a>| {
+            self.contenders(measured).find_map(|candidate| {
+                let mut earlier = earlier().filter(|earlier| self.is_same(measured, candidate, earlier));
+                Some((earlier.next()?, Handover { measured, candidate, is_reversed: true }))
+            })
+        };
+        let began_last = |found: &(&'b Results<'a>, Handover<'b, 'a>)| began(&found.1.measured);
+        let found = earlier().filter_map(as_contender).max_by_key(began_last);
+        found.or_else(|| with_base().filter_map(as_base).max_by_key(began_last))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'b Results<'a>> {
+        self.others.iter().chain([self.chosen])
+    }
+
+    fn contenders(&self, measured: &Results<'a>) -> impl Iterator<Item = usize> + use<'a, 'b> {
+        1..measured.experiment.candidates.len()
+    }
+
+    /// Whether a candidate of an experiment is the base case of another one on all of the steps.
+    fn is_same(&self, measured: &Results<'_>, candidate: usize, holder: &Results<'_>) -> bool {
+        let names = self.steps.iter().filter_map(|step| self.chosen.experiment.steps.get(*step));
+        names.map(|facts| step_of(measured, candidate, holder, &facts.name)).all(|step| step.is_some())
+    }
+}
+
+/// The number that a step has in an experiment of which this candidate is the base case of the other there; `None` where it is another
+/// step, or another build, config, size, host or protocol.
+fn step_of(measured: &Results<'_>, candidate: usize, holder: &Results<'_>, step: &str) -> Option<usize> {
+    let number = |results: &Results<'_>| Some(results.steps().find(|(_, facts)| facts.name == step)?.0);
+    let own = number(measured)?;
+    let wanted = holder.trial(number(holder)?, 0)?;
+    measured.trial(own, candidate).filter(|trial| trial.cell == wanted.cell).map(|_| own)
+}

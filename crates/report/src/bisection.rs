@@ -38,7 +38,7 @@ impl Probed {
     pub fn new(candidate: usize, step: &str, experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
         let rounds = Rounds::of(experiment, trials);
         let results = Results::of(experiment, trials, rounds.as_ref());
-        let (step, _) = results.steps().find(|(_, facts)| facts.name == step)?;
+        let step = results.step_named(step)?;
         let judged = results.judged(step, 1)?;
         let effect = Effect::of_decision(Metric::Throughput, judged.throughput);
         Some(Probed { candidate, effect, rounds: judged.throughput.rounds, verdict: judged.verdict() })

@@ -109,6 +109,11 @@ impl<'a> Results<'a> {
         self.experiment.steps.iter().enumerate()
     }
 
+    /// The number of the step of that name.
+    pub(crate) fn step_named(&self, name: &str) -> Option<usize> {
+        self.experiment.steps.iter().position(|step| step.name == name)
+    }
+
     /// The candidates with their number; 0 is the base case.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &'a CandidateFacts)> + use<'a> {
         self.experiment.candidates.iter().enumerate()

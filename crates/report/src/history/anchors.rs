@@ -1,5 +1,7 @@
 //! The base cases that versions were held against: one, or several of which each took the place of the one before.
 
+use std::ops::Range;
+
 use crate::effect::Effect;
 use crate::results::Results;
 
@@ -28,8 +30,8 @@ struct Handover<'b, 'a> {
 
 impl<'b, 'a> Anchors<'b, 'a> {
     /// The base case of the chosen experiment and those before it. One comes before another where it was the base case of an experiment
-    /// that began before the first with the other, and they were measured beside each other on all of these steps.
-    pub(super) fn of(chosen: &'b Results<'a>, others: &'b [Results<'a>], steps: &[usize]) -> Self {
+    /// that began before the first with the other, and they were measured beside each other on all steps of these names.
+    pub(super) fn of(chosen: &'b Results<'a>, others: &'b [Results<'a>], steps: &[&str]) -> Self {
         let search = Search { chosen, others, steps };
         let mut successors = Vec::new();
         let mut first = chosen;
@@ -78,8 +80,7 @@ impl<'b, 'a> Anchors<'b, 'a> {
 impl Handover<'_, '_> {
     /// The later one divided by the earlier.
     fn effect(&self, step: &str) -> Option<Effect> {
-        let (number, _) = self.measured.steps().find(|(_, facts)| facts.name == step)?;
-        let effect = self.measured.relative_effect(number, self.candidate)?;
+        let effect = self.measured.relative_effect(self.measured.step_named(step)?, self.candidate)?;
         Some(if self.is_reversed { effect.inverse() } else { effect })
     }
 }
@@ -88,7 +89,7 @@ impl Handover<'_, '_> {
 struct Search<'b, 'a, 's> {
     chosen: &'b Results<'a>,
     others: &'b [Results<'a>],
-    steps: &'s [usize],
+    steps: &'s [&'s str],
 }
 
 impl<'b, 'a> Search<'b, 'a, '_> {
@@ -100,12 +101,11 @@ impl<'b, 'a> Search<'b, 'a, '_> {
         let first = with_base().map(|measured| began(&measured)).min()?;
         let earlier = || self.all().filter(|measured| began(measured) < first);
         let as_contender = |measured: &'b Results<'a>| {
-            let candidate =
-                self.contenders(measured).find(|number| self.is_same(measured, *number, holder))?;
+            let candidate = contenders(measured).find(|number| self.is_same(measured, *number, holder))?;
             Some((measured, Handover { measured, candidate, is_reversed: false }))
         };
         let as_base = |measured: &'b Results<'a>| {
-            self.contenders(measured).find_map(|candidate| {
+            contenders(measured).find_map(|candidate| {
                 let mut earlier = earlier().filter(|earlier| self.is_same(measured, candidate, earlier));
                 Some((earlier.next()?, Handover { measured, candidate, is_reversed: true }))
             })
@@ -119,22 +119,20 @@ impl<'b, 'a> Search<'b, 'a, '_> {
         self.others.iter().chain([self.chosen])
     }
 
-    fn contenders(&self, measured: &Results<'a>) -> impl Iterator<Item = usize> + use<'a, 'b> {
-        1..measured.experiment.candidates.len()
-    }
-
     /// Whether a candidate of an experiment is the base case of another one on all of the steps.
     fn is_same(&self, measured: &Results<'_>, candidate: usize, holder: &Results<'_>) -> bool {
-        let names = self.steps.iter().filter_map(|step| self.chosen.experiment.steps.get(*step));
-        names.map(|facts| step_of(measured, candidate, holder, &facts.name)).all(|step| step.is_some())
+        self.steps.iter().all(|step| step_of(measured, candidate, holder, step).is_some())
     }
+}
+
+fn contenders(measured: &Results<'_>) -> Range<usize> {
+    1..measured.experiment.candidates.len()
 }
 
 /// The number that a step has in an experiment of which this candidate is the base case of the other there; `None` where it is another
 /// step, or another build, config, size, host or protocol.
 fn step_of(measured: &Results<'_>, candidate: usize, holder: &Results<'_>, step: &str) -> Option<usize> {
-    let number = |results: &Results<'_>| Some(results.steps().find(|(_, facts)| facts.name == step)?.0);
-    let own = number(measured)?;
-    let wanted = holder.trial(number(holder)?, 0)?;
+    let own = measured.step_named(step)?;
+    let wanted = holder.trial(holder.step_named(step)?, 0)?;
     measured.trial(own, candidate).filter(|trial| trial.cell == wanted.cell).map(|_| own)
 }

@@ -68,10 +68,10 @@ impl<'a> Report<'a> {
             Some(wanted) => known_steps(chosen, wanted)?,
             None => chosen.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
         };
-        let anchors = Anchors::of(chosen, others.unwrap_or_default(), &steps);
-        let names = || steps.iter().filter_map(|step| experiment.steps.get(*step));
+        let names: Vec<&str> = steps.iter().map(|step| experiment.steps[*step].name.as_str()).collect();
+        let anchors = Anchors::of(chosen, others.unwrap_or_default(), &names);
         let is_shared =
-            |other: &&Results<'_>| names().any(|facts| anchors.in_experiment(other, &facts.name).is_some());
+            |other: &&Results<'_>| names.iter().any(|step| anchors.in_experiment(other, step).is_some());
         let joined: Option<Vec<_>> = others.map(|others| others.iter().filter(is_shared).collect());
         let versions = versions(chosen, anchors.first, joined.as_deref());
         if versions.len() < 2 {

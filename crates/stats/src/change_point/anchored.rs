@@ -66,24 +66,21 @@ impl History {
         step: &str,
         margin: f64,
     ) -> Result<History, HistoryError> {
-        if !handovers.is_empty() {
-            let handovers: Vec<_> = handovers.iter().map(|handover| handover.effects(step)).collect();
-            let mut later = vec![(0, BTreeMap::new())];
-            later.extend(versions.iter().map(|version| (version.anchor, version.effects(step))));
-            return History::of_anchors(later, &handovers, margin);
-        }
-        let versions: Vec<_> = versions.iter().map(|version| version.effects(step)).collect();
-        let mut measured = versions.iter().filter(|rounds| !rounds.is_empty());
+        let versions: Vec<_> =
+            versions.iter().map(|version| (version.anchor, version.effects(step))).collect();
+        let handovers: Vec<_> = handovers.iter().map(|handover| handover.effects(step)).collect();
+        let mut measured = versions.iter().map(|(_, rounds)| rounds).filter(|rounds| !rounds.is_empty());
         let mut common: Vec<(u32, &str)> =
             measured.next().map(|rounds| rounds.keys().copied().collect()).unwrap_or_default();
         measured.for_each(|rounds| common.retain(|place| rounds.contains_key(place)));
-        if common.is_empty() {
-            return History::of_rounds([BTreeMap::new()].into_iter().chain(versions).collect(), margin);
+        if common.is_empty() || !handovers.is_empty() {
+            let anchor = [(0, BTreeMap::new())];
+            return History::of_anchors(anchor.into_iter().chain(versions).collect(), &handovers, margin);
         }
         let effects = |rounds: &BTreeMap<_, f64>| {
             common.iter().filter_map(|place| rounds.get(place).copied()).collect()
         };
-        History::anchored(versions.iter().map(effects).collect(), margin)
+        History::anchored(versions.iter().map(|(_, rounds)| effects(rounds)).collect(), margin)
     }
 
     /// A history that begins with the anchor. Of each later version, the effects against the anchor in the same rounds, in the order

@@ -85,19 +85,10 @@ impl History {
         History::checked(versions, rounds, margin)
     }
 
-    /// The same of versions that were not all measured in the same rounds. Of each, its effects by round; some of a round share the luck
-    /// of its anchor.
-    ///
-    /// # Errors
-    /// As of [`History::new`].
-    pub fn of_rounds<R: Ord>(versions: Vec<BTreeMap<R, f64>>, margin: f64) -> Result<Self, HistoryError> {
-        let versions = versions.into_iter().map(|effects| (0, effects)).collect();
-        History::of_anchors(versions, &[], margin)
-    }
-
-    /// The same of versions whose anchors took each other's place. Of each version, how many handovers lie between the first anchor and
-    /// its own; of each handover, the effects of rounds of the later anchor against the earlier. Behind a handover of fewer than two rounds
-    /// no version has a level.
+    /// The same of versions that were not all measured in the same rounds, and whose anchors may have taken each other's place. Of each
+    /// version, how many handovers lie between the first anchor and its own, and its effects by round; some of a round share the luck of its
+    /// anchor. Of each handover, the effects of rounds of the later anchor against the earlier. Behind a handover of fewer than two rounds no
+    /// version has a level.
     ///
     /// # Errors
     /// As of [`History::new`].

@@ -190,10 +190,10 @@ fn nightly(index: usize, levels: &[f64]) -> Vec<Change> {
         for level in levels {
             let own = simulation.effects(Noise::Gaussian, 5);
             let effects = own.iter().zip(&anchor).map(|(own, anchor)| level + 0.01 * own - 0.02 * anchor);
-            versions.push((0..5).map(|round| (night, round)).zip(effects).collect());
+            versions.push((0, (0..5).map(|round| (night, round)).zip(effects).collect()));
         }
     }
-    changes_of(History::of_rounds(versions, 0.02).unwrap())
+    changes_of(History::of_anchors(versions, &[], 0.02).unwrap())
 }
 
 #[test]

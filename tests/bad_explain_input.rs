@@ -1,16 +1,12 @@
 //! What `explain` and `report` say to names that are not there, to stores of older versions, and where nothing can be compared.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[expect(dead_code, reason = "a comparison is refused elsewhere")]
-#[path = "refusals.rs"]
-mod refusals;
 
 use basecase_model::{Cell, Experiment, PROTOCOL_REVISION, Trial};
 use basecase_report::fixture::{self, Shape};
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-use refusals::refusal;
+
+use crate::refusals::refusal;
 
 const STORE: &str = "kept.sqlite";
 const STEPS: &[&str] = &["l.i0", "l.i1", "qr100"];

@@ -1,10 +1,4 @@
 //! What the program says to input that it cannot use: what failed, what to do, and that nothing was measured.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "own_server.rs"]
-mod own_server;
-#[path = "refusals.rs"]
-mod refusals;
 
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -20,8 +14,9 @@ use basecase_server::{Account, Transport};
 use basecase_store::Store;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-use own_server::own_server;
-use refusals::{compare, refusal};
+
+use crate::own_server::own_server;
+use crate::refusals::{compare, refusal};
 
 /// The transcript of any command that must be refused.
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {

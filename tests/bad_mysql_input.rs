@@ -1,17 +1,12 @@
 //! Mistakes with MySQL, MariaDB and engines, and what the user reads then.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
-
-#[path = "own_server.rs"]
-mod own_server;
-#[path = "refusals.rs"]
-mod refusals;
 
 use basecase_client::Endpoint;
 use basecase_server::Transport;
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-use own_server::{obtained, own_server};
-use refusals::compare;
+
+use crate::own_server::{obtained, own_server};
+use crate::refusals::{compare, refusal};
 
 #[test]
 fn engines_that_do_not_exist() {
@@ -127,7 +122,7 @@ fn a_socket_path_that_is_too_long() {
     let sandbox = Sandbox::new();
     let long = "a-folder-with-a-long-name/".repeat(4);
     let output = sandbox.output(&["compare", "mysql:5.7.22", "--store", "s.sqlite", "--data", &long]);
-    let said = refusals::refusal(&sandbox, &output);
+    let said = refusal(&sandbox, &output);
     assert!(said.contains("and the kernel allows 107"), "{said}");
     assert!(said.contains("hint: choose a folder with a shorter path (--data)"), "{said}");
 }

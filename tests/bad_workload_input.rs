@@ -1,12 +1,9 @@
 //! What the program says to workloads, lists, options and workload files that it cannot use.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "refusals.rs"]
-mod refusals;
 
 use basecase_tests::Sandbox;
 use insta::assert_snapshot;
-use refusals::{compare, refusal};
+
+use crate::refusals::{compare, refusal};
 
 #[test]
 fn workloads_that_do_not_exist_or_take_something_else() {

@@ -1,8 +1,4 @@
 //! Runs that are cut short at any point, and go on: nothing finished is lost or run twice, and nothing is left over.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "running.rs"]
-mod running;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +7,8 @@ use std::time::Duration;
 
 use basecase_model::{Trial, TrialStatus};
 use basecase_tests::Sandbox;
-use running::{Running, assert_nothing_runs, trials};
+
+use crate::running::{Running, assert_nothing_runs, trials};
 
 /// Every file and folder below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {

@@ -1,10 +1,4 @@
 //! Experiments in rounds: verdicts on real servers, exit codes for pipelines, and what kills in between leave.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "running.rs"]
-mod running;
-#[path = "schedule.rs"]
-mod schedule;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +6,9 @@ use std::path::Path;
 
 use basecase_model::{Trial, names};
 use basecase_tests::Sandbox;
-use running::{Running, assert_nothing_runs, trials};
 use serde_json::Value;
+
+use crate::running::{Running, assert_nothing_runs, trials};
 
 /// Point queries in the fewest rounds that can decide anything.
 const POINT_QUERIES: [&str; 10] = [

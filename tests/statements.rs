@@ -1,5 +1,4 @@
 //! What a real Postgres saw: the statements of a tiny run in its log, by shape and count.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

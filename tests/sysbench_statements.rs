@@ -1,11 +1,4 @@
 //! sysbench 1.0.20 beside basecase on one server: what they send, and what their loads leave.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::print_stdout, reason = "a test that fails shows where it was")]
-
-#[path = "own_server.rs"]
-mod own_server;
-#[path = "server_log.rs"]
-mod server_log;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,8 +7,9 @@ use basecase_client::Endpoint;
 use basecase_model::{Dbms, Value};
 use basecase_server::{Instance, SUPERUSER, Transport};
 use basecase_tests::Sandbox;
-use own_server::own_server;
-use server_log::Session;
+
+use crate::own_server::own_server;
+use crate::server_log::{self, Session};
 
 /// Scripts with options that both programs take by the same names; `prepared=off` is `--db-ps-mode=disable` in sysbench.
 const CASES: [(&str, &[&str]); 18] = [

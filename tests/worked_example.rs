@@ -1,6 +1,5 @@
 //! The Insert Benchmark against arithmetic: the worked example of its specification on a real Postgres and on SQLite, and another
 //! size against a set of ids that is inserted into and deleted from one by one.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 

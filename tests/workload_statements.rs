@@ -3,15 +3,11 @@
 //! The tables here are written from those definitions, not from the workload files. SQLite is not among the servers: it logs
 //! nothing. What it executes is the text that Postgres gets, out of the same file. `bulk_insert` stands in
 //! `sysbench_statements.rs`.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::print_stdout, reason = "a test that fails shows where it was")]
-
-#[path = "server_log.rs"]
-mod server_log;
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use server_log::{Executed, Session};
+
+use crate::server_log::{self, Executed, Session};
 
 const TABLES: u64 = 2;
 const ROWS: u64 = 10_000;

@@ -1,15 +1,12 @@
 //! Workload files as a user runs them: the published list, a file of his own, a sweep, clean mode, and runs that are cut short.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "running.rs"]
-mod running;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use basecase_model::{StatementRecord, Trial, names};
 use basecase_tests::Sandbox;
-use running::{Running, assert_nothing_runs, trials};
+
+use crate::running::{Running, assert_nothing_runs, trials};
 
 const SHORT: &str = "seconds=0.2";
 const PLACES: [&str; 4] = ["--store", "s.sqlite", "--data", "data"];

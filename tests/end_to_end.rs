@@ -1,0 +1,27 @@
+//! The program as its users run it, on real servers. One binary, so that tests which wait have others beside them; those that want the
+//! machine for themselves have their own.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and so may its helpers"
+)]
+#![expect(clippy::print_stdout, reason = "a test that fails shows where it was")]
+
+mod bad_explain_input;
+mod bad_input;
+mod bad_mysql_input;
+mod bad_workload_input;
+mod lifecycle;
+mod mixture;
+mod own_server;
+mod refusals;
+mod rounds;
+mod running;
+mod schedule;
+mod server_log;
+mod statements;
+mod sysbench_statements;
+mod worked_example;
+mod workload_statements;
+mod workloads;

@@ -16,7 +16,7 @@ const SETTLE: Duration = MS.saturating_mul(2);
 /// Shortest and longest slices of steps that read.
 const LENGTHS: (Duration, Duration) = (MS.saturating_mul(30), MS.saturating_mul(3_000));
 /// Events that a slice of a step that reads has time for. The first does not count, and the others are timed from answer to answer, so
-/// that few do no harm: with 2, 5 and 17 scans a slice, rounds of a base case against itself scattered by 1.0, 1.8 and 2.3 %.
+/// that few do no harm: with 1, 5 and 17 scans that count, rounds of a base case against itself scattered by 1.0, 1.8 and 2.3 %.
 const EVENTS: f64 = 2.0;
 /// How many times as long as its ending a slice of several connections is at least: while the last answers come in, fewer and fewer of
 /// them share the machine.

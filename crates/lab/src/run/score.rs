@@ -229,16 +229,14 @@ impl Score {
 
     fn learn(&mut self, taken: &Taken) {
         let events = match taken.leg.end {
-            SliceEnd::Counted(_) => {
+            SliceEnd::Counted(time) => {
+                self.endings.push(taken.time.saturating_sub(time));
                 self.probed = taken.events.max(1);
                 self.probed
             }
             SliceEnd::Events(events) => events,
             SliceEnd::After(_) | SliceEnd::Cut(_) => 0,
         };
-        if let SliceEnd::After(time) | SliceEnd::Counted(time) = taken.leg.end {
-            self.endings.push(taken.time.saturating_sub(time));
-        }
         if let Some(speed) = self.speeds.get_mut(taken.leg.runner) {
             *speed = Speed { events: events as f64, seconds: taken.time.as_secs_f64().max(1e-6) };
         }

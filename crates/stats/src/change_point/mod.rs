@@ -31,18 +31,9 @@ pub struct History {
     rounds: Vec<Vec<usize>>,
     /// Of each round, how many links lie between the first anchor and the round's own.
     anchors: Vec<usize>,
-    links: Vec<Link>,
+    /// Of each anchor but the first, its effects against the one before. Their error is in all that lies behind.
+    links: Vec<Sample>,
     margin: f64,
-}
-
-/// How an anchor was held against the one before it. Its error is in all that lies behind it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Link {
-    /// The logarithm of the later anchor's ratio to the earlier.
-    shift: f64,
-    /// The variance of the shift.
-    variance: f64,
-    freedom: f64,
 }
 
 /// Some versions as one level.
@@ -97,12 +88,12 @@ impl History {
         handovers: &[Vec<f64>],
         margin: f64,
     ) -> Result<Self, HistoryError> {
-        let links: Vec<Link> = handovers.iter().map_while(|effects| Link::of(effects)).collect();
+        let links: Vec<Sample> = handovers.iter().map_while(|effects| Sample::of(effects)).collect();
         for (anchor, effects) in &mut versions {
             if *anchor > links.len() {
                 effects.clear();
             }
-            let shift: f64 = links.iter().take(*anchor).map(|link| link.shift).sum();
+            let shift: f64 = links.iter().take(*anchor).map(|link| link.mean).sum();
             effects.values_mut().for_each(|effect| *effect += shift);
         }
         let mut all: Vec<(&R, usize)> = versions
@@ -162,20 +153,8 @@ impl History {
         let welch = Welch::of(&earlier.rounds, &later.rounds)?;
         let shares = earlier.behind.iter().zip(&later.behind).map(|(earlier, later)| later - earlier);
         Some(self.links.iter().zip(shares).fold(welch, |welch, (link, share)| {
-            welch.with_error(share * share * link.variance, link.freedom)
+            welch.with_error((share * link.standard_error()).powi(2), link.freedom())
         }))
-    }
-}
-
-impl Link {
-    /// Of the effects of rounds; `None` of fewer than two.
-    fn of(effects: &[f64]) -> Option<Self> {
-        let sample = Sample::of(effects)?;
-        Some(Link {
-            shift: sample.mean,
-            variance: sample.standard_error().powi(2),
-            freedom: sample.freedom(),
-        })
     }
 }
 

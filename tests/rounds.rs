@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use basecase_model::{Trial, names};
-use basecase_tests::Sandbox;
+use basecase_model::{PROTOCOL_REVISION, Trial, names};
+use basecase_tests::{Sandbox, program};
 use serde_json::Value;
 
 use crate::running::{Running, assert_nothing_runs, trials};
@@ -26,6 +27,12 @@ const POINT_QUERIES: [&str; 10] = [
 
 fn arguments<'a>(command: &'a str, candidates: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [&[command], candidates, &POINT_QUERIES, &["--data", "data"], more].concat()
+}
+
+/// The same run once, for a second a step.
+fn arguments_of_one_run<'a>(candidates: &[&'a str]) -> Vec<&'a str> {
+    let in_rounds = arguments("compare", candidates, &["--seconds", "1"]);
+    in_rounds.into_iter().filter(|word| !["--rounds", "5"].contains(word)).collect()
 }
 
 /// The trials of a step by round, in the order of the candidates' names.
@@ -106,10 +113,8 @@ fn experiments_with_one_base_case_make_a_history_of_dates() {
     assert_eq!(history(&[])["versions"].as_array().unwrap().len(), 2, "of the newest alone");
 
     // The rounds also tell what a single run is worth.
-    let once: Vec<&str> =
-        POINT_QUERIES.into_iter().filter(|word| !["--rounds", "5"].contains(word)).collect();
-    let candidates = ["compare", "sqlite@wal_normal", "sqlite@./later.conf", "--data", "data"];
-    let output = sandbox.output(&[&candidates, &once[..], &["--seconds", "1", "--json"]].concat());
+    let once = arguments_of_one_run(&["sqlite@wal_normal", "sqlite@./later.conf"]);
+    let output = sandbox.output(&[&once[..], &["--json"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let steps = report["steps"].as_array().unwrap().iter();
     let step = steps.rev().find(|step| step["step"].as_str().unwrap().starts_with("point-query")).unwrap();
@@ -381,6 +386,36 @@ fn a_candidate_that_is_named_again_is_measured_against_itself() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("against itself: sqlite3541.wal_normal_again"), "{text}");
     assert_eq!(by_round(&trials(&sandbox.path().join("s.sqlite")), "point-query").len(), 5);
+}
+
+#[test]
+fn what_was_measured_otherwise_is_kept_apart_and_said() {
+    let sandbox = Sandbox::new();
+    let list = arguments_of_one_run(&["sqlite@wal_normal", "sqlite@rollback_full"]);
+    let measure = |command: &mut Command| {
+        let output = command.current_dir(sandbox.path()).output().unwrap();
+        assert!(output.status.success(), "{}", sandbox.transcript(&output));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = measure(&mut sandbox.command(&list));
+    assert!(!said.contains("kept apart"), "{said}");
+    {
+        let store = rusqlite::Connection::open(sandbox.path().join("s.sqlite")).unwrap();
+        let earlier = "UPDATE experiment SET facts = json_set(facts, '$.protocol_revision', 1)";
+        assert_eq!(store.execute(earlier, []).unwrap(), 1);
+    }
+    let said = measure(Command::new("nice").args(["-n", "5"]).arg(program()).args(&list));
+    let line = said.lines().find(|line| line.starts_with("kept apart")).unwrap_or_else(|| panic!("{said}"));
+    let reasons = format!("(protocol revision 1, here {PROTOCOL_REVISION}; niceness ");
+    assert!(line.contains(&reasons), "{line}");
+    assert!(!said.contains("were not run again"), "{said}");
+    assert_eq!(trials(&sandbox.path().join("s.sqlite")).len(), 4, "all are measured anew");
+    // Whoever reads the first is told of the second.
+    let first = line.split(": ").last().unwrap().split(' ').next().unwrap();
+    let said =
+        measure(&mut sandbox.command(&["report", "s.sqlite", "--experiment", first, "--format", "text"]));
+    let reasons = format!("(protocol revision {PROTOCOL_REVISION}, here 1; niceness ");
+    assert!(said.contains(&reasons), "{said}");
 }
 
 #[test]

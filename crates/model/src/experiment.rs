@@ -70,6 +70,14 @@ impl Experiment {
     pub fn is_chain(&self) -> bool {
         self.workload == INSERT_BENCHMARK
     }
+
+    /// Why no trial of `other` counts here, whatever was run: it was measured by another protocol revision or on another host, and each
+    /// text says how these differ, `niceness +5, here as usual`. Empty where they do not.
+    pub fn kept_apart_by(&self, other: &Experiment) -> Vec<String> {
+        let (there, here) = (other.protocol_revision, self.protocol_revision);
+        let revision = (there != here).then(|| format!("protocol revision {there}, here {here}"));
+        revision.into_iter().chain(self.host.differences(&other.host)).collect()
+    }
 }
 
 /// How an experiment in rounds is decided; fixed before the first round.

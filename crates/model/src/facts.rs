@@ -85,6 +85,63 @@ pub struct HostFacts {
     pub details: BTreeMap<String, String>,
 }
 
+impl HostFacts {
+    /// Name of the detail that tells on how many processors basecase may run, where these are not all.
+    pub const AVAILABLE_CORES: &str = "available_cores";
+    /// Name of the detail that tells how much memory basecase may use, where that is not all.
+    pub const AVAILABLE_MEMORY: &str = "available_memory";
+    /// Name of the detail that tells the niceness of basecase, and so of its servers and its load, where it is another than 0.
+    pub const NICENESS: &str = "niceness";
+
+    /// The facts that [`HostFacts::id`] is the hash of, by name: those that change what is measured. How much of the machine basecase may
+    /// use is among them where it is less than usual, and a device that cannot be named is empty.
+    pub fn decisive(&self) -> Vec<(&'static str, String)> {
+        // Firmware takes a few pages more or less from boot to boot.
+        let memory_gib = (self.memory_bytes + (1 << 29)) >> 30;
+        let always = [
+            ("processor", self.cpu_model.clone()),
+            ("cores", self.cores.to_string()),
+            ("GiB of memory", memory_gib.to_string()),
+            ("kernel", self.kernel.clone()),
+            ("file system", self.filesystem.clone()),
+            ("device", self.device.clone().unwrap_or_default()),
+        ];
+        let shares = [Self::AVAILABLE_CORES, Self::AVAILABLE_MEMORY, Self::NICENESS];
+        let shares = shares.into_iter().filter_map(|name| Some((name, self.details.get(name)?.clone())));
+        always.into_iter().chain(shares).collect()
+    }
+
+    /// What makes `other` another host, each with its value there and here: `cores 2, here 4`. Empty where it is the same.
+    pub fn differences(&self, other: &HostFacts) -> Vec<String> {
+        if other.id == self.id {
+            return Vec::new();
+        }
+        let (there, here) = (other.decisive(), self.decisive());
+        let value = |facts: &[(&'static str, String)], wanted: &str| match facts
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| value.as_str())
+        {
+            None => "as usual".to_owned(),
+            Some("") => "unknown".to_owned(),
+            Some(value) => value.to_owned(),
+        };
+        let only_there = there.iter().filter(|(name, _)| here.iter().all(|(known, _)| known != name));
+        let differences: Vec<String> = here
+            .iter()
+            .chain(only_there)
+            .map(|(name, _)| (name, value(&there, name), value(&here, name)))
+            .filter(|(_, there, here)| there != here)
+            .map(|(name, there, here)| format!("{} {there}, here {here}", name.replace('_', " ")))
+            .collect();
+        if differences.is_empty() {
+            // An earlier version may have told hosts apart by other facts.
+            return vec![format!("host {}, here {}", other.id, self.id)];
+        }
+        differences
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +161,38 @@ mod tests {
             details: BTreeMap::new(),
         };
         assert_eq!(build.toolchain(), "gcc 7.5.0 -Os");
+    }
+
+    #[test]
+    fn hosts_differ_in_what_is_told_of_both_or_of_one() {
+        let here = HostFacts {
+            id: "a".into(),
+            cpu_model: "x".into(),
+            cores: 4,
+            memory_bytes: 16 << 30,
+            kernel: "6.1".into(),
+            os: "Debian 12".into(),
+            filesystem: "ext4".into(),
+            device: None,
+            details: BTreeMap::from([(HostFacts::AVAILABLE_CORES.into(), "1".into())]),
+        };
+        assert_eq!(here.differences(&HostFacts { os: "Debian 13".into(), ..here.clone() }), [""; 0]);
+        let there = HostFacts {
+            id: "b".into(),
+            cores: 2,
+            device: Some("vda".into()),
+            details: BTreeMap::from([(HostFacts::NICENESS.into(), "+5".into()), ("smt".into(), "on".into())]),
+            ..here.clone()
+        };
+        assert_eq!(
+            here.differences(&there),
+            [
+                "cores 2, here 4",
+                "device vda, here unknown",
+                "available cores as usual, here 1",
+                "niceness +5, here as usual"
+            ]
+        );
+        assert_eq!(here.differences(&HostFacts { id: "c".into(), ..here.clone() }), ["host c, here a"]);
     }
 }

@@ -10,20 +10,13 @@ use sha2::{Digest, Sha256};
 use crate::confinement::{usable_cores, usable_memory_bytes};
 use crate::{device_under, filesystem_under, memory, processor};
 
-/// Processors that basecase may run on, where these are not all.
-const AVAILABLE_CORES: &str = "available_cores";
-/// Memory that basecase may use, where that is not all.
-const AVAILABLE_MEMORY: &str = "available_memory";
-/// The niceness of basecase, and so of its servers and its load, where it is another than 0.
-const NICENESS: &str = "niceness";
 /// What stands for a fact that this host does not tell.
 const UNKNOWN: &str = "unknown";
 
 /// The machine, as seen by a dbms whose data lies in `data_directory`.
 ///
-/// `id` is the first 16 hexadecimal digits of the SHA-256 of processor, cores, memory in GiB, kernel, file system and
-/// device, and of how much of cores and memory basecase may use where that is less, and at which priority. The host's name is not among
-/// them: equal machines share results.
+/// `id` is the first 16 hexadecimal digits of the SHA-256 of [`HostFacts::decisive`]. The host's name is not among these facts: equal
+/// machines share results.
 pub fn host_facts(data_directory: &Path) -> HostFacts {
     let processor = read("/proc/cpuinfo").unwrap_or_default();
     let mut facts = HostFacts {
@@ -42,19 +35,9 @@ pub fn host_facts(data_directory: &Path) -> HostFacts {
 }
 
 fn identity(facts: &HostFacts) -> String {
-    let text = format!(
-        "{}\n{}\n{}\n{}\n{}\n{}",
-        facts.cpu_model,
-        facts.cores,
-        (facts.memory_bytes + (1 << 29)) >> 30,
-        facts.kernel,
-        facts.filesystem,
-        facts.device.as_deref().unwrap_or_default(),
-    );
-    let shares = [AVAILABLE_CORES, AVAILABLE_MEMORY, NICENESS].map(|name| facts.details.get(name));
-    let shares: String = shares.into_iter().flatten().map(|share| format!("\n{share}")).collect();
-    let text = text + &shares;
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let values: Vec<String> = facts.decisive().into_iter().map(|(_, value)| value).collect();
+    let digest = Sha256::digest(values.join("\n").as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn details(processor: &str) -> BTreeMap<String, String> {
@@ -71,9 +54,9 @@ fn details(processor: &str) -> BTreeMap<String, String> {
     let cores = Some(usable_cores()).filter(|cores| Some(*cores) != processor::online());
     let memory = usable_memory_bytes().filter(|bytes| Some(*bytes) != memory::total_bytes());
     [
-        (AVAILABLE_CORES, cores.map(|cores| cores.to_string())),
-        (AVAILABLE_MEMORY, memory.map(|bytes| format!("{} MiB", bytes >> 20))),
-        (NICENESS, niceness().map(|niceness| format!("{niceness:+}"))),
+        (HostFacts::AVAILABLE_CORES, cores.map(|cores| cores.to_string())),
+        (HostFacts::AVAILABLE_MEMORY, memory.map(|bytes| format!("{} MiB", bytes >> 20))),
+        (HostFacts::NICENESS, niceness().map(|niceness| format!("{niceness:+}"))),
         ("governor", governor),
         ("smt", smt),
         ("transparent_hugepage", huge_pages.as_deref().and_then(parse_choice).map(str::to_owned)),
@@ -138,7 +121,6 @@ mod tests {
         assert_eq!(facts.id.len(), 16);
         assert!(facts.cores > 0 && facts.memory_bytes > 0);
         let same = |other: HostFacts| identity(&other) == facts.id;
-        // Firmware takes a few pages more or less from boot to boot.
         let gib = facts.memory_bytes >> 30 << 30;
         assert_eq!(
             identity(&HostFacts { memory_bytes: gib + 4096, ..facts.clone() }),
@@ -148,7 +130,7 @@ mod tests {
         assert!(!same(HostFacts { kernel: "another".into(), ..facts.clone() }));
         assert!(!same(HostFacts { cores: facts.cores + 1, ..facts.clone() }));
         assert!(!same(HostFacts { device: Some("another".into()), ..facts.clone() }));
-        for name in [AVAILABLE_CORES, AVAILABLE_MEMORY, NICENESS] {
+        for name in [HostFacts::AVAILABLE_CORES, HostFacts::AVAILABLE_MEMORY, HostFacts::NICENESS] {
             let mut other = facts.clone();
             other.details.insert(name.to_owned(), "another".to_owned());
             assert!(!same(other), "{name}");

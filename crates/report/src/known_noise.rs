@@ -56,8 +56,7 @@ impl KnownNoise {
         };
         experiment.schedule.is_none()
             && other.schedule.is_some()
-            && other.host.id == experiment.host.id
-            && other.protocol_revision == experiment.protocol_revision
+            && experiment.kept_apart_by(other).is_empty()
             && other.workload == experiment.workload
             && sizes(other) == sizes(experiment)
     }

@@ -60,7 +60,7 @@
     return {
       width: figure.clientWidth,
       height: small ? 150 : holds("tracks") ? 180 : 260,
-      padding: [8, 20, 0, 0],
+      padding: [8, 28, 0, 0],
       cursor: byPercentile || byThreads ? {} : { sync: { key: small ? "clients" : "all" } },
       scales: {
         x: byThreads ? { time: false, range: (_, min, max) => [min - 0.2, max + 0.2] }

@@ -93,22 +93,23 @@ impl HostFacts {
     /// Name of the detail that tells the niceness of basecase, and so of its servers and its load, where it is another than 0.
     pub const NICENESS: &str = "niceness";
 
-    /// The facts that [`HostFacts::id`] is the hash of, by name: those that change what is measured. How much of the machine basecase may
-    /// use is among them where it is less than usual, and a device that cannot be named is empty.
-    pub fn decisive(&self) -> Vec<(&'static str, String)> {
+    /// The facts that [`HostFacts::id`] is the hash of, by name: those that change what is measured. A device that cannot be named is
+    /// empty, and `None` is of which basecase may use as much as usual.
+    pub fn decisive(&self) -> [(&'static str, Option<String>); 9] {
         // Firmware takes a few pages more or less from boot to boot.
         let memory_gib = (self.memory_bytes + (1 << 29)) >> 30;
-        let always = [
-            ("processor", self.cpu_model.clone()),
-            ("cores", self.cores.to_string()),
-            ("GiB of memory", memory_gib.to_string()),
-            ("kernel", self.kernel.clone()),
-            ("file system", self.filesystem.clone()),
-            ("device", self.device.clone().unwrap_or_default()),
-        ];
-        let shares = [Self::AVAILABLE_CORES, Self::AVAILABLE_MEMORY, Self::NICENESS];
-        let shares = shares.into_iter().filter_map(|name| Some((name, self.details.get(name)?.clone())));
-        always.into_iter().chain(shares).collect()
+        let share = |name| self.details.get(name).cloned();
+        [
+            ("processor", Some(self.cpu_model.clone())),
+            ("cores", Some(self.cores.to_string())),
+            ("GiB of memory", Some(memory_gib.to_string())),
+            ("kernel", Some(self.kernel.clone())),
+            ("file system", Some(self.filesystem.clone())),
+            ("device", Some(self.device.clone().unwrap_or_default())),
+            ("available cores", share(Self::AVAILABLE_CORES)),
+            ("available memory", share(Self::AVAILABLE_MEMORY)),
+            ("niceness", share(Self::NICENESS)),
+        ]
     }
 
     /// What makes `other` another host, each with its value there and here: `cores 2, here 4`. Empty where it is the same.
@@ -116,23 +117,15 @@ impl HostFacts {
         if other.id == self.id {
             return Vec::new();
         }
-        let (there, here) = (other.decisive(), self.decisive());
-        let value = |facts: &[(&'static str, String)], wanted: &str| match facts
-            .iter()
-            .find(|(name, _)| *name == wanted)
-            .map(|(_, value)| value.as_str())
-        {
+        let told = |value: Option<String>| match value {
             None => "as usual".to_owned(),
-            Some("") => "unknown".to_owned(),
-            Some(value) => value.to_owned(),
+            Some(value) if value.is_empty() => "unknown".to_owned(),
+            Some(value) => value,
         };
-        let only_there = there.iter().filter(|(name, _)| here.iter().all(|(known, _)| known != name));
-        let differences: Vec<String> = here
-            .iter()
-            .chain(only_there)
-            .map(|(name, _)| (name, value(&there, name), value(&here, name)))
-            .filter(|(_, there, here)| there != here)
-            .map(|(name, there, here)| format!("{} {there}, here {here}", name.replace('_', " ")))
+        let both = other.decisive().into_iter().zip(self.decisive());
+        let differences: Vec<String> = both
+            .filter(|(there, here)| there != here)
+            .map(|((name, there), (_, here))| format!("{name} {}, here {}", told(there), told(here)))
             .collect();
         if differences.is_empty() {
             // An earlier version may have told hosts apart by other facts.

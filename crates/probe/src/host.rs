@@ -35,7 +35,7 @@ pub fn host_facts(data_directory: &Path) -> HostFacts {
 }
 
 fn identity(facts: &HostFacts) -> String {
-    let values: Vec<String> = facts.decisive().into_iter().map(|(_, value)| value).collect();
+    let values: Vec<String> = facts.decisive().into_iter().filter_map(|(_, value)| value).collect();
     let digest = Sha256::digest(values.join("\n").as_bytes());
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -51,6 +51,7 @@ pub use bisection::{Bisected, Probed};
 pub use error::Error;
 pub use gate::Gate;
 pub use known_noise::KnownNoise;
+pub use notes::kept_apart;
 pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
 
 use calibration::Calibrated;

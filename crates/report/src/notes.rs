@@ -1,5 +1,7 @@
 //! Sentences that a reader of the tables must not miss.
 
+use std::collections::BTreeMap;
+
 use basecase_model::{CandidateFacts, Experiment};
 
 use crate::results::Results;
@@ -102,6 +104,34 @@ fn toolchains(experiment: &Experiment) -> Option<String> {
     ))
 }
 
+/// Which of the experiments in its store nothing of an experiment is mixed with, a line for those that differ from it in the same.
+pub fn kept_apart(experiment: &Experiment, others: &[Experiment]) -> Vec<String> {
+    let mut by_reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for other in others {
+        let reasons = experiment.kept_apart_by(other);
+        if !reasons.is_empty() {
+            by_reasons.entry(reasons.join("; ")).or_default().push(format!("{} ({})", other.id, other.name));
+        }
+    }
+    let line = |(reasons, names): (String, Vec<String>)| {
+        format!("kept apart, being measured otherwise ({reasons}): {}", first(&names, NAMED_APART))
+    };
+    by_reasons.into_iter().map(line).collect()
+}
+
+/// How many of the experiments that are kept apart for the same reasons are named.
+const NAMED_APART: usize = 3;
+
+/// The first of some names, and how many more there are: `a, b and 3 more`.
+pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
+    let named: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let named = named.join(", ");
+    match names.len().saturating_sub(most) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// A warning's text with the candidates that have it, each with its steps.
 type Warning<'a> = (&'a str, Vec<(&'a str, Vec<&'a str>)>);
 
@@ -151,6 +181,28 @@ mod tests {
             candidate.build.flags = None;
         }
         assert!(toolchains(&experiment).unwrap().contains("unknown flags"));
+    }
+
+    #[test]
+    fn experiments_measured_otherwise_are_named_by_what_they_differ_in() {
+        let (experiment, _) = fixture::sample();
+        let other = |id: &str, protocol_revision: u32| {
+            let id = id.to_owned();
+            Experiment { id, name: "n".into(), protocol_revision, ..experiment.clone() }
+        };
+        let same = other("same", experiment.protocol_revision);
+        let earlier = ["a", "b", "c", "d"].map(|id| other(id, 0));
+        let mut there = other("e", 0);
+        (there.host.id, there.host.cores) = ("there".into(), experiment.host.cores + 1);
+        let revision = format!("protocol revision 0, here {}", experiment.protocol_revision);
+        let cores = format!("cores {}, here {}", there.host.cores, experiment.host.cores);
+        assert_eq!(
+            kept_apart(&experiment, &[&[same, there][..], &earlier].concat()),
+            [
+                format!("kept apart, being measured otherwise ({revision}): a (n), b (n), c (n) and 1 more"),
+                format!("kept apart, being measured otherwise ({revision}; {cores}): e (n)"),
+            ]
+        );
     }
 
     #[test]

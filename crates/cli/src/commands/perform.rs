@@ -8,11 +8,11 @@ use basecase_lab::{
     CandidateSpec, Event, Observer as _, Places, Plan, ProfileOrder, Request, RunOptions, Summary,
 };
 use basecase_model::{Experiment, Trial};
-use basecase_report::{Format, KnownNoise, Options};
+use basecase_report::{Format, KnownNoise, Options, kept_apart};
 use basecase_server::default_home;
 use basecase_store::Store;
 
-use super::store::{kept_apart, known_noise};
+use super::store::known_noise;
 use crate::Outcome;
 use crate::arguments::{PlaceArguments, ProbeArgument};
 use crate::output;
@@ -41,7 +41,9 @@ pub(crate) fn measure(
     let _lock = store.lock_for_run(&command)?;
     let mut screen = Screen::new();
     let mut plan = prepare(request, arguments, &command, &mut screen)?;
-    kept_apart(&store, &plan.experiment)?.iter().for_each(|line| screen.line(line));
+    for note in kept_apart(&plan.experiment, &store.experiments()?) {
+        screen.line(&note);
+    }
     // A report that cannot be written should not be found out after hours of work.
     make_folder(&arguments.out)?;
     let options = RunOptions {

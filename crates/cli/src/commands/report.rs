@@ -1,17 +1,19 @@
 //! `report`: renders a store again.
 
 use anyhow::Result;
-use basecase_report::{Format, Options};
+use basecase_report::{Format, Options, kept_apart};
 use basecase_store::Store;
 
-use super::store::{kept_apart, known_noise, load_from};
+use super::store::{known_noise, load_from};
 use crate::arguments::{FormatArgument, Report};
 use crate::output;
 
 pub(crate) fn run(arguments: &Report) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
     let (experiment, trials) = load_from(&store, arguments.experiment.as_deref())?;
-    kept_apart(&store, &experiment)?.iter().for_each(|line| output::complain(line));
+    for note in kept_apart(&experiment, &store.experiments()?) {
+        output::complain(&note);
+    }
     let options = Options {
         thresholds: arguments.thresholds.thresholds(),
         ansi: output::may_colour(),

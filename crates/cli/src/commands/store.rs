@@ -1,6 +1,5 @@
 //! `store`: looks into a results file.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -51,27 +50,6 @@ pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<Know
     let others = load_all(store, |other| KnownNoise::is_told_by(experiment, other))?;
     Ok(KnownNoise::of(experiment, &others))
 }
-
-/// What a store has besides that is not mixed with an experiment's results: a line for all that differ from it in the same.
-pub(crate) fn kept_apart(store: &Store, experiment: &Experiment) -> Result<Vec<String>> {
-    let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for other in store.experiments()? {
-        let reasons = experiment.kept_apart_by(&other);
-        if !reasons.is_empty() {
-            others.entry(reasons.join("; ")).or_default().push(format!("{} ({})", other.id, other.name));
-        }
-    }
-    let line = |(reasons, mut names): (String, Vec<String>)| {
-        let more = names.len().saturating_sub(NAMED_APART);
-        names.truncate(NAMED_APART);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("kept apart, being measured otherwise ({reasons}): {}{more}", names.join(", "))
-    };
-    Ok(others.into_iter().map(line).collect())
-}
-
-/// How many of the experiments that are kept apart for the same reasons are named.
-const NAMED_APART: usize = 3;
 
 /// The experiments that are wanted, with their trials.
 pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -> Result<Vec<Stored>> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use basecase_model::{CandidateFacts, Dbms, Experiment};
 
 use super::{Cell, Column, Mark, Row, Table};
+use crate::notes::first;
 
 /// Settings that say nothing when they differ, by name, and what each group of them is. `*` stands for anything.
 const BOUND_TO_DIFFER: [(&str, &[&str]); 4] = [
@@ -78,10 +79,7 @@ fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
         reading.push("They had the same values.".into());
     }
     for (having, names) in partial {
-        let more = names.len().saturating_sub(NAMED);
-        let listed = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        reading.push(format!("Only in {}: {listed}{more}.", having.join(", ")));
+        reading.push(format!("Only in {}: {}.", having.join(", "), first(&names, NAMED)));
     }
     Table {
         caption: format!("Settings in which the {dbms} servers differed"),

@@ -1,0 +1,1 @@
+//! Folders, builds and accounts that others could prepare.

@@ -1,0 +1,1 @@
+//! Workload files, options, stores and configs that must be refused or bounded.

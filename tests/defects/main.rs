@@ -1,0 +1,16 @@
+//! Defects that attacks and audits found. The number in a test's name is that of the defect; tests of a crate's inside stand in that crate,
+//! so that `cargo test --workspace defect_` runs all of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and so may its helpers"
+)]
+
+mod folders;
+mod inputs;
+mod reports;
+mod resumption;
+mod rounds;
+mod servers;
+mod wire;

@@ -1,0 +1,1 @@
+//! What reaches people and pipelines: exit codes, tables, texts.

@@ -1,0 +1,1 @@
+//! Rounds in which a candidate or its helpers misbehave.

@@ -83,7 +83,7 @@ pub(crate) fn render(results: &Results<'_>) -> String {
 }
 
 /// What only experiments in rounds have.
-const OF_ROUNDS: [&str; 14] = [
+const OF_ROUNDS: [&str; 15] = [
     "relative_low",
     "relative_high",
     "verdict",
@@ -98,12 +98,14 @@ const OF_ROUNDS: [&str; 14] = [
     "server_cpu_relative_high",
     "server_cpu_verdict",
     "flags",
+    "rounds_dropped",
 ];
 
-fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 14] {
+fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 15] {
     let Some(judged) = results.judged(step, candidate) else { return Default::default() };
-    let Decision { verdict, qualifier, rounds, margin, block_sd, detectable, adjusted_p, .. } =
-        judged.throughput;
+    let Decision {
+        verdict, qualifier, rounds, rounds_dropped, margin, block_sd, detectable, adjusted_p, ..
+    } = judged.throughput;
     let judged_ends =
         |metric| ends(results.judged_effect(metric, step, candidate).and_then(|effect| effect.interval));
     let [low, high] = judged_ends(Metric::Throughput);
@@ -124,6 +126,7 @@ fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 1
         cpu_high,
         judged.cpu.map(|cpu| verdict_word(cpu.verdict)).unwrap_or_default(),
         judged.flags().join(" "),
+        rounds_dropped.to_string(),
     ]
 }
 

@@ -26,7 +26,7 @@ struct Case<'a> {
     words: String,
     /// The change with its interval.
     change: String,
-    rounds: usize,
+    rounds: String,
 }
 
 impl<'a> Gate<'a> {
@@ -42,7 +42,7 @@ impl<'a> Gate<'a> {
             change: Effect::of_decision(Metric::Throughput, judged.throughput)
                 .map(|effect| format!("{} % {}", effect.percent_text(), effect.percent_interval()))
                 .unwrap_or_default(),
-            rounds: judged.throughput.rounds,
+            rounds: judged.rounds(),
         };
         let mut cases: Vec<Case<'a>> = results.all_judged().into_iter().map(case).collect();
         cases.sort_by_key(|case| case.verdict != Verdict::Regression);

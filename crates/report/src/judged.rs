@@ -115,6 +115,7 @@ impl Judged<'_> {
     pub(crate) fn verdict(&self) -> String {
         let Decision { verdict, qualifier, .. } = self.throughput;
         match (verdict, qualifier) {
+            (_, Some(Qualifier::MissedRate)) => format!("{verdict}: {}", self.missed_rate()),
             (Verdict::Regression | Verdict::Improvement, Some(Qualifier::AtLeast(_))) => self.change(),
             (Verdict::Regression | Verdict::Improvement, _) => format!("{verdict}, clear"),
             (Verdict::NoChange, _) => {
@@ -125,6 +126,26 @@ impl Judged<'_> {
                 let suggestive = if *qualifier == Some(Qualifier::Suggestive) { ", suggestive" } else { "" };
                 format!("{verdict}{suggestive}{}", self.outlook())
             }
+        }
+    }
+
+    /// Who missed the rate in how many rounds, where that is the verdict.
+    fn missed_rate(&self) -> String {
+        let Decision { verdict, missed_rate, rounds, rounds_dropped, .. } = self.throughput;
+        let (who, count) = match verdict {
+            Verdict::Regression => ("missed rate", missed_rate.by_contender),
+            Verdict::Improvement => ("the base case missed the rate", missed_rate.by_base),
+            Verdict::NoChange | Verdict::NotEnoughData => ("both missed the rate", missed_rate.by_both),
+        };
+        format!("{who} in {count} of {} rounds", rounds + rounds_dropped)
+    }
+
+    /// How many rounds count, e.g. `8`, or `5 of 8` where others were dropped.
+    pub(crate) fn rounds(&self) -> String {
+        let Decision { rounds, rounds_dropped, .. } = self.throughput;
+        match rounds_dropped {
+            0 => rounds.to_string(),
+            dropped => format!("{rounds} of {}", rounds + dropped),
         }
     }
 
@@ -148,6 +169,7 @@ impl Judged<'_> {
     pub(crate) fn sentence(&self) -> String {
         match Effect::of_decision(Metric::Throughput, self.throughput)
             .filter(|_| self.throughput.verdict.is_change())
+            .filter(|_| self.throughput.qualifier != Some(Qualifier::MissedRate))
         {
             Some(effect) => format!("{}, {}", effect.difference(), self.change()),
             None => self.verdict(),
@@ -175,6 +197,9 @@ impl Judged<'_> {
     /// What throughput and CPU time per operation say together of the cause; empty where they say nothing.
     pub(crate) fn attribution(&self) -> &'static str {
         use Verdict::{Improvement, NoChange, Regression};
+        if self.throughput.qualifier == Some(Qualifier::MissedRate) {
+            return "";
+        }
         match (self.throughput.verdict, self.cpu.map(|cpu| cpu.verdict)) {
             (Regression, Some(Regression)) => "more CPU per operation",
             (Regression, Some(NoChange)) => "waiting",
@@ -212,6 +237,7 @@ pub(crate) fn qualifier_word(qualifier: Qualifier) -> &'static str {
         Qualifier::AtLeast(_) => "at_least",
         Qualifier::TinyShift => "tiny_shift",
         Qualifier::Suggestive => "suggestive",
+        Qualifier::MissedRate => "missed_rate",
     }
 }
 
@@ -232,9 +258,11 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use basecase_model::{Experiment, OperationClass, RoleRecord, Trial};
+
     use super::*;
-    use crate::fixture;
     use crate::rounds::Rounds;
+    use crate::{Format, Gate, fixture};
 
     #[test]
     fn every_verdict_has_its_words() {
@@ -254,6 +282,51 @@ mod tests {
         let all: Vec<String> = results.all_judged().into_iter().map(told).collect();
         insta::assert_snapshot!(all.into_iter().chain(results.suite_lines()).collect::<Vec<_>>().join("\n"));
         assert!(results.changes().iter().all(|judged| judged.throughput.verdict.is_change()));
+    }
+
+    /// The invented rounds with writers on a step that reads: the third candidate misses their rate in every round, and the second in none.
+    fn with_a_missed_rate() -> (Experiment, Vec<Trial>) {
+        let (mut experiment, mut trials) = fixture::in_rounds();
+        experiment.steps[1].sla_target = Some(100.0);
+        let (step, slow) = (experiment.steps[1].name.clone(), experiment.candidates[2].name.0.clone());
+        for trial in trials.iter_mut().filter(|trial| trial.step == step) {
+            let rate = if trial.candidate == slow { 94.0 } else { 99.0 };
+            trial.roles.push(RoleRecord {
+                items: (rate * trial.seconds).round() as u64,
+                ended_us: (1e6 * trial.seconds) as u64,
+                ..RoleRecord::idle(1, "writer", OperationClass::Insert, 1000)
+            });
+        }
+        (experiment, trials)
+    }
+
+    #[test]
+    fn defect_09_a_missed_rate_is_a_regression_of_the_gate_and_named_in_every_format() {
+        let (experiment, trials) = with_a_missed_rate();
+        let (plain, contender) = (fixture::in_rounds().0, &experiment.candidates[2].name.0);
+        let gate = Gate::new(&experiment, &trials);
+        assert_eq!(gate.regressions(), Gate::new(&plain, &fixture::in_rounds().1).regressions());
+        let label = &experiment.steps[1].label;
+        let words = "regression: missed rate in 5 of 5 rounds";
+        let row = format!("| {label} | {contender} | 🔴 {words} |  | 0 of 5 |\n");
+        assert!(gate.summary().contains(&row), "{}", gate.summary());
+        assert!(gate.junit().contains(&format!("<failure message=\"{words}\">")), "{}", gate.junit());
+        let rendered = |format| crate::render(&experiment, &trials, format, &crate::Options::default());
+        for format in [Format::Text, Format::Markdown, Format::Blog] {
+            assert!(rendered(format).contains(words), "{format:?}: {}", rendered(format));
+        }
+        let json = rendered(Format::Json);
+        for part in [r#""qualifier": "missed_rate""#, r#""rounds_dropped": 5"#, r#""by_contender": 5"#] {
+            assert!(json.contains(part), "{part}");
+        }
+        assert!(rendered(Format::Csv).contains("regression,missed_rate,0,"), "{}", rendered(Format::Csv));
+        let rounds = Rounds::of(&experiment, &trials);
+        let results = Results::of(&experiment, &trials, rounds.as_ref());
+        assert!(results.suite_lines()[1].contains("of 6 steps changed"), "{:?}", results.suite_lines());
+        let judged = results.judged(1, 2).unwrap();
+        assert_eq!((judged.sentence(), judged.attribution()), (words.to_owned(), ""));
+        assert_eq!(judged.flags(), ["invalid_sla"]);
+        assert_eq!(results.judged(1, 1).unwrap().rounds(), "5", "the second candidate kept it");
     }
 
     #[test]

@@ -86,6 +86,10 @@ fn rules(rounds: &Rounds<'_>, plan: &Plan) -> Vec<String> {
          among the discoveries; clear where the whole interval is beyond the margin. Everything else is not enough data, which does not \
          say that nothing changed."
             .into(),
+        "A round in which background writers of either side missed their rate does not count, for whoever writes less has more left for \
+         queries. Where the contender alone missed it in more than half of the rounds, that is a regression; where the base case alone \
+         did, an improvement."
+            .into(),
         format!(
             "Discoveries are judged over all steps and candidates together (Benjamini & Hochberg), with a false discovery rate of {}.",
             share(plan.false_discovery_rate)
@@ -129,6 +133,10 @@ fn flags() -> Vec<String> {
             Flag::DebtShift.as_str(),
             "one side leaves a fifth more of its work for later: dead rows, changed pages, files to be compacted; or with the time to pay for it the verdict is another",
         ),
+        (
+            Flag::InvalidSla.as_str(),
+            "background writers missed their rate in some rounds, which do not count",
+        ),
         (NOISY_MACHINE, "others used much of the machine meanwhile"),
         (
             UNPINNED,
@@ -137,7 +145,8 @@ fn flags() -> Vec<String> {
     ];
     let flags = told.iter().map(|(flag, meaning)| format!("{flag}: {meaning}"));
     std::iter::once(
-        "Flags tell what is odd. None of them changes a verdict but unstable, which is not enough data."
+        "Flags tell what is odd. None of them changes a verdict but unstable, which is not enough data, \
+         and invalid_sla where it is that of most rounds."
             .to_owned(),
     )
     .chain(flags)

@@ -74,10 +74,14 @@ impl Bisection {
             self.end = Some(BisectionEnd::Open(version));
             return;
         };
-        let is_clear =
-            decision.verdict.is_change() && !matches!(decision.qualifier, Some(Qualifier::AtLeast(_)));
+        let verdict = match decision.qualifier {
+            // It has no size, and is not what is searched for.
+            Some(Qualifier::MissedRate) => Verdict::NotEnoughData,
+            _ => decision.verdict,
+        };
+        let is_clear = verdict.is_change() && !matches!(decision.qualifier, Some(Qualifier::AtLeast(_)));
         let estimate = decision.estimate.unwrap_or(0.0);
-        self.end = match (self.change, decision.verdict) {
+        self.end = match (self.change, verdict) {
             (None, Verdict::NoChange) => Some(BisectionEnd::Unchanged),
             (None, verdict) if verdict.is_change() && decision.leaves => {
                 self.change = Some(estimate);

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::interval::{Estimator, Interval};
+use crate::missed_rate::MissedRate;
 use crate::modes::Modes;
 use crate::verdict::{Outlook, Qualifier, Verdict};
 
@@ -29,8 +30,12 @@ pub struct Decision {
     pub repeated_p: f64,
     /// The same, adjusted for the number of comparisons: a discovery where it is at most the false discovery rate.
     pub adjusted_p: f64,
-    /// How many rounds there are.
+    /// How many rounds count.
     pub rounds: usize,
+    /// How many rounds were measured besides and do not count.
+    pub rounds_dropped: usize,
+    /// The rounds in which background writers missed their rate; they are among those that do not count.
+    pub missed_rate: MissedRate,
     /// How many of them the last look used; 0 before the first.
     pub rounds_used: usize,
     /// How many rounds count as one, because neighbours hang together: 1, 2, 4 ….
@@ -88,6 +93,8 @@ pub enum Flag {
     OrderEffect,
     /// One side leaves more of its work for later.
     DebtShift,
+    /// Background writers missed their rate in rounds, which do not count.
+    InvalidSla,
 }
 
 impl Flag {
@@ -102,6 +109,7 @@ impl Flag {
             Flag::Stalls => "stalls",
             Flag::OrderEffect => "order_effect",
             Flag::DebtShift => "debt_shift",
+            Flag::InvalidSla => "invalid_sla",
         }
     }
 }

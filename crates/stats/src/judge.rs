@@ -7,6 +7,7 @@ use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
 use crate::interval::{Estimator, Interval};
 use crate::looks::Looks;
+use crate::missed_rate::MissedRate;
 use crate::modes::Modes;
 use crate::plan::{Plan, PlanError, Sequential};
 use crate::reading::{Estimate, Reading};
@@ -130,6 +131,11 @@ impl Judge {
         }
     }
 
+    /// Before so many values nothing is looked at.
+    pub(crate) fn first_look(&self) -> usize {
+        self.look_at(1)
+    }
+
     /// The first look at or after so many values; beyond the last look, that many.
     fn look_at(&self, values: usize) -> usize {
         match &self.method {
@@ -195,6 +201,8 @@ impl<'a> Series<'a> {
             repeated_p: self.repeated_p(),
             adjusted_p,
             rounds: rounds.len(),
+            rounds_dropped: 0,
+            missed_rate: MissedRate::default(),
             rounds_used: looked.map_or(0, |reading| reading.used * self.merged.rounds_each),
             rounds_merged: self.merged.rounds_each,
             block_sd,

@@ -107,14 +107,33 @@ impl Judgement {
             }
             let effects = family.iter().map(Comparison::effects);
             judgement.effects.extend(places.iter().copied().zip(effects));
+            let mut decided: BTreeMap<_, _> = places.iter().copied().zip(decisions).collect();
+            if metric == Metric::Throughput {
+                for ((number, step), candidate, pairs, _) in &pairs {
+                    let place = (metric, *number, *candidate);
+                    let decision = match decided.remove(&place) {
+                        Some(decision) => Some(decision),
+                        // None of its rounds counts, and that may be a verdict as well. It is none of the family.
+                        None if !pairs.is_empty() => {
+                            let margin = (1.0 + schedule.margin(step)).ln();
+                            judge.decide(&[Comparison { rounds: Vec::new(), margin }])?.pop()
+                        }
+                        None => None,
+                    };
+                    if let Some(mut decision) = decision {
+                        judge.heed_dropped(&mut decision, pairs);
+                        decided.insert(place, decision);
+                    }
+                }
+            }
             for candidate in 1..candidates {
-                let of =
-                    places.iter().zip(&family).zip(&decisions).filter(|((place, _), _)| place.2 == candidate);
-                let (own, decided): (Vec<_>, Vec<_>) =
-                    of.map(|((_, comparison), decision)| (comparison.clone(), decision.clone())).unzip();
+                let compared = places.iter().zip(&family).filter(|(place, _)| place.2 == candidate);
+                let own: Vec<_> = compared.map(|(_, comparison)| comparison.clone()).collect();
+                let of = decided.iter().filter(|(place, _)| place.2 == candidate);
+                let decided: Vec<_> = of.map(|(_, decision)| decision.clone()).collect();
                 judgement.suites.insert((metric, candidate), judge.suite(&own, &decided)?);
             }
-            judgement.decisions.extend(places.into_iter().zip(decisions));
+            judgement.decisions.extend(decided);
         }
         judgement.judge = Some(judge);
         Ok(judgement)

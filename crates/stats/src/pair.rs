@@ -65,6 +65,12 @@ impl<'a> Pair<'a> {
         pairs
     }
 
+    /// Of all passes, whatever went on meanwhile.
+    #[cfg(test)]
+    pub(crate) fn whole(step: &'a StepFacts, base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
+        Pair { step, base, contender, left_out: BTreeSet::new() }
+    }
+
     /// Leaves out passes that one has more slices of: it took longer to come to the end of its step.
     fn leave_out_uneven(&mut self) {
         let slices = self.base.slices.iter().chain(&self.contender.slices);
@@ -104,7 +110,7 @@ impl<'a> Pair<'a> {
 
     /// What the round says; `None` when it says nothing.
     pub(crate) fn round(&self, metric: Metric) -> Option<Round> {
-        if !keeps_rate(self.step, self.base) || !keeps_rate(self.step, self.contender) {
+        if self.keep_rate() != (true, true) {
             return None;
         }
         if self.counting(self.base).count() == 0 || self.has_pause() {
@@ -121,6 +127,12 @@ impl<'a> Pair<'a> {
         let passes = self.passes().into_iter().filter_map(effect_of).collect();
         let all = |values: &[(u32, f64)]| values.iter().map(|value| value.1).collect::<Vec<f64>>();
         Round::of_turns(all(&base), all(&contender), passes)
+    }
+
+    /// Whether background writers of base case and contender kept their rate, where the step has any: over all of the round, as in a
+    /// single run.
+    pub(crate) fn keep_rate(&self) -> (bool, bool) {
+        (keeps_rate(self.step, self.base), keeps_rate(self.step, self.contender))
     }
 
     /// The passes that there are.

@@ -28,6 +28,9 @@ pub enum Qualifier {
     TinyShift,
     /// Of not enough data: by itself the step has changed, but among so many steps it may be chance.
     Suggestive,
+    /// Background writers missed their rate in more than half of the rounds: of a regression those of the contender alone, of an
+    /// improvement those of the base case alone, of not enough data those of both.
+    MissedRate,
 }
 
 /// What more rounds would bring.

@@ -92,6 +92,8 @@ struct Statistics<'a> {
     rounds: usize,
     rounds_used: usize,
     rounds_merged: usize,
+    rounds_dropped: usize,
+    missed_rate: MissedRate,
     block_sd: Option<f64>,
     start_sd: Option<f64>,
     pass_sd: Option<f64>,
@@ -106,6 +108,13 @@ struct Statistics<'a> {
     more_rounds: Option<usize>,
     on_the_margin: bool,
     effects: &'a [f64],
+}
+
+#[derive(Serialize)]
+struct MissedRate {
+    by_base: usize,
+    by_contender: usize,
+    by_both: usize,
 }
 
 #[derive(Serialize)]
@@ -219,6 +228,8 @@ fn statistics<'a>(metric: Metric, decision: &Decision, effects: &'a [f64]) -> St
         rounds: decision.rounds,
         rounds_used: decision.rounds_used,
         rounds_merged: decision.rounds_merged,
+        rounds_dropped: decision.rounds_dropped,
+        missed_rate: missed_rate(decision.missed_rate),
         block_sd: decision.block_sd,
         start_sd: decision.start_sd,
         pass_sd: decision.pass_sd,
@@ -237,6 +248,11 @@ fn statistics<'a>(metric: Metric, decision: &Decision, effects: &'a [f64]) -> St
         on_the_margin: decision.outlook == Outlook::OnTheMargin,
         effects,
     }
+}
+
+fn missed_rate(missed: basecase_stats::MissedRate) -> MissedRate {
+    let basecase_stats::MissedRate { by_base, by_contender, by_both } = missed;
+    MissedRate { by_base, by_contender, by_both }
 }
 
 fn name(metric: Metric) -> &'static str {

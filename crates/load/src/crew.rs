@@ -18,6 +18,7 @@ use crate::progress::{Progress, RoleProgress};
 use crate::recorder::Recording;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
+use crate::silence::Silences;
 use crate::team::{News, Team, teams};
 use crate::worker::Worker;
 
@@ -30,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Limits<'a> {
     /// Raised when the user asks to stop.
     pub stop: &'a AtomicBool,
-    /// The hard limit.
+    /// The hard limit; of crews that take turns, for the time that each of them has had.
     pub time: Option<Duration>,
 }
 
@@ -53,7 +54,10 @@ impl Crew {
     pub fn assemble(mut plan: StepPlan, endpoint: &Endpoint) -> Result<Crew, AssembleError> {
         let (mut senders, mut consumers): (Vec<_>, Vec<_>) =
             (0..plan.lanes).map(|_| lane()).map(|(sender, consumer)| (Some(sender), Some(consumer))).unzip();
-        let roles = plan.roles.iter().map(|role| RoleProgress::new(role.class, role.planned_items));
+        let roles = plan
+            .roles
+            .iter()
+            .map(|role| RoleProgress::new(role.client, role.name, role.class, role.planned_items));
         let progress = Progress::new(roles.collect());
         let mut workers = Vec::with_capacity(plan.roles.len());
         let mut interrupters = Vec::with_capacity(plan.roles.len());
@@ -128,7 +132,7 @@ impl Crew {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                gathering.look_at(limits, origin);
+                gathering.look_at(limits, &self.progress, origin.elapsed());
                 if gathering.failure.is_some() {
                     ending.hasten(&shared);
                 }
@@ -173,6 +177,7 @@ pub(crate) struct Gathering {
     recordings: Vec<Option<Recording>>,
     sessions: Vec<Box<dyn Session>>,
     loads: Vec<Load>,
+    silences: Silences,
     /// Why the step ends early.
     pub(crate) failure: Option<Failure>,
 }
@@ -184,6 +189,7 @@ impl Gathering {
             recordings: (0..roles).map(|_| None).collect(),
             sessions: Vec::with_capacity(roles),
             loads: Vec::new(),
+            silences: Silences::default(),
             failure: None,
         }
     }
@@ -200,10 +206,24 @@ impl Gathering {
         }
     }
 
-    /// Takes in whether a limit has been reached since `origin`.
-    pub(crate) fn look_at(&mut self, limits: &Limits<'_>, origin: Instant) {
-        if self.failure.is_none() {
-            self.failure = limit_reached(limits, origin);
+    /// Takes in that a turn begins: whoever had none could not finish anything.
+    pub(crate) fn begin_turn(&mut self) {
+        self.silences.forget();
+    }
+
+    /// Takes in whether a limit has been reached by a crew that has had so much time.
+    pub(crate) fn look_at(&mut self, limits: &Limits<'_>, progress: &Progress, had: Duration) {
+        if self.failure.is_some() {
+            return;
+        }
+        let now = Instant::now();
+        self.silences.look(progress, now);
+        if limits.stop.load(Ordering::Relaxed) {
+            self.failure = Some(Failure::Interrupted);
+        } else if let Some(limit) = limits.time.filter(|limit| had > *limit) {
+            let is_done = |role: usize| self.recordings.get(role).is_some_and(Option::is_some);
+            let silence = self.silences.longest(progress, now, is_done);
+            self.failure = Some(Failure::TimeLimit { limit, silence });
         }
     }
 
@@ -307,11 +327,4 @@ fn statements(kinds: Vec<StatementKind>, recordings: &[Recording]) -> Vec<Statem
         warm_up: sum(|recording| &recording.warm_up, number),
     };
     kinds.into_iter().enumerate().map(record).collect()
-}
-
-fn limit_reached(limits: &Limits<'_>, origin: Instant) -> Option<Failure> {
-    if limits.stop.load(Ordering::Relaxed) {
-        return Some(Failure::Interrupted);
-    }
-    limits.time.filter(|limit| origin.elapsed() > *limit).map(Failure::TimeLimit)
 }

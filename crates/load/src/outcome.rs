@@ -6,6 +6,8 @@ use basecase_client::Error;
 use basecase_model::{Measures, RoleRecord, Slice, StatementRecord};
 use thiserror::Error;
 
+use crate::silence::Silence;
+
 /// Why the sessions of a step could not be made ready.
 #[derive(Debug, Error)]
 #[error("{role} of client {client}: {source}")]
@@ -35,8 +37,18 @@ pub enum Failure {
     #[error("the client cannot drive its connections: {0}")]
     Client(std::io::Error),
     /// The hard limit was reached.
-    #[error("the step was stopped at its time limit of {:.0} s\nhint: the server does not sustain the rate; raise --step-limit to let it go on", .0.as_secs_f64())]
-    TimeLimit(Duration),
+    #[error(
+        "the step was stopped at its time limit of {:.0} s{}\nhint: {}; raise --step-limit to let it go on",
+        .limit.as_secs_f64(),
+        .silence.as_ref().map_or_else(String::new, |silence| format!(": {silence}")),
+        if silence.is_some() { "see what the server waits for" } else { "the server does not sustain the rate" }
+    )]
+    TimeLimit {
+        /// How long it could take.
+        limit: Duration,
+        /// The role that waited longest when the limit was reached, if one waited for long.
+        silence: Option<Silence>,
+    },
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,

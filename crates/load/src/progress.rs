@@ -17,6 +17,10 @@ pub type LatencyCounts = [u64; BUCKETS];
 /// How far one role is.
 #[derive(Debug)]
 pub struct RoleProgress {
+    /// Its client, counted from 1.
+    pub client: u32,
+    /// Its name.
+    pub role: &'static str,
     /// What its statements do.
     pub class: OperationClass,
     /// Items that it will finish, when that is known.
@@ -26,8 +30,15 @@ pub struct RoleProgress {
 }
 
 impl RoleProgress {
-    pub(crate) fn new(class: OperationClass, planned_items: Option<u64>) -> Self {
+    pub(crate) fn new(
+        client: u32,
+        role: &'static str,
+        class: OperationClass,
+        planned_items: Option<u64>,
+    ) -> Self {
         RoleProgress {
+            client,
+            role,
             class,
             planned_items,
             items: AtomicU64::new(0),
@@ -138,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_latency_is_told_within_a_quarter() {
-        let role = RoleProgress::new(OperationClass::Query, None);
+        let role = RoleProgress::new(1, "client", OperationClass::Query, None);
         let progress = Progress::new(vec![role]);
         let before = progress.latencies(OperationClass::Query);
         assert_eq!(latency_between(&before, &before, 0.99), None);

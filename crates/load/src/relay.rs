@@ -92,6 +92,7 @@ pub fn relay(
                 gathering: Gathering::new(roles, threads),
                 clock: runner.server.map(ServerClock::new),
                 pass: None,
+                had: Duration::ZERO,
                 is_cut: false,
                 slices: Vec::new(),
                 before: None,
@@ -107,7 +108,8 @@ pub fn relay(
             first: None,
             canary: None,
         };
-        let is_ready = (0..conductor.lanes.len()).all(|lane| conductor.wait(lane, None).is_some());
+        let began = conductor.started;
+        let is_ready = (0..conductor.lanes.len()).all(|lane| conductor.wait(lane, began, None).is_some());
         let servers: Vec<u32> = conductor.lanes.iter().filter_map(Lane::to_freeze).collect();
         for server in servers {
             conductor.freezer.freeze(server);
@@ -134,6 +136,8 @@ struct Lane<'a> {
     clock: Option<ServerClock>,
     /// Its last pass.
     pass: Option<u32>,
+    /// How long its turns were so far.
+    had: Duration,
     /// Whether its last turn was cut short.
     is_cut: bool,
     /// What only the relay knows of its turns; `None` of those that are not kept.
@@ -205,9 +209,11 @@ impl Conductor<'_> {
             SliceEnd::Cut(time) if server.is_some() => Some(began + time),
             _ => None,
         };
-        let is_idle = self.wait(leg.runner, until)?;
+        lane.gathering.begin_turn();
+        let is_idle = self.wait(leg.runner, began, until)?;
         let first = *self.first.get_or_insert(began);
         let lane = self.lanes.get_mut(leg.runner)?;
+        lane.had += began.elapsed();
         let is_last = lane.turns.is_finished();
         if is_last && lane.runner.portions_of.is_none() {
             return None;
@@ -242,9 +248,9 @@ impl Conductor<'_> {
         Some(Taken { leg, operations: done, events, time, others_cpu_us, is_last })
     }
 
-    /// Waits until all threads of a crew are at rest, or until this instant, and returns whether they are at rest; `None` when the relay
-    /// has to end.
-    fn wait(&mut self, lane: usize, until: Option<Instant>) -> Option<bool> {
+    /// Waits until all threads of a crew, whose turn began then, are at rest, or until this instant, and returns whether they are at rest;
+    /// `None` when the relay has to end. A limit that is reached meanwhile is that of this crew: the others had no turn.
+    fn wait(&mut self, lane: usize, began: Instant, until: Option<Instant>) -> Option<bool> {
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let is_idle = self.lanes.get(lane)?.turns.is_idle(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY));
@@ -252,10 +258,11 @@ impl Conductor<'_> {
                 while let Ok(news) = lane.finished.try_recv() {
                     lane.gathering.take(news);
                 }
-                lane.gathering.look_at(self.limits, self.started);
-                if lane.gathering.failure.is_some() {
-                    return None;
-                }
+            }
+            let own = self.lanes.get_mut(lane)?;
+            own.gathering.look_at(self.limits, &own.runner.crew.progress, own.had + began.elapsed());
+            if self.lanes.iter().any(|lane| lane.gathering.failure.is_some()) {
+                return None;
             }
             if is_idle || until.is_some_and(|until| Instant::now() >= until) {
                 return Some(is_idle);
@@ -283,6 +290,8 @@ impl Conductor<'_> {
                     lane.ending.hasten(lane.shared);
                 }
                 match lane.finished.recv_timeout(LOOK_EVERY) {
+                    // They are broken off for the failure of another one, and that is all that went wrong.
+                    Ok(News::Failed(_)) if has_failed => {}
                     Ok(news) => lane.gathering.take(news),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,

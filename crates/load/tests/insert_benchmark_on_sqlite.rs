@@ -85,7 +85,7 @@ fn limits_end_a_step_early() {
     assert!(bench.run("l.i0", &go, None).failure.is_none());
     assert!(bench.run("l.x", &go, None).failure.is_none());
     let outcome = bench.run("qr100", &go, Some(Duration::from_millis(300)));
-    assert!(matches!(outcome.failure, Some(Failure::TimeLimit(_))), "{:?}", outcome.failure);
+    assert!(matches!(outcome.failure, Some(Failure::TimeLimit { .. })), "{:?}", outcome.failure);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

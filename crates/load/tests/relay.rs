@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use basecase_client::{Endpoint, sqlite};
+use basecase_client::{Endpoint, Session, sqlite};
 use basecase_load::{Crew, Failure, Leg, Limits, Outcome, Runner, SliceEnd, relay};
 use basecase_model::Slice;
 use basecase_probe::{Target, Watch};
@@ -169,6 +169,70 @@ fn a_relay_ends_when_it_is_told_to() {
         let outcomes = pair.run("point-query", &stop, legs(1, Duration::ZERO, SliceEnd::After(600_000 * MS)));
         assert!(outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))));
     });
+}
+
+/// Locks of databases that keep others from writing.
+fn locked<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>) -> Vec<Box<dyn Session>> {
+    let lock = |endpoint: &Endpoint| {
+        let mut session = endpoint.connect().unwrap();
+        session.query("begin immediate").unwrap();
+        session
+    };
+    endpoints.into_iter().map(lock).collect()
+}
+
+/// Lets the first work for a short while, cut short where it has a process, then the second for a minute, while databases are locked that
+/// are let go in the end: later than what still lasts is broken off.
+fn past_the_limit(pair: &Pair, locks: Vec<Box<dyn Session>>, servers: [Option<u32>; 2]) -> Vec<Outcome> {
+    let ends = [
+        servers[0].map_or(SliceEnd::After(20 * MS), |_| SliceEnd::Cut(50 * MS)),
+        SliceEnd::After(60_000 * MS),
+    ];
+    let leg = |(runner, end)| Leg { runner, pass: Some(0), settle: Duration::ZERO, end };
+    let mut legs = ends.into_iter().enumerate().map(leg);
+    let limits = Limits { stop: &AtomicBool::new(false), time: Some(1_100 * MS) };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(3_600 * MS);
+            drop(locks);
+        });
+        relay(pair.runners("update-index", servers), &limits, |_| legs.next())
+    })
+}
+
+#[test]
+fn defect_11_a_time_limit_fails_the_candidate_whose_session_does_not_answer() {
+    let pair = Pair::new("1");
+    let outcomes = past_the_limit(&pair, locked(&pair.endpoints[1..]), [None; 2]);
+    assert!(outcomes[0].failure.is_none(), "it had its turn: {:?}", outcomes[0].failure);
+    let told = outcomes[1].failure.as_ref().unwrap().to_string();
+    assert!(
+        told.starts_with(
+            "the step was stopped at its time limit of 1 s: client of client 1 has finished nothing for 1."
+        ),
+        "{told}"
+    );
+    assert!(told.contains("\nhint: see what the server waits for"), "{told}");
+}
+
+#[test]
+fn defect_11_what_is_broken_off_for_the_failure_of_another_has_not_failed() {
+    let pair = Pair::new("1");
+    let mut server = Command::new("sleep").arg("60").spawn().unwrap();
+    let outcomes = past_the_limit(&pair, locked(&pair.endpoints), [Some(server.id()), None]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(outcomes[0].failure.is_none(), "it was in the midst of a statement: {:?}", outcomes[0].failure);
+    assert!(matches!(outcomes[1].failure, Some(Failure::TimeLimit { .. })), "{:?}", outcomes[1].failure);
+}
+
+#[test]
+fn defect_11_each_candidate_has_the_whole_limit_for_itself() {
+    let pair = Pair::new("1");
+    let mut legs = legs(2, Duration::ZERO, SliceEnd::After(150 * MS)).into_iter();
+    let limits = Limits { stop: &AtomicBool::new(false), time: Some(1_000 * MS) };
+    let outcomes = relay(pair.runners("point-query", [None; 2]), &limits, |_| legs.next());
+    outcomes.iter().for_each(check);
 }
 
 #[test]

@@ -123,11 +123,7 @@ impl Run<'_> {
         });
         let mut patience = self.patience;
         let mut quiet = Quiet::new(self.stop, &mut patience);
-        let mut limits = self.limits(plan, step.limit);
-        if portion.is_some() {
-            // Each does the whole step, one after the other.
-            limits.time = limits.time.map(|time| time.saturating_mul(stands.len() as u32));
-        }
+        let limits = self.limits(plan, step.limit);
         let outcomes = relay(runners.collect(), &limits, |taken| {
             let leg = lead.next(taken)?;
             quiet.wait_before(&leg, taken);

@@ -1,6 +1,8 @@
 //! From a request to a plan: everything that can be wrong is found here, before any work starts.
 
 use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -212,15 +214,14 @@ impl Plan {
             })
             .collect();
         let folder = places.data.join(&id);
-        take_folder(&folder)?;
-        for candidate in candidates.iter().filter(|one| matches!(one.source, Source::Build(..))) {
-            Instance::check_path(&absolute(&candidate.directory))?;
-            if let Some(account) = Account::for_servers()? {
-                account.check_reaches(&folder)?;
-            }
-        }
+        let mut started = candidates.iter().filter(|one| matches!(one.source, Source::Build(..))).peekable();
+        let has_servers = started.peek().is_some();
+        started.try_for_each(|candidate| Instance::check_path(&absolute(&candidate.directory)))?;
         let owner = Owner { experiment: id.clone(), candidate: "every candidate".into() };
         let hold = FolderHold::take(&folder, owner)?;
+        if has_servers && let Some(account) = Account::for_servers()? {
+            account.check_reaches(&folder)?;
+        }
         let task = &request.task;
         for (index, candidate) in candidates.iter().enumerate() {
             if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
@@ -317,9 +318,9 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Makes a folder for servers' data, where there is none.
+/// Makes a folder for servers' data, where there is none. Nobody else may write to it, whatever the umask.
 fn take_folder(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| {
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).with_context(|| {
         format!(
             "cannot make the data folder {}\nhint: name a folder with --data in which this user may write",
             folder.display()
@@ -400,7 +401,9 @@ fn sources(
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
                 // A cache that is larger than the tables stays empty beyond them.
                 let most = disk::tables_bytes(&request.task).saturating_add(BESIDE_TABLES);
-                needed = needed.saturating_add(check(&build, spec.table_engine(), &config, host)?.min(most));
+                needed = needed.saturating_add(
+                    check(&build, spec.table_engine(), &config, host, &places.home)?.min(most),
+                );
                 let settings = config.facts().settings;
                 let sessions = request.task.sessions();
                 connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;

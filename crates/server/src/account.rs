@@ -118,6 +118,16 @@ impl Account {
     }
 }
 
+/// The number of the user as which servers run, where that is another than the caller and is there already.
+pub(crate) fn number_for_servers() -> Option<u32> {
+    existing().map(|account| account.uid)
+}
+
+/// The user as which servers run, where that is another than the caller and is there already.
+pub(crate) fn existing() -> Option<Account> {
+    if rustix::process::geteuid().is_root() { find().ok().flatten() } else { None }
+}
+
 fn find() -> Result<Option<Account>, AccountError> {
     let path = PathBuf::from("/etc/passwd");
     let text = std::fs::read_to_string(&path).map_err(|source| AccountError::Read { path, source })?;

@@ -5,7 +5,6 @@ mod postgres;
 
 use std::fmt::Write as _;
 use std::io;
-use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 
 use basecase_model::{Dbms, Engine};
@@ -15,6 +14,8 @@ use crate::account::{Account, AccountError};
 use crate::build::Build;
 use crate::config::Config;
 use crate::host::Host;
+use crate::private_folder::{FolderError, PrivateFolder};
+use crate::scratch::Scratch;
 use crate::suggestion::nearest;
 
 /// Why a build would not start with a config.
@@ -75,28 +76,33 @@ pub enum CheckError {
     /// The user that servers run as is missing or kept out.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// The folder for the server's files cannot be made.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
 }
 
 /// Asks `build` whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
-/// memory that it reserves with `host`. Returns that memory, in bytes.
+/// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below `home`.
 ///
 /// # Errors
 /// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
-pub fn check(build: &Build, engine: Option<Engine>, config: &Config, host: Host) -> Result<u64, CheckError> {
+pub fn check(
+    build: &Build,
+    engine: Option<Engine>,
+    config: &Config,
+    host: Host,
+    home: &Path,
+) -> Result<u64, CheckError> {
     let program = build.program(build.tree().server());
     let failed =
         |reason: String| CheckError::Ask { program: program.clone(), config: config.name.clone(), reason };
     let account = Account::for_servers()?;
-    let folder = tempfile::Builder::new()
-        .prefix("basecase-check-")
-        .tempdir()
-        .map_err(|error| failed(error.to_string()))?;
+    let scratch = Scratch::new(home, account.as_ref())?;
+    let folder = scratch.folder();
     if let Some(account) = &account {
-        chown(folder.path(), Some(account.uid), Some(account.gid))
-            .map_err(|error| failed(error.to_string()))?;
         account.check_reaches(folder.path())?;
     }
-    let question = Question { build, engine, config, host, account: account.as_ref(), folder: folder.path() };
+    let question = Question { build, engine, config, host, account: account.as_ref(), folder };
     let answer = match build.facts.dbms {
         Dbms::Postgres | Dbms::Sqlite => postgres::ask(&question),
         Dbms::Mysql | Dbms::Mariadb => {
@@ -117,21 +123,14 @@ struct Question<'a> {
     host: Host,
     account: Option<&'a Account>,
     /// A folder for files that the server reads, which is removed afterwards.
-    folder: &'a Path,
+    folder: &'a PrivateFolder,
 }
 
 impl Question<'_> {
     /// Writes a file that the server can read into the folder.
     fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
-        let path = self.folder.join(name);
-        std::fs::write(&path, text)?;
-        self.give(&path)?;
-        Ok(path)
-    }
-
-    /// Gives `path` to the user that servers run as.
-    fn give(&self, path: &Path) -> io::Result<()> {
-        self.account.map_or(Ok(()), |account| chown(path, Some(account.uid), Some(account.gid)))
+        self.folder.write(name, text.as_bytes())?;
+        Ok(self.folder.path().join(name))
     }
 }
 

@@ -1,12 +1,13 @@
 //! The data of a stopped server, moved or copied from one directory to another.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::instance::InstanceError;
+use crate::private_folder::PrivateFolder;
+use crate::tree_copy::{self, Owner};
 
 /// What of a server's directory, or of an embedded database's, is its data; what says that it is whole comes last.
 const ENTRIES: [&str; 7] =
@@ -28,16 +29,16 @@ pub struct Copied {
 /// When a file cannot be read or written.
 pub fn copy_data(from: &Path, to: &Path) -> Result<Copied, InstanceError> {
     let began = Instant::now();
-    remove_data(to)?;
+    let (from, to) = (taken(from)?, taken(to)?);
+    remove(&to)?;
     let copy = || {
-        fs::create_dir_all(to)?;
-        let bytes = present(from)
-            .map(|entry| copy_tree(&from.join(entry), &to.join(entry)))
+        let bytes = present(&from)
+            .map(|entry| tree_copy::copy(from.handle(), to.handle(), OsStr::new(entry), Owner::Same))
             .sum::<io::Result<u64>>()?;
-        rustix::fs::syncfs(File::open(to)?)?;
+        rustix::fs::syncfs(to.handle())?;
         Ok(bytes)
     };
-    let bytes = copy().map_err(|source| InstanceError::File { path: to.to_path_buf(), source })?;
+    let bytes = copy().map_err(wrong(&to))?;
     Ok(Copied { bytes, time: began.elapsed() })
 }
 
@@ -46,10 +47,12 @@ pub fn copy_data(from: &Path, to: &Path) -> Result<Copied, InstanceError> {
 /// # Errors
 /// When a file cannot be moved.
 pub fn move_data(from: &Path, to: &Path) -> Result<(), InstanceError> {
-    remove_data(to)?;
-    let file = |source| InstanceError::File { path: to.to_path_buf(), source };
-    fs::create_dir_all(to).map_err(file)?;
-    present(from).try_for_each(|entry| fs::rename(from.join(entry), to.join(entry))).map_err(file)
+    move_between(&taken(from)?, &taken(to)?)
+}
+
+fn move_between(from: &PrivateFolder, to: &PrivateFolder) -> Result<(), InstanceError> {
+    remove(to)?;
+    present(from).try_for_each(|entry| from.hand_over(entry, to)).map_err(wrong(to))
 }
 
 /// The file that says that kept data is whole.
@@ -60,10 +63,10 @@ const WHOLE: &str = "whole";
 /// # Errors
 /// When a file cannot be moved or written.
 pub fn keep_data(from: &Path, kept: &Path) -> Result<(), InstanceError> {
-    let mark = kept.join(WHOLE);
-    crate::instance::remove(&mark)?;
-    move_data(from, kept)?;
-    fs::write(&mark, "").map_err(|source| InstanceError::File { path: mark, source })
+    let (from, kept) = (taken(from)?, taken(kept)?);
+    kept.remove(WHOLE).map_err(wrong(&kept))?;
+    move_between(&from, &kept)?;
+    kept.write(WHOLE, b"").map_err(wrong(&kept))
 }
 
 /// Moves kept data into a server's directory; `false` when there is none that is whole.
@@ -71,13 +74,10 @@ pub fn keep_data(from: &Path, kept: &Path) -> Result<(), InstanceError> {
 /// # Errors
 /// When a file cannot be moved.
 pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
-    let mark = kept.join(WHOLE);
-    if !mark.is_file() {
-        return Ok(false);
-    }
+    let Some(kept) = PrivateFolder::open(kept)?.filter(|kept| kept.has(WHOLE)) else { return Ok(false) };
     // Not whole any more before anything of it is gone: whoever is killed meanwhile must not take the rest for the whole.
-    crate::instance::remove(&mark)?;
-    move_data(kept, to).map(|()| true)
+    kept.remove(WHOLE).map_err(wrong(&kept))?;
+    move_between(&kept, &taken(to)?).map(|()| true)
 }
 
 /// Removes the data of a stopped server.
@@ -85,40 +85,32 @@ pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
 /// # Errors
 /// When a file cannot be removed.
 pub fn remove_data(directory: &Path) -> Result<(), InstanceError> {
+    PrivateFolder::open(directory)?.map_or(Ok(()), |folder| remove(&folder))
+}
+
+fn remove(folder: &PrivateFolder) -> Result<(), InstanceError> {
     // What says that it is whole goes first.
-    ENTRIES.iter().rev().try_for_each(|entry| crate::instance::remove(&directory.join(entry)))
+    ENTRIES.iter().rev().try_for_each(|entry| folder.remove(entry)).map_err(wrong(folder))
 }
 
-fn present(directory: &Path) -> impl Iterator<Item = &'static str> {
-    ENTRIES.into_iter().filter(|entry| directory.join(entry).symlink_metadata().is_ok())
+/// A server's directory as it is, or a new one of the caller's for data alone.
+fn taken(directory: &Path) -> Result<PrivateFolder, InstanceError> {
+    let there = PrivateFolder::open(directory)?;
+    Ok(there.map_or_else(|| PrivateFolder::make(directory, None), Ok)?)
 }
 
-/// Returns the bytes of all files. Owners and modes are kept: servers refuse data that others may read.
-fn copy_tree(from: &Path, to: &Path) -> io::Result<u64> {
-    let metadata = from.symlink_metadata()?;
-    let mut bytes = 0;
-    if metadata.is_dir() {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            bytes += copy_tree(&entry.path(), &to.join(entry.file_name()))?;
-        }
-        fs::set_permissions(to, metadata.permissions())?;
-    } else if metadata.is_symlink() {
-        std::os::unix::fs::symlink(fs::read_link(from)?, to)?;
-        return Ok(0);
-    } else if metadata.is_file() {
-        bytes = fs::copy(from, to)?;
-    } else {
-        // A socket is of the server that left it.
-        return Ok(0);
-    }
-    chown(to, Some(metadata.uid()), Some(metadata.gid()))?;
-    Ok(bytes)
+fn present(folder: &PrivateFolder) -> impl Iterator<Item = &'static str> {
+    ENTRIES.into_iter().filter(|entry| folder.has(entry))
+}
+
+fn wrong(folder: &PrivateFolder) -> impl FnOnce(io::Error) -> InstanceError {
+    let path = folder.path().to_path_buf();
+    move |source| InstanceError::File { path, source }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

@@ -1,8 +1,7 @@
 //! One private server: its directory, its data, its process.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -16,14 +15,16 @@ pub use crate::instance_error::InstanceError;
 use crate::instance_error::SOCKET_PATH_LIMIT;
 use crate::keeper;
 use crate::life::{self, Life};
-use crate::lock::{DirectoryLock, Owner};
+use crate::lock::{DATA, DirectoryLock, Owner};
 use crate::log::{end_of, folded, indented, last_lines};
 use crate::plant::Plant;
+use crate::private_folder::PrivateFolder;
 use crate::process;
 use crate::secret::random_password;
 use basecase_client::{Endpoint, Password};
 use basecase_model::{Dbms, Engine};
 use basecase_probe::ProcessorSet;
+use rustix::fs::OFlags;
 
 /// The database user that owns every instance.
 pub const SUPERUSER: &str = "basecase";
@@ -31,6 +32,16 @@ pub const SUPERUSER: &str = "basecase";
 /// Port number of a server without TCP, which some put into the name of their socket. It need not be free: the socket's folder
 /// belongs to the instance alone.
 const SOCKET_PORT: u16 = 5432;
+/// The folder of its socket in an instance's directory.
+const SOCKET: &str = "socket";
+/// The folder of its temporary files.
+const TEMPORARY: &str = "tmp";
+/// Its log.
+const LOG: &str = "server.log";
+/// The file with the password of TCP.
+const PASSWORD: &str = "password";
+/// The file that says that its data is whole, and of which version.
+const MARK: &str = "initialised";
 /// How long a server gets to stop before it is made to.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
 /// How long it gets after that.
@@ -88,11 +99,12 @@ pub enum Stopped {
 
 /// One private server.
 ///
-/// Its directory holds `basecase.lock`, `data/`, `socket/`, `tmp/`, the config file, `server.log` and, for TCP, `password`. Dropping the
+/// Its directory belongs to the user as which it runs and to nobody else. It holds `basecase.lock`, `data/`, `socket/`, `tmp/`, the config file, `server.log` and, for TCP, `password`. Dropping the
 /// instance stops the server; so does the death of this process, even by `kill -9`.
 #[derive(Debug)]
 pub struct Instance {
     pub(crate) spec: InstanceSpec,
+    pub(crate) folder: PrivateFolder,
     pub(crate) account: Option<Account>,
     pub(crate) child: Option<Child>,
     pub(crate) guard: Option<Guard>,
@@ -117,22 +129,19 @@ impl Instance {
     /// Takes the directory, which is made when it is missing. A server that a dead owner left in it is stopped; its data stays.
     ///
     /// # Errors
-    /// When another basecase has the directory, or it cannot be used.
+    /// When another basecase has the directory, or somebody else could have made it, or it cannot be used.
     pub fn open(mut spec: InstanceSpec) -> Result<Self, InstanceError> {
         let account = Account::for_servers()?;
-        let file = |path: &Path| {
-            let path = path.to_path_buf();
-            move |source| InstanceError::File { path, source }
-        };
-        fs::create_dir_all(&spec.directory).map_err(file(&spec.directory))?;
-        spec.directory = spec.directory.canonicalize().map_err(file(&spec.directory))?;
+        let folder = PrivateFolder::make(&spec.directory, account.as_ref())?;
+        spec.directory = folder.path().to_path_buf();
         if let Some(account) = &account {
             account.check_reaches(&spec.directory)?;
         }
         Self::check_path(&spec.directory)?;
-        let lock = DirectoryLock::acquire(&spec.directory, &spec.directory.join("data"), spec.owner.clone())?;
+        let lock = DirectoryLock::acquire(&folder, spec.owner.clone())?;
         let instance = Instance {
             spec,
+            folder,
             account,
             child: None,
             guard: None,
@@ -142,8 +151,9 @@ impl Instance {
             processors: None,
             plant: None,
         };
-        instance.make_private_folder(&instance.socket_dir())?;
-        instance.make_private_folder(&instance.temporary_dir())?;
+        for name in [SOCKET, TEMPORARY] {
+            instance.folder.folder(name)?;
+        }
         Ok(instance)
     }
 
@@ -154,7 +164,7 @@ impl Instance {
     pub fn check_path(directory: &Path) -> Result<(), InstanceError> {
         // The longest of all.
         let name = life::of(Dbms::Postgres).socket_file(u16::MAX);
-        let socket = directory.join("socket").join(name);
+        let socket = directory.join(SOCKET).join(name);
         let length = socket.as_os_str().len();
         if length > SOCKET_PATH_LIMIT {
             return Err(InstanceError::SocketPath { path: socket, length });
@@ -169,11 +179,11 @@ impl Instance {
     pub fn initialise(&mut self) -> Result<(), InstanceError> {
         self.stop()?;
         self.forget_data()?;
-        self.make_private_folder(&self.data())?;
+        self.folder.folder(DATA)?;
         if self.spec.transport == Transport::Loopback {
             self.make_password()?;
         }
-        self.write(&self.config_file(), self.life().configuration(self).as_bytes())?;
+        self.write_config()?;
         let mut command = self.life().initialise(self)?;
         command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = PathBuf::from(command.get_program());
@@ -184,7 +194,7 @@ impl Instance {
             .and_then(Child::wait_with_output)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
         // What was written there may hold the password.
-        empty(&self.temporary_dir())?;
+        self.empty(TEMPORARY)?;
         if !output.status.success() {
             let text = [output.stdout, output.stderr].concat();
             let mut text = last_lines(&String::from_utf8_lossy(&text), LOG_LINES);
@@ -198,13 +208,13 @@ impl Instance {
                 output: indented(&text),
             });
         }
-        self.write(&self.mark(), format!("{}\n", self.spec.build.version).as_bytes())
+        self.write(MARK, format!("{}\n", self.spec.build.version).as_bytes())
     }
 
     /// Whether there is a whole data directory of this build's version, and a password where one is needed.
     pub fn is_initialised(&self) -> bool {
-        let mark = fs::read_to_string(self.mark()).unwrap_or_default();
-        let has_password = self.spec.transport == Transport::UnixSocket || self.password_file().is_file();
+        let mark = self.folder.text(MARK).unwrap_or_default();
+        let has_password = self.spec.transport == Transport::UnixSocket || self.folder.has(PASSWORD);
         has_password && mark.trim() == self.spec.build.version.to_string()
     }
 
@@ -274,13 +284,10 @@ impl Instance {
     pub fn destroy(mut self) -> Result<(), InstanceError> {
         self.stop()?;
         self.forget_data()?;
-        let directory = self.spec.directory.clone();
-        for path in [self.socket_dir(), self.temporary_dir(), self.log(), self.config_file()] {
-            remove(&path)?;
-        }
+        [SOCKET, TEMPORARY, LOG, self.life().config_file()].iter().try_for_each(|name| self.remove(name))?;
         let _ = self.lock.remove_file();
         // Whatever else lies in the directory is not the instance's.
-        let _ = fs::remove_dir(directory);
+        let _ = fs::remove_dir(self.folder.path());
         Ok(())
     }
 
@@ -301,7 +308,7 @@ impl Instance {
 
     /// The folder of the server's socket.
     pub fn socket_dir(&self) -> PathBuf {
-        self.spec.directory.join("socket")
+        self.spec.directory.join(SOCKET)
     }
 
     /// The server's socket.
@@ -316,17 +323,17 @@ impl Instance {
 
     /// The data directory.
     pub fn data(&self) -> PathBuf {
-        self.spec.directory.join("data")
+        self.spec.directory.join(DATA)
     }
 
     /// The server's log.
     pub fn log(&self) -> PathBuf {
-        self.spec.directory.join("server.log")
+        self.spec.directory.join(LOG)
     }
 
     /// The last `lines` lines of the server's log, of which many alike are told once; empty when there is none.
     pub fn log_tail(&self, lines: usize) -> String {
-        last_lines(&folded(&end_of(&self.log()).unwrap_or_default()), lines)
+        last_lines(&folded(&self.folder.read(LOG).and_then(end_of).unwrap_or_default()), lines)
     }
 
     /// The build.
@@ -359,7 +366,7 @@ impl Instance {
 
     /// A folder for the server's temporary files, which only its user can search.
     pub(crate) fn temporary_dir(&self) -> PathBuf {
-        self.spec.directory.join("tmp")
+        self.spec.directory.join(TEMPORARY)
     }
 
     pub(crate) fn life(&self) -> &'static dyn Life {
@@ -372,64 +379,72 @@ impl Instance {
     }
 
     pub(crate) fn password_file(&self) -> PathBuf {
-        self.spec.directory.join("password")
+        self.spec.directory.join(PASSWORD)
     }
 
     pub(crate) fn error_tail(&self) -> String {
         indented(&self.log_tail(LOG_LINES))
     }
 
-    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), InstanceError> {
-        fs::write(path, bytes).map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+    /// Writes the config file anew.
+    pub(crate) fn write_config(&self) -> Result<(), InstanceError> {
+        self.write(self.life().config_file(), self.life().configuration(self).as_bytes())
     }
 
-    /// Writes a new file that only the server's user can read.
-    pub(crate) fn write_private(&self, path: &Path, text: &str) -> Result<(), InstanceError> {
-        let write = || {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-            file.write_all(text.as_bytes())?;
-            self.give(path)
-        };
-        write().map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+    /// Writes the file `name` anew, which only the server's user can read.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), InstanceError> {
+        self.folder.write(name, bytes).map_err(|source| self.wrong(name, source))
+    }
+
+    /// Writes a file into the folder of temporary files, which only the server's user can read: its path.
+    pub(crate) fn write_temporary(&self, name: &str, text: &str) -> Result<PathBuf, InstanceError> {
+        let folder = self.folder.folder(TEMPORARY)?;
+        let path = folder.path().join(name);
+        folder
+            .write(name, text.as_bytes())
+            .map_err(|source| InstanceError::File { path: path.clone(), source })?;
+        Ok(path)
+    }
+
+    /// The log, open to write to its end.
+    pub(crate) fn open_log(&self) -> Result<File, InstanceError> {
+        self.folder.keep(LOG, OFlags::WRONLY | OFlags::APPEND).map_err(|source| self.wrong(LOG, source))
+    }
+
+    /// The password that was made up for TCP.
+    pub(crate) fn read_password(&self) -> Result<Password, InstanceError> {
+        let text = self.folder.text(PASSWORD).map_err(|source| self.wrong(PASSWORD, source))?;
+        Ok(Password::new(text))
     }
 
     pub(crate) fn empty_socket_dir(&self) -> Result<(), InstanceError> {
-        empty(&self.socket_dir())
-    }
-
-    fn mark(&self) -> PathBuf {
-        self.spec.directory.join("initialised")
+        self.empty(SOCKET)
     }
 
     fn forget_data(&mut self) -> Result<(), InstanceError> {
         self.password = None;
         // The mark goes first, so that a kill in between leaves nothing that looks whole.
-        for path in [self.mark(), self.data(), self.password_file()] {
-            remove(&path)?;
-        }
-        empty(&self.temporary_dir())
+        [MARK, DATA, PASSWORD].iter().try_for_each(|name| self.remove(name))?;
+        self.empty(TEMPORARY)
     }
 
-    fn make_private_folder(&self, path: &Path) -> Result<(), InstanceError> {
-        let make = || {
-            fs::create_dir_all(path)?;
-            fs::set_permissions(path, PermissionsExt::from_mode(0o700))?;
-            self.give(path)
-        };
-        make().map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
+    fn remove(&self, name: &str) -> Result<(), InstanceError> {
+        self.folder.remove(name).map_err(|source| self.wrong(name, source))
     }
 
-    /// Gives `path` to the user that servers run as.
-    pub(crate) fn give(&self, path: &Path) -> io::Result<()> {
-        self.account.as_ref().map_or(Ok(()), |account| chown(path, Some(account.uid), Some(account.gid)))
+    /// Removes what is in the folder `name`, which is made when it is missing.
+    fn empty(&self, name: &str) -> Result<(), InstanceError> {
+        self.folder.folder(name)?.clear().map_err(|source| self.wrong(name, source))
+    }
+
+    fn wrong(&self, name: &str, source: io::Error) -> InstanceError {
+        InstanceError::File { path: self.folder.path().join(name), source }
     }
 
     /// Makes up a password and writes it where only the server's user can read it.
     fn make_password(&mut self) -> Result<(), InstanceError> {
-        let path = self.password_file();
-        let password =
-            random_password().map_err(|source| InstanceError::File { path: path.clone(), source })?;
-        self.write_private(&path, password.reveal())?;
+        let password = random_password().map_err(|source| self.wrong(PASSWORD, source))?;
+        self.write(PASSWORD, password.reveal().as_bytes())?;
         self.password = Some(password);
         Ok(())
     }
@@ -452,32 +467,5 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
             return None;
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-pub(crate) fn remove(path: &Path) -> Result<(), InstanceError> {
-    let removed = match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    };
-    removed.map_err(|source| InstanceError::File { path: path.to_path_buf(), source })
-}
-
-/// Removes what is in a folder.
-fn empty(folder: &Path) -> Result<(), InstanceError> {
-    let entries =
-        fs::read_dir(folder).map_err(|source| InstanceError::File { path: folder.to_path_buf(), source })?;
-    entries.flatten().try_for_each(|entry| remove(&entry.path()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn removing_what_is_not_there_is_no_error() {
-        assert!(remove(Path::new("/nonexistent/x")).is_ok());
     }
 }

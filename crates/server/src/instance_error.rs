@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::account::AccountError;
 use crate::lock::LockError;
+use crate::private_folder::FolderError;
 
 /// What the kernel allows for a socket's path, in bytes, without its final zero.
 pub(crate) const SOCKET_PATH_LIMIT: usize = 107;
@@ -14,6 +15,9 @@ pub(crate) const SOCKET_PATH_LIMIT: usize = 107;
 /// Why an instance could not do what was asked.
 #[derive(Debug, Error)]
 pub enum InstanceError {
+    /// The directory could be somebody else's, or cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// The directory is in use.
     #[error(transparent)]
     Lock(#[from] LockError),

@@ -1,20 +1,22 @@
 //! One owner for each instance directory, and the end of what a dead owner left behind.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::life;
+use crate::private_folder::{FolderError, PrivateFolder};
 use crate::process;
 
 /// The lock's file in the instance directory.
 const FILE: &str = "basecase.lock";
+/// The folder of a server's data in the instance directory.
+pub(crate) const DATA: &str = "data";
 /// How long a left-over server gets to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -41,6 +43,9 @@ pub enum LockError {
         /// Process number of the server.
         pid: u32,
     },
+    /// The directory could be somebody else's, or cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// The lock's file cannot be used.
     #[error("cannot use {}: {source}\nhint: check that this user may write there", path.display())]
     File {
@@ -74,17 +79,16 @@ struct Record {
 /// The lock on an instance directory, held until dropped.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    path: PathBuf,
+    folder: PrivateFolder,
     file: File,
     record: Record,
 }
 
 impl DirectoryLock {
-    /// Locks `directory`. A server that a dead owner left running on `data` is stopped first.
-    pub(crate) fn acquire(directory: &Path, data: &Path, owner: Owner) -> Result<Self, LockError> {
-        let path = directory.join(FILE);
-        let wrong = |source| LockError::File { path: path.clone(), source };
-        let mut file = open_locked(&path, directory)?;
+    /// Locks `folder`. A server that a dead owner left running on the data in it is stopped first.
+    pub(crate) fn acquire(folder: &PrivateFolder, owner: Owner) -> Result<Self, LockError> {
+        let directory = folder.path();
+        let mut file = open_locked(folder)?;
         let record = Record {
             owner_pid: std::process::id(),
             owner_started: process::start_time(std::process::id()).unwrap_or(0),
@@ -99,56 +103,57 @@ impl DirectoryLock {
         {
             return Err(held(directory, Some(old.clone())));
         }
-        let written = ["postmaster.pid", "mysqld.pid"].map(|name| pid_in(&data.join(name)));
+        let data = directory.join(DATA);
+        let written = ["postmaster.pid", "mysqld.pid"].map(|name| pid_in(&data, name));
         for pid in written.into_iter().chain([old.and_then(|old| old.server_pid)]).flatten() {
-            stop_leftover(pid, directory, data)?;
+            stop_leftover(pid, directory, &data)?;
         }
-        let mut lock = DirectoryLock { path: path.clone(), file, record };
-        lock.write().map_err(wrong)?;
+        let mut lock = DirectoryLock { folder: folder.clone(), file, record };
+        lock.write()?;
         Ok(lock)
     }
 
     /// Writes down the server's process number, so that it is found when this process dies.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) -> Result<(), LockError> {
         self.record.server_pid = pid;
-        self.write().map_err(|source| LockError::File { path: self.path.clone(), source })
+        self.write()
     }
 
     /// Removes the lock's file. Another owner may have the directory from then on.
     pub(crate) fn remove_file(&self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+        self.folder.remove(FILE)
     }
 
-    fn write(&mut self) -> io::Result<()> {
-        let text = serde_json::to_string(&self.record)?;
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file.write_all(text.as_bytes())
+    fn write(&mut self) -> Result<(), LockError> {
+        let mut write = || {
+            let text = serde_json::to_string(&self.record)?;
+            self.file.set_len(0)?;
+            self.file.rewind()?;
+            self.file.write_all(text.as_bytes())
+        };
+        write().map_err(|source| LockError::File { path: self.folder.path().join(FILE), source })
     }
 }
 
 /// A folder of directories that one run has to itself until this is dropped, which removes the folder if nothing is left in it.
 #[derive(Debug)]
-pub struct FolderHold {
-    folder: PathBuf,
-    lock: DirectoryLock,
-}
+pub struct FolderHold(DirectoryLock);
 
 impl FolderHold {
-    /// Takes the folder, which must be there.
+    /// Takes the folder, which is made when it is missing. The user of servers may pass through it, and nobody else.
     ///
     /// # Errors
-    /// When another basecase has it, or it cannot be used.
+    /// When another basecase has it, or somebody else could have made it, or it cannot be used.
     pub fn take(folder: &Path, owner: Owner) -> Result<Self, LockError> {
-        Ok(FolderHold { folder: folder.to_path_buf(), lock: DirectoryLock::acquire(folder, folder, owner)? })
+        Ok(FolderHold(DirectoryLock::acquire(&PrivateFolder::make_above(folder)?, owner)?))
     }
 }
 
 impl Drop for FolderHold {
     fn drop(&mut self) {
         // What was kept in the folder stays, and so does the folder.
-        let _ = self.lock.remove_file();
-        let _ = fs::remove_dir(&self.folder);
+        let _ = self.0.remove_file();
+        let _ = fs::remove_dir(self.0.folder.path());
     }
 }
 
@@ -159,22 +164,16 @@ impl Drop for DirectoryLock {
     }
 }
 
-fn open_locked(path: &Path, directory: &Path) -> Result<File, LockError> {
-    let wrong = |source| LockError::File { path: path.to_path_buf(), source };
+fn open_locked(folder: &PrivateFolder) -> Result<File, LockError> {
+    let directory = folder.path();
+    let wrong = |source| LockError::File { path: directory.join(FILE), source };
     let mut patience = 20;
     loop {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(wrong)?;
+        let mut file = folder.keep(FILE, OFlags::RDWR).map_err(wrong)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
                 // The owner before may have removed the file that this one has just locked.
-                let inode = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
-                if inode(file.metadata()) == inode(path.metadata()) {
+                if folder.is_named(FILE, &file) {
                     return Ok(file);
                 }
             }
@@ -211,8 +210,8 @@ fn read(file: &mut File) -> Option<Record> {
 }
 
 /// The process number on the first line of a server's own pid file.
-fn pid_in(path: &Path) -> Option<u32> {
-    fs::read_to_string(path).ok()?.lines().next()?.trim().parse().ok()
+fn pid_in(data: &Path, name: &str) -> Option<u32> {
+    PrivateFolder::open(data).ok()??.text(name).ok()?.lines().next()?.trim().parse().ok()
 }
 
 fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockError> {
@@ -251,22 +250,23 @@ mod tests {
 
     #[test]
     fn a_held_directory_names_its_owner() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data");
-        let lock = DirectoryLock::acquire(folder.path(), &data, owner()).unwrap();
-        let message = DirectoryLock::acquire(folder.path(), &data, owner()).unwrap_err().to_string();
+        let top = tempfile::tempdir().unwrap();
+        let folder = PrivateFolder::make(&top.path().join("one"), None).unwrap();
+        let lock = DirectoryLock::acquire(&folder, owner()).unwrap();
+        let message = DirectoryLock::acquire(&folder, owner()).unwrap_err().to_string();
         let expected =
             format!("in use by basecase process {} (pg176.x10a_c2r24 of experiment e1)", std::process::id());
         assert!(message.contains(&expected), "{message}");
         drop(lock);
-        let lock = DirectoryLock::acquire(folder.path(), &data, owner()).unwrap();
+        let lock = DirectoryLock::acquire(&folder, owner()).unwrap();
         lock.remove_file().unwrap();
-        assert!(!folder.path().join(FILE).exists());
+        assert!(!folder.has(FILE));
     }
 
     #[test]
     fn the_record_of_a_dead_owner_is_taken_over() {
-        let folder = tempfile::tempdir().unwrap();
+        let top = tempfile::tempdir().unwrap();
+        let folder = PrivateFolder::make(&top.path().join("one"), None).unwrap();
         // The test's own process number with another start time is another process; the server is no server.
         let record = Record {
             owner_pid: std::process::id(),
@@ -274,10 +274,10 @@ mod tests {
             server_pid: Some(std::process::id()),
             owner: owner(),
         };
-        fs::write(folder.path().join(FILE), serde_json::to_string(&record).unwrap()).unwrap();
-        let mut lock = DirectoryLock::acquire(folder.path(), folder.path(), owner()).unwrap();
+        folder.write(FILE, serde_json::to_string(&record).unwrap().as_bytes()).unwrap();
+        let mut lock = DirectoryLock::acquire(&folder, owner()).unwrap();
         lock.set_server(Some(7)).unwrap();
-        let text = fs::read_to_string(folder.path().join(FILE)).unwrap();
+        let text = folder.text(FILE).unwrap();
         assert_eq!(serde_json::from_str::<Record>(&text).unwrap().server_pid, Some(7));
     }
 }

@@ -1,6 +1,7 @@
 //! Slowdowns of a known size, planted in a server to test whether they are found.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,10 +9,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-const SOURCE: &str = include_str!("plant.c");
-/// The counts of a server in its directory.
-const FILE: &str = "planted";
+use crate::private_folder::PrivateFolder;
 
+const SOURCE: &str = include_str!("plant.c");
 /// A slowdown that is planted in a server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Plant {
@@ -95,7 +95,7 @@ impl Plant {
     pub(crate) fn environment(&self, library: &Path, directory: &Path) -> Vec<(&'static str, String)> {
         vec![
             ("LD_PRELOAD", library.display().to_string()),
-            ("BASECASE_PLANT_FILE", directory.join(FILE).display().to_string()),
+            ("BASECASE_PLANT_FILE", directory.join(Planted::FILE).display().to_string()),
             // As long for all candidates: where a server allocates depends on it.
             ("BASECASE_PLANT_SPINS", format!("{:010}", self.spins)),
             ("BASECASE_PLANT_EVERY", format!("{:010}", self.every)),
@@ -105,14 +105,13 @@ impl Plant {
 }
 
 impl Planted {
-    /// The file in which a server in `directory` counts.
-    pub(crate) fn file(directory: &Path) -> PathBuf {
-        directory.join(FILE)
-    }
+    /// The file in its directory in which a server counts.
+    pub(crate) const FILE: &str = "planted";
 
     /// What a server in `directory` counted so far; `None` where nothing is planted.
     pub fn read(directory: &Path) -> Option<Planted> {
-        let bytes = fs::read(Planted::file(directory)).ok()?;
+        let mut bytes = Vec::new();
+        PrivateFolder::open(directory).ok()??.read(Planted::FILE).ok()?.read_to_end(&mut bytes).ok()?;
         let (counts, _) = bytes.as_chunks::<8>();
         let count = |place: usize| counts.get(place).map(|count| u64::from_ne_bytes(*count));
         Some(Planted { calls: count(0)?, nanoseconds: count(1)? })

@@ -1,8 +1,8 @@
 //! What SQLite tells of itself, and how its debt is paid.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::fs;
+use std::path::Path;
 
 use basecase_client::sqlite::{File, SqliteSession};
 use basecase_client::{Endpoint, Error, Session};
@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
 use crate::lock::{DirectoryLock, Owner};
+use crate::private_folder::PrivateFolder;
 use crate::served::{Debt, SelfReport, Served, integer, set, text};
 use crate::settle::Patience;
 
@@ -39,7 +40,7 @@ const SETTINGS: [&str; 13] = [
 #[derive(Debug)]
 pub struct SqliteServer {
     endpoint: Endpoint,
-    folder: PathBuf,
+    folder: PrivateFolder,
     lock: DirectoryLock,
 }
 
@@ -47,13 +48,13 @@ impl SqliteServer {
     /// Takes the folder, which is made when it is missing.
     ///
     /// # Errors
-    /// When another basecase has the folder, or it cannot be used.
+    /// When another basecase has the folder, or somebody else could have made it, or it cannot be used.
     pub fn open(folder: &Path, config: &Config, owner: Owner) -> Result<Self, InstanceError> {
-        fs::create_dir_all(folder)
-            .map_err(|source| InstanceError::File { path: folder.to_path_buf(), source })?;
-        let lock = DirectoryLock::acquire(folder, folder, owner)?;
-        let endpoint = Endpoint::Sqlite(File { path: folder.join(FILE), pragmas: config.facts().settings });
-        Ok(SqliteServer { endpoint, folder: folder.to_path_buf(), lock })
+        let folder = PrivateFolder::make(folder, None)?;
+        let lock = DirectoryLock::acquire(&folder, owner)?;
+        let path = folder.path().join(FILE);
+        let endpoint = Endpoint::Sqlite(File { path, pragmas: config.facts().settings });
+        Ok(SqliteServer { endpoint, folder, lock })
     }
 
     /// Begins with no database.
@@ -62,13 +63,9 @@ impl SqliteServer {
     /// When the files of an earlier one cannot be removed.
     pub fn initialise(&mut self) -> Result<(), InstanceError> {
         for suffix in ["", "-journal", "-wal", "-shm"] {
-            let path = self.folder.join(format!("{FILE}{suffix}"));
-            match fs::remove_file(&path) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(InstanceError::File { path, source });
-                }
-                _ => {}
-            }
+            let name = format!("{FILE}{suffix}");
+            let path = self.folder.path().join(&name);
+            self.folder.remove(&name).map_err(|source| InstanceError::File { path, source })?;
         }
         Ok(())
     }
@@ -81,13 +78,13 @@ impl SqliteServer {
         self.initialise()?;
         // Whatever else lies in the folder is not the database's.
         let _ = self.lock.remove_file();
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir(self.folder.path());
         Ok(())
     }
 
     /// Whether there is a database.
     pub fn is_initialised(&self) -> bool {
-        self.folder.join(FILE).is_file()
+        self.folder.has(FILE)
     }
 }
 
@@ -174,7 +171,7 @@ impl Served for SqliteServer {
             names::DATABASE_BYTES,
             pages.zip(page_bytes).map(|(pages, page_bytes)| pages * page_bytes),
         );
-        if let Ok(bytes) = directory_bytes(&self.folder) {
+        if let Ok(bytes) = directory_bytes(self.folder.path()) {
             measures.set(names::DIRECTORY_BYTES, bytes as f64);
         }
         Ok(measures)

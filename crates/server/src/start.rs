@@ -1,11 +1,9 @@
 //! From a command to a server that accepts sessions.
 
-use std::fs::OpenOptions;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
-use basecase_client::Password;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::guard::Guard;
@@ -48,37 +46,30 @@ impl Instance {
         }
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
         let path = self.password_file();
-        let file = |source| InstanceError::File { path: path.clone(), source };
-        self.port = free.map_err(file)?.port();
+        self.port = free.map_err(|source| InstanceError::File { path, source })?.port();
         if self.password.is_none() {
-            self.password = Some(Password::new(std::fs::read_to_string(&path).map_err(file)?));
+            self.password = Some(self.read_password()?);
         }
         Ok(())
     }
 
     fn spawn(&mut self) -> Result<(), InstanceError> {
-        self.write(&self.config_file(), self.life().configuration(self).as_bytes())?;
+        self.write_config()?;
         // A dead server's socket and its lock: the process number in the lock may be another's by now.
         self.empty_socket_dir()?;
-        let log = self.log();
-        let open = || {
-            let log = OpenOptions::new().create(true).append(true).open(&log)?;
-            Ok((log.try_clone()?, log))
-        };
-        let (out, err) = open().map_err(|source| InstanceError::File { path: log.clone(), source })?;
+        let log = self.open_log()?;
+        let out = log.try_clone().map_err(|source| InstanceError::File { path: self.log(), source })?;
         let mut command = self.life().serve(self);
         let program = command.get_program().into();
         command
             .current_dir(self.data())
             .stdout(out)
-            .stderr(err)
+            .stderr(log)
             .env("BASECASE_PADDING", padding())
             // An interrupt from the terminal is for basecase, which then stops the server in its own time.
             .process_group(0);
         if let Some((plant, library)) = &self.plant {
-            let counts = Planted::file(&self.spec.directory);
-            self.write(&counts, &[0; size_of::<[u64; 2]>()])?;
-            self.give(&counts).map_err(|source| InstanceError::File { path: counts, source })?;
+            self.write(Planted::FILE, &[0; size_of::<[u64; 2]>()])?;
             command.envs(plant.environment(library, &self.spec.directory));
         }
         let [stop, force] = self.life().stop_signals();

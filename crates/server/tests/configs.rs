@@ -24,7 +24,7 @@ fn refused(request: &str) -> Vec<String> {
     let mut refused = Vec::new();
     for name in ConfigFile::names(dbms) {
         let config = ConfigFile::find(dbms, &name, host).unwrap().for_version(&build.version);
-        if let Err(error) = check(&build, engine(dbms, &name), &config, host) {
+        if let Err(error) = check(&build, engine(dbms, &name), &config, host, &default_home()) {
             refused.push(format!("{name}: {error}"));
         }
     }

@@ -233,7 +233,9 @@ fn every_recipe_lives() {
         let build = obtain(&format!("{}:{}:{}", recipe.dbms, recipe.version, recipe.provider.name));
         let times = live(&build, Engine::Innodb, &config(recipe.dbms, ""), Transport::Loopback);
         eprintln!("{} {} {times:.1?}", build.facts.short, build.facts.toolchain());
-        if check(&build, Some(Engine::Rocksdb), &config(recipe.dbms, ""), Host::detect()).is_ok() {
+        if check(&build, Some(Engine::Rocksdb), &config(recipe.dbms, ""), Host::detect(), &default_home())
+            .is_ok()
+        {
             let isolated = config(recipe.dbms, "transaction_isolation = READ-COMMITTED");
             let times = live(&build, Engine::Rocksdb, &isolated, Transport::UnixSocket);
             eprintln!("{} with RocksDB {times:.1?}", build.facts.short);

@@ -7,6 +7,7 @@ mod directory;
 mod obtain;
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn config(build: &Build, name: &str) -> Config {
     let config = ConfigFile::find(Dbms::Postgres, name, Host::detect()).unwrap().for_version(&build.version);
-    check(build, None, &config, Host::detect()).unwrap();
+    check(build, None, &config, Host::detect(), &default_home()).unwrap();
     config
 }
 
@@ -188,7 +189,7 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
     let build = obtain("postgres:17.11");
     let message = |name: &str| {
         let config = ConfigFile::find(Dbms::Postgres, name, host).unwrap().for_version(&build.version);
-        check(&build, None, &config, host).unwrap_err().to_string()
+        check(&build, None, &config, host, &default_home()).unwrap_err().to_string()
     };
     let text = message("x10c");
     assert!(text.contains("does not fit postgres 17.11"), "{text}");
@@ -196,19 +197,21 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
 
     let build = obtain("postgres:18.6");
     let config = ConfigFile::find(Dbms::Postgres, "x10d", host).unwrap().for_version(&build.version);
-    let text = check(&build, None, &config, host).unwrap_err().to_string();
+    let text = check(&build, None, &config, host, &default_home()).unwrap_err().to_string();
     assert!(text.contains("liburing") && text.contains("sync, worker"), "{text}");
 
     let typo = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host)
         .unwrap()
         .for_version(&build.version);
-    let text = check(&build, None, &typo, host).unwrap_err().to_string();
+    let text = check(&build, None, &typo, host, &default_home()).unwrap_err().to_string();
     assert!(text.contains("t.conf:2: ") && text.contains("shared_buffers"), "{text}");
 
     let huge = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host)
         .unwrap()
         .for_version(&build.version);
-    assert!(check(&build, None, &huge, host).unwrap_err().to_string().contains("MiB of memory"));
+    assert!(
+        check(&build, None, &huge, host, &default_home()).unwrap_err().to_string().contains("MiB of memory")
+    );
 }
 
 #[test]
@@ -351,4 +354,39 @@ fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
     assert!(data.join("PG_VERSION").exists());
     next.start(PATIENCE).unwrap();
     assert_eq!(next.stop().unwrap(), Stopped::Clean);
+}
+
+#[test]
+fn defect_02_a_directory_that_another_user_prepared_is_refused_and_its_links_lead_nowhere() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    let (instance, outside) = (folder.path().join("instance"), folder.path().join("outside"));
+    for path in [&instance, &outside] {
+        std::fs::create_dir(path).unwrap();
+    }
+    std::fs::write(outside.join("file"), "precious").unwrap();
+    let links = ["postgresql.conf", "basecase.lock", "server.log"].map(|name| (name, outside.join("file")));
+    for (name, target) in [("tmp", outside.clone()), ("socket", outside.clone())].into_iter().chain(links) {
+        std::os::unix::fs::symlink(target, instance.join(name)).unwrap();
+    }
+    let attempt = || {
+        let mut opened = open(&build, config(&build, "default"), folder.path(), Transport::UnixSocket)?;
+        opened.initialise()
+    };
+    let is_intact = || {
+        let [dir, file] = [outside.clone(), outside.join("file")].map(|path| path.metadata().unwrap());
+        assert_eq!((dir.uid(), dir.mode() & 0o777, file.uid()), (0, 0o755, 0));
+        assert_eq!(std::fs::read_to_string(outside.join("file")).unwrap(), "precious");
+    };
+    // What lies there may be from a time when everybody could write.
+    let message = attempt().unwrap_err().to_string();
+    is_intact();
+    assert!(message.contains("socket is no folder but a file or a link"), "{message}");
+    std::os::unix::fs::chown(&instance, Some(4_000_000), None).unwrap();
+    let message = attempt().unwrap_err().to_string();
+    is_intact();
+    assert!(message.contains("instance belongs to user 4000000"), "{message}");
 }

@@ -55,7 +55,7 @@ fn postgres_from_source_lives() {
     let host = Host::detect();
     let config = ConfigFile::find(facts.dbms, ConfigFile::DEFAULT, host).unwrap();
     let config = config.for_version(&build.version);
-    check(&build, None, &config, host).unwrap();
+    check(&build, None, &config, host, &default_home()).unwrap();
     let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let mut instance = Instance::open(InstanceSpec {

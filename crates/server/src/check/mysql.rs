@@ -82,14 +82,12 @@ pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
 
 fn run(question: &Question<'_>, settings: &[Setting], arguments: &[&str]) -> Result<Output, String> {
     let ask = || {
-        let (data, temporary) = (question.folder.join("data"), question.folder.join("tmp"));
-        for folder in [&data, &temporary] {
-            std::fs::create_dir_all(folder)?;
-            question.give(folder)?;
-        }
+        let [data, temporary] =
+            ["data", "tmp"].map(|name| question.folder.folder(name).map_err(std::io::Error::other));
+        let (data, temporary) = (data?, temporary?);
         let lines: String =
             settings.iter().map(|setting| mysql_setting(&setting.name, &setting.value)).collect();
-        let own = mysql_own_settings(question.build, question.engine, &data, &temporary);
+        let own = mysql_own_settings(question.build, question.engine, data.path(), temporary.path());
         let file = question.write("my.cnf", &format!("[mysqld]\n{lines}{own}"))?;
         question
             .build

@@ -11,7 +11,7 @@ pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
         .build
         .command("postgres", question.account)
         .args(["-C", "data_directory", "-D"])
-        .arg(question.folder)
+        .arg(question.folder.path())
         .output()
         .map_err(|error| error.to_string())?;
     if output.status.success() {

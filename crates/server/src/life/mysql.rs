@@ -59,13 +59,13 @@ impl Life for Mysql {
         let build = &instance.spec.build;
         if initialises_itself(build.facts.dbms, &build.version) {
             accounts.push_str("drop user 'root'@'localhost';\n");
-            let path = instance.temporary_dir().join("accounts.sql");
-            instance.write_private(&path, &accounts)?;
+            let path = instance.write_temporary("accounts.sql", &accounts)?;
             let mut file = std::ffi::OsString::from("--init-file=");
             file.push(path);
             command.arg("--initialize-insecure").arg(file);
         } else {
-            let script = bootstrap_script(&build.tree().bootstrap_scripts(), &accounts)?;
+            let script =
+                bootstrap_script(&build.tree().bootstrap_scripts(), &accounts, &instance.temporary_dir())?;
             // Some statement of the scripts is longer than what the oldest versions take.
             command.args(["--bootstrap", "--max-allowed-packet=8M"]).stdin(Stdio::from(script));
         }
@@ -188,15 +188,14 @@ fn accounts(password: Option<&Password>) -> String {
     text
 }
 
-/// What a bootstrapping server reads: the scripts, then the accounts, in a file without a name.
-fn bootstrap_script(scripts: &[PathBuf], accounts: &str) -> Result<File, InstanceError> {
+/// What a bootstrapping server reads: the scripts, then the accounts, in a file without a name on the disk of `folder`.
+fn bootstrap_script(scripts: &[PathBuf], accounts: &str, folder: &Path) -> Result<File, InstanceError> {
     let wrong = |path: &Path| {
         let path = path.to_path_buf();
         move |source| InstanceError::File { path, source }
     };
-    let folder = std::env::temp_dir();
-    let mut file = tempfile::tempfile().map_err(wrong(&folder))?;
-    let mut write = |text: &[u8]| file.write_all(text).map_err(wrong(&folder));
+    let mut file = tempfile::tempfile_in(folder).map_err(wrong(folder))?;
+    let mut write = |text: &[u8]| file.write_all(text).map_err(wrong(folder));
     write(b"create database if not exists mysql;\nuse mysql;\n")?;
     for path in scripts {
         write(&std::fs::read(path).map_err(wrong(path))?)?;
@@ -204,7 +203,7 @@ fn bootstrap_script(scripts: &[PathBuf], accounts: &str) -> Result<File, Instanc
     }
     // A bootstrapping server takes accounts from when on it has read those that there are.
     write(format!("flush privileges;\n{accounts}").as_bytes())?;
-    file.rewind().map_err(wrong(&folder))?;
+    file.rewind().map_err(wrong(folder))?;
     Ok(file)
 }
 

@@ -147,7 +147,7 @@ impl Log {
             });
             let status = status.map_err(CompileError::file(&self.path))?;
             if !status.success() {
-                let end = end_of(&self.path).unwrap_or_default();
+                let end = File::open(&self.path).and_then(end_of).unwrap_or_default();
                 return Err(Box::new(StepError {
                     step: title,
                     name: name.to_owned(),

@@ -1,0 +1,103 @@
+//! Folders for a moment, which do not stay when basecase is killed.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use basecase_probe::Heir;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::account::Account;
+use crate::private_folder::{FolderError, PrivateFolder, folder_in, names};
+
+/// Where they lie, below the home.
+const PLACE: &str = "checks";
+/// Removes the folder of the first line, unless a second one says that it is gone.
+const SCRIPT: &str = "read -r folder && { read -r gone || rm -rf -- \"$folder\"; }";
+
+/// An empty folder, removed with all that is in it when this is dropped. After a kill a shell that outlives this process removes it, and
+/// should that be killed too, whoever makes the next one does.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: PrivateFolder,
+    heir: Option<Heir>,
+}
+
+impl Scratch {
+    /// A folder below `home` that belongs to `account`.
+    ///
+    /// # Errors
+    /// When it cannot be made, or somebody else could have made those above it.
+    pub(crate) fn new(home: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let place = PrivateFolder::make_above(&home.join(PLACE))?;
+        let wrong = |source: std::io::Error| FolderError::File { path: place.path().to_path_buf(), source };
+        // A folder without a lock has lost its owner, and a new one has none yet.
+        flock(place.handle(), FlockOperation::LockExclusive).map_err(|error| wrong(error.into()))?;
+        sweep(&place);
+        let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let folder = PrivateFolder::make(&place.path().join(name), account)?;
+        flock(folder.handle(), FlockOperation::LockExclusive).map_err(|error| wrong(error.into()))?;
+        let mut heir = Heir::new(SCRIPT);
+        if let Some(heir) = &mut heir {
+            let _ = heir.tell(&folder.path().display().to_string());
+        }
+        Ok(Scratch { folder, heir })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &PrivateFolder {
+        &self.folder
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = self.folder.destroy();
+        if let Some(mut heir) = self.heir.take() {
+            let _ = heir.tell("gone");
+            heir.dismiss();
+        }
+    }
+}
+
+/// Removes the folders whose owners are gone. What cannot be removed is left to the next one.
+fn sweep(place: &PrivateFolder) {
+    for name in names(place.handle()).unwrap_or_default() {
+        let is_left = folder_in(place.handle(), &name)
+            .is_ok_and(|folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok());
+        if let Some(name) = name.to_str().filter(|_| is_left) {
+            let _ = place.remove(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn defect_07_folders_for_a_moment_are_swept_when_their_owner_is_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let left = home.path().join(PLACE).join("1-0");
+        fs::create_dir_all(&left).unwrap();
+        fs::write(left.join("my.cnf"), "").unwrap();
+        let one = Scratch::new(home.path(), None).unwrap();
+        assert!(!left.exists(), "nobody has a lock on it");
+        let other = Scratch::new(home.path(), None).unwrap();
+        assert!(one.folder().path().is_dir(), "its owner lives");
+        let paths = [&one, &other].map(|scratch| scratch.folder().path().to_path_buf());
+        drop((one, other));
+        assert!(!paths.iter().any(|path| path.exists()));
+    }
+
+    #[test]
+    fn defect_07_a_folder_for_a_moment_goes_with_a_process_that_is_killed() {
+        let home = tempfile::tempdir().unwrap();
+        let mut scratch = Scratch::new(home.path(), None).unwrap();
+        scratch.folder().write("postgresql.conf", b"").unwrap();
+        // As the kernel does with a process that is killed.
+        scratch.heir.take().unwrap().dismiss();
+        assert!(!scratch.folder().path().exists());
+    }
+}

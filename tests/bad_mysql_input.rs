@@ -97,7 +97,7 @@ fn settings_that_cannot_be_obeyed() {
     exit code 1
     -- stderr
     error: config huge asks for 92160024 MiB of memory (innodb_buffer_pool_size + innodb_log_buffer_size + key_buffer_size), and this host has [FREE] MiB
-    hint: lower innodb_buffer_pool_size in ./huge.conf, or size it from the machine: innodb_buffer_pool_size = {memory:25%}
+    hint: give it less, as with --set innodb_buffer_pool_size=[SIZE]M or under [settings] of an experiment file, or lower innodb_buffer_pool_size in ./huge.conf
     "#);
     sandbox.write("port.conf", "innodb-doublewrite = 0\nport = 3307\n");
     assert_snapshot!(compare(&sandbox, &["mysql:5.7.22@./port.conf"]), @r#"

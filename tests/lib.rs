@@ -76,6 +76,7 @@ impl Sandbox {
         let text = replace_number(&text, "pid ", "[PID]");
         let text = replace_number(&text, "127.0.0.1:", "[PORT]");
         let text = replace_number(&text, " has ", "[FREE]");
+        let text = replace_number(&text, "--set innodb_buffer_pool_size=", "[SIZE]");
         text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 }

@@ -415,9 +415,9 @@ fn sources(
     let fits_together = needed <= host.memory_bytes;
     if request.protocol.needs_all_at_once(&request.task) && !fits_together {
         bail!(
-            "the servers of a round run at the same time and may take {} MiB of memory together, and this host has {} MiB\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
+            "the servers of a round run at the same time and may take {} MiB of memory together, and {}\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
             needed >> 20,
-            host.memory_bytes >> 20
+            host.memory_text()
         );
     }
     Ok((sources, fits_together))

@@ -67,9 +67,6 @@ pub struct RunOptions {
     pub keeps_margins: bool,
 }
 
-/// Lines of the server's log that a failed trial keeps.
-const LOG_LINES: usize = 40;
-
 /// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
 ///
 /// # Errors
@@ -249,9 +246,7 @@ impl Run<'_> {
         if let Err(error) = result
             && !interrupted
         {
-            let log_tail =
-                site.as_ref().map(|site: &Site| site.served.log_tail(LOG_LINES)).unwrap_or_default();
-            let trial = failed_trial(plan, candidate, next, self.place(index), &error, log_tail);
+            let trial = failed_trial(plan, candidate, next, self.place(index), &error, site.as_mut());
             self.save(plan, candidate, next, &trial)?;
         }
         if let Some(site) = site {
@@ -520,9 +515,12 @@ fn failed_trial(
     number: usize,
     place: Place,
     error: &anyhow::Error,
-    log_tail: String,
+    site: Option<&mut Site>,
 ) -> Trial {
-    let status = TrialStatus::Failed { reason: explain(error), log_tail };
+    let status = match site {
+        Some(site) => site.failure(error),
+        None => TrialStatus::Failed { reason: explain(error), log_tail: String::new() },
+    };
     Trial { status, ..blank_trial(plan, candidate, number, place, SystemTime::now()) }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_client::{Endpoint, Session};
-use basecase_model::{Check, Measures, State, TableState, names};
+use basecase_model::{Check, Measures, State, TableState, TrialStatus, names};
 use basecase_probe::{Target, Watch};
 use basecase_server::{
     Build, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Owner, Served, SqliteServer,
@@ -14,10 +14,14 @@ use basecase_server::{
 };
 
 use crate::course::Course;
+use crate::message::explain;
 use crate::plan::{Candidate, Plan, Source, complete};
 
 /// How long a server may take to get ready; after a crash it recovers first.
 const START_PATIENCE: Duration = Duration::from_secs(600);
+
+/// Lines of the server's log that a failed trial keeps.
+const LOG_LINES: usize = 40;
 
 /// One candidate while it is up.
 pub(crate) struct Site {
@@ -119,6 +123,15 @@ impl Site {
         complete(build, report);
         candidate.facts.running = self.served.settings(self.control.as_mut())?;
         Ok(())
+    }
+
+    /// How a trial failed: a server that was killed for memory says more than what its clients saw of it.
+    pub(crate) fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
+        let reason = match self.served.killed_for_memory() {
+            Some(killed) => killed.to_string(),
+            None => explain(error),
+        };
+        TrialStatus::Failed { reason, log_tail: self.served.log_tail(LOG_LINES) }
     }
 
     /// The server's own counters.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::memory;
+use crate::memory_kills::parse_kills;
 
 /// Processors that this process may run on: one at least.
 pub fn usable_cores() -> u32 {
@@ -12,27 +13,68 @@ pub fn usable_cores() -> u32 {
 
 /// Memory that this process may use, in bytes: what its control groups leave of the machine's. `None` where the kernel does not tell.
 pub fn usable_memory_bytes() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    // A group without a limit says `max`, or a number that no machine has.
-    let limit = |path: PathBuf| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    limit_files(&groups).into_iter().filter_map(limit).chain(memory::total_bytes()).min()
+    memory_groups().iter().filter_map(MemoryGroup::limit).chain(memory::total_bytes()).min()
 }
 
-/// Where the limits of the memory stand of the groups that are told by `/proc/self/cgroup`, and of those around them: cgroups(7).
-fn limit_files(groups: &str) -> Vec<PathBuf> {
+/// What the control groups of this process leave of the machine's memory, in bytes; `None` where they leave all of it.
+pub fn memory_limit_bytes() -> Option<u64> {
+    usable_memory_bytes().filter(|bytes| Some(*bytes) != memory::total_bytes())
+}
+
+/// A control group that accounts for memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemoryGroup {
+    folder: PathBuf,
+    limit: &'static str,
+    kills: &'static str,
+}
+
+impl MemoryGroup {
+    /// A group of cgroups v2.
+    pub(crate) fn unified(folder: &Path) -> Self {
+        MemoryGroup { folder: folder.to_path_buf(), limit: "memory.max", kills: "memory.events" }
+    }
+
+    /// A group of cgroups v1.
+    pub(crate) fn legacy(folder: &Path) -> Self {
+        MemoryGroup {
+            folder: folder.to_path_buf(),
+            limit: "memory.limit_in_bytes",
+            kills: "memory.oom_control",
+        }
+    }
+
+    /// What it allows, in bytes. A group without a limit says `max`, or a number that no machine has.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        fs::read_to_string(self.folder.join(self.limit)).ok()?.trim().parse().ok()
+    }
+
+    /// How often the kernel killed a process of it for want of memory.
+    pub(crate) fn kills(&self) -> Option<u64> {
+        parse_kills(&fs::read_to_string(self.folder.join(self.kills)).ok()?)
+    }
+}
+
+/// The groups of this process, and those around them.
+pub(crate) fn memory_groups() -> Vec<MemoryGroup> {
+    groups_of(&fs::read_to_string("/proc/self/cgroup").unwrap_or_default())
+}
+
+/// The groups that are told by `/proc/self/cgroup`, and those around them: cgroups(7).
+fn groups_of(told: &str) -> Vec<MemoryGroup> {
     let of_line = |line: &str| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
-        let (root, file) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max"),
+        let (root, of): (&str, fn(&Path) -> MemoryGroup) = match controllers {
+            "" => ("/sys/fs/cgroup", MemoryGroup::unified),
             _ if controllers.split(',').any(|controller| controller == "memory") => {
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+                ("/sys/fs/cgroup/memory", MemoryGroup::legacy)
             }
             _ => return None,
         };
-        let within = |group: &Path| Path::new(root).join(group.strip_prefix("/").unwrap_or(group)).join(file);
+        let within = move |group: &Path| of(&Path::new(root).join(group.strip_prefix("/").unwrap_or(group)));
         Some(Path::new(group).ancestors().map(within).collect::<Vec<_>>())
     };
-    groups.lines().filter_map(of_line).flatten().collect()
+    told.lines().filter_map(of_line).flatten().collect()
 }
 
 #[cfg(test)]
@@ -43,7 +85,10 @@ mod tests {
     #[test]
     fn groups_and_those_around_them_have_limits() {
         let files = |groups: &str| -> Vec<String> {
-            limit_files(groups).iter().map(|path| path.display().to_string()).collect()
+            groups_of(groups)
+                .iter()
+                .map(|group| group.folder.join(group.limit).display().to_string())
+                .collect()
         };
         assert_eq!(
             files("0::/a/b\n"),
@@ -69,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(text in "(:|/|memory|0|,|.|\\n){0,40}") {
-            let _ = limit_files(&text);
+            let _ = groups_of(&text);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use basecase_model::HostFacts;
 use sha2::{Digest, Sha256};
 
-use crate::confinement::{usable_cores, usable_memory_bytes};
+use crate::confinement::{memory_limit_bytes, usable_cores};
 use crate::{device_under, filesystem_under, memory, processor};
 
 /// What stands for a fact that this host does not tell.
@@ -52,7 +52,7 @@ fn details(processor: &str) -> BTreeMap<String, String> {
     let huge_pages = read("/sys/kernel/mm/transparent_hugepage/enabled");
     // Less than all of it when basecase itself is confined.
     let cores = Some(usable_cores()).filter(|cores| Some(*cores) != processor::online());
-    let memory = usable_memory_bytes().filter(|bytes| Some(*bytes) != memory::total_bytes());
+    let memory = memory_limit_bytes();
     [
         (HostFacts::AVAILABLE_CORES, cores.map(|cores| cores.to_string())),
         (HostFacts::AVAILABLE_MEMORY, memory.map(|bytes| format!("{} MiB", bytes >> 20))),

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::host::Host;
 use crate::private_folder::{FolderError, PrivateFolder};
 use crate::scratch::Scratch;
+use crate::sizing::share_of_memory;
 use crate::suggestion::nearest;
 
 /// Why a build would not start with a config.
@@ -35,7 +36,8 @@ pub enum CheckError {
     },
     /// The config wants more memory than there is.
     #[error(
-        "config {config} asks for {wanted_mib} MiB of memory ({parts}), and this host has {present_mib} MiB\nhint: lower {largest} in {file}, or size it from the machine: {largest} = {{memory:25%}}"
+        "config {config} asks for {wanted_mib} MiB of memory ({parts}), and {}\nhint: give it less, as with --set {largest}={} or under [settings] of an experiment file, or lower {largest} in {file}",
+        host.memory_text(), share_of_memory(*dbms, *host, 25)
     )]
     Memory {
         /// The config's name.
@@ -48,8 +50,10 @@ pub enum CheckError {
         parts: String,
         /// The largest of them.
         largest: &'static str,
+        /// The dbms, as which sizes are written.
+        dbms: Dbms,
         /// What there is.
-        present_mib: u64,
+        host: Host,
     },
     /// The build lacks the engine.
     #[error("{build} has no {engine}: {reason}\nhint: {hint}")]
@@ -166,7 +170,8 @@ fn compare_memory(config: &Config, host: Host, memory: &[(&'static str, u64)]) -
         wanted_mib: wanted >> 20,
         parts: parts.join(" + "),
         largest,
-        present_mib: host.memory_bytes >> 20,
+        dbms: config.dbms,
+        host,
     })
 }
 

@@ -83,7 +83,7 @@ mod tests {
     use crate::host::Host;
 
     fn config(dbms: Dbms, text: &str) -> Config {
-        let host = Host { cores: 2, memory_bytes: 24 << 30 };
+        let host = Host { cores: 2, memory_bytes: 24 << 30, is_limited: false };
         ConfigFile::parse(dbms, "mine", "mine.conf", text, host)
             .unwrap()
             .for_version(&"18.0".parse().unwrap())

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use basecase_model::Dbms;
 
-    const HOST: Host = Host { cores: 2, memory_bytes: 24 << 30 };
+    const HOST: Host = Host { cores: 2, memory_bytes: 24 << 30, is_limited: false };
 
     fn embedded(dbms: Dbms, name: &str, version: &str) -> Config {
         ConfigFile::find(dbms, name, HOST).unwrap().for_version(&version.parse().unwrap())

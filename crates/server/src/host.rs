@@ -2,6 +2,8 @@
 
 const GIB: u64 = 1 << 30;
 
+const MIB: u64 = 1 << 20;
+
 /// Cores and memory that basecase may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Host {
@@ -9,6 +11,8 @@ pub struct Host {
     pub cores: u32,
     /// Memory in bytes: of the machine, or of the control group where that is less.
     pub memory_bytes: u64,
+    /// Whether the memory is what a control group allows, which is exact.
+    pub is_limited: bool,
 }
 
 impl Host {
@@ -17,21 +21,34 @@ impl Host {
         Host {
             cores: basecase_probe::usable_cores(),
             memory_bytes: basecase_probe::usable_memory_bytes().unwrap_or(0),
+            is_limited: basecase_probe::memory_limit_bytes().is_some(),
         }
     }
 
-    /// Memory as it stands on the machine's label, in GiB: kernels report a little less, and a config must not differ between
-    /// two boots.
-    pub fn label_gib(self) -> u64 {
+    /// Memory that configs are sized for, in MiB: what a control group allows to the last one, since a server that takes more is killed.
+    /// Of a machine what stands on its label: kernels report a little less, and a config must not differ between two boots.
+    pub fn sizing_mib(self) -> u64 {
+        if self.is_limited {
+            return self.memory_bytes / MIB;
+        }
         let whole = self.memory_bytes.div_ceil(GIB).max(1);
         // Memory is sold in steps of about an eighth: 1 GiB up to 15, 2 up to 31, 4 up to 63, …
         let step = ((1_u64 << whole.ilog2()) / 8).max(1);
-        whole.div_ceil(step) * step
+        whole.div_ceil(step) * step * (GIB / MIB)
     }
 
-    /// The part of a config's name that says what it was sized for, e.g. `c2r24`.
+    /// The part of a config's name that says what it was sized for, e.g. `c2r24` of 24 GiB, or `c2r400m` of 400 MiB.
     pub fn label(self) -> String {
-        format!("c{}r{}", self.cores, self.label_gib())
+        match self.sizing_mib() {
+            mib if mib % (GIB / MIB) == 0 => format!("c{}r{}", self.cores, mib / (GIB / MIB)),
+            mib => format!("c{}r{mib}m", self.cores),
+        }
+    }
+
+    /// Memory as messages name it, e.g. `this host has 24105 MiB`.
+    pub fn memory_text(self) -> String {
+        let what = if self.is_limited { "the control group allows" } else { "this host has" };
+        format!("{what} {} MiB", self.memory_bytes / MIB)
     }
 }
 
@@ -39,9 +56,26 @@ impl Host {
 mod tests {
     use super::*;
 
+    fn host(gib: f64, is_limited: bool) -> Host {
+        Host { cores: 2, memory_bytes: (gib * GIB as f64) as u64, is_limited }
+    }
+
+    #[test]
+    fn defect_23_a_limit_is_sized_for_exactly() {
+        let limited = |mib: u64| host(mib as f64 / 1024.0, true);
+        assert_eq!((limited(400).sizing_mib(), limited(400).label().as_str()), (400, "c2r400m"));
+        assert_eq!((limited(23_962).sizing_mib(), limited(23_962).label().as_str()), (23_962, "c2r23962m"));
+        assert_eq!(
+            limited(4096).label(),
+            host(3.9, false).label(),
+            "what was measured in whole GiB keeps its name"
+        );
+        assert_eq!(limited(400).memory_text(), "the control group allows 400 MiB");
+    }
+
     #[test]
     fn labels_are_those_on_the_box() {
-        let label = |gib: f64| Host { cores: 2, memory_bytes: (gib * GIB as f64) as u64 }.label();
+        let label = |gib: f64| host(gib, false).label();
         assert_eq!(label(23.4), "c2r24");
         assert_eq!(label(0.4), "c2r1");
         assert_eq!(label(7.7), "c2r8");

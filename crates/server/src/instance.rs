@@ -21,9 +21,10 @@ use crate::plant::Plant;
 use crate::private_folder::PrivateFolder;
 use crate::process;
 use crate::secret::random_password;
+use crate::shortage::{KillWatch, KilledForMemory, was_killed};
 use basecase_client::{Endpoint, Password};
 use basecase_model::{Dbms, Engine};
-use basecase_probe::ProcessorSet;
+use basecase_probe::{ProcessorSet, Shortage};
 use rustix::fs::OFlags;
 
 /// The database user that owns every instance.
@@ -108,6 +109,7 @@ pub struct Instance {
     pub(crate) account: Option<Account>,
     pub(crate) child: Option<Child>,
     pub(crate) guard: Option<Guard>,
+    pub(crate) kill_watch: Option<KillWatch>,
     pub(crate) port: u16,
     pub(crate) password: Option<Password>,
     pub(crate) lock: DirectoryLock,
@@ -145,6 +147,7 @@ impl Instance {
             account,
             child: None,
             guard: None,
+            kill_watch: None,
             port: SOCKET_PORT,
             password: None,
             lock,
@@ -190,6 +193,7 @@ impl Instance {
         // By force: a mysqld that makes its log files heeds nothing else, and what is half made is made anew.
         let [_, force] = self.life().stop_signals();
         process::die_with_parent(&mut command, force);
+        let kill_watch = KillWatch::begin(self);
         let output = keeper::spawn(command, None)
             .and_then(Child::wait_with_output)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
@@ -200,6 +204,10 @@ impl Instance {
             let mut text = last_lines(&String::from_utf8_lossy(&text), LOG_LINES);
             if let Some(password) = self.tcp_password() {
                 text = text.replace(password.reveal(), "***");
+            }
+            let is_killed = was_killed(output.status, &text);
+            if let Some(shortage) = is_killed.then(|| kill_watch.shortage(|| true)).flatten() {
+                return Err(self.killed_for(shortage).into());
             }
             return Err(InstanceError::Initialise {
                 build: self.spec.build.title(),
@@ -291,6 +299,21 @@ impl Instance {
         Ok(())
     }
 
+    /// Whether the kernel killed the server, or one of its processes, for want of memory since its last start.
+    pub fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        let watch = self.kill_watch.take()?;
+        let shortage = watch.shortage(|| {
+            let ended = self.child.as_mut().and_then(|child| child.try_wait().ok()).flatten();
+            ended.is_some_and(|status| was_killed(status, "")) || watch.is_in_log(self)
+        });
+        self.kill_watch = Some(watch);
+        shortage.map(|shortage| self.killed_for(shortage))
+    }
+
+    fn killed_for(&self, shortage: Shortage) -> KilledForMemory {
+        KilledForMemory::new(self.spec.build.title(), shortage, &self.spec.config)
+    }
+
     /// Whether the server's process runs.
     pub fn is_alive(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
@@ -333,7 +356,12 @@ impl Instance {
 
     /// The last `lines` lines of the server's log, of which many alike are told once; empty when there is none.
     pub fn log_tail(&self, lines: usize) -> String {
-        last_lines(&folded(&self.folder.read(LOG).and_then(end_of).unwrap_or_default()), lines)
+        last_lines(&folded(&self.log_end()), lines)
+    }
+
+    /// The end of the server's log; empty when there is none.
+    pub(crate) fn log_end(&self) -> String {
+        self.folder.read(LOG).and_then(end_of).unwrap_or_default()
     }
 
     /// The build.

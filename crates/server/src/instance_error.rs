@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::account::AccountError;
 use crate::lock::LockError;
 use crate::private_folder::FolderError;
+use crate::shortage::KilledForMemory;
 
 /// What the kernel allows for a socket's path, in bytes, without its final zero.
 pub(crate) const SOCKET_PATH_LIMIT: usize = 107;
@@ -85,6 +86,9 @@ pub enum InstanceError {
         /// The log.
         log: PathBuf,
     },
+    /// The kernel killed the server, or the program that makes its data directory.
+    #[error(transparent)]
+    KilledForMemory(#[from] KilledForMemory),
     /// The server was not ready in time.
     #[error(
         "{build} is not ready after {seconds} s; its log ends:\n{log_tail}\nhint: recovery after a crash can take longer; allow more time"

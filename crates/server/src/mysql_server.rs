@@ -20,6 +20,7 @@ use crate::served::{
 };
 use crate::server_version::release_number;
 use crate::settle::Patience;
+use crate::shortage::KilledForMemory;
 use crate::telemetry::Telemetry;
 use crate::version::Version;
 use status::Figures;
@@ -327,6 +328,10 @@ impl Served for MysqlServer {
 
     fn log_tail(&self, lines: usize) -> String {
         self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
+    }
+
+    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        self.instance.as_mut().and_then(Instance::killed_for_memory)
     }
 
     fn stop(&mut self) -> Option<String> {

@@ -14,6 +14,7 @@ use crate::served::{
     DATABASE, Debt, SelfReport, Served, discard, integer, set, set_relations, settings, stop, text,
 };
 use crate::settle::Patience;
+use crate::shortage::KilledForMemory;
 use crate::telemetry::Telemetry;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
@@ -277,6 +278,10 @@ impl Served for PostgresServer {
 
     fn log_tail(&self, lines: usize) -> String {
         self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
+    }
+
+    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        self.instance.as_mut().and_then(Instance::killed_for_memory)
     }
 
     fn stop(&mut self) -> Option<String> {

@@ -9,6 +9,7 @@ use crate::instance::{Instance, InstanceError, Stopped};
 use crate::mysql_server::MysqlServer;
 use crate::postgres_server::PostgresServer;
 use crate::settle::Patience;
+use crate::shortage::KilledForMemory;
 use crate::telemetry::Telemetry;
 
 /// The database that the tables are in.
@@ -213,6 +214,11 @@ pub trait Served {
 
     /// The last lines of the server's log; empty when it has none that basecase can read.
     fn log_tail(&self, lines: usize) -> String;
+
+    /// Whether the kernel killed the server for want of memory since it was started, if basecase started it.
+    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        None
+    }
 
     /// Stops the server, if basecase started it, and leaves its data. A note tells when that did not go smoothly.
     fn stop(&mut self) -> Option<String>;

@@ -1,6 +1,6 @@
 //! Values that a config sizes from the machine.
 //!
-//! One form: `{memory:25%}` is a quarter of the memory on the machine's label, in whole MB as the dbms writes them;
+//! One form: `{memory:25%}` is a quarter of what a control group allows, or of the memory on the machine's label, in whole MB as the dbms writes them;
 //! `{cores:50%}` is half of the cores, at least 1. Bounds may follow: `{memory:25%, 128MB..96GB}`, `{cores:50%, 2..8}`; and then a
 //! unit that the amount is a whole multiple of: `{memory:25%, 1GB..96GB, by 512MB}`.
 
@@ -33,7 +33,7 @@ pub(crate) fn evaluate(value: &str, dbms: Dbms, host: Host) -> Result<Option<Str
         return Err(format!("{value:?} asks for {percent} %, which is not between 1 and 100"));
     }
     let (total, unit, read): (u64, &str, ReadBound) = match what.trim() {
-        "memory" => (host.label_gib() * 1024, megabyte(dbms), megabytes),
+        "memory" => (host.sizing_mib(), megabyte(dbms), megabytes),
         "cores" => (u64::from(host.cores), "", |text| text.parse().ok()),
         _ => return Err(bad()),
     };
@@ -60,6 +60,11 @@ pub(crate) fn evaluate(value: &str, dbms: Dbms, host: Host) -> Result<Option<Str
     Ok(Some(format!("{amount}{unit}")))
 }
 
+/// `percent` of the memory as `dbms` reads it.
+pub(crate) fn share_of_memory(dbms: Dbms, host: Host, percent: u64) -> String {
+    format!("{}{}", (host.sizing_mib() * percent / 100).max(1), megabyte(dbms))
+}
+
 /// How `dbms` writes MiB after a number.
 fn megabyte(dbms: Dbms) -> &'static str {
     match dbms {
@@ -80,7 +85,7 @@ mod tests {
     use super::*;
 
     fn on(cores: u32, gib: u64, value: &str) -> Result<Option<String>, String> {
-        evaluate(value, Dbms::Postgres, Host { cores, memory_bytes: gib << 30 })
+        evaluate(value, Dbms::Postgres, Host { cores, memory_bytes: gib << 30, is_limited: false })
     }
 
     #[test]
@@ -95,8 +100,16 @@ mod tests {
             let sized = on(2, gib, "{memory:25%, 1GB..96GB, by 512MB}").unwrap();
             assert_eq!(sized.as_deref(), Some(amount), "{gib}");
         }
-        let host = Host { cores: 2, memory_bytes: 24 << 30 };
+        let host = Host { cores: 2, memory_bytes: 24 << 30, is_limited: false };
         assert_eq!(evaluate("{memory:25%}", Dbms::Mysql, host).unwrap().as_deref(), Some("6144M"));
+    }
+
+    #[test]
+    fn defect_23_shares_of_a_limit_are_not_rounded_up() {
+        let host = Host { cores: 2, memory_bytes: 400 << 20, is_limited: true };
+        let sized = |value| evaluate(value, Dbms::Postgres, host).unwrap();
+        assert_eq!(sized("{memory:25%}").as_deref(), Some("100MB"));
+        assert_eq!(sized("{memory:25%, 128MB..96GB}").as_deref(), Some("128MB"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::instance::{Instance, InstanceError, Transport};
 use crate::keeper;
 use crate::plant::Planted;
 use crate::process;
+use crate::shortage::KillWatch;
 
 /// How often a server whose port was taken meanwhile gets another one.
 const PORT_ATTEMPTS: u32 = 4;
@@ -74,6 +75,7 @@ impl Instance {
         }
         let [stop, force] = self.life().stop_signals();
         process::die_with_parent(&mut command, stop);
+        self.kill_watch = Some(KillWatch::begin(self));
         let child = keeper::spawn(command, self.processors.clone())
             .map_err(|source| InstanceError::Spawn { program, source })?;
         let pid = child.id();
@@ -88,6 +90,9 @@ impl Instance {
         let socket = self.socket();
         loop {
             if let Some(status) = self.child.as_mut().and_then(|child| child.try_wait().ok()).flatten() {
+                if let Some(killed) = self.killed_for_memory() {
+                    return Err(killed.into());
+                }
                 return Err(InstanceError::Died {
                     build: self.spec.build.title(),
                     status: status.to_string(),

@@ -5,16 +5,19 @@
 mod obtain;
 
 use basecase_model::Engine;
-use basecase_server::{Build, ConfigFile, Host, check};
+use basecase_server::{Build, ConfigFile, Host, check, default_home};
 use obtain::obtain;
 
-const HOST: Host = Host { cores: 2, memory_bytes: 8 << 30 };
+const HOST: Host = Host { cores: 2, memory_bytes: 8 << 30, is_limited: false };
 
 /// What the check says; empty when the config fits.
 fn said(build: &Build, engine: Engine, text: &str) -> String {
     let config =
         ConfigFile::parse(build.facts.dbms, "t", "t.conf", text, HOST).unwrap().for_version(&build.version);
-    check(build, Some(engine), &config, HOST).err().map(|error| error.to_string()).unwrap_or_default()
+    check(build, Some(engine), &config, HOST, &default_home())
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default()
 }
 
 /// Each text is refused with these words.

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_load::{Crew, Failure, Outcome};
 use basecase_model::{
-    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, Track, Trial, TrialStatus,
-    names,
+    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, Track, Trial, names,
 };
 use basecase_store::InFlight;
 use basecase_workload::insert_benchmark::Purpose;
@@ -17,10 +16,9 @@ use basecase_workload::{Portion, StepPlan};
 use super::observing::{Observations, observe};
 use super::plans::plans;
 use super::profiling::Profiling;
-use super::{LOG_LINES, Run, blank_trial};
+use super::{Run, blank_trial};
 use crate::checks::{self, ServerCounts};
 use crate::course::Course;
-use crate::message::explain;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
 
@@ -164,15 +162,13 @@ pub(super) fn conclude(
     trial.gauges.extend(outcome.client);
     trial.roles = outcome.roles;
     trial.statements = outcome.statements;
-    let reason = match examined {
-        Err(error) => Some(explain(&error)),
-        Ok(()) => {
-            let failures = checks::failures(&trial.checks);
-            (!failures.is_empty()).then(|| failures.join("\n"))
-        }
-    };
-    if let Some(reason) = reason {
-        trial.status = TrialStatus::Failed { reason, log_tail: site.served.log_tail(LOG_LINES) };
+    let examined = examined.and_then(|()| {
+        let failures = checks::failures(&trial.checks);
+        anyhow::ensure!(failures.is_empty(), failures.join("\n"));
+        Ok(())
+    });
+    if let Err(error) = examined {
+        trial.status = site.failure(&error);
     }
     Ok(trial)
 }

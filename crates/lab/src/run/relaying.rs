@@ -15,7 +15,7 @@ use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::score::{Score, Wish};
-use super::{LOG_LINES, Run, failed_trial};
+use super::{Run, failed_trial};
 use crate::course::Course;
 use crate::observer::Event;
 use crate::plan::{Candidate, Plan};
@@ -90,9 +90,8 @@ impl Run<'_> {
                 }
                 Err(error) => {
                     let candidate = &candidates[stand.candidate];
-                    let log_tail = stand.site.served.log_tail(LOG_LINES);
                     let place = self.place(position);
-                    let trial = failed_trial(plan, candidate, number, place, &error, log_tail);
+                    let trial = failed_trial(plan, candidate, number, place, &error, Some(&mut stand.site));
                     return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
                 }
             }
@@ -220,9 +219,8 @@ fn conclude_turns(
         outcome,
     };
     let Stand { site, course, copied, settled, .. } = stand;
-    let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended).unwrap_or_else(|error| {
-        failed_trial(plan, candidate, number, place, &error, site.served.log_tail(LOG_LINES))
-    });
+    let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended)
+        .unwrap_or_else(|error| failed_trial(plan, candidate, number, place, &error, Some(site)));
     if let Some(Planted { calls, nanoseconds }) = planted {
         trial.gauges.set(names::PLANTED_CALLS, calls as f64);
         trial.gauges.set(names::PLANTED_US, nanoseconds as f64 / 1e3);

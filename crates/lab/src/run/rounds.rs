@@ -317,7 +317,7 @@ impl Run<'_> {
         position: usize,
         error: &anyhow::Error,
     ) -> Result<()> {
-        let trial = failed_trial(plan, candidate, number, self.place(position), error, String::new());
+        let trial = failed_trial(plan, candidate, number, self.place(position), error, None);
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], &trial)?;
         self.take_in(plan, number, &trial);
         Ok(())

@@ -94,7 +94,7 @@ mod tests {
     use crate::host::Host;
     use basecase_model::Dbms;
 
-    const HOST: Host = Host { cores: 2, memory_bytes: 4 << 30 };
+    const HOST: Host = Host { cores: 2, memory_bytes: 4 << 30, is_limited: false };
 
     #[test]
     fn complaints_are_read_from_the_log() {

@@ -9,7 +9,7 @@ use basecase_tests::Sandbox;
 
 /// A build, which is downloaded where it is not at hand.
 pub(crate) fn obtained(build: &str) -> Build {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     let sources = library.resolve(&[build.parse().unwrap()]).unwrap();
     library.obtain(&sources[0], &mut |_| {}).unwrap()
 }

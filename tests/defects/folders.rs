@@ -123,3 +123,21 @@ fn defect_28_without_a_umask_mysql_reads_its_config() {
     let said = said(&output);
     assert!(said.contains("config typo does not fit mysql 8.0.33:"), "{said}");
 }
+
+#[test]
+fn defect_04_a_home_of_another_user_is_refused() {
+    if !is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let home = sandbox.path().join("home");
+    fs::create_dir(&home).unwrap();
+    chown(&home, Some(4_000_000), None).unwrap();
+    let output = sandbox.command(&["server", "list"]).env("BASECASE_HOME", &home).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(
+        said(&output).contains("home belongs to user 4000000, and basecase's home must belong to"),
+        "{}",
+        said(&output)
+    );
+}

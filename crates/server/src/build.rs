@@ -13,6 +13,7 @@ use crate::disk::sha256_of;
 use crate::life;
 use crate::loader;
 use crate::page_cache;
+use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
 use crate::server_version::server_version;
 use crate::supply;
@@ -69,6 +70,9 @@ pub enum BuildError {
     /// The user that servers run as cannot reach the tree.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// Its programs are not run, since they could be somebody else's.
+    #[error(transparent)]
+    Programs(#[from] ProgramsError),
 }
 
 /// One binary of a dbms, ready to run.
@@ -131,6 +135,7 @@ impl Build {
     ) -> Result<Self, BuildError> {
         let tree = Tree::find(path).ok_or_else(|| BuildError::NotFound { path: path.to_path_buf() })?;
         let program = tree.bin().join(tree.server());
+        programs::check_installed(tree.bin())?;
         if let Some(account) = account {
             account.check_reaches(&program)?;
         }

@@ -14,6 +14,7 @@ use crate::disk::sha256_of;
 use crate::mark::{GotPackages, Mark};
 use crate::obtain_error::{Artifact, ObtainError};
 use crate::private_tree::Offer;
+use crate::programs;
 use crate::recipe::{BuildRequest, Packages, Recipe};
 use crate::suggestion::alternatives;
 use crate::turn::Turn;
@@ -44,7 +45,10 @@ impl Fetch<'_> {
             None => self.fetch_file(&download, &tree, notify)?,
             Some(packages) => self.fetch_packages(packages, &download, &tree, notify)?,
         };
-        mark.write(&tree).map_err(|source| self.unpacking(source))?;
+        programs::record(&tree).map_err(|error| self.unpacking(io::Error::other(error)))?;
+        mark.write(&tree)
+            .and_then(|()| archive::open_to_all(&tree))
+            .map_err(|source| self.unpacking(source))?;
         self.place(&tree, &got, turn)?;
         Ok(got)
     }

@@ -1,19 +1,24 @@
 //! The builds of one home folder: those that are here and those that can be obtained.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::account::Account;
-use crate::build::Build;
+use crate::build::{Build, BuildError};
 use crate::catalogue::Catalogue;
 use crate::client_tool::Failure;
 use crate::fetch::Fetch;
 use crate::loader::{self, KnownLibraries};
 use crate::mark::Mark;
 use crate::obtain_error::ObtainError;
+use crate::private_folder::make_open;
+use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::source::Shelf;
 use crate::supply;
+use crate::trust::{self, Purpose};
 use crate::turn::Turn;
 
 /// One line of the list of builds.
@@ -30,16 +35,23 @@ pub struct Listing {
 
 /// The home of basecase's own files when the user names none: `BASECASE_HOME`; else `/var/lib/basecase` for root, since servers
 /// run as another user then, which cannot search root's own folder; else `basecase` in the user's cache folder.
-pub fn default_home() -> PathBuf {
+///
+/// # Errors
+/// When a plain user has neither: a folder that all share is no place for programs.
+pub fn default_home() -> Result<PathBuf, ObtainError> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    home_of(variable, rustix::process::geteuid().is_root()).ok_or(ObtainError::NoHome)
+}
+
+fn home_of(variable: impl Fn(&str) -> Option<PathBuf>, is_root: bool) -> Option<PathBuf> {
     if let Some(home) = variable("BASECASE_HOME") {
-        return home;
+        return Some(home);
     }
-    if rustix::process::geteuid().is_root() {
-        return PathBuf::from("/var/lib/basecase");
+    if is_root {
+        return Some(PathBuf::from("/var/lib/basecase"));
     }
     let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("basecase")
+    cache.map(|cache| cache.join("basecase"))
 }
 
 /// The builds of one home folder.
@@ -48,23 +60,31 @@ pub struct Library {
     catalogue: Catalogue,
     builds: PathBuf,
     account: Option<Account>,
+    /// The folders of builds whose programs have been compared with their checksums.
+    verified: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Library {
     /// The library under `home`, which is made when it is missing.
     ///
     /// # Errors
-    /// When the home cannot be made, or, of root, the user that servers run as.
+    /// When the home cannot be made or could be somebody else's, or, of root, when the user that servers run as cannot be made.
     pub fn open(home: &Path) -> Result<Self, ObtainError> {
         let builds = home.join("builds");
-        fs::create_dir_all(&builds).map_err(|source| ObtainError::Home { path: builds.clone(), source })?;
-        let builds =
-            builds.canonicalize().map_err(|source| ObtainError::Home { path: builds.clone(), source })?;
+        let wrong = |source| ObtainError::Home { path: builds.clone(), source };
+        make_open(&builds).map_err(wrong)?;
+        let home = home.canonicalize().map_err(wrong)?;
+        let builds = builds.canonicalize().map_err(wrong)?;
+        for folder in [&home, &builds] {
+            let metadata = folder.metadata().map_err(wrong)?;
+            trust::check(folder, &metadata, Purpose::Home)?;
+            trust::check_above(folder, Purpose::Home)?;
+        }
         let account = Account::for_servers()?;
         if let Some(account) = &account {
             account.check_reaches(&builds)?;
         }
-        Ok(Library { catalogue: Catalogue::embedded()?, builds, account })
+        Ok(Library { catalogue: Catalogue::embedded()?, builds, account, verified: Mutex::default() })
     }
 
     /// The user as which servers run; `None` means the caller.
@@ -91,10 +111,14 @@ impl Library {
             .iter()
             .map(|recipe| {
                 let is_here = self.found(recipe).is_some();
-                let missing = if is_here {
-                    loader::missing_in(&self.builds.join(recipe.folder()), self.account())
-                } else {
+                let tree = self.builds.join(recipe.folder());
+                let missing = if !is_here {
                     loader::lacking(&recipe.needs, &known)
+                } else if programs::check_owners(&tree).is_ok() {
+                    loader::missing_in(&tree, self.account())
+                } else {
+                    // Its loader runs its code.
+                    BTreeSet::new()
                 };
                 Listing { recipe: recipe.clone(), is_here, missing: missing.into_iter().collect() }
             })
@@ -127,6 +151,7 @@ impl Library {
                     None => self.fetch(recipe, request, notify)?,
                 };
                 let tree = self.builds.join(recipe.folder());
+                self.verify(&tree)?;
                 self.supply(&recipe, notify);
                 let mut build = Build::at(&tree, request, Some(&recipe), self.account())?;
                 if let Some(got) = Mark::read(&tree).and_then(|mark| mark.got) {
@@ -138,6 +163,7 @@ impl Library {
             (None, request @ BuildRequest::Version { dbms, version, .. }) => {
                 let shelf = Shelf::read(&self.builds);
                 if let Some(build) = shelf.find(request)? {
+                    self.verify(&shelf.place(build))?;
                     return build.open(&shelf.place(build), self.account());
                 }
                 Err(RecipeError::Version {
@@ -148,6 +174,18 @@ impl Library {
                 .into())
             }
         }
+    }
+
+    /// Makes sure, once in a run, that the programs in the folder `tree` are what was unpacked there.
+    fn verify(&self, tree: &Path) -> Result<(), BuildError> {
+        let is_verified = self.verified.lock().is_ok_and(|verified| verified.contains(tree));
+        if !is_verified {
+            programs::verify(tree)?;
+            if let Ok(mut verified) = self.verified.lock() {
+                verified.insert(tree.to_path_buf());
+            }
+        }
+        Ok(())
     }
 
     /// The recipes, and what of the builds here they do not know: of packages, the versions that were got.
@@ -198,7 +236,8 @@ impl Library {
         }
         let supplied = Turn::take(&self.builds, &recipe.folder())
             .map_err(|error| Failure::Failed(format!("{}: {error}", self.builds.display())))
-            .and_then(|turn| supply::supply(&tree, self.account(), turn.folder(), notify));
+            .and_then(|turn| supply::supply(&tree, self.account(), turn.folder(), notify))
+            .and_then(|()| programs::record(&tree).map_err(|error| Failure::Failed(error.to_string())));
         if let Err(Failure::Missing(reason) | Failure::Failed(reason)) = supplied {
             notify(&format!("cannot get them: {}", reason.trim_start()));
         }
@@ -220,6 +259,40 @@ mod tests {
 
     fn recipe(library: &Library, request: &str) -> Recipe {
         library.resolve(&[request.parse().unwrap()]).unwrap().remove(0).recipe.unwrap()
+    }
+
+    #[test]
+    fn defect_04_a_plain_user_without_a_home_has_none_in_a_folder_that_all_share() {
+        let with = |set: &[(&str, &str)], is_root| {
+            let value =
+                |name: &str| set.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
+            home_of(value, is_root)
+        };
+        assert_eq!(with(&[], false), None);
+        assert_eq!(with(&[("HOME", "/home/u")], false), Some("/home/u/.cache/basecase".into()));
+        assert_eq!(with(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c")], false), Some("/c/basecase".into()));
+        assert_eq!(with(&[("HOME", "/root")], true), Some("/var/lib/basecase".into()));
+        assert_eq!(with(&[("BASECASE_HOME", "/b")], true), Some("/b".into()));
+        let message = ObtainError::NoHome.to_string();
+        assert!(message.ends_with("\nhint: set BASECASE_HOME to a folder of your own"), "{message}");
+    }
+
+    #[test]
+    fn defect_04_a_home_that_others_could_have_made_is_refused() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let (home, _library) = library();
+        let message = || Library::open(home.path()).unwrap_err().to_string();
+        fs::set_permissions(home.path().join("builds"), PermissionsExt::from_mode(0o777)).unwrap();
+        assert!(message().starts_with("others may write to /"), "{}", message());
+        fs::set_permissions(home.path().join("builds"), PermissionsExt::from_mode(0o755)).unwrap();
+        if rustix::process::geteuid().is_root() {
+            chown(home.path(), Some(4_000_000), None).unwrap();
+            assert!(
+                message().contains(" belongs to user 4000000, and basecase's home must belong to "),
+                "{}",
+                message()
+            );
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::account::AccountError;
 use crate::build::BuildError;
 use crate::recipe::RecipeError;
 use crate::source::CompileError;
+use crate::trust::TrustError;
 
 /// What was to be downloaded, from where, with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +96,14 @@ pub enum ObtainError {
         /// What the system says.
         source: io::Error,
     },
+    /// There is no place for basecase's own files.
+    #[error(
+        "there is no place for builds: neither HOME nor BASECASE_HOME is set\nhint: set BASECASE_HOME to a folder of your own"
+    )]
+    NoHome,
+    /// The home could be somebody else's.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The tree is no usable build.
     #[error(transparent)]
     Build(#[from] BuildError),

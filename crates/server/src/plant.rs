@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::private_folder::PrivateFolder;
+use crate::private_folder::{PrivateFolder, make_open};
+use crate::trust::{self, Purpose, TrustError};
 
 const SOURCE: &str = include_str!("plant.c");
 /// A slowdown that is planted in a server.
@@ -40,6 +42,9 @@ pub enum PlantError {
         "cannot compile the library that makes servers slower: {0}\nhint: install a C compiler, e.g. apt-get install gcc"
     )]
     Compile(String),
+    /// The library could be somebody else's.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// A file cannot be written.
     #[error("cannot use {}: {source}", path.display())]
     File {
@@ -62,14 +67,15 @@ impl Plant {
         let digest = Plant::library_digest();
         let folder = home.join("plant");
         let library = folder.join(format!("plant-{digest}.so"));
-        if library.is_file() {
+        if let Ok(metadata) = library.metadata() {
+            trust::check(&library, &metadata, Purpose::Program)?;
             return Ok(library);
         }
         let file = |path: &Path| {
             let path = path.to_path_buf();
             move |source| PlantError::File { path, source }
         };
-        fs::create_dir_all(&folder).map_err(file(&folder))?;
+        make_open(&folder).map_err(file(&folder))?;
         let source = folder.join(format!("plant-{digest}.c"));
         fs::write(&source, SOURCE).map_err(file(&source))?;
         let half_made = folder.join(format!("plant-{digest}.{}", std::process::id()));
@@ -82,6 +88,7 @@ impl Plant {
         if !compiled.status.success() {
             return Err(PlantError::Compile(String::from_utf8_lossy(&compiled.stderr).trim().to_owned()));
         }
+        fs::set_permissions(&half_made, PermissionsExt::from_mode(0o755)).map_err(file(&half_made))?;
         fs::rename(&half_made, &library).map_err(file(&library))?;
         Ok(library)
     }

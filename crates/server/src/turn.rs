@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -17,12 +18,15 @@ impl Turn {
     /// Waits until no other basecase works on the build that is called `folder` among `builds`.
     pub(crate) fn take(builds: &Path, folder: &str) -> io::Result<Self> {
         let path = builds.join(format!(".{folder}.lock"));
-        let lock = File::options().create(true).truncate(false).write(true).open(path)?;
+        let lock = File::options().create(true).truncate(false).write(true).mode(0o644).open(path)?;
         lock.lock()?;
         let prefix = format!(".partial-{folder}-");
         sweep(builds, &prefix);
         // In the same folder as the result, so that the last step is a rename and a kill leaves no half tree.
-        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(builds)?;
+        let work = tempfile::Builder::new()
+            .prefix(&prefix)
+            .permissions(PermissionsExt::from_mode(0o700))
+            .tempdir_in(builds)?;
         Ok(Turn { work, _lock: lock })
     }
 

@@ -24,7 +24,7 @@ fn refused(request: &str) -> Vec<String> {
     let mut refused = Vec::new();
     for name in ConfigFile::names(dbms) {
         let config = ConfigFile::find(dbms, &name, host).unwrap().for_version(&build.version);
-        if let Err(error) = check(&build, engine(dbms, &name), &config, host, &default_home()) {
+        if let Err(error) = check(&build, engine(dbms, &name), &config, host, &default_home().unwrap()) {
             refused.push(format!("{name}: {error}"));
         }
     }
@@ -64,7 +64,7 @@ fn configs_of_mariadb() {
 #[test]
 #[ignore = "downloads every recipe"]
 fn configs_of_every_version() {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     let mut lines = Vec::new();
     for listing in library.list() {
         let recipe = listing.recipe;

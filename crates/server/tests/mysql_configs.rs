@@ -14,7 +14,7 @@ const HOST: Host = Host { cores: 2, memory_bytes: 8 << 30, is_limited: false };
 fn said(build: &Build, engine: Engine, text: &str) -> String {
     let config =
         ConfigFile::parse(build.facts.dbms, "t", "t.conf", text, HOST).unwrap().for_version(&build.version);
-    check(build, Some(engine), &config, HOST, &default_home())
+    check(build, Some(engine), &config, HOST, &default_home().unwrap())
         .err()
         .map(|error| error.to_string())
         .unwrap_or_default()

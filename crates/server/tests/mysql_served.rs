@@ -189,7 +189,7 @@ fn mariadb_is_told_of_with_either_engine() {
 #[test]
 #[ignore = "downloads every recipe"]
 fn every_recipe_is_told_of() {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     for listing in library.list() {
         let recipe = listing.recipe;
         let request = format!("{}:{}:{}", recipe.dbms, recipe.version, recipe.provider.name);

@@ -139,7 +139,7 @@ fn holder(directory: &Path, request: &str) -> (Child, u32) {
     let program = here.ancestors().nth(2).unwrap().join("examples/hold_server");
     assert!(program.exists(), "run `cargo build -p basecase-server --examples` first");
     let mut child = Command::new(program)
-        .arg(default_home())
+        .arg(default_home().unwrap())
         .arg(directory.join("instance"))
         .arg(request)
         .stdout(Stdio::piped())
@@ -224,7 +224,7 @@ fn a_setting_that_breaks_the_making_of_data_is_named() {
 #[test]
 #[ignore = "downloads every recipe"]
 fn every_recipe_lives() {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     for listing in library.list() {
         let recipe = listing.recipe;
         if !matches!(recipe.dbms, Dbms::Mysql | Dbms::Mariadb) {
@@ -233,8 +233,14 @@ fn every_recipe_lives() {
         let build = obtain(&format!("{}:{}:{}", recipe.dbms, recipe.version, recipe.provider.name));
         let times = live(&build, Engine::Innodb, &config(recipe.dbms, ""), Transport::Loopback);
         eprintln!("{} {} {times:.1?}", build.facts.short, build.facts.toolchain());
-        if check(&build, Some(Engine::Rocksdb), &config(recipe.dbms, ""), Host::detect(), &default_home())
-            .is_ok()
+        if check(
+            &build,
+            Some(Engine::Rocksdb),
+            &config(recipe.dbms, ""),
+            Host::detect(),
+            &default_home().unwrap(),
+        )
+        .is_ok()
         {
             let isolated = config(recipe.dbms, "transaction_isolation = READ-COMMITTED");
             let times = live(&build, Engine::Rocksdb, &isolated, Transport::UnixSocket);

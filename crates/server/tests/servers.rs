@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn config(build: &Build, name: &str) -> Config {
     let config = ConfigFile::find(Dbms::Postgres, name, Host::detect()).unwrap().for_version(&build.version);
-    check(build, None, &config, Host::detect(), &default_home()).unwrap();
+    check(build, None, &config, Host::detect(), &default_home().unwrap()).unwrap();
     config
 }
 
@@ -143,7 +143,7 @@ fn postgres_17_from_maven_lives() {
 #[test]
 #[ignore = "downloads every recipe"]
 fn every_recipe_is_got_lacks_nothing_and_says_of_itself_what_its_recipe_says() {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     for recipe in library.list().into_iter().map(|listing| listing.recipe) {
         let request = format!("{}:{}:{}", recipe.dbms, recipe.version, recipe.provider.name);
         let started = Instant::now();
@@ -164,7 +164,7 @@ fn every_recipe_is_got_lacks_nothing_and_says_of_itself_what_its_recipe_says() {
 #[test]
 #[ignore = "downloads every recipe"]
 fn every_recipe_of_postgres_lives() {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     let listings = library.list().into_iter().filter(|listing| listing.recipe.dbms == Dbms::Postgres);
     for recipe in listings.map(|listing| listing.recipe) {
         let request = format!("postgres:{}:{}", recipe.version, recipe.provider.name);
@@ -189,7 +189,7 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
     let build = obtain("postgres:17.11");
     let message = |name: &str| {
         let config = ConfigFile::find(Dbms::Postgres, name, host).unwrap().for_version(&build.version);
-        check(&build, None, &config, host, &default_home()).unwrap_err().to_string()
+        check(&build, None, &config, host, &default_home().unwrap()).unwrap_err().to_string()
     };
     let text = message("x10c");
     assert!(text.contains("does not fit postgres 17.11"), "{text}");
@@ -197,20 +197,23 @@ fn a_config_that_does_not_fit_is_refused_before_any_start() {
 
     let build = obtain("postgres:18.6");
     let config = ConfigFile::find(Dbms::Postgres, "x10d", host).unwrap().for_version(&build.version);
-    let text = check(&build, None, &config, host, &default_home()).unwrap_err().to_string();
+    let text = check(&build, None, &config, host, &default_home().unwrap()).unwrap_err().to_string();
     assert!(text.contains("liburing") && text.contains("sync, worker"), "{text}");
 
     let typo = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "\nshared_bufers = 1GB", host)
         .unwrap()
         .for_version(&build.version);
-    let text = check(&build, None, &typo, host, &default_home()).unwrap_err().to_string();
+    let text = check(&build, None, &typo, host, &default_home().unwrap()).unwrap_err().to_string();
     assert!(text.contains("t.conf:2: ") && text.contains("shared_buffers"), "{text}");
 
     let huge = ConfigFile::parse(Dbms::Postgres, "t", "t.conf", "shared_buffers = 90TB", host)
         .unwrap()
         .for_version(&build.version);
     assert!(
-        check(&build, None, &huge, host, &default_home()).unwrap_err().to_string().contains("MiB of memory")
+        check(&build, None, &huge, host, &default_home().unwrap())
+            .unwrap_err()
+            .to_string()
+            .contains("MiB of memory")
     );
 }
 
@@ -292,7 +295,7 @@ fn a_failed_download_says_what_was_asked_and_what_else_works() {
 /// The example `hold_server`, which owns a server until it is killed.
 fn holder(directory: &Path) -> (Child, u32) {
     let mut child = Command::new(hold_server())
-        .arg(default_home())
+        .arg(default_home().unwrap())
         .arg(directory.join("instance"))
         .arg("postgres:17.11")
         .stdout(Stdio::piped())

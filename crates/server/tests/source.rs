@@ -24,7 +24,7 @@ fn compile(library: &Library, notify: &mut dyn FnMut(&str)) -> SourceBuild {
 
 #[test]
 fn postgres_from_source_lives() {
-    let library = Library::open(&default_home()).unwrap();
+    let library = Library::open(&default_home().unwrap()).unwrap();
     let compiled = compile(&library, &mut |line| eprintln!("{line}"));
     assert_eq!(compiled.request().to_string(), "postgres:15.18:quick");
     let mut said = Vec::new();
@@ -55,7 +55,7 @@ fn postgres_from_source_lives() {
     let host = Host::detect();
     let config = ConfigFile::find(facts.dbms, ConfigFile::DEFAULT, host).unwrap();
     let config = config.for_version(&build.version);
-    check(&build, None, &config, host, &default_home()).unwrap();
+    check(&build, None, &config, host, &default_home().unwrap()).unwrap();
     let folder = tempfile::Builder::new().prefix("bc-").tempdir().unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let mut instance = Instance::open(InstanceSpec {

@@ -71,7 +71,7 @@ fn prepare(
     command: &str,
     screen: &mut Screen,
 ) -> Result<Plan> {
-    let home = default_home();
+    let home = default_home()?;
     let places = Places {
         data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
         home,

@@ -8,7 +8,7 @@ use crate::arguments::{CompileArguments, FromArgument, Server, ServerCommand};
 use crate::output;
 
 pub(crate) fn run(arguments: &Server) -> Result<()> {
-    let library = Library::open(&default_home())?;
+    let library = Library::open(&default_home()?)?;
     match &arguments.command {
         ServerCommand::List { dbms, json } => {
             let rows = rows(&library, *dbms);

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use rustix::fs::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use thiserror::Error;
 
 /// Name of the system user that is made when basecase runs as root.
@@ -118,6 +120,36 @@ impl Account {
     }
 }
 
+/// The user to whom `path` belongs, where root should act with that user's rights: what another user has made may not lead it elsewhere.
+pub(crate) fn owner_of(path: &Path) -> std::io::Result<Option<Account>> {
+    let metadata = path.metadata()?;
+    let is_another = rustix::process::geteuid().is_root() && metadata.uid() != 0;
+    Ok(is_another.then(|| Account {
+        name: metadata.uid().to_string(),
+        uid: metadata.uid(),
+        gid: metadata.gid(),
+    }))
+}
+
+/// Does `work` in a thread that has the rights of `account` and no others; with those of the caller where there is none.
+pub(crate) fn act<T: Send>(
+    account: Option<&Account>,
+    work: impl FnOnce() -> std::io::Result<T> + Send,
+) -> std::io::Result<T> {
+    let Some(account) = account else { return work() };
+    let (user, group) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid));
+    std::thread::scope(|scope| {
+        let acting = scope.spawn(move || {
+            // The system calls themselves are of one thread; it is the C library that extends them to all.
+            set_thread_groups(&[])?;
+            set_thread_res_gid(group, group, group)?;
+            set_thread_res_uid(user, user, user)?;
+            work()
+        });
+        acting.join().unwrap_or_else(|_| Err(std::io::Error::other("the thread of another user has failed")))
+    })
+}
+
 /// The number of the user as which servers run, where that is another than the caller and is there already.
 pub(crate) fn number_for_servers() -> Option<u32> {
     existing().map(|account| account.uid)
@@ -152,6 +184,23 @@ mod tests {
         let account = parse("basecase:x:995:994::/nonexistent:/usr/sbin/nologin").unwrap();
         assert_eq!((account.uid, account.gid), (995, 994));
         assert_eq!(parse("postgres:x:101:104::/:/bin/sh"), None);
+    }
+
+    #[test]
+    fn defect_03_what_is_done_as_another_user_is_done_with_that_users_rights_alone() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        let stranger = Account { name: "stranger".into(), uid: 4_000_000, gid: 4_000_000 };
+        let file = folder.path().join("file");
+        act(Some(&stranger), || std::fs::write(&file, "")).unwrap();
+        assert_eq!(file.metadata().unwrap().uid(), 4_000_000);
+        assert_eq!(owner_of(&file).unwrap().unwrap().uid, 4_000_000);
+        let secret = act(Some(&stranger), || std::fs::read_to_string("/etc/shadow"));
+        assert_eq!(secret.unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
+        std::fs::read_to_string("/etc/shadow").unwrap();
     }
 
     #[test]

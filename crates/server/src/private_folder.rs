@@ -208,7 +208,12 @@ impl PrivateFolder {
 
     /// Moves what has that name into another folder of the same file system.
     pub(crate) fn hand_over(&self, name: &str, to: &PrivateFolder) -> io::Result<()> {
-        Ok(renameat(&*self.handle, name, &*to.handle, name)?)
+        self.rename(OsStr::new(name), to, name)
+    }
+
+    /// The same under another name.
+    pub(crate) fn rename(&self, name: &OsStr, to: &PrivateFolder, new: &str) -> io::Result<()> {
+        Ok(renameat(&*self.handle, name, &*to.handle, new)?)
     }
 
     /// Gives an open file or folder to the folder's user.

@@ -50,7 +50,7 @@ fn ask(instance: &Instance, sql: &str) -> Vec<Vec<Value>> {
 ///
 /// Tells how long the first two took.
 fn live(build: &Build, engine: Engine, config: &Config, transport: Transport) -> [Duration; 2] {
-    check(build, Some(engine), config, Host::detect(), &default_home()).unwrap();
+    check(build, Some(engine), config, Host::detect(), &default_home().unwrap()).unwrap();
     let folder = directory();
     let mut instance = open(build, engine, config, folder.path(), transport).unwrap();
     assert!(matches!(instance.start(PATIENCE), Err(InstanceError::NotInitialised { .. })));

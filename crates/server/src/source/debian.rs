@@ -7,6 +7,7 @@ use super::error::CompileError;
 use super::table::DebianSource;
 use crate::apt::{Apt, Archives};
 use crate::client_tool::Failure;
+use crate::private_folder::make_open;
 
 impl DebianSource {
     /// The upstream archive of this package in the folder `sources`, downloaded when it is not there yet.
@@ -19,7 +20,7 @@ impl DebianSource {
         notify: &mut dyn FnMut(&str),
     ) -> Result<PathBuf, CompileError> {
         let head = format!("{}_{}.orig.tar.", self.package, self.version);
-        fs::create_dir_all(sources).map_err(CompileError::file(sources))?;
+        make_open(sources).map_err(CompileError::file(sources))?;
         if let Some(path) = named(sources, &head) {
             return Ok(path);
         }

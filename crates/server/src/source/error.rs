@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use basecase_model::Dbms;
 use thiserror::Error;
 
+use crate::private_folder::FolderError;
+
 /// Why a build could not be made from source.
 #[derive(Debug, Error)]
 pub enum CompileError {
@@ -161,6 +163,9 @@ pub enum CompileError {
     /// A step of the build failed.
     #[error(transparent)]
     Step(#[from] Box<StepError>),
+    /// The folder in which it is made could be somebody else's, or cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// A file or folder could not be used.
     #[error("cannot use {}: {source}\nhint: check its permissions and the free space of its disk", path.display())]
     File {

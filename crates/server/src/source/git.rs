@@ -5,7 +5,24 @@ use std::process::{Child, Command, Stdio};
 
 use super::error::CompileError;
 use super::toolchain::Toolchain;
+use crate::account::owner_of;
 use crate::log::last_lines;
+
+/// Settings that go before those of any file.
+const ALWAYS: [(&str, &str); 4] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.attributesFile", "/dev/null"),
+    ("diff.external", ""),
+];
+/// What keeps git from fetching, by whatever program, and from writing.
+const OFF: [(&str, &str); 5] = [
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+];
 
 /// A local repository, bare or with a working tree.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +59,24 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When git fails.
     pub(crate) fn is_dirty(&self) -> Result<bool, CompileError> {
-        Ok(!self.run(&["status", "--porcelain"])?.is_empty())
+        // What a submodule's own settings would run is seen to there.
+        let status = ["status", "--porcelain", "--ignore-submodules=dirty"];
+        if !self.finish(self.without_filters(&status)?)?.is_empty() {
+            return Ok(true);
+        }
+        for module in self.submodules()? {
+            let folder = self.folder.join(module);
+            if folder.join(".git").exists() && Repository::at(&folder, self.toolchain).is_dirty()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn submodules(&self) -> Result<Vec<PathBuf>, CompileError> {
+        let entries = self.run(&["ls-files", "-z", "--stage"])?;
+        let modules = entries.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        Ok(modules.filter_map(|entry| Some(path(entry.splitn(2, |byte| *byte == b'\t').nth(1)?))).collect())
     }
 
     /// The files of the working tree with those of its submodules, sorted; not those that git ignores, such as the products
@@ -56,7 +90,7 @@ impl<'a> Repository<'a> {
         let mut files: Vec<PathBuf> = names
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty())
-            .map(|name| PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name)))
+            .map(path)
             // Not what is removed but not committed yet, nor the folder of a submodule that is not checked out.
             .filter(|name| self.folder.join(name).symlink_metadata().is_ok_and(|file| !file.is_dir()))
             .collect();
@@ -70,24 +104,70 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When git cannot be started.
     pub(crate) fn archive(&self, commit: &str) -> Result<Child, CompileError> {
-        let mut command = self.command(&["archive", "--format=tar", commit])?;
+        let mut command = self.without_filters(&["archive", "--format=tar", commit])?;
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().map_err(CompileError::file(self.folder))
     }
 
+    /// Git with `arguments`. Root reads a repository with the rights of its owner; others read their own, as git has it. Nothing that the
+    /// repository's settings name is run, and nothing is fetched.
     fn command(&self, arguments: &[&str]) -> Result<Command, CompileError> {
-        let mut command = self.toolchain.command(&self.toolchain.need("git", "git")?);
-        // The user named the repository, so whose it is does not matter; git would refuse that of another user.
-        command.args(["-c", "safe.directory=*", "-C"]).arg(self.folder).args(arguments);
+        self.command_with(arguments, &[])
+    }
+
+    fn command_with(
+        &self,
+        arguments: &[&str],
+        settings: &[(String, String)],
+    ) -> Result<Command, CompileError> {
+        let owner = owner_of(self.folder).map_err(CompileError::file(self.folder))?;
+        let mut command = self.toolchain.command_as(&self.toolchain.need("git", "git")?, owner.as_ref());
+        if owner.is_some() {
+            command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+        } else {
+            // Exceptions that the user has made from git's rule on owners hold.
+            let own =
+                ["HOME", "XDG_CONFIG_HOME"].map(|name| std::env::var_os(name).map(|value| (name, value)));
+            command.envs(own.into_iter().flatten());
+        }
+        command.envs(OFF);
+        let always = ALWAYS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let settings: Vec<(String, String)> = always.chain(settings.iter().cloned()).collect();
+        command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (number, (name, value)) in settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        command.arg("-C").arg(self.folder).args(arguments);
         Ok(command)
     }
 
+    /// The same for commands that look at the content of files, which git sends through the programs that the settings name.
+    fn without_filters(&self, arguments: &[&str]) -> Result<Command, CompileError> {
+        let names = self.run(&["config", "--list", "--name-only", "-z"])?;
+        let mut settings = Vec::new();
+        for name in String::from_utf8_lossy(&names).split('\0').filter(|name| name.starts_with("filter.")) {
+            let value = if name.ends_with(".required") { "false" } else { "" };
+            settings.push((name.to_owned(), value.to_owned()));
+        }
+        self.command_with(arguments, &settings)
+    }
+
     fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, CompileError> {
-        let output = self.command(arguments)?.output().map_err(CompileError::file(self.folder))?;
+        self.finish(self.command(arguments)?)
+    }
+
+    fn finish(&self, mut command: Command) -> Result<Vec<u8>, CompileError> {
+        let output = command.output().map_err(CompileError::file(self.folder))?;
         if output.status.success() {
             return Ok(output.stdout);
         }
-        let reason = last_lines(&String::from_utf8_lossy(&output.stderr), 3);
+        // As many as git takes to say whose the repository is and what may be done about it.
+        let reason = last_lines(&String::from_utf8_lossy(&output.stderr), 5);
         Err(CompileError::Git { repository: self.folder.to_path_buf(), reason })
     }
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
 }

@@ -57,7 +57,7 @@ impl Library {
     ) -> Result<SourceBuild, ObtainError> {
         let workshop = Workshop {
             builds: self.builds().to_path_buf(),
-            toolchain: Toolchain::system(),
+            toolchain: Toolchain::system(self.account().cloned()),
             reserved: self.provider_names(),
         };
         Ok(workshop.make(order, notify)?)

@@ -1,16 +1,19 @@
 //! Where source code comes from: a folder, a git repository or an archive.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
 use super::git::Repository;
 use super::toolchain::Toolchain;
+use crate::account::{Account, act, owner_of};
 use crate::disk::sha256_of;
 
 /// Digits of a commit in names.
@@ -90,9 +93,12 @@ impl Origin {
                 Ok(Identity { digest, artifact, label: None, files: Vec::new() })
             }
             Origin::Folder(folder) => {
-                let mut files = Vec::new();
-                walk(folder, Path::new(""), &mut files).map_err(CompileError::file(folder))?;
-                let digest = digest_of(folder, &files).map_err(CompileError::file(folder))?;
+                let read = || {
+                    let mut files = Vec::new();
+                    walk(folder, Path::new(""), &mut files)?;
+                    Ok((digest_of(folder, &files)?, files))
+                };
+                let (digest, files) = as_owner(folder, read).map_err(CompileError::file(folder))?;
                 let artifact = format!("{} sha256:{digest}", file_name(folder));
                 Ok(Identity { digest, artifact, label: None, files })
             }
@@ -112,7 +118,8 @@ impl Origin {
                         if git.is_tagged(&commit)? { None } else { Some(head(&commit, COMMIT_DIGITS)) };
                     return Ok(Identity { digest: commit, artifact, label, files });
                 }
-                let digest = digest_of(folder, &files).map_err(CompileError::file(folder))?;
+                let digest = as_owner(folder, || digest_of(folder, &files));
+                let digest = digest.map_err(CompileError::file(folder))?;
                 Ok(Identity {
                     artifact: format!("{artifact} dirty sha256:{digest}"),
                     label: Some(format!("{}-{}", head(&commit, COMMIT_DIGITS), head(&digest, 4))),
@@ -123,7 +130,8 @@ impl Origin {
         }
     }
 
-    /// Puts the source code into the empty folder `into`: the top folder of the source.
+    /// Puts the source code into the empty folder `into`, as the user who compiles: the name of the top folder in it, or none where that is
+    /// `into` itself.
     ///
     /// # Errors
     /// When it cannot be unpacked or copied, or has changed since it was identified.
@@ -132,15 +140,18 @@ impl Origin {
         identity: &Identity,
         toolchain: &Toolchain,
         into: &Path,
-    ) -> Result<PathBuf, CompileError> {
+    ) -> Result<Option<OsString>, CompileError> {
+        let account = toolchain.account();
         match self {
             Origin::Archive(path) => {
-                let unpacked = File::open(path).and_then(decompressed).and_then(|reader| untar(reader, into));
+                let unpacked =
+                    File::open(path).and_then(|file| act(account, || untar(decompressed(file)?, into)));
                 unpacked.map_err(|source| CompileError::Unpack { path: path.clone(), source })?;
             }
             Origin::Commit { repository, .. } => {
                 let mut child = Repository::at(repository, toolchain).archive(&identity.digest)?;
-                let unpacked = child.stdout.take().map_or(Ok(()), |reader| untar(reader, into));
+                let unpacked =
+                    child.stdout.take().map_or(Ok(()), |reader| act(account, || untar(reader, into)));
                 let status = child.wait().map_err(CompileError::file(repository))?;
                 unpacked.map_err(|source| CompileError::Unpack { path: repository.clone(), source })?;
                 if !status.success() {
@@ -149,21 +160,21 @@ impl Origin {
                 }
             }
             Origin::Folder(folder) | Origin::WorkingTree(folder) => {
-                copy(folder, &identity.files, into).map_err(CompileError::file(into))?;
+                copy(folder, &identity.files, into, account).map_err(CompileError::file(into))?;
                 if self.identify(toolchain)? != *identity {
                     return Err(CompileError::Changed { folder: folder.clone() });
                 }
-                return Ok(into.to_path_buf());
+                return Ok(None);
             }
         }
-        top_folder(into).map_err(CompileError::file(into))
+        act(account, || top_folder(into)).map_err(CompileError::file(into))
     }
 }
 
 /// The compressed stream `file` in the clear.
-fn decompressed(mut file: File) -> io::Result<Box<dyn Read>> {
+fn decompressed(mut file: File) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = Vec::new();
-    file.by_ref().take(6).read_to_end(&mut magic)?;
+    Read::by_ref(&mut file).take(6).read_to_end(&mut magic)?;
     io::Seek::rewind(&mut file)?;
     let reader = io::BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
@@ -181,14 +192,18 @@ fn untar(reader: impl Read, folder: &Path) -> io::Result<()> {
     archive.unpack(folder)
 }
 
-/// `folder`, or the one folder in it when there is nothing else.
-fn top_folder(folder: &Path) -> io::Result<PathBuf> {
-    let entries: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+/// The name of the one folder in `folder` when there is nothing else.
+fn top_folder(folder: &Path) -> io::Result<Option<OsString>> {
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     match entries.as_slice() {
-        [only] if only.is_dir() => Ok(only.clone()),
-        _ => Ok(folder.to_path_buf()),
+        [only] if only.file_type()?.is_dir() => Ok(Some(only.file_name())),
+        _ => Ok(None),
     }
+}
+
+/// Does `work` on `folder` with the rights of the user to whom it belongs.
+fn as_owner<T: Send>(folder: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    act(owner_of(folder)?.as_ref(), work)
 }
 
 /// Adds the files and links below `root`/`folder` to `found`, sorted, relative to `root`.
@@ -226,22 +241,36 @@ fn digest_of(root: &Path, files: &[PathBuf]) -> io::Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Copies `files` below `from` to the same places below `to`, with their times.
-fn copy(from: &Path, files: &[PathBuf], to: &Path) -> io::Result<()> {
+/// Copies `files` below `from` to the same places below `to`, with their times: read by the user to whom `from` belongs, and written by
+/// `account`.
+fn copy(from: &Path, files: &[PathBuf], to: &Path, account: Option<&Account>) -> io::Result<()> {
+    let (reader, writer) = io::pipe()?;
+    std::thread::scope(|scope| {
+        let written = scope.spawn(move || act(account, || untar(io::BufReader::new(reader), to)));
+        let read = as_owner(from, || pack(from, files, io::BufWriter::new(writer)));
+        let written =
+            written.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes has failed")));
+        // Where writing failed, reading has found nobody at the other end.
+        written.and(read)
+    })
+}
+
+/// Writes `files` below `from` to a tar archive.
+fn pack(from: &Path, files: &[PathBuf], writer: impl io::Write) -> io::Result<()> {
+    let mut archive = tar::Builder::new(writer);
+    archive.follow_symlinks(false);
     for file in files {
-        let (old, new) = (from.join(file), to.join(file));
-        if let Some(folder) = new.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let metadata = old.symlink_metadata()?;
+        let path = from.join(file);
+        let metadata = path.symlink_metadata()?;
         if metadata.is_symlink() {
-            symlink(fs::read_link(&old)?, &new)?;
-        } else {
-            fs::copy(&old, &new)?;
-            File::open(&new)?.set_modified(metadata.modified()?)?;
+            archive.append_path_with_name(&path, file)?;
+        } else if metadata.is_file() {
+            let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+            let mut opened = File::options().read(true).custom_flags(flags.bits() as i32).open(&path)?;
+            archive.append_file(file, &mut opened)?;
         }
     }
-    Ok(())
+    archive.into_inner()?.flush()
 }
 
 fn file_name(path: &Path) -> String {
@@ -256,6 +285,7 @@ fn head(text: &str, digits: usize) -> String {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
     fn what_is_named_is_found() {
@@ -299,10 +329,10 @@ mod tests {
             fs::write(&file, bytes).unwrap();
             fs::create_dir(&out).unwrap();
             let origin = Origin::Archive(file);
-            let identity = origin.identify(&Toolchain::system()).unwrap();
-            let top = origin.unpack(&identity, &Toolchain::system(), &out).unwrap();
-            assert_eq!(top, out.join("postgresql-17.6"));
-            let metadata = top.join("configure").metadata().unwrap();
+            let identity = origin.identify(&Toolchain::system(None)).unwrap();
+            let top = origin.unpack(&identity, &Toolchain::system(None), &out).unwrap();
+            assert_eq!(top.as_deref(), Some("postgresql-17.6".as_ref()));
+            let metadata = out.join("postgresql-17.6/configure").metadata().unwrap();
             assert_eq!(
                 metadata.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs(),
                 1_000_000_000
@@ -319,7 +349,7 @@ mod tests {
             fs::write(top.join("src/a.c"), "int a;").unwrap();
             symlink("a.c", top.join("src/b.c")).unwrap();
         }
-        let identify = |path: &Path| Origin::Folder(path.to_path_buf()).identify(&Toolchain::system());
+        let identify = |path: &Path| Origin::Folder(path.to_path_buf()).identify(&Toolchain::system(None));
         let identity = identify(&first).unwrap();
         assert_eq!(identity.digest, identify(&second).unwrap().digest);
         assert_eq!(identity.files, [PathBuf::from("src/a.c"), PathBuf::from("src/b.c")]);
@@ -329,11 +359,9 @@ mod tests {
         let out = folder.path().join("out");
         fs::create_dir(&out).unwrap();
         let origin = Origin::Folder(first.clone());
-        origin.unpack(&identity, &Toolchain::system(), &out).unwrap();
+        origin.unpack(&identity, &Toolchain::system(None), &out).unwrap();
         assert_eq!(fs::read_link(out.join("src/b.c")).unwrap(), Path::new("a.c"));
-        assert_eq!(
-            out.join("src/a.c").metadata().unwrap().modified().unwrap(),
-            first.join("src/a.c").metadata().unwrap().modified().unwrap()
-        );
+        let modified = |top: &Path| top.join("src/a.c").metadata().unwrap().mtime();
+        assert_eq!(modified(&out), modified(&first));
     }
 }

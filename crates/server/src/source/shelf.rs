@@ -1,6 +1,7 @@
 //! The builds from source that are here. Each has a file in its folder that says what it was made from and how.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use basecase_model::{BuildFacts, Dbms, optimisation_flag};
@@ -87,7 +88,9 @@ impl SourceBuild {
             |error: toml::ser::Error| CompileError::Data { file: MARK.into(), reason: error.to_string() };
         let text = toml::to_string(self).map_err(broken)?;
         let path = folder.join(MARK);
-        fs::write(&path, text).map_err(CompileError::file(&path))
+        fs::write(&path, text)
+            .and_then(|()| fs::set_permissions(&path, PermissionsExt::from_mode(0o644)))
+            .map_err(CompileError::file(&path))
     }
 
     fn read(folder: &Path) -> Option<SourceBuild> {

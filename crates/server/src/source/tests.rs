@@ -2,7 +2,7 @@
 //! Postgres is compiled in `tests/source.rs`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,6 +34,8 @@ struct Bench {
 
 fn bench() -> Bench {
     let folder = tempfile::tempdir().unwrap();
+    // As whom things are compiled must get there.
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let (programs, builds) = (folder.path().join("programs"), folder.path().join("builds"));
     fs::create_dir(&programs).unwrap();
     fs::create_dir(&builds).unwrap();
@@ -425,4 +427,63 @@ fn submodules_that_are_checked_out_are_part_of_the_source() {
     fs::write(tree.join("module/m.c"), "int n;").unwrap();
     let dirty = bench.make(&order("postgres:17.6", &tree)).unwrap();
     assert!(dirty.label.starts_with(&format!("{}-", build.label)), "{} {}", dirty.label, build.label);
+}
+
+#[test]
+fn defect_03_nothing_that_a_repository_names_is_run() {
+    let bench = bench();
+    let tree = bench.repository();
+    let traces = bench.path("traces");
+    fs::create_dir(&traces).unwrap();
+    fs::set_permissions(&traces, PermissionsExt::from_mode(0o777)).unwrap();
+    let script = bench.path("evil");
+    fs::write(&script, format!("#!/bin/sh\n/usr/bin/touch {}/$$\n/bin/cat\n", traces.display())).unwrap();
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let script = script.display().to_string();
+    for name in ["core.fsmonitor", "filter.a=b.clean", "filter.a=b.smudge", "diff.external", "core.pager"] {
+        bench.git(&tree, &["config", name, &script]);
+    }
+    fs::write(tree.join(".git/info/attributes"), "*.c filter=a=b\n").unwrap();
+    fs::write(tree.join("src/a.c"), "int c;").unwrap();
+    let is_untouched = || fs::read_dir(&traces).unwrap().count() == 0;
+    bench.make(&order("postgres:17.6", bench.path("postgres@REL_17_6"))).unwrap();
+    assert!(is_untouched(), "of a commit");
+    bench.make(&order("postgres:17.6", &tree)).unwrap();
+    assert!(is_untouched(), "of a working tree");
+}
+
+#[test]
+fn defect_03_root_reads_what_belongs_to_another_user_with_that_users_rights() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let bench = bench();
+    let tree = bench.repository();
+    fs::write(tree.join("src/new.c"), "int n;").unwrap();
+    let owned = Command::new("chown").args(["-R", "4000000:4000000"]).arg(&tree).status().unwrap();
+    assert!(owned.success());
+    bench.make(&order("postgres:17.6", bench.path("postgres@REL_17_6"))).unwrap();
+    bench.make(&order("postgres:17.6", &tree)).unwrap();
+    // What that user may not read is not read for them.
+    fs::set_permissions(tree.join("src/new.c"), PermissionsExt::from_mode(0o600)).unwrap();
+    std::os::unix::fs::chown(tree.join("src/new.c"), Some(0), Some(0)).unwrap();
+    let message = bench.message(&order("postgres:17.6", &tree));
+    assert!(message.contains("Permission denied"), "{message}");
+}
+
+#[test]
+fn defect_03_sources_are_unpacked_configured_and_compiled_by_the_unprivileged_user() {
+    let bench = bench();
+    let Some(account) = bench.workshop.toolchain.account() else { return };
+    let script = format!("{CONFIGURE}echo \"uid $(/usr/bin/id -u) of $(/usr/bin/stat -c %u ./configure)\"\n");
+    let files = [("configure", script.as_str())];
+    for (source, label) in [(bench.archive("a.tar", &files), "packed"), (bench.tree("a", &files), "plain")] {
+        let order = SourceOrder { label: Some(label.into()), ..order("postgres:17.6", &source) };
+        let place = bench.workshop.builds.join(bench.make(&order).unwrap().folder());
+        let log = fs::read_to_string(format!("{}.log", place.display())).unwrap();
+        assert!(log.contains(&format!("uid {0} of {0}\n", account.uid)), "{log}");
+        let program = place.join("bin/server").metadata().unwrap();
+        assert_eq!((program.uid(), place.metadata().unwrap().uid()), (0, 0));
+        assert!(place.join(".basecase-programs").is_file());
+    }
 }

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::error::CompileError;
+use crate::account::Account;
 use crate::process;
 
 /// Where programs are looked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Toolchain {
     path: OsString,
+    /// As whom they run; `None` is the caller.
+    account: Option<Account>,
 }
 
 /// A compiler.
@@ -52,15 +55,15 @@ impl Language {
 }
 
 impl Toolchain {
-    /// That of the system.
-    pub(crate) fn system() -> Self {
-        Toolchain { path: process::PATH.into() }
+    /// That of the system, run as `account`: what is compiled is code of somebody else.
+    pub(crate) fn system(account: Option<Account>) -> Self {
+        Toolchain { path: process::PATH.into(), account }
     }
 
     /// One that finds programs nowhere but in `folder`.
     #[cfg(test)]
     pub(crate) fn only_in(folder: &Path) -> Self {
-        Toolchain { path: folder.into() }
+        Toolchain { path: folder.into(), account: Account::for_servers().ok().flatten() }
     }
 
     /// The program `name`, or the one at that path.
@@ -81,9 +84,19 @@ impl Toolchain {
 
     /// A command of the toolchain, with nothing of the caller's environment.
     pub(crate) fn command(&self, program: &Path) -> Command {
-        let mut command = process::command(program, None);
+        self.command_as(program, self.account.as_ref())
+    }
+
+    /// The same as another user.
+    pub(crate) fn command_as(&self, program: &Path, account: Option<&Account>) -> Command {
+        let mut command = process::command(program, account);
         command.env("PATH", &self.path);
         command
+    }
+
+    /// As whom the programs run; `None` is the caller.
+    pub(crate) fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
     }
 
     /// The compiler of `language`: the one that `arguments` name, else the system's.
@@ -160,13 +173,13 @@ mod tests {
 
     #[test]
     fn the_compiler_is_the_one_that_arguments_name() {
-        let compiler = Toolchain::system().compiler(Language::C, &[]).unwrap();
+        let compiler = Toolchain::system(None).compiler(Language::C, &[]).unwrap();
         assert!(
             compiler.version.starts_with("gcc ") || compiler.version.starts_with("clang "),
             "{compiler:?}"
         );
         let arguments = ["CC=gcc -m64", "-DX=1", "CC=no-such-compiler"].map(String::from);
-        let error = Toolchain::system().compiler(Language::C, &arguments).unwrap_err().to_string();
+        let error = Toolchain::system(None).compiler(Language::C, &arguments).unwrap_err().to_string();
         assert!(error.starts_with("no C compiler (no-such-compiler) in "), "{error}");
         assert_eq!(Language::Cpp.named_in(&["-DCMAKE_CXX_COMPILER=clang++".into()]), Some("clang++"));
     }

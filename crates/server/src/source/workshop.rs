@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
 
 use basecase_model::Dbms;
 use sha2::{Digest, Sha256};
@@ -16,9 +17,13 @@ use super::shelf::{Shelf, SourceBuild, is_wanted, numbers_of};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
+use crate::account::{Account, act};
 use crate::archive::open_to_all;
 use crate::host::Host;
+use crate::private_folder::{PrivateFolder, folder_in};
+use crate::programs;
 use crate::recipe::BuildRequest;
+use crate::tree_copy::{self, Owner};
 
 /// Rises when builds are made otherwise than before in a way that no argument shows.
 const REVISION: u32 = 1;
@@ -142,7 +147,7 @@ impl Workshop {
     /// The file whose lock is the right to work on `name`.
     fn turn(&self, name: &str) -> io::Result<File> {
         let path = self.builds.join(format!(".{name}.lock"));
-        File::options().create(true).truncate(false).write(true).open(path)
+        File::options().create(true).truncate(false).write(true).mode(0o644).open(path)
     }
 
     /// Removes what killed basecases left of other builds, which may be gigabytes and be ordered never again.
@@ -169,11 +174,11 @@ impl Workshop {
         self.sweep();
         // In the folder of the result, so that the last step is a rename. The name is always the same, because it gets into
         // programs through __FILE__.
-        let work = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(&self.builds);
-        let work = work.map_err(CompileError::file(&self.builds))?;
+        let work = Work(PrivateFolder::make_above(&self.builds.join(name))?);
+        let account = self.toolchain.account();
         notify(&format!("unpacking {}", plan.identity.artifact));
         let source = plan.unpack(&work, &self.toolchain)?;
-        let tree = plan.recognise(&source)?;
+        let tree = plan.recognise(&source, account)?;
         let (kind, compilers) = (tree.kind, plan.compilers.clone());
         let jobs = plan.order.jobs.unwrap_or_else(|| Host::detect().cores);
         self.check_generators(kind, &source)?;
@@ -186,24 +191,25 @@ impl Workshop {
             });
         }
         let place = shelf.place(&build);
+        let [objects, stage] = [work.folder("objects", account)?, work.folder("stage", account)?];
         let folders = Folders {
-            objects: work.path().join("objects"),
-            stage: work.path().join("stage"),
+            objects: objects.path().to_path_buf(),
+            stage: stage.path().to_path_buf(),
             source,
             prefix: place.clone(),
         };
-        for folder in [&folders.objects, &folders.stage] {
-            fs::create_dir(folder).map_err(CompileError::file(folder))?;
-        }
         let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
         let mut log = Log::create(place.with_file_name(format!("{}.log", build.folder())))?;
         let title = format!("{} {} as {}", build.dbms, build.version, build.label);
         for step in steps {
             log.run(step, &title, notify)?;
         }
-        build.flags = flags_given(kind, &folders).unwrap_or(build.flags);
-        let installed = folders.installed();
+        let given = act(account, || Ok(flags_given(kind, &folders)));
+        build.flags = given.ok().flatten().unwrap_or(build.flags);
+        let installed = work.installed(&folders, &stage, account)?;
         open_to_all(&installed).map_err(CompileError::file(&installed))?;
+        let recorded = programs::record(&installed).map_err(io::Error::other);
+        recorded.map_err(CompileError::file(&installed))?;
         build.write(&installed)?;
         // Without its file it is no build, so it can only be the remains of one.
         let _ = fs::remove_dir_all(&place);
@@ -223,6 +229,43 @@ impl Workshop {
     }
 }
 
+/// The folder in which a build is made, removed when this is dropped. It belongs to the caller, and what is in it to the user who compiles.
+struct Work(PrivateFolder);
+
+impl Work {
+    fn folder(&self, name: &str, account: Option<&Account>) -> Result<PrivateFolder, CompileError> {
+        Ok(PrivateFolder::make(&self.0.path().join(name), account)?)
+    }
+
+    /// The installed tree, which is the caller's. What another user made is copied: its files may still be open to that user.
+    fn installed(
+        &self,
+        folders: &Folders,
+        stage: &PrivateFolder,
+        account: Option<&Account>,
+    ) -> Result<PathBuf, CompileError> {
+        let Some(account) = account else { return Ok(folders.installed()) };
+        let made = PrivateFolder::make(&self.0.path().join("made"), None)?;
+        let name = folders.prefix.file_name().unwrap_or_default();
+        let above = folders.prefix.parent().into_iter().flat_map(Path::components);
+        let names = above.filter(|part| matches!(part, Component::Normal(_)));
+        let copy = || {
+            let folder = names
+                .into_iter()
+                .try_fold(stage.handle().try_clone()?, |folder, name| folder_in(&folder, name.as_os_str()))?;
+            tree_copy::copy(&folder, made.handle(), name, Owner::CallerInsteadOf(account.uid))
+        };
+        copy().map_err(CompileError::file(folders.installed()))?;
+        Ok(made.path().join(name))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = self.0.destroy();
+    }
+}
+
 impl Plan<'_> {
     /// The name of what belongs to this build before its version is known for sure.
     fn work_name(&self) -> String {
@@ -230,25 +273,30 @@ impl Plan<'_> {
     }
 
     /// Puts the source into the folder of work: its top folder, which is always the same.
-    fn unpack(&self, work: &tempfile::TempDir, toolchain: &Toolchain) -> Result<PathBuf, CompileError> {
-        let (unpacked, source) = (work.path().join("unpacked"), work.path().join("source"));
-        fs::create_dir(&unpacked).map_err(CompileError::file(&unpacked))?;
-        let top = self.origin.unpack(&self.identity, toolchain, &unpacked)?;
-        fs::rename(&top, &source).map_err(CompileError::file(&source))?;
+    fn unpack(&self, work: &Work, toolchain: &Toolchain) -> Result<PathBuf, CompileError> {
+        let unpacked = work.folder("unpacked", toolchain.account())?;
+        let source = work.0.path().join("source");
+        let moved = match self.origin.unpack(&self.identity, toolchain, unpacked.path())? {
+            Some(top) => unpacked.rename(&top, &work.0, "source"),
+            None => work.0.rename("unpacked".as_ref(), &work.0, "source"),
+        };
+        moved.map_err(CompileError::file(&source))?;
         Ok(source)
     }
 
     /// Makes sure that the source is what was asked for.
-    fn recognise(&self, source: &Path) -> Result<Tree, CompileError> {
+    fn recognise(&self, source: &Path, account: Option<&Account>) -> Result<Tree, CompileError> {
         let artifact = self.identity.artifact.clone();
-        let Some(tree) = recognise(source) else {
+        let look = || Ok((recognise(source), trace_of_use(source), missing_submodule(source)));
+        let (tree, trace, module) = act(account, look).map_err(CompileError::file(source))?;
+        let Some(tree) = tree else {
             return Err(CompileError::Unknown { artifact, dbms: self.dbms });
         };
         self.accept(tree.kind.dbms(), &tree.version)?;
-        if let Some(file) = trace_of_use(source) {
+        if let Some(file) = trace {
             return Err(CompileError::Used { artifact, file });
         }
-        match missing_submodule(source) {
+        match module {
             Some(module) => Err(CompileError::Submodule { artifact, module }),
             None => Ok(tree),
         }

@@ -61,6 +61,12 @@ impl Error {
         Error::new(Kind::Disconnected, format!("cannot wait for the server: {error}"))
     }
 
+    /// A thread of this program panicked that had something to execute.
+    pub fn of_panic(message: &str) -> Self {
+        Error::new(Kind::Refused, format!("a thread of basecase panicked: {message}"))
+            .with_hint("this is a defect of basecase: report it with this text")
+    }
+
     /// The server sent something that its protocol does not allow, or that this client never asks for.
     pub(crate) fn unexpected(what: &str) -> Self {
         Error::new(Kind::Disconnected, format!("the server sent {what}"))

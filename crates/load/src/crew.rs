@@ -1,5 +1,6 @@
 //! All roles of a step: made ready before the clock starts, then let go together.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::{Endpoint, Error, Interrupter, Session};
 use basecase_model::{Measures, Slice, StatementCounts, StatementRecord, names};
-use basecase_probe::{ProcessorSet, Watch};
+use basecase_probe::{ProcessorSet, Watch, panic_message};
 use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
 use crate::driver::Load;
@@ -157,14 +158,19 @@ impl Crew {
             scope.spawn(move || {
                 let confined = processors.as_ref().map_or(Ok(()), ProcessorSet::confine_thread);
                 let schedule = schedule();
+                // The receiver waits for every team.
+                let tell = |news| drop(sender.send(news));
                 if let Err(error) = confined {
-                    let _ = sender.send(News::Failed(Failure::Client(error)));
+                    tell(News::Failed(Failure::Client(error)));
                     return;
                 }
-                team.work(shared, schedule, &progress.roles, &|news| {
-                    // The receiver waits for every team.
-                    let _ = sender.send(news);
-                });
+                // Whoever waits for this team would wait for ever, or take what the others did for the whole.
+                let worked = catch_unwind(AssertUnwindSafe(|| {
+                    team.work(shared, schedule, &progress.roles, &tell);
+                }));
+                if let Err(payload) = worked {
+                    tell(News::Failed(Failure::Panic(panic_message(&*payload))));
+                }
             });
         }
         finished

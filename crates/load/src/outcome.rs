@@ -36,6 +36,11 @@ pub enum Failure {
     /// The client itself could not work.
     #[error("the client cannot drive its connections: {0}")]
     Client(std::io::Error),
+    /// A thread of basecase panicked that worked on the step.
+    #[error(
+        "a thread of basecase panicked: {0}\nhint: this is a defect of basecase: report it with this text"
+    )]
+    Panic(String),
     /// The hard limit was reached.
     #[error(
         "the step was stopped at its time limit of {:.0} s{}\nhint: {}; raise --step-limit to let it go on",

@@ -1,5 +1,5 @@
 //! Crews that take turns, on two embedded databases: what counts in which slice, and how it ends.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "common/standing.rs"]
 mod standing;
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Session, sqlite};
 use basecase_load::{Crew, Failure, Leg, Limits, Outcome, Runner, SliceEnd, relay};
-use basecase_model::Slice;
+use basecase_model::{Operation, Reply, Slice};
 use basecase_probe::{Target, Watch};
-use basecase_workload::{Dialect, StepPlan, Workload};
+use basecase_workload::{Dialect, Next, Script, StepPlan, Work, Workload};
 use standing::is_stopped;
 
 const MS: Duration = Duration::from_millis(1);
@@ -233,6 +233,39 @@ fn defect_11_each_candidate_has_the_whole_limit_for_itself() {
     let limits = Limits { stop: &AtomicBool::new(false), time: Some(1_000 * MS) };
     let outcomes = relay(pair.runners("point-query", [None; 2]), &limits, |_| legs.next());
     outcomes.iter().for_each(check);
+}
+
+/// A script that panics.
+struct Panics;
+
+impl Script for Panics {
+    fn next(&mut self, _: &mut Operation) -> Next {
+        panic!("nothing to say")
+    }
+
+    fn answer(&mut self, _: &Reply) {}
+}
+
+#[test]
+fn defect_20_a_panic_of_a_role_fails_its_candidate_with_its_message() {
+    let pair = Pair::new("2");
+    let crew = || {
+        let mut plan = pair.plan(Some("point-query"));
+        plan.roles[1].work = Work::Script(Box::new(Panics));
+        Crew::assemble(plan, &pair.endpoints[1]).unwrap()
+    };
+    let told = "a thread of basecase panicked: nothing to say\nhint: this is a defect";
+    let is_told = |outcome: &Outcome| {
+        outcome.failure.as_ref().is_some_and(|failure| failure.to_string().starts_with(told))
+    };
+    let limits = Limits { stop: &AtomicBool::new(false), time: Some(60_000 * MS) };
+    let alone = crew().run(&pair.watch, &limits);
+    assert!(is_told(&alone), "{:?}", alone.failure);
+    let mut runners = pair.runners("point-query", [None; 2]);
+    runners[1].crew = crew();
+    let mut legs = legs(2, Duration::ZERO, SliceEnd::After(10 * MS)).into_iter();
+    let outcomes = relay(runners, &limits, |_| legs.next());
+    assert!(outcomes[0].failure.is_none() && is_told(&outcomes[1]), "{:?}", outcomes[1].failure);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! The files of `/proc` are parsed by small functions of our own and not by the `procfs` crate: a snapshot needs a
 //! tenth of their fields, and stands between the opening of a window and its first statement.
 //!
-//! [`Heir`] is no reader; it is here because all that watch over processes stand on this floor.
+//! [`Heir`] and [`panic_message`] are no readers; they are here because all that watch over processes and threads stand above this floor.
 
 mod canary;
 mod clock;
@@ -18,6 +18,7 @@ mod level;
 mod memory;
 mod memory_kills;
 mod open_files;
+mod panic;
 mod perf;
 mod pressure;
 mod process;
@@ -36,6 +37,7 @@ pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use memory_kills::{MemoryKills, Shortage};
 pub use open_files::raise_open_files;
+pub use panic::panic_message;
 pub use perf::PerfError;
 pub use process::{ServerClock, ServerCpu, server_processes};
 pub use processor::OthersTime;

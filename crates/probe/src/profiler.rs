@@ -17,6 +17,7 @@ mod source;
 mod symbols;
 mod tally;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
@@ -30,6 +31,7 @@ use self::module::Modules;
 use self::reader::Reader;
 use self::source::Source;
 use self::tally::{Stack, Tally};
+use crate::panic::panic_message;
 use crate::perf::{PerfError, most_samples_per_second};
 
 /// Takes the stacks of a process tree from its start until it is finished.
@@ -86,8 +88,10 @@ impl Profiler {
     /// When the thread that reads samples has failed.
     pub fn finish(self) -> Result<Vec<Profile>, PerfError> {
         drop(self.stop);
-        let (tallies, modules) =
-            self.reader.join().map_err(|_| PerfError::Reader("it ended by a panic".to_owned()))?;
+        let panicked = |payload: Box<dyn Any + Send>| {
+            PerfError::Reader(format!("it ended by a panic: {}", panic_message(&*payload)))
+        };
+        let (tallies, modules) = self.reader.join().map_err(panicked)?;
         let kinds = self.events.iter().map(|(kind, _)| *kind);
         let profile = |(kind, tally)| profile(kind, self.frequency_hz, &tally, &modules);
         Ok(kinds.zip(tallies).map(profile).collect())

@@ -49,6 +49,7 @@ mod setting_rules;
 mod settings;
 mod settle;
 mod shortage;
+mod side_by_side;
 mod sizing;
 mod source;
 mod sqlite_server;

@@ -21,6 +21,7 @@ use crate::served::{
 use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::shortage::KilledForMemory;
+use crate::side_by_side::execute_all;
 use crate::telemetry::Telemetry;
 use crate::version::Version;
 use status::Figures;
@@ -288,16 +289,8 @@ impl Served for MysqlServer {
         patience: &Patience<'_>,
     ) -> Result<(), Error> {
         // All tables at once, a session each, as the reference does.
-        thread::scope(|scope| {
-            let analyses: Vec<_> = tables
-                .iter()
-                .map(|table| {
-                    let statement = format!("analyze table {table}");
-                    scope.spawn(move || self.endpoint.connect()?.query(&statement).map(drop))
-                })
-                .collect();
-            analyses.into_iter().try_for_each(|analysis| analysis.join().unwrap_or(Ok(())))
-        })?;
+        let analyses: Vec<String> = tables.iter().map(|table| format!("analyze table {table}")).collect();
+        execute_all(&self.endpoint, &analyses)?;
         match self.engine {
             // It pays by itself, once it is hastened.
             Engine::Innodb => Ok(()),

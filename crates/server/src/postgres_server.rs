@@ -15,6 +15,7 @@ use crate::served::{
 };
 use crate::settle::Patience;
 use crate::shortage::KilledForMemory;
+use crate::side_by_side::execute_all;
 use crate::telemetry::Telemetry;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
@@ -223,16 +224,8 @@ impl Served for PostgresServer {
         let options =
             if self.is_at_least(12) { "verbose, analyze, index_cleanup on" } else { "verbose, analyze" };
         // All tables at once, a session each, as the reference does.
-        thread::scope(|scope| {
-            let vacuums: Vec<_> = tables
-                .iter()
-                .map(|table| {
-                    let statement = format!("vacuum ({options}) {table}");
-                    scope.spawn(move || self.endpoint.connect()?.query(&statement).map(drop))
-                })
-                .collect();
-            vacuums.into_iter().try_for_each(|vacuum| vacuum.join().unwrap_or(Ok(())))
-        })?;
+        let vacuums: Vec<String> = tables.iter().map(|table| format!("vacuum ({options}) {table}")).collect();
+        execute_all(&self.endpoint, &vacuums)?;
         session.query("checkpoint").map(drop)
     }
 

@@ -88,8 +88,8 @@ impl Run<'_> {
         let order = self.options.profile.as_ref().filter(|_| self.observation == Observation::Profiled);
         let profiled = order.zip(site.served.pid());
         let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
-        let (outcome, observations) = match self.observation {
-            Observation::Off => (crew.run(&site.watch, &limits), Observations::default()),
+        let (mut outcome, observations) = match self.observation {
+            Observation::Off => (crew.run(&site.watch, &limits), Ok(Observations::default())),
             Observation::Usual | Observation::Profiled => {
                 let progress = crew.progress();
                 observe(site, &progress, |watch| crew.run(watch, &limits))
@@ -98,6 +98,10 @@ impl Run<'_> {
         if matches!(outcome.failure, Some(Failure::Interrupted)) {
             return Ok(None);
         }
+        let observations = observations.unwrap_or_else(|failure| {
+            outcome.failure.get_or_insert(failure);
+            Observations::default()
+        });
         let (profiles, mut seen) = profiling.map(Profiling::end).transpose()?.unwrap_or_default();
         seen.extend(observations.sessions(outcome.opened, outcome.seconds));
         let ended = Ended {

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Interrupter, Session};
-use basecase_load::{LatencyCounts, Progress, end_of};
+use basecase_load::{Failure, LatencyCounts, Progress, end_of};
 use basecase_model::{Measures, OperationClass, Track, TrackKind, names};
-use basecase_probe::Watch;
+use basecase_probe::{Watch, panic_message};
 use basecase_server::Telemetry;
 
 use crate::site::Site;
@@ -44,37 +44,50 @@ struct Glance {
 const CLASSES: [OperationClass; 3] = [OperationClass::Insert, OperationClass::Delete, OperationClass::Query];
 
 /// Does `work`, and looks on every second until it is done. Whoever watches the progress sees the last second.
+///
+/// # Errors
+/// With what came of the work: why nothing was seen.
 pub(super) fn observe<R>(
     site: &mut Site,
     progress: &Progress,
     work: impl FnOnce(&Watch) -> R,
-) -> (R, Observations) {
+) -> (R, Result<Observations, Failure>) {
     let telemetry = site.served.telemetry();
     let Site { control, watch, .. } = site;
     let watch = &*watch;
     let interrupt = control.interrupter().ok();
+    let spectator = Spectator {
+        watch,
+        telemetry,
+        session: Some(control.as_mut()),
+        seen: Observations::default(),
+        progress,
+    };
+    beside(|begin, ended| spectator.look_on(begin, ended), || work(watch), interrupt)
+}
+
+/// Does `work` while `look_on` looks on, which says when it has begun and ends when it is told to. A panic of it is a failure: what was
+/// not looked at must not pass for what did not happen.
+fn beside<R>(
+    look_on: impl FnOnce(&Sender<()>, &Receiver<()>) -> Observations + Send,
+    work: impl FnOnce() -> R,
+    interrupt: Option<Interrupter>,
+) -> (R, Result<Observations, Failure>) {
     let (end, ended) = channel();
     let (begin, begun) = channel();
     thread::scope(|scope| {
-        let spectator = Spectator {
-            watch,
-            telemetry,
-            session: Some(control.as_mut()),
-            seen: Observations::default(),
-            progress,
-        };
         let (done, is_done) = channel();
         let thread = scope.spawn(move || {
-            let seen = spectator.look_on(&begin, &ended);
-            drop(done);
+            let seen = look_on(&begin, &ended);
+            drop::<Sender<()>>(done);
             seen
         });
         // The first glance lies before the window, so that its opening lies between two.
         let _ = begun.recv();
-        let result = work(watch);
-        drop(end);
+        let result = work();
+        drop::<Sender<()>>(end);
         break_off_after(PATIENCE, &is_done, interrupt);
-        (result, thread.join().unwrap_or_default())
+        (result, thread.join().map_err(|payload| Failure::Panic(panic_message(&*payload))))
     })
 }
 
@@ -270,6 +283,20 @@ mod tests {
         let mut measures = Measures::new();
         measures.set(name, value);
         measures
+    }
+
+    #[test]
+    fn defect_20_a_panic_of_whoever_looks_on_is_a_failure_with_its_message() {
+        let (result, seen) = beside(|_, _| panic!("no counters"), || 1, None);
+        assert_eq!(result, 1, "what was measured is kept for whoever says why it failed");
+        let told = seen.unwrap_err().to_string();
+        assert!(told.starts_with("a thread of basecase panicked: no counters\nhint: "), "{told}");
+        let look_on = |begin: &Sender<()>, ended: &Receiver<()>| {
+            begin.send(()).unwrap();
+            assert!(ended.recv().is_err());
+            Observations::default()
+        };
+        assert!(beside(look_on, || 1, None).1.is_ok());
     }
 
     #[test]

@@ -66,6 +66,16 @@ pub enum Problem {
         /// The key of the cell that came with it.
         cell: String,
     },
+    /// The experiment has a complete trial of the same cell and round.
+    #[error(
+        "round {round} of {step} is stored already\nhint: this is a mistake in basecase, and nothing was changed; please report it"
+    )]
+    Repeated {
+        /// The step's name.
+        step: String,
+        /// The round, from 1.
+        round: u32,
+    },
     /// A number that every trial has is infinite or not a number.
     #[error("the trial's {0} is not a finite number")]
     NotFinite(&'static str),

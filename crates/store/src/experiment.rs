@@ -7,7 +7,8 @@ use crate::Problem;
 
 pub(crate) fn insert(connection: &Connection, experiment: &Experiment) -> Result<(), Problem> {
     connection.execute(
-        "INSERT INTO experiment (id, name, created_at, facts) VALUES (?1, ?2, ?3, ?4)
+        "INSERT INTO experiment (id, name, created_at, facts, sequence)
+         VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(sequence), 0) + 1 FROM experiment))
          ON CONFLICT (id) DO UPDATE SET name = excluded.name, facts = excluded.facts",
         params![experiment.id, experiment.name, experiment.created_at, serde_json::to_string(experiment)?],
     )?;
@@ -43,8 +44,7 @@ pub(crate) fn select(connection: &Connection, id: &str) -> Result<Option<Experim
 }
 
 pub(crate) fn select_all(connection: &Connection) -> Result<Vec<Experiment>, Problem> {
-    let mut statement =
-        connection.prepare("SELECT facts, created_at FROM experiment ORDER BY created_at, id")?;
+    let mut statement = connection.prepare("SELECT facts, created_at FROM experiment ORDER BY sequence")?;
     let rows = statement.query_map([], texts)?;
     rows.map(|row| read(row?)).collect()
 }

@@ -14,13 +14,14 @@ use crate::Problem;
 pub(crate) const APPLICATION_ID: u32 = 0x4261_7365;
 
 /// What brings a store from version `n` to `n + 1`, at place `n`. A released one is never changed.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
     include_str!("schema_5.sql"),
     include_str!("schema_6.sql"),
+    include_str!("schema_7.sql"),
 ];
 
 /// The version that this basecase writes.

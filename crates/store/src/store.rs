@@ -155,8 +155,8 @@ impl Store {
     /// A measure, or a role's `server_cpu_us`, that is infinite or not a number counts as absent.
     ///
     /// # Errors
-    /// When the store cannot be written, has no such experiment or has this very trial already; when the trial is not of
-    /// `cell`; when its `seconds` or a role's `client_cpu_us` is not finite.
+    /// When the store cannot be written, has no such experiment or has a complete trial of this cell and round already;
+    /// when the trial is not of `cell`; when its `seconds` or a role's `client_cpu_us` is not finite.
     pub fn save_trial(&mut self, experiment: &str, cell: &Cell, trial: &Trial) -> Result<String, StoreError> {
         self.write(|transaction| {
             experiment::insert_cell(transaction, experiment, &trial.candidate, cell)?;
@@ -164,6 +164,14 @@ impl Store {
             progress::clear(transaction)?;
             Ok(id)
         })
+    }
+
+    /// Adds a warning to a trial that is stored, unless it has it already: of something that came to light later.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn add_warning(&mut self, trial: &Trial, warning: &str) -> Result<(), StoreError> {
+        self.write(|transaction| trial::add_warning(transaction, trial, warning))
     }
 
     /// Adds the trials that candidates had together, each with its cell, as [`Store::save_trial`] does: all or none, for they mean

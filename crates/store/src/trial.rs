@@ -30,6 +30,9 @@ pub(crate) fn insert(
         return Err(Problem::WrongCell { trial: trial.cell.clone(), cell: key });
     }
     let place = trial.place;
+    if trial.is_complete() && has_complete(connection, experiment, trial)? {
+        return Err(Problem::Repeated { step: trial.step.clone(), round: place.round + 1 });
+    }
     let id = id_of(experiment, &key, &trial.candidate, place, &trial.started_at)?;
     let (status, reason, log_tail) = match &trial.status {
         TrialStatus::Complete => ("complete", None, None),
@@ -38,8 +41,9 @@ pub(crate) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO trial (id, experiment, cell, step, candidate, round, pass, position, placement,
-                 started_at, seconds, status, reason, log_tail, protocol_revision, warnings, observation)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                 started_at, seconds, status, reason, log_tail, protocol_revision, warnings, observation, sequence)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 (SELECT coalesce(max(sequence), 0) + 1 FROM trial))",
         )?
         .execute(params![
             id,
@@ -73,6 +77,42 @@ pub(crate) fn insert(
     insert_state(connection, &id, &trial.state)?;
     insert_checks(connection, &id, &trial.checks)?;
     Ok(id)
+}
+
+/// Whether an experiment has a complete trial of the same cell and round, profiled as well or not as well.
+fn has_complete(connection: &Connection, experiment: &str, trial: &Trial) -> Result<bool, Problem> {
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM trial WHERE cell = ?1 AND round = ?2 AND experiment = ?3
+             AND (observation = 'profiled') = ?4 AND status = 'complete'",
+    )?;
+    let is_profiled = trial.observation == Observation::Profiled;
+    Ok(statement.exists(params![trial.cell, trial.place.round, experiment, is_profiled])?)
+}
+
+/// Adds a warning to a trial that is stored, unless it has it already.
+pub(crate) fn add_warning(connection: &Connection, trial: &Trial, warning: &str) -> Result<(), Problem> {
+    let of_trial = params![trial.cell, trial.place.round, trial.measured_by, trial.started_at];
+    let known: String = connection.query_row(
+        "SELECT warnings FROM trial WHERE cell = ?1 AND round = ?2 AND experiment = ?3 AND started_at = ?4",
+        of_trial,
+        |row| row.get(0),
+    )?;
+    let mut warnings: Vec<String> = serde_json::from_str(&known)?;
+    if warnings.iter().any(|known| known == warning) {
+        return Ok(());
+    }
+    warnings.push(warning.to_owned());
+    connection.execute(
+        "UPDATE trial SET warnings = ?5 WHERE cell = ?1 AND round = ?2 AND experiment = ?3 AND started_at = ?4",
+        params![
+            trial.cell,
+            trial.place.round,
+            trial.measured_by,
+            trial.started_at,
+            serde_json::to_string(&warnings)?
+        ],
+    )?;
+    Ok(())
 }
 
 /// `value`, unless it is infinite or not a number.
@@ -121,7 +161,7 @@ pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) ->
     let mut statement = connection.prepare_cached(
         "SELECT trial.*, link.candidate AS shown
          FROM experiment_cell AS link JOIN trial ON trial.cell = link.cell
-         WHERE link.experiment = ?1 ORDER BY started_at, id",
+         WHERE link.experiment = ?1 ORDER BY sequence",
     )?;
     let rows = statement.query_map([experiment], head)?;
     rows.map(|row| whole(connection, row?)).collect()
@@ -130,7 +170,7 @@ pub(crate) fn select_of_experiment(connection: &Connection, experiment: &str) ->
 pub(crate) fn select_of_cells(connection: &Connection, cells: &[String]) -> Result<Vec<Trial>, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT *, candidate AS shown FROM trial
-         WHERE cell IN (SELECT value FROM json_each(?1)) ORDER BY started_at, id",
+         WHERE cell IN (SELECT value FROM json_each(?1)) ORDER BY sequence",
     )?;
     let rows = statement.query_map([serde_json::to_string(cells)?], head)?;
     rows.map(|row| whole(connection, row?)).collect()
@@ -144,7 +184,7 @@ pub(crate) fn select_complete(
 ) -> Result<Option<Trial>, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT *, candidate AS shown FROM trial
-         WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY started_at DESC, id LIMIT 1",
+         WHERE cell = ?1 AND round = ?2 AND (observation = 'profiled') = ?3 AND status = 'complete' ORDER BY sequence DESC LIMIT 1",
     )?;
     let mut rows = statement.query_map(params![cell, round, is_profiled], head)?;
     rows.next().map(|row| whole(connection, row?)).transpose()

@@ -14,6 +14,11 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
         ("SELECT * FROM experiment", of_experiment),
         ("SELECT * FROM cell", of_cell),
         ("SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell", of_trial),
+        (
+            "SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete'
+             GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1",
+            of_repeated,
+        ),
         ("SELECT * FROM role", of_role),
         (
             "SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class",
@@ -98,6 +103,15 @@ fn of_trial(row: &Row<'_>) -> Result<Vec<String>, Problem> {
         problems.push(format!("trial {id}: its step or protocol revision is not that of its cell"));
     }
     Ok(problems)
+}
+
+/// Of cells that one experiment has more than one complete trial of in a round.
+fn of_repeated(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (cell, round, trials): (String, u32, u64) = (row.get("cell")?, row.get("round")?, row.get("trials")?);
+    Ok(vec![format!(
+        "cell {cell}: one experiment has {trials} complete trials of it in round {}, and the last one counts",
+        round + 1
+    )])
 }
 
 fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {

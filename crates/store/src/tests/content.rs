@@ -1,6 +1,6 @@
 //! What a store gives back, and what it finds wrong with itself.
 
-use basecase_model::{CandidateName, Place, Trial, TrialStatus};
+use basecase_model::{CandidateName, Experiment, Observation, Place, Trial, TrialStatus};
 
 use super::sample;
 use crate::{InFlight, Problem, Store};
@@ -61,6 +61,73 @@ fn only_a_complete_trial_needs_no_repetition() {
     assert_eq!(store.complete_trial(&cell.key(), 3, false).unwrap(), Some(again.clone()));
     assert_eq!(store.complete_trial(&cell.key(), 4, false).unwrap(), None);
     assert_eq!(store.trials("e").unwrap(), [trial, again]);
+}
+
+#[test]
+fn defect_14_trials_and_experiments_are_in_the_order_in_which_they_were_stored() {
+    let (_directory, mut store) = store_with(&[]);
+    for (id, created_at) in [
+        ("late", "2026-01-02T03:04:05.5Z"),
+        ("first", "2026-01-02T03:04:05Z"),
+        ("back", "2025-12-31T00:00:00Z"),
+    ] {
+        store
+            .save_experiment(&Experiment { created_at: created_at.into(), ..sample::experiment(id) })
+            .unwrap();
+    }
+    store.save_experiment(&sample::experiment("late")).unwrap();
+    let ids: Vec<String> = store.experiments().unwrap().into_iter().map(|experiment| experiment.id).collect();
+    assert_eq!(ids, ["late", "first", "back"]);
+
+    let cell = sample::cell("l.i0");
+    let failed = TrialStatus::Failed { reason: "server ended".into(), log_tail: String::new() };
+    // As text, the first is after the second; and then the clock was set back.
+    let times = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.5Z", "2026-01-01T00:00:00Z"];
+    for time in times {
+        let trial = Trial { started_at: time.into(), status: failed.clone(), ..sample::trial(&cell, 0) };
+        store.save_trial("late", &cell, &trial).unwrap();
+    }
+    let of = |trials: Vec<Trial>| trials.into_iter().map(|trial| trial.started_at).collect::<Vec<_>>();
+    assert_eq!(of(store.trials("late").unwrap()), times);
+    assert_eq!(of(store.trials_for_cells(&[cell.key()]).unwrap()), times);
+    // Of another experiment, by a clock that is behind.
+    let [early, later] = ["2026-01-03T00:00:00Z", "2026-01-02T00:00:00Z"]
+        .map(|time| Trial { started_at: time.into(), ..sample::trial(&cell, 0) });
+    store.save_trial("late", &cell, &early).unwrap();
+    store.save_trial("back", &cell, &later).unwrap();
+    let latest = store.complete_trial(&cell.key(), 0, false).unwrap();
+    assert_eq!(latest.map(|trial| trial.started_at), Some(later.started_at));
+}
+
+#[test]
+fn defect_21_an_experiment_has_one_complete_trial_of_a_cell_and_round() {
+    let (_directory, mut store) = store_with(&["e", "f"]);
+    let cell = sample::cell("l.i0");
+    let trial = sample::trial(&cell, 3);
+    let again = Trial { started_at: "2026-01-03T00:00:00Z".into(), ..trial.clone() };
+    store.save_trial("e", &cell, &trial).unwrap();
+    for refused in
+        [store.save_trial("e", &cell, &again).map(drop), store.save_together("e", &[(&cell, &again)])]
+    {
+        let error = refused.unwrap_err();
+        assert!(matches!(error.problem, Problem::Repeated { round: 4, .. }), "{error}");
+    }
+    store.save_trial("f", &cell, &again).unwrap();
+    let failed = TrialStatus::Failed { reason: "server ended".into(), log_tail: String::new() };
+    store.save_trial("e", &cell, &Trial { status: failed, ..again.clone() }).unwrap();
+    let profiled =
+        Trial { observation: Observation::Profiled, started_at: "2026-01-04T00:00:00Z".into(), ..again };
+    store.save_trial("e", &cell, &profiled).unwrap();
+    assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+
+    let stored = Trial { measured_by: "e".into(), ..trial.clone() };
+    for _ in 0..2 {
+        store.add_warning(&stored, "loaded again").unwrap();
+    }
+    let told: Vec<Vec<String>> = store.trials("e").unwrap().into_iter().map(|trial| trial.warnings).collect();
+    assert_eq!(told[0].iter().filter(|warning| *warning == "loaded again").count(), 1);
+    assert!(told[1..].iter().flatten().all(|warning| warning != "loaded again"));
+    assert_eq!(store.verify().unwrap(), Vec::<String>::new());
 }
 
 #[test]

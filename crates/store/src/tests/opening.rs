@@ -68,7 +68,7 @@ fn a_newer_version_is_refused_with_a_hint() {
     drop(store);
     for refused in [Store::create_or_open(&path), Store::open_read_only(&path)] {
         let error = refused.unwrap_err();
-        assert!(matches!(error.problem, Problem::Newer { found: 7, known: 6 }), "{error}");
+        assert!(matches!(error.problem, Problem::Newer { found: 8, known: 7 }), "{error}");
         assert!(error.to_string().ends_with("hint: use a newer basecase"));
     }
 }
@@ -105,6 +105,40 @@ fn a_store_of_the_first_version_is_read_and_brought_up_to_date() {
     assert_eq!(fs::read(&path).unwrap(), before, "a reader changes nothing");
     told(&Store::create_or_open(&path).unwrap());
     told(&Store::open_read_only(&path).unwrap());
+}
+
+#[test]
+fn defect_14_an_older_store_is_brought_into_the_order_of_time_and_keeps_repeated_trials() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    let mut store = Store::create_or_open(&path).unwrap();
+    store.save_experiment(&sample::experiment("e")).unwrap();
+    let cell = sample::cell("l.i0");
+    for (round, time) in [(2, "05.125Z"), (1, "05.12Z"), (0, "05Z"), (3, "06Z")] {
+        let started_at = format!("2026-01-02T03:04:{time}");
+        let trial = basecase_model::Trial { started_at, ..sample::trial(&cell, round) };
+        store.save_trial("e", &cell, &trial).unwrap();
+    }
+    // As version 6 left it, with a load that was stored again after a kill.
+    store
+        .connection()
+        .execute_batch(
+            "DROP INDEX trial_sequence; ALTER TABLE trial DROP COLUMN sequence;
+             DROP INDEX experiment_sequence; ALTER TABLE experiment DROP COLUMN sequence;
+             PRAGMA user_version = 6; UPDATE trial SET round = 2 WHERE round = 3;",
+        )
+        .unwrap();
+    drop(store);
+    for store in [Store::open_read_only(&path).unwrap(), Store::create_or_open(&path).unwrap()] {
+        let trials = store.trials("e").unwrap();
+        let times: Vec<&str> = trials.iter().map(|trial| &trial.started_at[17..]).collect();
+        assert_eq!(times, ["05Z", "05.12Z", "05.125Z", "06Z"]);
+        let problems = store.verify().unwrap();
+        assert!(
+            problems.iter().any(|problem| problem.contains("2 complete trials of it in round 3")),
+            "{problems:?}"
+        );
+    }
 }
 
 #[test]

@@ -247,6 +247,9 @@ pub(crate) struct PlaceArguments {
     /// Leave the data of finished candidates where it is
     #[arg(long)]
     pub(crate) keep_data: bool,
+    /// Load the data again instead of going on with what an interrupted run left of it
+    #[arg(long)]
+    pub(crate) rebuild: bool,
     /// Measure in rounds, and begin none after so long, e.g. 60m; an experiment that is run again goes on
     #[arg(long, visible_alias = "more", value_name = "TIME", value_parser = read_time)]
     pub(crate) budget: Option<Duration>,

@@ -15,6 +15,9 @@ pub enum Kind {
     Disconnected,
 }
 
+/// Codes with which Postgres (database, schema, table, column) and MySQL (database, column, table) say that something is not there.
+const ABSENT: [&str; 7] = ["3D000", "3F000", "42P01", "42703", "1049", "1054", "1146"];
+
 /// An error of a session. Its text never holds a password.
 #[derive(Debug)]
 pub struct Error {
@@ -91,6 +94,16 @@ impl Error {
     /// Whether a repetition can mend it.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Whether the dbms says that a table, column or database of the statement is not there.
+    pub fn is_absence(&self) -> bool {
+        match self.code() {
+            // SQLite has no code for it.
+            Some("1") => ["no such table", "no such column"].iter().any(|text| self.message.contains(text)),
+            Some(code) => ABSENT.contains(&code),
+            None => false,
+        }
     }
 
     /// The dbms's own code: an SQLSTATE of Postgres, an error number of MySQL, an extended result code of SQLite.

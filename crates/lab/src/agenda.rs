@@ -69,13 +69,13 @@ impl Agenda {
         self.trials = trials;
     }
 
-    /// Whether this experiment loaded a candidate's tables.
-    pub(crate) fn has_load(&self, candidate: usize) -> bool {
+    /// How this experiment loaded a candidate's tables, if it did.
+    pub(crate) fn load(&self, candidate: usize) -> Option<&Trial> {
         let Experiment { id, steps, .. } = &self.experiment;
-        let is_load = |trial: &Trial| {
+        let is_load = |trial: &&Trial| {
             trial.is_complete() && trial.step == steps[0].name && trial.candidate == self.name(candidate)
         };
-        self.trials.iter().any(|trial| is_load(trial) && trial.measured_by == *id)
+        self.trials.iter().filter(is_load).find(|trial| trial.measured_by == *id)
     }
 
     /// Asks a candidate for nothing any more.
@@ -160,21 +160,32 @@ impl Agenda {
         Cost { step, has_verdicts, seconds: rounds as f64 * self.seconds_of_round(&[step]) }
     }
 
-    /// Whether all candidates that did not fail have a complete trial of a step in a round, measured together.
+    /// Whether a round of a step was measured: candidates that took turns had it together, whoever was not among them, and is asked in
+    /// rounds to come. Where each had it by itself, all that did not fail have a complete trial.
     pub(crate) fn has(&self, step: usize, round: u32) -> bool {
         let name = &self.experiment.steps[step].name;
         let is_of = |trial: &&Trial| trial.is_complete() && trial.place.round == round && trial.step == *name;
-        let mut together: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut together: BTreeMap<&str, BTreeMap<&str, &Trial>> = BTreeMap::new();
         for trial in self.trials.iter().filter(is_of) {
-            together.entry(&trial.measured_by).or_default().insert(&trial.candidate);
+            together.entry(&trial.measured_by).or_default().insert(&trial.candidate, trial);
         }
+        let took_turns = |trial: &&Trial| trial.gauges.get(names::ROUND_SECONDS).is_some();
         together.values().any(|present| {
-            (0..self.candidates()).all(|candidate| {
-                present.contains(self.name(candidate))
+            let is_comparison = present.len() > 1 && present.contains_key(self.name(0));
+            let has_or_failed = |candidate: usize| {
+                present.contains_key(self.name(candidate))
                     || self.out.contains(&(candidate, step))
                     || self.had_failed(candidate, step, round)
-            })
+            };
+            is_comparison && present.values().all(took_turns) || (0..self.candidates()).all(has_or_failed)
         })
+    }
+
+    /// Whether this experiment has a complete trial in the place of this one.
+    pub(crate) fn has_own(&self, trial: &Trial) -> bool {
+        let place = |trial: &Trial| (trial.cell.clone(), trial.place.round);
+        let is_own = |known: &&Trial| known.is_complete() && known.measured_by == self.experiment.id;
+        self.trials.iter().filter(is_own).any(|known| place(known) == place(trial))
     }
 
     /// Whether the last that is known of a candidate up to a round, or of its trials of this step, is a failure. Another run asks it
@@ -198,7 +209,71 @@ impl Agenda {
 
 #[cfg(test)]
 mod tests {
+    use basecase_model::{Place, TrialStatus};
+
     use super::*;
+
+    /// Three candidates with a load and one step.
+    fn experiment() -> Experiment {
+        let step = |name: &str| serde_json::json!({"name": name, "label": name, "title": "", "headline": "queries", "sla_target": null, "headline_items": null});
+        let candidate = |name: &str| {
+            serde_json::json!({
+                "name": name,
+                "build": {
+                    "dbms": "postgres", "short": "", "requested": "", "version": "", "provider": "", "artifact": "",
+                    "sha256": null, "compiler": null, "flags": null, "details": {}
+                },
+                "config": {"name": "", "settings": [], "sha256": ""}
+            })
+        };
+        let (candidates, steps) = (["a", "b", "c"].map(candidate), ["load", "s"].map(step));
+        serde_json::from_value(serde_json::json!({
+            "id": "e", "name": "", "created_at": "", "command": "", "basecase_version": "", "protocol_revision": 1,
+            "workload": "w", "parameters": [], "clients": 1, "loaded_rows": 1, "seed": 1,
+            "host": {
+                "id": "", "cpu_model": "", "cores": 1, "memory_bytes": 1, "kernel": "", "os": "", "filesystem": "",
+                "device": null, "details": {}
+            },
+            "candidates": candidates, "steps": steps
+        }))
+        .unwrap()
+    }
+
+    fn trial(candidate: &str, step: &str, is_complete: bool) -> Trial {
+        let place = Place { round: 0, pass: 0, position: 0 };
+        let mut trial = Trial {
+            measured_by: "e".to_owned(),
+            ..Trial::empty(format!("{candidate} {step}"), step, candidate, place, String::new())
+        };
+        if !is_complete {
+            trial.status = TrialStatus::Failed { reason: String::new(), log_tail: String::new() };
+        }
+        if step != "load" {
+            trial.gauges.set(names::ROUND_SECONDS, 1.0);
+        }
+        trial
+    }
+
+    #[test]
+    fn defect_21_a_round_is_not_measured_again_for_one_that_comes_later() {
+        let mut trials = vec![
+            trial("a", "load", true),
+            trial("b", "load", false),
+            trial("c", "load", true),
+            trial("a", "s", true),
+            trial("c", "s", true),
+        ];
+        let of = |trials: &[Trial]| Agenda::new(&experiment(), trials.to_vec(), None);
+        assert!(of(&trials).has(1, 0));
+        trials.push(trial("b", "load", true));
+        let agenda = of(&trials);
+        assert!(agenda.has(1, 0), "it has its first round beside the others' second");
+        assert!(agenda.has_own(&trials[3]) && !agenda.has_own(&trial("b", "s", true)));
+        assert!(agenda.load(1).is_some());
+        // Each by itself: a round goes on until all have it.
+        trials.iter_mut().for_each(|trial| trial.gauges = basecase_model::Measures::new());
+        assert!(!of(&trials).has(1, 0));
+    }
 
     #[test]
     fn what_is_nearest_to_a_verdict_comes_first_when_time_binds() {

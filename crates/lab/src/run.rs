@@ -1,7 +1,9 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
+mod images;
 mod measuring;
 mod observing;
+mod past;
 mod plans;
 mod portions;
 mod profiling;
@@ -10,6 +12,7 @@ mod relaying;
 mod rounds;
 mod score;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -19,11 +22,10 @@ use basecase_model::{Measures, Observation, Place, Trial, TrialStatus};
 use basecase_server::{Settle, settle};
 use basecase_store::Store;
 use basecase_workload::StepPlan;
-use basecase_workload::insert_benchmark::Purpose;
 
 use self::measuring::{assemble, prepare};
+use self::past::{AFTER_RESTART, ON_REBUILT};
 pub use self::profiling::ProfileOrder;
-use crate::checks;
 use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
@@ -65,6 +67,8 @@ pub struct RunOptions {
     /// Whether rounds that were begun keep the margins that they had: those of the plan were reckoned from other rounds, which may have
     /// become more.
     pub keeps_margins: bool,
+    /// Load the data again, instead of going on with what an earlier run left of it.
+    pub rebuilds: bool,
 }
 
 /// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
@@ -92,6 +96,8 @@ pub fn run(
         round: 0,
         patience: quiet::LOOKS,
         most_work: score::MOST_WORK,
+        rebuilt: BTreeSet::new(),
+        unopened: BTreeSet::new(),
         options,
     };
     let mut candidates = std::mem::take(&mut plan.candidates);
@@ -181,11 +187,19 @@ struct Run<'a> {
     patience: u32,
     /// How long a candidate may work for a step in a round, where the usual time tells too little.
     most_work: Duration,
+    /// The candidates whose data for rounds this run has loaded.
+    rebuilt: BTreeSet<usize>,
+    /// The candidates that could not begin with the data of their rounds, which is kept for another try.
+    unopened: BTreeSet<usize>,
 }
 
-/// What a resumed candidate's first trial has to say about itself.
-const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
-const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
+/// How far a candidate has come.
+struct Way {
+    /// The step that an error belongs to.
+    next: usize,
+    /// Whether its data is exactly what the steps before that one left: it is worth keeping, whatever fails.
+    is_whole: bool,
+}
 
 impl Run<'_> {
     /// Each candidate once, from start to end.
@@ -239,18 +253,19 @@ impl Run<'_> {
             return Ok(());
         }
         // A failure outside a step belongs to the step that could not be reached.
-        let mut next = first;
+        let mut way = Way { next: first, is_whole: false };
         let mut site = None;
-        let result = self.steps(plan, index, candidate, &mut next, &mut site);
+        let result = self.steps(plan, index, candidate, &mut way, &mut site);
         let interrupted = self.stop.load(Ordering::Relaxed);
+        let is_worth_keeping = result.is_err() && way.is_whole;
         if let Err(error) = result
             && !interrupted
         {
-            let trial = failed_trial(plan, candidate, next, self.place(index), &error, site.as_mut());
-            self.save(plan, candidate, next, &trial)?;
+            let trial = failed_trial(plan, candidate, way.next, self.place(index), &error, site.as_mut());
+            self.save(plan, candidate, way.next, &trial)?;
         }
         if let Some(site) = site {
-            let note = if interrupted || self.options.keep_data {
+            let note = if interrupted || self.options.keep_data || is_worth_keeping {
                 let mut site = site;
                 drop(site.control);
                 site.served.stop()
@@ -262,27 +277,33 @@ impl Run<'_> {
             if let Some(note) = note {
                 self.observer.notice(Event::Note(&note));
             }
+            if is_worth_keeping && !interrupted {
+                let name = &candidate.facts.name;
+                let note =
+                    format!("the data of {name} is kept: it is whole, and the same command goes on from it");
+                self.observer.notice(Event::Note(&note));
+            }
         }
         Ok(())
     }
 
-    /// Brings a candidate to the state before its first missing step, and runs the steps from there. `next` is the step
-    /// that an error belongs to.
+    /// Brings a candidate to the state before its first missing step, and runs the steps from there.
     fn steps(
         &mut self,
         plan: &mut Plan,
         index: usize,
         candidate: &mut Candidate,
-        next: &mut usize,
+        way: &mut Way,
         open: &mut Option<Site>,
     ) -> Result<()> {
-        let first = *next;
+        let first = way.next;
         let mut course = plan.task.course(candidate.dialect)?;
         let mut warning = None;
         if first > 0 {
             *open = self.find_again(plan, candidate, course.as_mut(), first)?;
             if open.is_some() {
                 warning = Some(AFTER_RESTART);
+                way.is_whole = true;
             }
         }
         if open.is_none() {
@@ -295,10 +316,11 @@ impl Run<'_> {
         self.store.save_experiment(&plan.experiment)?;
         if first > 0 && warning.is_none() {
             warning = Some(ON_REBUILT);
-            course = self.rebuild(plan, candidate, site, first)?;
+            (course, _) = self.rebuild(plan, candidate, site, first)?;
+            way.is_whole = !self.stop.load(Ordering::Relaxed);
         }
         for number in first..plan.steps.len() {
-            *next = number;
+            way.next = number;
             let settles = number > 0 && plan.steps[number - 1].settles_after
                 || (number == first
                     && warning == Some(ON_REBUILT)
@@ -307,6 +329,7 @@ impl Run<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
+            way.is_whole = false;
             self.reload(plan, candidate, site, course.as_mut(), number)?;
             let Some(mut trial) = self.step(plan, candidate, site, course.as_mut(), number, index)? else {
                 return Ok(());
@@ -321,70 +344,9 @@ impl Run<'_> {
             if !trial.is_complete() {
                 return Ok(());
             }
+            way.is_whole = true;
         }
         Ok(())
-    }
-
-    /// What an interrupted run left, when its tables hold exactly what the last stored step left.
-    fn find_again(
-        &mut self,
-        plan: &Plan,
-        candidate: &Candidate,
-        course: &mut dyn Course,
-        first: usize,
-    ) -> Result<Option<Site>> {
-        self.phase(candidate, "looking at what the interrupted run left");
-        if plan.steps[first].changes_rows_in_place {
-            self.phase(candidate, "the interrupted step changes rows: building the database again");
-            return Ok(None);
-        }
-        let Some(last) = self.stored(plan, candidate, first - 1)? else {
-            return Ok(None);
-        };
-        course.resume(first, &last.state);
-        let Ok(Some(mut site)) = Site::open(plan, candidate, Content::Left) else {
-            return Ok(None);
-        };
-        let compared = site.state(course, true).and_then(|state| site.compare(course, &state));
-        let matches = compared.is_ok_and(|checks| checks::failures(&checks).is_empty());
-        if matches {
-            return Ok(Some(site));
-        }
-        self.phase(candidate, "the interrupted step had begun: building the database again");
-        drop(site.control);
-        site.served.stop();
-        Ok(None)
-    }
-
-    /// Brings a fresh database to the state before step `first`.
-    fn rebuild(
-        &mut self,
-        plan: &Plan,
-        candidate: &Candidate,
-        site: &mut Site,
-        first: usize,
-    ) -> Result<Box<dyn Course>> {
-        let mut course = plan.task.course(candidate.dialect)?;
-        for step in course.past(first) {
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(course);
-            }
-            self.phase(candidate, &format!("rebuilding: {}", plan.steps[step].facts.name));
-            let step_plan = course.plan(step, Purpose::Rebuild)?;
-            let outcome = self.execute(plan, site, step_plan, plan.steps[step].limit)?;
-            course.advance(step, &outcome);
-            if let Some(failure) = outcome.failure {
-                return Err(failure.into());
-            }
-        }
-        let state = site.state(course.as_ref(), plan.counts_rows)?;
-        let failures = checks::failures(&site.compare(course.as_mut(), &state)?);
-        anyhow::ensure!(
-            failures.is_empty(),
-            "the rebuilt database is not as it was: {}",
-            failures.join("; ")
-        );
-        Ok(course)
     }
 
     fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {

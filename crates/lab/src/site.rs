@@ -13,12 +13,15 @@ use basecase_server::{
     Transport, debt, drain, of_instance, of_url,
 };
 
+use crate::checks;
 use crate::course::Course;
 use crate::message::explain;
 use crate::plan::{Candidate, Plan, Source, complete};
 
-/// How long a server may take to get ready; after a crash it recovers first.
+/// How long a server may take to get ready.
 const START_PATIENCE: Duration = Duration::from_secs(600);
+/// The same on data that an interrupted run left: after a crash it recovers first.
+const RECOVERY_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// Lines of the server's log that a failed trial keeps.
 const LOG_LINES: usize = 40;
@@ -48,6 +51,10 @@ impl Content<'_> {
         matches!(self, Content::Fresh)
     }
 
+    fn patience(&self) -> Duration {
+        if matches!(self, Content::Left) { RECOVERY_PATIENCE } else { START_PATIENCE }
+    }
+
     fn bring(&self) -> Result<(), InstanceError> {
         if let Content::Brought(bring) = self { bring() } else { Ok(()) }
     }
@@ -72,10 +79,10 @@ impl Site {
                 content.bring()?;
                 if content.is_fresh() {
                     instance.initialise()?;
-                } else if !instance.is_initialised() {
+                } else if !instance.is_initialised()? {
                     return Ok(None);
                 }
-                instance.start(START_PATIENCE)?;
+                instance.start(content.patience())?;
                 let Some(server) = of_instance(instance, content.is_fresh())? else {
                     return Ok(None);
                 };
@@ -86,7 +93,7 @@ impl Site {
                 content.bring()?;
                 if content.is_fresh() {
                     server.initialise()?;
-                } else if !server.is_initialised() {
+                } else if !server.is_initialised()? {
                     return Ok(None);
                 }
                 Box::new(server)
@@ -106,6 +113,18 @@ impl Site {
         };
         site.catch_up()?;
         Ok(Some(site))
+    }
+
+    /// Whether the tables hold exactly what the course says they do; one that is not there does not.
+    ///
+    /// # Errors
+    /// When the dbms does not tell.
+    pub(crate) fn holds(&mut self, course: &mut dyn Course) -> Result<bool> {
+        match self.state(course, true).and_then(|state| self.compare(course, &state)) {
+            Ok(checks) => Ok(checks::failures(&checks).is_empty()),
+            Err(error) if error.downcast_ref().is_some_and(basecase_client::Error::is_absence) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Completes the facts of the build by what the running server says, and refuses one of another version.

@@ -74,7 +74,10 @@ pub fn keep_data(from: &Path, kept: &Path) -> Result<(), InstanceError> {
 /// # Errors
 /// When a file cannot be moved.
 pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
-    let Some(kept) = PrivateFolder::open(kept)?.filter(|kept| kept.has(WHOLE)) else { return Ok(false) };
+    let Some(kept) = PrivateFolder::open(kept)? else { return Ok(false) };
+    if !kept.has(WHOLE).map_err(wrong(&kept))? {
+        return Ok(false);
+    }
     // Not whole any more before anything of it is gone: whoever is killed meanwhile must not take the rest for the whole.
     kept.remove(WHOLE).map_err(wrong(&kept))?;
     move_between(&kept, &taken(to)?).map(|()| true)
@@ -100,7 +103,7 @@ fn taken(directory: &Path) -> Result<PrivateFolder, InstanceError> {
 }
 
 fn present(folder: &PrivateFolder) -> impl Iterator<Item = &'static str> {
-    ENTRIES.into_iter().filter(|entry| folder.has(entry))
+    ENTRIES.into_iter().filter(|entry| folder.has(entry).unwrap_or(true))
 }
 
 fn wrong(folder: &PrivateFolder) -> impl FnOnce(io::Error) -> InstanceError {

@@ -220,10 +220,17 @@ impl Instance {
     }
 
     /// Whether there is a whole data directory of this build's version, and a password where one is needed.
-    pub fn is_initialised(&self) -> bool {
-        let mark = self.folder.text(MARK).unwrap_or_default();
-        let has_password = self.spec.transport == Transport::UnixSocket || self.folder.has(PASSWORD);
-        has_password && mark.trim() == self.spec.build.version.to_string()
+    ///
+    /// # Errors
+    /// When that cannot be told: a file that cannot be read is none that is not there.
+    pub fn is_initialised(&self) -> Result<bool, InstanceError> {
+        let mark = match self.folder.text(MARK) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            read => read.map_err(|source| self.wrong(MARK, source))?,
+        };
+        let has_password = self.spec.transport == Transport::UnixSocket
+            || self.folder.has(PASSWORD).map_err(|source| self.wrong(PASSWORD, source))?;
+        Ok(has_password && mark.trim() == self.spec.build.version.to_string())
     }
 
     /// Starts the server and waits until it accepts sessions, at most `patience`. Nothing happens when it runs already.
@@ -235,7 +242,7 @@ impl Instance {
             return Ok(());
         }
         self.child = None;
-        if !self.is_initialised() {
+        if !self.is_initialised()? {
             return Err(InstanceError::NotInitialised {
                 directory: self.spec.directory.clone(),
                 build: self.spec.build.title(),

@@ -260,7 +260,7 @@ mod tests {
         drop(lock);
         let lock = DirectoryLock::acquire(&folder, owner()).unwrap();
         lock.remove_file().unwrap();
-        assert!(!folder.has(FILE));
+        assert!(!folder.has(FILE).unwrap());
     }
 
     #[test]

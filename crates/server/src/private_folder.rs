@@ -178,8 +178,14 @@ impl PrivateFolder {
     }
 
     /// Whether there is something of that name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        statat(&*self.handle, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub(crate) fn has(&self, name: &str) -> io::Result<bool> {
+        match statat(&*self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(false),
+            found => Ok(found.map(|_| true)?),
+        }
     }
 
     /// Whether `file` is the one of that name.

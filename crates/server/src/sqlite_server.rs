@@ -83,8 +83,12 @@ impl SqliteServer {
     }
 
     /// Whether there is a database.
-    pub fn is_initialised(&self) -> bool {
-        self.folder.has(FILE)
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_initialised(&self) -> Result<bool, InstanceError> {
+        let path = || self.folder.path().join(FILE);
+        self.folder.has(FILE).map_err(|source| InstanceError::File { path: path(), source })
     }
 }
 

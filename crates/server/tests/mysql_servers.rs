@@ -166,7 +166,7 @@ fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
     assert!(!is_running(server), "server {server} outlived its owner");
     let empty = config(Dbms::Mysql, "");
     let mut instance = open(&build, Engine::Innodb, &empty, folder.path(), Transport::UnixSocket).unwrap();
-    assert!(instance.is_initialised());
+    assert!(instance.is_initialised().unwrap());
     instance.start(PATIENCE).unwrap();
     instance.destroy().unwrap();
 }
@@ -217,7 +217,7 @@ fn a_setting_that_breaks_the_making_of_data_is_named() {
     let text = instance.initialise().unwrap_err().to_string();
     assert!(text.contains("mysqld of mysql 5.7.22 could not make a data directory"), "{text}");
     assert!(text.contains("Invalid page size=5000"), "{text}");
-    assert!(!instance.is_initialised());
+    assert!(!instance.is_initialised().unwrap());
 }
 
 /// Half a gigabyte of downloads and several of disk: by hand, after a change of the recipes.

@@ -329,7 +329,7 @@ fn the_server_of_a_killed_owner_is_gone_and_its_directory_taken_over() {
 
     let mut instance =
         open(&build, config(&build, ConfigFile::DEFAULT), folder.path(), Transport::UnixSocket).unwrap();
-    assert!(instance.is_initialised());
+    assert!(instance.is_initialised().unwrap());
     instance.start(PATIENCE).unwrap();
     instance.destroy().unwrap();
 }

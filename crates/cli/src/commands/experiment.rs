@@ -41,6 +41,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         data: Some(arguments.out.join("data")),
         transport: None,
         keep_data: false,
+        rebuild: false,
         budget: None,
         probe: ProbeArgument::On,
         profile: Vec::new(),

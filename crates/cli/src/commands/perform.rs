@@ -48,6 +48,7 @@ pub(crate) fn measure(
     make_folder(&arguments.out)?;
     let options = RunOptions {
         keep_data: arguments.keep_data,
+        rebuilds: arguments.rebuild,
         looks_away: arguments.probe == ProbeArgument::Off,
         profile,
         budget: arguments.budget,

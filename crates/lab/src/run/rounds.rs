@@ -2,15 +2,17 @@
 
 use std::cell;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use basecase_model::{Cell, Measures, State, Trial};
-use basecase_server::{copy_data, keep_data, move_data, remove_data, take_data};
+use basecase_model::{Cell, Measures, Trial};
+use basecase_server::{copy_data, keep_data, remove_data, take_data};
 use basecase_stats::Orders;
 
+use super::images::{image_of, kept_of, read_state, remove_folder};
+use super::past::is_kept;
 use super::relaying::{Occasion, Relayed, Stand};
 use super::score::MOST_WORK;
 use super::{Run, failed_trial};
@@ -27,7 +29,9 @@ impl Run<'_> {
         })?;
         if !self.options.keep_data && !self.stop.load(Ordering::Relaxed) {
             remove_folder(&plan.folder.join(SLOTS))?;
-            candidates.iter().try_for_each(|candidate| remove_folder(&candidate.directory))?;
+            let is_spent = |(index, _): &(usize, &Candidate)| !self.unopened.contains(index);
+            let spent = candidates.iter().enumerate().filter(is_spent);
+            spent.map(|(_, candidate)| &candidate.directory).try_for_each(|folder| remove_folder(folder))?;
         }
         Ok(())
     }
@@ -172,6 +176,7 @@ impl Run<'_> {
                 Ok(true) => {}
                 Ok(false) => agenda.dismiss(index),
                 Err(error) => {
+                    self.unopened.insert(index);
                     self.save_failure(plan, &candidates[index], 0, index, &error)?;
                     agenda.dismiss(index);
                 }
@@ -232,6 +237,7 @@ impl Run<'_> {
             match self.open_stand(plan, &mut candidates[index], index, slot, data) {
                 Ok(stand) => stands.push(stand),
                 Err(error) => {
+                    self.unopened.insert(index);
                     self.save_failure(plan, &candidates[index], first, slot, &error)?;
                     agenda.dismiss(index);
                 }
@@ -289,9 +295,8 @@ impl Run<'_> {
         let Some(relayed) = self.relay(plan, candidates, &mut present, occasion)? else { return Ok(false) };
         let Relayed { mut trials, is_broken_off } = relayed;
         // What leads a chain to its open steps may be known: what was decided by stays as it was.
-        if agenda.has(number, self.round) {
-            trials.retain(|(_, trial)| !trial.is_complete());
-        }
+        let is_known = agenda.has(number, self.round);
+        trials.retain(|(_, trial)| !trial.is_complete() || !is_known && !agenda.has_own(trial));
         let together: Vec<(&Cell, &Trial)> =
             trials.iter().map(|(candidate, trial)| (&candidates[*candidate].cells[number], trial)).collect();
         self.store.save_together(&plan.experiment.id, &together)?;
@@ -359,59 +364,18 @@ impl Run<'_> {
             Data::Loaded => Ok(()),
         };
         let content = if data == Data::Loaded { Content::Fresh } else { Content::Brought(&bring) };
-        let site = Site::open_in(plan, candidate, &directory, content)?;
-        let mut site = site.with_context(|| format!("the data of {} is gone", candidate.facts.name))?;
+        let site = Site::open_in(plan, candidate, &directory, content);
+        let site = if data == Data::Loaded { site } else { site.with_context(|| is_kept(candidate)) }?;
+        let name = candidate.facts.name.clone();
+        let is_gone = || format!("the data of {name} is gone");
+        let mut site = site.with_context(is_gone)?;
         site.identify(candidate)?;
         plan.experiment.candidates[index] = candidate.facts.clone();
         let mut course = plan.task.course(candidate.dialect)?;
         if data != Data::Loaded {
-            course.resume(1, &read_state(&image)?);
+            course.resume(1, &read_state(&image)?.with_context(is_gone)?);
         }
         Ok(Stand { candidate: index, slot, site, course, copied: copied.get(), settled: Measures::new() })
-    }
-
-    /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there. Returns whether
-    /// it is there.
-    fn provide_image(
-        &mut self,
-        plan: &mut Plan,
-        candidates: &mut [Candidate],
-        agenda: &mut Agenda,
-        index: usize,
-    ) -> Result<bool> {
-        let (image, kept) = (image_of(&candidates[index]), kept_of(&candidates[index]));
-        if read_state(&image).is_ok() && agenda.has_load(index) {
-            return Ok(true);
-        }
-        remove_folder(&image)?;
-        remove_folder(&kept)?;
-        let candidate = &mut candidates[index];
-        let slot = slot_of(plan, 0);
-        self.phase(candidate, candidate.opening());
-        let mut site =
-            Site::open_in(plan, candidate, &slot, Content::Fresh)?.context("the candidate was not opened")?;
-        site.identify(candidate)?;
-        plan.experiment.candidates[index] = candidate.facts.clone();
-        self.store.save_experiment(&plan.experiment)?;
-        let mut course = plan.task.course(candidate.dialect)?;
-        let Some(trial) = self.step(plan, candidate, &mut site, course.as_mut(), 0, index)? else {
-            return Ok(false);
-        };
-        self.save(plan, candidate, 0, &trial)?;
-        if !trial.is_complete() {
-            return Ok(false);
-        }
-        self.settle(plan, candidate, &mut site)?;
-        self.phase(candidate, "stopping the server and keeping its data");
-        drop(site.control);
-        if let Some(note) = site.served.stop() {
-            self.observer.notice(Event::Note(&note));
-        }
-        drop(site.served);
-        move_data(&slot, &image)?;
-        write_state(&image, &trial.state)?;
-        agenda.add(trial);
-        Ok(true)
     }
 }
 
@@ -466,43 +430,6 @@ const SLOTS: &str = "slots";
 /// A directory in which a server runs. A candidate has another one in every round: what depends on its path hits all alike.
 pub(super) fn slot_of(plan: &Plan, slot: usize) -> PathBuf {
     plan.folder.join(SLOTS).join(slot.to_string())
-}
-
-/// What the load left.
-fn image_of(candidate: &Candidate) -> PathBuf {
-    candidate.directory.join("image")
-}
-
-/// The same, used by servers that changed nothing.
-fn kept_of(candidate: &Candidate) -> PathBuf {
-    candidate.directory.join("kept")
-}
-
-/// The file of an image that says what its tables hold. It is written last: an image without it is not whole.
-const STATE: &str = "state.json";
-
-fn read_state(image: &Path) -> Result<State> {
-    Ok(serde_json::from_str(&std::fs::read_to_string(image.join(STATE))?)?)
-}
-
-fn write_state(image: &Path, state: &State) -> Result<()> {
-    let path = image.join(STATE);
-    std::fs::write(&path, serde_json::to_string(state)?)
-        .with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Removes a folder, under another name from the first on: whoever is killed meanwhile must not take what is left of it for the whole.
-fn remove_folder(folder: &Path) -> Result<()> {
-    let mut going = folder.as_os_str().to_owned();
-    going.push(".going");
-    let if_there = |done: std::io::Result<()>| match done {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    };
-    if_there(std::fs::remove_dir_all(&going))
-        .and_then(|()| if_there(std::fs::rename(folder, &going)))
-        .and_then(|()| if_there(std::fs::remove_dir_all(&going)))
-        .with_context(|| format!("cannot remove {}", folder.display()))
 }
 
 #[cfg(test)]

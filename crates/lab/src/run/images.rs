@@ -1,0 +1,162 @@
+//! The data that a candidate's rounds begin with: what the load left, kept while it is not in use.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use basecase_model::State;
+use basecase_server::move_data;
+
+use super::Run;
+use super::past::is_kept;
+use super::rounds::slot_of;
+use crate::agenda::Agenda;
+use crate::observer::Event;
+use crate::plan::{Candidate, Plan};
+use crate::site::{Content, Site};
+
+/// What the trial of a load says when its data had to be loaded once more.
+const ON_LOADED_AGAIN: &str =
+    "the data was loaded again for rounds that came later: same rows, and no trial of its own";
+
+impl Run<'_> {
+    /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there. Returns whether
+    /// it is there.
+    ///
+    /// # Errors
+    /// When it cannot be loaded, or what is there cannot be read: that stays.
+    pub(super) fn provide_image(
+        &mut self,
+        plan: &mut Plan,
+        candidates: &mut [Candidate],
+        agenda: &mut Agenda,
+        index: usize,
+    ) -> Result<bool> {
+        let image = image_of(&candidates[index]);
+        let loaded = agenda.load(index).cloned();
+        let is_wanted_anew = self.options.rebuilds && !self.rebuilt.contains(&index);
+        if !is_wanted_anew && loaded.is_some() {
+            let state = read_state(&image).with_context(|| is_kept(&candidates[index]))?;
+            if state.is_some() {
+                return Ok(true);
+            }
+        }
+        remove_folder(&image)?;
+        remove_folder(&kept_of(&candidates[index]))?;
+        let candidate = &mut candidates[index];
+        let slot = slot_of(plan, 0);
+        self.phase(candidate, candidate.opening());
+        let mut site =
+            Site::open_in(plan, candidate, &slot, Content::Fresh)?.context("the candidate was not opened")?;
+        site.identify(candidate)?;
+        plan.experiment.candidates[index] = candidate.facts.clone();
+        self.store.save_experiment(&plan.experiment)?;
+        let state = match loaded {
+            Some(loaded) => {
+                let (_, state) = self.rebuild(plan, candidate, &mut site, 1)?;
+                if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                self.store.add_warning(&loaded, ON_LOADED_AGAIN)?;
+                state
+            }
+            None => {
+                let mut course = plan.task.course(candidate.dialect)?;
+                let Some(trial) = self.step(plan, candidate, &mut site, course.as_mut(), 0, index)? else {
+                    return Ok(false);
+                };
+                self.save(plan, candidate, 0, &trial)?;
+                if !trial.is_complete() {
+                    return Ok(false);
+                }
+                let state = trial.state.clone();
+                agenda.add(trial);
+                state
+            }
+        };
+        self.settle(plan, candidate, &mut site)?;
+        self.phase(candidate, "stopping the server and keeping its data");
+        drop(site.control);
+        if let Some(note) = site.served.stop() {
+            self.observer.notice(Event::Note(&note));
+        }
+        drop(site.served);
+        move_data(&slot, &image)?;
+        write_state(&image, &state)?;
+        self.rebuilt.insert(index);
+        Ok(true)
+    }
+}
+
+/// What the load left.
+pub(super) fn image_of(candidate: &Candidate) -> PathBuf {
+    candidate.directory.join("image")
+}
+
+/// The same, used by servers that changed nothing.
+pub(super) fn kept_of(candidate: &Candidate) -> PathBuf {
+    candidate.directory.join("kept")
+}
+
+/// The file of an image that says what its tables hold. It is written last: an image without it is not whole.
+const STATE: &str = "state.json";
+
+/// What the tables of an image hold; `None` where there is no whole image.
+///
+/// # Errors
+/// When the file cannot be read, which says nothing about the image.
+pub(super) fn read_state(image: &Path) -> Result<Option<State>> {
+    let path = image.join(STATE);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    let state = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
+    Ok(Some(state))
+}
+
+/// Writes it whole or not at all: whoever is killed meanwhile must not leave half of it.
+fn write_state(image: &Path, state: &State) -> Result<()> {
+    let (path, new) = (image.join(STATE), image.join("state.json.new"));
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(serde_json::to_string(state)?.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Removes a folder, under another name from the first on: whoever is killed meanwhile must not take what is left of it for the whole.
+pub(super) fn remove_folder(folder: &Path) -> Result<()> {
+    let mut going = folder.as_os_str().to_owned();
+    going.push(".going");
+    let if_there = |done: io::Result<()>| match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    };
+    if_there(fs::remove_dir_all(&going))
+        .and_then(|()| if_there(fs::rename(folder, &going)))
+        .and_then(|()| if_there(fs::remove_dir_all(&going)))
+        .with_context(|| format!("cannot remove {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defect_19_an_image_that_cannot_be_read_is_not_one_that_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path();
+        assert_eq!(read_state(image).unwrap(), None);
+        write_state(image, &State::default()).unwrap();
+        assert_eq!(read_state(image).unwrap(), Some(State::default()));
+        fs::write(image.join(STATE), "{").unwrap();
+        assert!(read_state(image).unwrap_err().to_string().contains("is damaged"));
+        fs::remove_file(image.join(STATE)).unwrap();
+        fs::create_dir(image.join(STATE)).unwrap();
+        assert!(read_state(image).unwrap_err().to_string().contains("cannot read"));
+    }
+}

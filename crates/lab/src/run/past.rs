@@ -1,0 +1,100 @@
+//! What an earlier run left of a candidate's database, and how it is built again.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result};
+use basecase_model::State;
+use basecase_workload::insert_benchmark::Purpose;
+
+use super::Run;
+use crate::checks;
+use crate::course::Course;
+use crate::plan::{Candidate, Plan};
+use crate::site::{Content, Site};
+
+/// What a resumed candidate's first trial has to say about itself.
+pub(super) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
+/// The same where the database was found again.
+pub(super) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
+
+impl Run<'_> {
+    /// What an interrupted run left, when its tables hold exactly what the last stored step left. `None` when they do not, or nothing is
+    /// left, or the user wants to begin anew.
+    ///
+    /// # Errors
+    /// When what is left cannot be looked at, which says nothing against it: it stays.
+    pub(super) fn find_again(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        course: &mut dyn Course,
+        first: usize,
+    ) -> Result<Option<Site>> {
+        if self.options.rebuilds {
+            self.phase(candidate, "building the database again, as --rebuild says");
+            return Ok(None);
+        }
+        self.phase(candidate, "looking at what the interrupted run left");
+        if plan.steps[first].changes_rows_in_place {
+            self.phase(candidate, "the interrupted step changes rows: building the database again");
+            return Ok(None);
+        }
+        let Some(last) = self.stored(plan, candidate, first - 1)? else {
+            return Ok(None);
+        };
+        course.resume(first, &last.state);
+        let is_kept = || is_kept(candidate);
+        let Some(mut site) = Site::open(plan, candidate, Content::Left).with_context(is_kept)? else {
+            return Ok(None);
+        };
+        let holds = site.holds(course);
+        if matches!(holds, Ok(true)) {
+            return Ok(Some(site));
+        }
+        drop(site.control);
+        site.served.stop();
+        holds.with_context(is_kept)?;
+        self.phase(candidate, "the interrupted step had begun: building the database again");
+        Ok(None)
+    }
+
+    /// Brings a fresh database to the state before step `first`. Returns what it holds then.
+    pub(super) fn rebuild(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        site: &mut Site,
+        first: usize,
+    ) -> Result<(Box<dyn Course>, State)> {
+        let mut course = plan.task.course(candidate.dialect)?;
+        for step in course.past(first) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok((course, State::default()));
+            }
+            self.phase(candidate, &format!("rebuilding: {}", plan.steps[step].facts.name));
+            let step_plan = course.plan(step, Purpose::Rebuild)?;
+            let outcome = self.execute(plan, site, step_plan, plan.steps[step].limit)?;
+            course.advance(step, &outcome);
+            if let Some(failure) = outcome.failure {
+                return Err(failure.into());
+            }
+        }
+        let state = site.state(course.as_ref(), plan.counts_rows)?;
+        let failures = checks::failures(&site.compare(course.as_mut(), &state)?);
+        anyhow::ensure!(
+            failures.is_empty(),
+            "the rebuilt database is not as it was: {}",
+            failures.join("; ")
+        );
+        Ok((course, state))
+    }
+}
+
+/// What is said of data that an earlier run left, and that cannot be used as things are.
+pub(super) fn is_kept(candidate: &Candidate) -> String {
+    format!(
+        "what an earlier run left of {} cannot be used now, and is kept\nhint: mend the cause and give the same command again, or add --rebuild, \
+         which throws that data away and loads it again",
+        candidate.facts.name
+    )
+}

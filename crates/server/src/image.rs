@@ -102,6 +102,7 @@ fn taken(directory: &Path) -> Result<PrivateFolder, InstanceError> {
     Ok(there.map_or_else(|| PrivateFolder::make(directory, None), Ok)?)
 }
 
+// One that cannot be looked at is there for whoever moves or copies it, who tells why it cannot be.
 fn present(folder: &PrivateFolder) -> impl Iterator<Item = &'static str> {
     ENTRIES.into_iter().filter(|entry| folder.has(entry).unwrap_or(true))
 }

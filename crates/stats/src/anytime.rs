@@ -1,6 +1,7 @@
 //! Looks after every round, without a last one.
 
 use crate::distribution::t_p_value;
+use crate::glance::Glance;
 use crate::interval::{Estimator, Interval};
 use crate::reading::{Reading, SMALLEST_P};
 use crate::sample::Sample;
@@ -12,26 +13,21 @@ const MIXTURE: f64 = 2.0;
 /// Above so many rounds the exact signed-rank distribution is not asked for a second opinion.
 const RANKS_UP_TO: usize = 60;
 
-/// What the confidence sequence of the Gaussian mixture says of the effects, at that error (Robbins 1970; with estimated
-/// variance, Wang & Ramdas 2023): exact for normal effects at any number of rounds. Absent below two rounds.
-pub(crate) fn read(effects: &[f64], alpha: f64) -> Option<Reading> {
-    let sample = Sample::of(effects)?;
+/// What the confidence sequence of the Gaussian mixture says at that error, by the looks that take the effects as the last one does
+/// (Robbins 1970; with estimated variance, Wang & Ramdas 2023): exact for normal effects at any number of rounds. Absent below two rounds.
+pub(crate) fn read(glances: &[Glance], alpha: f64) -> Option<Reading> {
+    let now = glances.last()?;
+    let effects = &now.values;
     let (mut interval, mut last, mut largest) = (Interval::ALL, Interval::ALL, f64::NEG_INFINITY);
-    let (mut mean, mut squares) = (0.0, 0.0);
-    for (index, effect) in effects.iter().enumerate() {
-        let count = (index + 1) as f64;
-        // The recursion of Welford (1962).
-        let distance = effect - mean;
-        mean += distance / count;
-        squares += distance * (effect - mean);
-        if index == 0 {
-            continue;
-        }
-        let variance = (squares / count).max(smallest_variance(count));
-        last = Interval::around(mean, half_width(variance, count, alpha));
+    for glance in glances.iter().filter(|glance| glance.basis == now.basis) {
+        let sample = Sample::of(&glance.values)?;
+        let count = sample.count as f64;
+        let variance = (sample.variance() * (count - 1.0) / count).max(smallest_variance(count));
+        last = Interval::around(sample.mean, half_width(variance, count, alpha));
         interval = interval.and(last);
-        largest = largest.max(ln_evidence(mean * mean / variance, count));
+        largest = largest.max(ln_evidence(sample.mean * sample.mean / variance, count));
     }
+    let sample = Sample::of(effects)?;
     let freedom = sample.freedom();
     // The level of a single t interval of the same width.
     let level = t_p_value(last.half_width() / sample.standard_error(), freedom);
@@ -46,7 +42,7 @@ pub(crate) fn read(effects: &[f64], alpha: f64) -> Option<Reading> {
         estimate: sample.mean,
         estimator: Estimator::Mean,
         level,
-        used: effects.len(),
+        used: now.rounds,
         repeated_p: (-largest).exp().clamp(SMALLEST_P, 1.0),
         contested,
     })

@@ -36,6 +36,11 @@ impl Merged {
         }
         Merged { effects, rounds_each }
     }
+
+    /// Means of so many neighbours each.
+    pub(crate) fn by(effects: Vec<f64>, rounds_each: usize) -> Vec<f64> {
+        if rounds_each == 1 { effects } else { effects.chunks_exact(rounds_each).map(mean).collect() }
+    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,6 @@
 
 use thiserror::Error;
 
-use crate::sample::mean;
-use crate::trend::is_other_than_zero;
-
 /// Logarithms beyond this are none of a throughput or a ratio: e to it is beyond every number.
 const LARGEST_LOGARITHM: f64 = 700.0;
 
@@ -74,19 +71,6 @@ impl Comparison {
         Comparison { rounds: effects.iter().copied().map(Round::from).collect(), margin }
     }
 
-    /// The effects of all rounds: the typical ones, or where one side stalls more than the other the differences of means.
-    pub(crate) fn effects(&self) -> Vec<f64> {
-        let weight = if self.has_stalls() { 1.0 } else { 0.0 };
-        self.rounds.iter().map(|round| round.effect + weight * round.stalls).collect()
-    }
-
-    /// Whether one side stalls more than the other: Student's test over rounds at 1 %, and a mean of more than half of the margin. What
-    /// others do hits either side by chance.
-    pub(crate) fn has_stalls(&self) -> bool {
-        let stalls: Vec<f64> = self.rounds.iter().map(|round| round.stalls).collect();
-        is_other_than_zero(&stalls) && mean(&stalls).abs() > self.margin / 2.0
-    }
-
     /// Refuses what is no comparison; `place` is its place in the family, from 1.
     pub(crate) fn check(&self, place: usize) -> Result<(), ComparisonError> {
         if !(self.margin > 0.0 && self.margin < LARGEST_LOGARITHM) {
@@ -134,24 +118,6 @@ mod tests {
         let slices = Round { base: vec![1.0, f64::NAN], ..Round::default() };
         let error = Comparison { rounds: vec![slices], margin: 0.02 }.check(1).unwrap_err();
         assert!(error.to_string().contains("slice of the base"), "{error}");
-    }
-
-    #[test]
-    fn where_one_side_stalls_means_are_compared() {
-        let rounds = |stalls: [f64; 5]| {
-            let round = |(number, stalls): (u32, f64)| Round {
-                effect: 0.001 * f64::from(number),
-                stalls,
-                ..Round::default()
-            };
-            Comparison { rounds: (0..).zip(stalls).map(round).collect(), margin: 0.02 }
-        };
-        let by_chance = rounds([0.03, -0.02, 0.01, -0.03, 0.01]);
-        assert!(!by_chance.has_stalls());
-        assert_eq!(by_chance.effects()[4], 0.004);
-        let stalling = rounds([-0.03, -0.028, -0.031, -0.027, -0.03]);
-        assert!(stalling.has_stalls());
-        assert!((stalling.effects()[4] + 0.026).abs() < 1e-12);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The door: from rounds to decisions.
 
 use crate::anytime;
-use crate::autocorrelation::Merged;
 use crate::comparison::{Comparison, ComparisonError, Round, is_logarithm};
 use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
+use crate::glance::{Basis, Glance};
 use crate::interval::{Estimator, Interval};
 use crate::looks::Looks;
 use crate::missed_rate::MissedRate;
@@ -66,7 +66,7 @@ impl Judge {
         let decide = |(series, adjusted_p): (&Series<'_>, &f64)| {
             let mut decision = series.decide(self, *adjusted_p);
             if decision.verdict.is_change() {
-                decision.selected_interval = self.interval(&series.merged.effects, selected);
+                decision.selected_interval = self.interval(&series.glances, selected);
             }
             decision
         };
@@ -79,23 +79,32 @@ impl Judge {
         if !effects.iter().copied().all(is_logarithm) {
             return None;
         }
-        let merged = Merged::of(effects);
-        let reading = self.read(&merged.effects, self.plan.alpha);
-        let looked = reading.filter(|reading| reading.interval.half_width().is_finite());
-        Estimate::of(&merged.effects, looked.as_ref())
+        Some(Series::of(self, &Comparison::of_effects(&effects, 1.0))).and_then(|series| series.told())
     }
 
-    /// What the effects say at an error, merged or not.
-    pub(crate) fn read(&self, effects: &[f64], alpha: f64) -> Option<Reading> {
+    /// What each look at the rounds of a comparison sees.
+    pub(crate) fn glances(&self, comparison: &Comparison) -> Vec<Glance> {
+        let rounds = comparison.rounds.len();
+        let glance = |rounds: usize| Glance::after(comparison, rounds);
         match &self.method {
-            Method::Scheduled(scheduled) => scheduled.read(effects, alpha),
-            Method::Anytime => anytime::read(effects, alpha),
+            Method::Scheduled(Scheduled { looks, .. }) => {
+                looks.rounds().iter().copied().take_while(|look| *look <= rounds).map(glance).collect()
+            }
+            Method::Anytime => (2..=rounds).map(glance).collect(),
         }
     }
 
-    /// The interval of effects at an error, where it is one.
-    fn interval(&self, effects: &[f64], alpha: f64) -> Option<Interval> {
-        self.read(effects, alpha).map(|reading| reading.interval).filter(|interval| interval.is_bounded())
+    /// What the looks so far say at an error.
+    pub(crate) fn read(&self, glances: &[Glance], alpha: f64) -> Option<Reading> {
+        match &self.method {
+            Method::Scheduled(scheduled) => scheduled.read(glances, alpha),
+            Method::Anytime => anytime::read(glances, alpha),
+        }
+    }
+
+    /// The interval of the looks so far at an error, where it is one.
+    fn interval(&self, glances: &[Glance], alpha: f64) -> Option<Interval> {
+        self.read(glances, alpha).map(|reading| reading.interval).filter(|interval| interval.is_bounded())
     }
 
     fn is_discovery(&self, adjusted_p: f64) -> bool {
@@ -148,15 +157,29 @@ impl Judge {
 /// A comparison and what was read off it.
 struct Series<'a> {
     comparison: &'a Comparison,
-    merged: Merged,
+    glances: Vec<Glance>,
+    /// How the last look takes the effects; before the first, how one now would.
+    basis: Basis,
+    /// All rounds, taken so.
+    values: Vec<f64>,
     reading: Option<Reading>,
 }
 
 impl<'a> Series<'a> {
     fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
-        let merged = Merged::of(comparison.effects());
-        let reading = judge.read(&merged.effects, judge.plan.alpha);
-        Series { comparison, merged, reading }
+        let glances = judge.glances(comparison);
+        let basis = glances.last().map_or_else(|| Glance::of(comparison).basis, |glance| glance.basis);
+        let reading = judge.read(&glances, judge.plan.alpha);
+        Series { comparison, values: basis.values(comparison), glances, basis, reading }
+    }
+
+    /// The reading, where the looks so far say anything.
+    fn looked(&self) -> Option<Reading> {
+        self.reading.filter(|reading| reading.interval.half_width().is_finite())
+    }
+
+    fn told(&self) -> Option<Estimate> {
+        Estimate::of(&self.values, self.looked().as_ref())
     }
 
     fn repeated_p(&self) -> f64 {
@@ -167,27 +190,26 @@ impl<'a> Series<'a> {
     fn decide(&self, judge: &Judge, adjusted_p: f64) -> Decision {
         let margin = self.comparison.margin;
         let rounds = &self.comparison.rounds;
-        let values = self.merged.effects.len();
-        let looked = self.reading.filter(|reading| reading.interval.half_width().is_finite());
+        let looked = self.looked();
         let is_unstable = looked.is_some_and(|reading| reading.interval.is_contradiction());
         let (verdict, qualifier) = looked.map_or((Verdict::NotEnoughData, None), |reading| {
             Verdict::of(reading.interval, margin, judge.is_discovery(adjusted_p))
         });
         let is_settled = verdict.is_settled(qualifier);
-        let told = Estimate::of(&self.merged.effects, looked.as_ref());
+        let told = self.told();
         let estimate = told.map(|told| told.effect);
         let interval = told.and_then(|told| told.interval);
-        let block_sd = Sample::of(&self.merged.effects).map(|sample| sample.sd);
+        let block_sd = Sample::of(&self.values).map(|sample| sample.sd);
         let components = Components::of(rounds);
         let starts = self.starts();
         let [base_modes, contender_modes] = starts.each_ref().map(|starts| Modes::of(starts));
         let flags = [
             (Flag::Unstable, is_unstable),
             (Flag::Contested, looked.is_some_and(|reading| reading.contested)),
-            (Flag::MergedRounds, self.merged.rounds_each > 1),
+            (Flag::MergedRounds, self.basis.rounds_each > 1),
             (Flag::Bimodal, base_modes.or(contender_modes).is_some()),
             (Flag::NotSteady, self.is_not_steady()),
-            (Flag::Stalls, self.comparison.has_stalls()),
+            (Flag::Stalls, self.basis.has_stalls),
             (Flag::OrderEffect, has_order_effect(rounds)),
         ];
         Decision {
@@ -203,13 +225,13 @@ impl<'a> Series<'a> {
             rounds: rounds.len(),
             rounds_dropped: 0,
             missed_rate: MissedRate::default(),
-            rounds_used: looked.map_or(0, |reading| reading.used * self.merged.rounds_each),
-            rounds_merged: self.merged.rounds_each,
+            rounds_used: looked.map_or(0, |reading| reading.used),
+            rounds_merged: self.basis.rounds_each,
             block_sd,
             start_sd: components.map(|components| components.start_sd),
             pass_sd: components.map(|components| components.pass_sd),
             run_sd: start_spread(&starts),
-            detectable: block_sd.and_then(|sd| detectable_effect(sd, values)),
+            detectable: block_sd.and_then(|sd| detectable_effect(sd, self.values.len())),
             margin,
             smallest_margin: interval.map(Interval::reach),
             flags: flags.into_iter().filter_map(|(flag, is_set)| is_set.then_some(flag)).collect(),
@@ -231,7 +253,7 @@ impl<'a> Series<'a> {
         interval: Option<Interval>,
         estimate: Option<f64>,
     ) -> Outlook {
-        let values = self.merged.effects.len();
+        let rounds = self.comparison.rounds.len();
         let margin = self.comparison.margin;
         let needed = match (interval, estimate, self.reading) {
             (Some(interval), Some(estimate), Some(reading)) => {
@@ -242,10 +264,7 @@ impl<'a> Series<'a> {
             }
             _ => 0,
         };
-        let look = judge.look_at(needed.max(values + 1));
-        Outlook::MoreRounds(
-            (look * self.merged.rounds_each).saturating_sub(self.comparison.rounds.len()).max(1),
-        )
+        Outlook::MoreRounds(judge.look_at(needed.max(rounds + 1)).saturating_sub(rounds).max(1))
     }
 
     /// Mean ln throughput of each start, of base and contender.

@@ -6,6 +6,7 @@ use basecase_model::{Experiment, Schedule, Trial};
 use thiserror::Error;
 
 use crate::debt;
+use crate::glance::effects;
 use crate::pair::Pair;
 use crate::{
     Comparison, ComparisonError, Decision, Dependence, Flag, Judge, Looks, LooksError, Plan, PlanError,
@@ -105,7 +106,9 @@ impl Judgement {
                     .iter_mut()
                     .for_each(|decision| decision.flags.retain(|flag| *flag != Flag::NotSteady));
             }
-            let effects = family.iter().map(Comparison::effects);
+            let effects = family.iter().zip(&decisions).map(|(comparison, decision)| {
+                effects(&comparison.rounds, decision.flags.contains(&Flag::Stalls))
+            });
             judgement.effects.extend(places.iter().copied().zip(effects));
             let mut decided: BTreeMap<_, _> = places.iter().copied().zip(decisions).collect();
             if metric == Metric::Throughput {

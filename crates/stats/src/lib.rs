@@ -15,6 +15,7 @@ mod debt;
 mod decision;
 mod discovery;
 mod distribution;
+mod glance;
 mod interval;
 mod judge;
 mod judgement;

@@ -32,37 +32,61 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// All of a step and a contender, in the order of their rounds. Only what was measured together is compared.
+    /// All of a step and a contender, in the order in which they were measured, which is that of the trials. Only what was measured together is compared.
     ///
-    /// Passes of long slices that others disturbed do not count: a pass as a whole, for both, and by what the host says of itself alone.
-    /// Where that would be more than half of them, all do.
+    /// Passes of long slices that others disturbed do not count: a pass as a whole, for both, and by what the host says of itself alone, up
+    /// to the end of its round. Where that would be more than half of a round, all of it counts. So rounds that come later change none
+    /// that was seen, and come behind it.
     pub(crate) fn all(
         experiment: &'a Experiment,
         trials: &'a [Trial],
         step: &'a StepFacts,
         contender: usize,
     ) -> Vec<Pair<'a>> {
-        let of = |candidate: usize| {
-            let name = experiment.candidates.get(candidate).map(|facts| &facts.name.0);
-            let is_of = move |trial: &&Trial| {
-                trial.is_complete() && trial.step == step.name && Some(&trial.candidate) == name
-            };
-            trials.iter().filter(is_of).map(|trial| (trial.round(), trial)).collect::<BTreeMap<_, _>>()
+        let name = |candidate: usize| experiment.candidates.get(candidate).map(|facts| facts.name.0.as_str());
+        let Some((base, contender)) = name(0).zip(name(contender)) else { return Vec::new() };
+        Pair::among(trials, step, [base, contender], experiment.host.cores)
+    }
+
+    /// The same of two candidates by name, on a host with so many processors.
+    pub(crate) fn among(
+        trials: &'a [Trial],
+        step: &'a StepFacts,
+        [base, contender]: [&str; 2],
+        cores: u32,
+    ) -> Vec<Pair<'a>> {
+        let of = |name: &str| {
+            let is_of =
+                |trial: &Trial| trial.is_complete() && trial.step == step.name && trial.candidate == name;
+            let all = trials.iter().enumerate().filter(|(_, trial)| is_of(trial));
+            all.map(|(index, trial)| (trial.round(), (index, trial))).collect::<BTreeMap<_, _>>()
         };
-        let (bases, contenders) = (of(0), of(contender));
-        let all = bases.values().chain(contenders.values()).flat_map(|trial| &trial.slices);
-        let usual = Usual {
-            cores: f64::from(experiment.host.cores.max(1)),
-            canary_ns: usual_canary_ns(&mut all.filter_map(|slice| slice.canary_ns).collect::<Vec<_>>()),
+        let (bases, contenders) = (of(base), of(contender));
+        let together = |(place, (index, base)): (_, (usize, &'a Trial))| {
+            let (other, contender) = *contenders.get(&place)?;
+            Some((index.max(other), base, contender))
         };
-        let pair = |(place, base): (_, &'a Trial)| {
-            let contender = *contenders.get(&place)?;
-            Some(Pair { step, base, contender, left_out: disturbed(base, contender, usual) })
+        let mut measured: Vec<_> = bases.into_iter().filter_map(together).collect();
+        measured.sort_unstable_by_key(|(index, ..)| *index);
+        let mut canaries_ns = Vec::new();
+        let pair = |(_, base, contender): (usize, &'a Trial, &'a Trial)| {
+            let slices = base.slices.iter().chain(&contender.slices);
+            canaries_ns.extend(slices.filter_map(|slice| slice.canary_ns));
+            let usual =
+                Usual { cores: f64::from(cores.max(1)), canary_ns: usual_canary_ns(&mut canaries_ns) };
+            let mut pair = Pair { step, base, contender, left_out: disturbed(base, contender, usual) };
+            pair.keep_half();
+            pair.leave_out_uneven();
+            pair
         };
-        let mut pairs: Vec<Pair<'a>> = bases.into_iter().filter_map(pair).collect();
-        keep_half(&mut pairs);
-        pairs.iter_mut().for_each(Pair::leave_out_uneven);
-        pairs
+        measured.into_iter().map(pair).collect()
+    }
+
+    /// Lets all passes count where more than half of them were disturbed.
+    fn keep_half(&mut self) {
+        if 2 * self.left_out.len() > self.passes().len() {
+            self.left_out.clear();
+        }
     }
 
     /// Of all passes, whatever went on meanwhile.
@@ -163,15 +187,6 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Lets all passes count where more than half of them were disturbed.
-fn keep_half(pairs: &mut [Pair<'_>]) {
-    let disturbed: usize = pairs.iter().map(|pair| pair.left_out.len()).sum();
-    let passes: usize = pairs.iter().map(|pair| pair.passes().len()).sum();
-    if 2 * disturbed > passes {
-        pairs.iter_mut().for_each(|pair| pair.left_out.clear());
-    }
-}
-
 impl Round {
     /// Of ln throughput of the turns of both sides, in the order of time, and the effects of passes; `None` without a turn of each.
     pub(crate) fn of_turns(base: Vec<f64>, contender: Vec<f64>, passes: Vec<f64>) -> Option<Round> {
@@ -245,6 +260,8 @@ fn mean_of(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use proptest::prelude::*;
+
     use basecase_model::{Place, RoleRecord};
 
     use super::*;
@@ -351,15 +368,46 @@ pub(crate) mod tests {
         assert_eq!(typical_difference(&base, &base[1..]), None);
     }
 
+    proptest! {
+        #[test]
+        fn defect_12_later_rounds_change_nothing_of_what_was_seen(
+            rounds in prop::collection::vec((prop::array::uniform3(90.0..110.0f64), 0.0..0.7f64, 1.5..2.2f64), 2..9),
+            first in 1..8usize,
+        ) {
+            // Rounds of another experiment may have numbers that came before.
+            let of = |(number, (rates, others_cores, canary_ns)): (usize, ([f64; 3], f64, f64))| {
+                let round = (40 - number) as u32 % 7;
+                let experiment = if number % 2 == 0 { "b" } else { "a" };
+                ["base", "contender"].map(|name| {
+                    let mut trial = trial(rates, 1e6, if name == "base" { others_cores } else { 0.0 });
+                    (trial.candidate, trial.measured_by) = (name.to_owned(), experiment.to_owned());
+                    trial.place.round = round;
+                    trial.slices.iter_mut().zip([1.0, 1.2, 0.9]).for_each(|(slice, by)| slice.canary_ns = Some(canary_ns * by));
+                    trial.slices.iter_mut().for_each(|slice| slice.rate += f64::from(u8::from(name == "base")) * slice.canary_ns.unwrap_or(0.0));
+                    trial
+                })
+            };
+            let trials: Vec<Trial> = rounds.iter().copied().enumerate().flat_map(of).collect();
+            let effects = |trials: &[Trial]| -> Vec<f64> {
+                let pairs = Pair::among(trials, &STEP, ["base", "contender"], 2);
+                pairs.iter().map(|pair| pair.round(Metric::Throughput).unwrap().effect).collect()
+            };
+            let all = effects(&trials);
+            let first = first.min(rounds.len());
+            prop_assert_eq!(&all[..first], effects(&trials[..2 * first]));
+            prop_assert_eq!(all.len(), rounds.len());
+        }
+    }
+
     #[test]
     fn all_passes_count_where_most_were_disturbed() {
         let base = trial([100.0; 3], 1e6, 0.0);
         let contender = trial([50.0, 110.0, 110.0], 1e6, 0.4);
-        let mut pairs = vec![pair(&base, &contender), pair(&base, &base)];
-        keep_half(&mut pairs);
-        assert_eq!(pairs[0].left_out.len(), 1);
-        pairs[1].left_out = BTreeSet::from([0, 1, 2]);
-        keep_half(&mut pairs);
-        assert!(pairs.iter().all(|pair| pair.left_out.is_empty()));
+        let mut pair = pair(&base, &contender);
+        pair.keep_half();
+        assert_eq!(pair.left_out.len(), 1);
+        pair.left_out = BTreeSet::from([0, 1]);
+        pair.keep_half();
+        assert!(pair.left_out.is_empty());
     }
 }

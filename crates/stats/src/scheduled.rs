@@ -1,7 +1,10 @@
 //! Looks at numbers of rounds that were fixed before the first.
 
+use std::borrow::Cow;
+
 use crate::boundary::Boundary;
 use crate::distribution::t_critical;
+use crate::glance::Glance;
 use crate::interval::{Estimator, Interval};
 use crate::looks::Looks;
 use crate::reading::{Reading, SMALLEST_P};
@@ -62,25 +65,27 @@ impl Scheduled {
         Scheduled { looks: looks.clone(), errors, rules }
     }
 
-    /// What the looks so far say of the effects, at that error; absent before the first look.
-    pub(crate) fn read(&self, effects: &[f64], alpha: f64) -> Option<Reading> {
-        let reached = &self.rules[..self.rules.partition_point(|rule| rule.rounds <= effects.len())];
-        let at = reached.last()?;
+    /// What the looks so far say at that error, of those that take the effects as the last one does; absent before the first look.
+    pub(crate) fn read(&self, glances: &[Glance], alpha: f64) -> Option<Reading> {
+        let now = glances.last()?;
+        let rule_of = |glance: &Glance| self.rules.iter().find(|rule| rule.rounds == glance.rounds);
         let (mut interval, mut last, mut smallest) = (Interval::ALL, Interval::ALL, f64::INFINITY);
-        for rule in reached {
-            let mut seen = Seen::new(rule, effects)?;
+        for glance in glances.iter().filter(|glance| glance.basis == now.basis) {
+            let rule = rule_of(glance)?;
+            let mut seen = Seen::new(rule, &glance.values)?;
             last = seen.interval(self.level(rule, alpha));
             interval = interval.and(last);
             smallest = smallest.min(line_through(&rule.levels, &self.errors, seen.level_against_zero().ln()));
         }
         let repeated_p = smallest.exp();
-        let mut seen = Seen::new(at, effects)?;
+        let at = rule_of(now)?;
+        let mut seen = Seen::new(at, &now.values)?;
         let level = self.level(at, alpha);
         Some(Reading {
             interval,
             last,
             estimate: seen.estimate(),
-            estimator: if at.exact.is_some() { Estimator::HodgesLehmann } else { Estimator::Mean },
+            estimator: if seen.ranks.is_some() { Estimator::HodgesLehmann } else { Estimator::Mean },
             level,
             used: at.rounds,
             repeated_p: if repeated_p > LARGEST_ALPHA { 1.0 } else { repeated_p.max(SMALLEST_P) },
@@ -104,14 +109,19 @@ impl Scheduled {
 /// The effects that one look sees.
 struct Seen<'a> {
     sample: Sample,
-    ranks: Option<(&'a SignedRank, Vec<f64>)>,
+    ranks: Option<(Cow<'a, SignedRank>, Vec<f64>)>,
 }
 
 impl<'a> Seen<'a> {
-    fn new(rule: &'a Rule, effects: &[f64]) -> Option<Self> {
-        let effects = &effects[..rule.rounds];
-        let ranks = rule.exact.as_ref().map(|exact| (exact, walsh_averages(effects)));
-        Some(Seen { sample: Sample::of(effects)?, ranks })
+    fn new(rule: &'a Rule, values: &[f64]) -> Option<Self> {
+        // Of merged rounds there are fewer values.
+        let exact = match &rule.exact {
+            Some(exact) if values.len() == rule.rounds => Some(Cow::Borrowed(exact)),
+            Some(_) if values.len() >= RANKS_FROM => Some(Cow::Owned(SignedRank::of(values.len()))),
+            _ => None,
+        };
+        let ranks = exact.map(|exact| (exact, walsh_averages(values)));
+        Some(Seen { sample: Sample::of(values)?, ranks })
     }
 
     fn interval(&mut self, level: f64) -> Interval {

@@ -1,6 +1,5 @@
 //! All steps of a suite together, and what a suite can see.
 
-use crate::autocorrelation::Merged;
 use crate::comparison::{Comparison, ComparisonError, is_logarithm};
 use crate::decision::Decision;
 use crate::distribution::t_critical;
@@ -53,9 +52,9 @@ impl Judge {
             let sum: f64 = family.iter().map(|comparison| comparison.rounds[round].effect).sum();
             sum / family.len() as f64
         };
-        let merged = Merged::of((0..rounds).map(of_round).collect());
-        let reading = self.read(&merged.effects, self.plan().alpha);
-        let so_far = (rounds > 0).then(|| mean(&merged.effects));
+        let effects: Vec<f64> = (0..rounds).map(of_round).collect();
+        let reading = self.read(&self.glances(&Comparison::of_effects(&effects, 1.0)), self.plan().alpha);
+        let so_far = (rounds > 0).then(|| mean(&effects));
         let changed = decisions.iter().filter(|decision| decision.verdict.is_change()).count();
         Ok(Suite {
             rounds,

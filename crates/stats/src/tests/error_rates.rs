@@ -1,7 +1,7 @@
 //! How often intervals and verdicts are wrong.
 
 use super::simulation::{Noise, Simulation};
-use super::{anytime, scheduled};
+use super::{anytime, plain, scheduled};
 use crate::comparison::Comparison;
 use crate::decision::Flag;
 use crate::judge::Judge;
@@ -13,7 +13,7 @@ use crate::verdict::Verdict;
 fn ever_wrong(judge: &Judge, noise: Noise, runs: usize) -> f64 {
     let wrong = |run: &usize| {
         let effects = Simulation::new("error rates", *run).effects(noise, 40);
-        !judge.read(&effects, 0.05).unwrap().interval.contains(0.0)
+        !judge.read(&plain(judge, &effects), 0.05).unwrap().interval.contains(0.0)
     };
     (0..runs).filter(wrong).count() as f64 / runs as f64
 }

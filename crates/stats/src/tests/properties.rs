@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
-use super::{anytime, scheduled};
+use super::{anytime, plain, scheduled};
 use crate::comparison::{Comparison, Round};
 use crate::decision::{Decision, Flag};
 use crate::judge::Judge;
@@ -85,14 +85,39 @@ proptest! {
     }
 
     #[test]
-    fn more_rounds_never_widen_the_interval(effects in effects()) {
+    fn more_rounds_that_are_taken_alike_never_widen_the_interval(effects in effects()) {
         for judge in judges() {
-            let readings = (0..=effects.len()).filter_map(|rounds| judge.read(&effects[..rounds], 0.05));
+            let readings = (0..=effects.len()).filter_map(|rounds| judge.read(&plain(judge, &effects[..rounds]), 0.05));
             let intervals: Vec<_> = readings.map(|reading| (reading.interval, reading.repeated_p)).collect();
             for pair in intervals.windows(2) {
                 prop_assert!(pair[0].0.lower <= pair[1].0.lower && pair[1].0.upper <= pair[0].0.upper);
                 prop_assert!(pair[1].1 <= pair[0].1);
             }
+        }
+    }
+
+    #[test]
+    fn defect_12_a_look_that_was_taken_is_not_changed_by_rounds_that_come_later(
+        rounds in prop::collection::vec((-0.05..0.05f64, -0.1..0.02f64), 1..45),
+        holds_together in any::<bool>(),
+        first in 1..45usize,
+    ) {
+        let round = |(index, (effect, stalls)): (usize, &(f64, f64))| {
+            let wave = if holds_together && index / 4 % 2 == 0 { 0.05 } else { 0.0 };
+            Round { effect: effect + wave, stalls: *stalls, ..Round::default() }
+        };
+        let rounds: Vec<Round> = rounds.iter().enumerate().map(round).collect();
+        let first = first.min(rounds.len());
+        let of = |rounds: &[Round]| Comparison { rounds: rounds.to_vec(), margin: 0.02 };
+        for judge in judges() {
+            let (before, after) = (judge.glances(&of(&rounds[..first])), judge.glances(&of(&rounds)));
+            prop_assert_eq!(&before, &after[..before.len()]);
+            // Between two looks nothing is judged anew.
+            let looked = judge.glances(&of(&rounds[..first])).last().map_or(first, |glance| glance.rounds);
+            let decide = |count: usize| judge.decide(&[of(&rounds[..count])]).unwrap().remove(0);
+            let (at_look, now) = (decide(looked), decide(first));
+            prop_assert_eq!((now.verdict, now.qualifier, now.interval), (at_look.verdict, at_look.qualifier, at_look.interval));
+            prop_assert_eq!((now.repeated_p, now.rounds_merged), (at_look.repeated_p, at_look.rounds_merged));
         }
     }
 
@@ -173,6 +198,24 @@ fn between_two_looks_the_earlier_one_stands() {
     let effects = [-0.031, -0.029, -0.034, -0.027, -0.030, -0.028, 0.2];
     let (six, seven) = (decide(&SCHEDULED, &effects[..6]), decide(&SCHEDULED, &effects));
     assert_eq!((seven.rounds, seven.rounds_used), (7, 6));
+    assert_eq!((seven.interval, seven.verdict), (six.interval, six.verdict));
+}
+
+#[test]
+fn defect_12_stalls_between_two_looks_do_not_change_the_earlier_one() {
+    let stalls = [-0.05, -0.015, -0.05, -0.01, -0.05, -0.015, -0.03];
+    let round = |(index, stalls): (usize, f64)| Round {
+        effect: 0.001 * (index % 3) as f64,
+        stalls,
+        ..Round::default()
+    };
+    let rounds: Vec<Round> = stalls.into_iter().enumerate().map(round).collect();
+    let decide = |count: usize| {
+        let comparison = Comparison { rounds: rounds[..count].to_vec(), margin: 0.02 };
+        SCHEDULED.decide(&[comparison]).unwrap().remove(0)
+    };
+    let (six, seven) = (decide(6), decide(7));
+    assert_eq!((seven.rounds, seven.rounds_used, seven.flags.clone()), (7, 6, six.flags.clone()));
     assert_eq!((seven.interval, seven.verdict), (six.interval, six.verdict));
 }
 

@@ -8,18 +8,147 @@ use basecase_model::PROTOCOL_REVISION;
 use basecase_tests::workspace;
 use sha2::{Digest, Sha256};
 
-/// Files and folders, with all below them.
+/// What decides how a step is measured: files and folders, with all below them.
 const MEASURING: &[&str] = &[
     "crates/client/src",
+    "crates/lab/src/course",
+    "crates/lab/src/pin.rs",
+    "crates/lab/src/run.rs",
+    "crates/lab/src/run/images.rs",
+    "crates/lab/src/run/measuring.rs",
+    "crates/lab/src/run/observing.rs",
+    "crates/lab/src/run/portions.rs",
+    "crates/lab/src/run/quiet.rs",
+    "crates/lab/src/run/relaying.rs",
+    "crates/lab/src/run/rounds.rs",
+    "crates/lab/src/run/score.rs",
+    "crates/lab/src/site.rs",
     "crates/load/src",
+    "crates/probe/src/canary.rs",
     "crates/probe/src/clock.rs",
     "crates/probe/src/device.rs",
+    "crates/probe/src/level.rs",
+    "crates/probe/src/memory.rs",
+    "crates/probe/src/pressure.rs",
     "crates/probe/src/process.rs",
     "crates/probe/src/processor.rs",
+    "crates/probe/src/processor_set.rs",
     "crates/probe/src/watch.rs",
+    "crates/server/src/image.rs",
+    "crates/server/src/instance.rs",
+    "crates/server/src/life",
+    "crates/server/src/mysql_server",
+    "crates/server/src/mysql_server.rs",
+    "crates/server/src/page_cache.rs",
+    "crates/server/src/postgres_server",
+    "crates/server/src/postgres_server.rs",
+    "crates/server/src/served.rs",
+    "crates/server/src/settle.rs",
+    "crates/server/src/sqlite_server.rs",
+    "crates/server/src/start.rs",
+    "crates/server/src/telemetry.rs",
+    "crates/stats/src/orders.rs",
     "crates/workload/src",
     "workloads",
 ];
+
+/// What does not, by reason. Of a file that lies below entries of both lists, the longer entry holds.
+const BESIDE: &[(&str, &[&str])] = &[
+    (
+        "it holds what was measured, judges it or shows it",
+        &["crates/cli/src", "crates/model/src", "crates/report/src", "crates/stats/src", "crates/store/src"],
+    ),
+    ("it decides what is measured, which the cell tells, and compares what came of it", &["crates/lab/src"]),
+    (
+        "it has its say before a step or after it: the trial tells of a database that was built again",
+        &["crates/lab/src/run/past.rs", "crates/lab/src/run/plans.rs"],
+    ),
+    (
+        "profiled trials are kept apart",
+        &[
+            "crates/lab/src/run/profiling.rs",
+            "crates/probe/src/hardware.rs",
+            "crates/probe/src/perf.rs",
+            "crates/probe/src/profiler",
+            "crates/probe/src/profiler.rs",
+        ],
+    ),
+    (
+        "facts of the host, which the cell tells, and what it lets a process do",
+        &[
+            "crates/probe/src/confinement.rs",
+            "crates/probe/src/heir.rs",
+            "crates/probe/src/host.rs",
+            "crates/probe/src/lib.rs",
+            "crates/probe/src/open_files.rs",
+        ],
+    ),
+    (
+        "the build and its config, which the cell tells",
+        &[
+            "crates/server/src/apt.rs",
+            "crates/server/src/archive.rs",
+            "crates/server/src/binary.rs",
+            "crates/server/src/build.rs",
+            "crates/server/src/catalogue.rs",
+            "crates/server/src/check",
+            "crates/server/src/check.rs",
+            "crates/server/src/client_tool.rs",
+            "crates/server/src/config.rs",
+            "crates/server/src/config_error.rs",
+            "crates/server/src/config_file.rs",
+            "crates/server/src/fetch.rs",
+            "crates/server/src/form.rs",
+            "crates/server/src/host.rs",
+            "crates/server/src/library.rs",
+            "crates/server/src/loader.rs",
+            "crates/server/src/mark.rs",
+            "crates/server/src/obtain_error.rs",
+            "crates/server/src/pattern.rs",
+            "crates/server/src/plant.rs",
+            "crates/server/src/private_tree.rs",
+            "crates/server/src/recipe.rs",
+            "crates/server/src/server_version.rs",
+            "crates/server/src/setting_rules.rs",
+            "crates/server/src/settings.rs",
+            "crates/server/src/sizing.rs",
+            "crates/server/src/source",
+            "crates/server/src/suggestion.rs",
+            "crates/server/src/supply.rs",
+            "crates/server/src/tree.rs",
+            "crates/server/src/turn.rs",
+            "crates/server/src/version.rs",
+            "crates/server/src/versions.rs",
+        ],
+    ),
+    (
+        "who may use a directory, and what becomes of its processes",
+        &[
+            "crates/server/src/account.rs",
+            "crates/server/src/disk.rs",
+            "crates/server/src/guard.rs",
+            "crates/server/src/instance_error.rs",
+            "crates/server/src/keeper.rs",
+            "crates/server/src/lib.rs",
+            "crates/server/src/lock.rs",
+            "crates/server/src/log.rs",
+            "crates/server/src/process.rs",
+            "crates/server/src/secret.rs",
+        ],
+    ),
+];
+
+/// Whether a source file decides how a step is measured; `None` where nobody has said so.
+fn is_measuring(file: &str) -> Option<bool> {
+    let below =
+        |entry: &&str| file == *entry || file.strip_prefix(*entry).is_some_and(|rest| rest.starts_with('/'));
+    let longest = |entries: &mut dyn Iterator<Item = &'static str>| {
+        entries.filter(|entry| below(entry)).map(str::len).max()
+    };
+    let beside = longest(&mut BESIDE.iter().flat_map(|(_, entries)| entries.iter().copied()));
+    let measuring = longest(&mut MEASURING.iter().copied());
+    (measuring != beside).then_some(measuring > beside)
+}
 
 /// Where the hash is kept.
 const PINNED: &str = "tests/protocol_revision.txt";
@@ -88,6 +217,46 @@ fn a_change_of_the_measuring_code_is_a_decision() {
          \n\
          pinned:\n{pinned}\npresent:\n{present}"
     );
+}
+
+#[test]
+fn defect_13_of_every_source_file_it_is_said_whether_it_measures() {
+    let mut files = Vec::new();
+    for folder in fs::read_dir(workspace().join("crates")).unwrap() {
+        collect(&folder.unwrap().path().join("src"), &mut files);
+    }
+    let name = |file: &PathBuf| file.strip_prefix(workspace()).unwrap().to_str().unwrap().to_owned();
+    let names: Vec<String> = files.iter().map(name).filter(|file| file.ends_with(".rs")).collect();
+    let unknown: Vec<&String> = names.iter().filter(|file| is_measuring(file).is_none()).collect();
+    assert!(unknown.is_empty(), "in neither list of {}: {unknown:?}", file!());
+    // A folder of its own reason takes in what is new in it: where steps are measured, each file is named.
+    for named in ["crates/lab/src/run/", "crates/probe/src/", "crates/server/src/"] {
+        let entries = || MEASURING.iter().chain(BESIDE.iter().flat_map(|(_, entries)| *entries));
+        let is_named =
+            |file: &&String| entries().any(|entry| entry.starts_with(named) && file.starts_with(entry));
+        let of_folder = names.iter().filter(|file| file.starts_with(named));
+        let forgotten: Vec<&String> = of_folder.filter(|file| !is_named(file)).collect();
+        assert!(forgotten.is_empty(), "in neither list of {}: {forgotten:?}", file!());
+    }
+    for (_, entries) in BESIDE {
+        for entry in *entries {
+            assert!(workspace().join(entry).exists(), "{entry} is gone; correct the list in this test");
+        }
+    }
+    for file in [
+        "crates/lab/src/run/score.rs",
+        "crates/lab/src/run/portions.rs",
+        "crates/lab/src/run/relaying.rs",
+        "crates/lab/src/run/measuring.rs",
+        "crates/server/src/settle.rs",
+        "crates/server/src/start.rs",
+        "crates/probe/src/canary.rs",
+        "crates/stats/src/orders.rs",
+    ] {
+        assert_eq!(is_measuring(file), Some(true), "{file}");
+    }
+    assert_eq!(is_measuring("crates/stats/src/verdict.rs"), Some(false));
+    assert_eq!(is_measuring("crates/unheard/src/of.rs"), None);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use nix::unistd::Pid;
 /// Lets what was last read go on when nothing more can come, for then this process is gone.
 const GUARD: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
 
-/// Stops servers and lets them go on, which they also do when it is dropped or this process is killed.
+/// Stops servers and lets them go on, which they also do when it is dropped or this process is killed. The guard knows which are to be
+/// stopped before they are, and one that is killed has a successor; where there is none, servers go on.
 ///
 /// What a server does in the background while it has no load would otherwise be done for it off the clock.
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ impl Freezer {
         stopped
     }
 
-    /// Stops some of the processes of a server.
+    /// Stops some of the processes of a server, or lets all of them go on where nobody could do so later.
     fn stop(&mut self, root: u32, pids: Vec<u32>) {
         let pids: Vec<Pid> =
             pids.into_iter().filter_map(|pid| i32::try_from(pid).ok()).map(Pid::from_raw).collect();
@@ -39,7 +40,7 @@ impl Freezer {
         if self.tell_guard() {
             send(&pids, Signal::SIGSTOP);
         } else {
-            self.frozen.remove(&root);
+            self.thaw(root);
         }
     }
 
@@ -53,11 +54,17 @@ impl Freezer {
 
     /// Tells the guard which processes stand still; false when there is none.
     fn tell_guard(&mut self) -> bool {
-        if self.guard.is_none() {
-            self.guard = Heir::new(GUARD);
-        }
         let pids: Vec<String> = self.frozen.values().flatten().map(Pid::to_string).collect();
-        self.guard.as_mut().is_some_and(|guard| guard.tell(&pids.join(" ")).is_ok())
+        let pids = pids.join(" ");
+        if self.guard.as_mut().is_some_and(|guard| guard.tell(&pids).is_ok()) {
+            return true;
+        }
+        // It was killed. Its successor is told all that it knew.
+        if let Some(gone) = self.guard.take() {
+            gone.dismiss();
+        }
+        self.guard = Heir::new(GUARD);
+        self.guard.as_mut().is_some_and(|guard| guard.tell(&pids).is_ok())
     }
 }
 
@@ -124,6 +131,57 @@ mod tests {
         assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
         drop(freezer);
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
+        end(shell, &pids);
+    }
+
+    /// Kills the guard, and returns once it has ended.
+    fn kill_guard(freezer: &Freezer) {
+        let guard = freezer.guard.as_ref().unwrap().id();
+        kill(Pid::from_raw(guard as i32), Signal::SIGKILL).unwrap();
+        let is_there = || {
+            std::fs::read_to_string(format!("/proc/{guard}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        let until = Instant::now() + Duration::from_secs(10);
+        while is_there() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn defect_18_servers_go_on_when_the_guard_dies_between_two_steps_and_then_the_process() {
+        let (shell, pids) = family();
+        let mut freezer = Freezer::default();
+        freezer.stop(shell.id(), vec![shell.id()]);
+        assert!(is_stopped(shell.id(), true));
+        kill_guard(&freezer);
+        freezer.stop(shell.id(), pids.iter().copied().filter(|pid| *pid != shell.id()).collect());
+        // The guard has a successor, which knows of what its predecessor was told.
+        assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
+        freezer.guard.take().unwrap().dismiss();
+        assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
+        end(shell, &pids);
+    }
+
+    #[test]
+    fn defect_18_servers_go_on_when_the_guard_dies_at_any_step() {
+        let (shell, pids) = family();
+        for step in 0..3 {
+            let mut freezer = Freezer::default();
+            freezer.tell_guard();
+            if step == 0 {
+                kill_guard(&freezer);
+            }
+            freezer.stop(shell.id(), vec![shell.id()]);
+            if step == 1 {
+                kill_guard(&freezer);
+            }
+            freezer.stop(shell.id(), pids.clone());
+            if step == 2 {
+                kill_guard(&freezer);
+            }
+            freezer.thaw(shell.id());
+            assert!(!pids.iter().any(|pid| is_stopped(*pid, false)), "step {step}");
+        }
         end(shell, &pids);
     }
 

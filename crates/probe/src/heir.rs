@@ -22,6 +22,11 @@ impl Heir {
         Some(Heir { shell, pipe })
     }
 
+    /// Process number of the shell.
+    pub fn id(&self) -> u32 {
+        self.shell.id()
+    }
+
     /// Tells it a line.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::process::start_time;
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Reads which process to watch, when it started (field 22 of `/proc/PID/stat`, see proc(5)), how long it gets and the number of the last
-/// signal. A second line says that the server has stopped; without one nobody is there to say so.
+/// signal, which a server that stands still heeds once it goes on. A second line says that the server has stopped; without one nobody is there to say so.
 const SCRIPT: &str = "read -r pid started seconds signal || exit
 read -r stopped && exit
 while [ \"$seconds\" -gt 0 ]; do
@@ -21,7 +21,7 @@ while [ \"$seconds\" -gt 0 ]; do
 done
 read -r stat <\"/proc/$pid/stat\" || exit
 set -- ${stat##*) }
-[ \"${20}\" = \"$started\" ] && kill -\"$signal\" \"$pid\"";
+[ \"${20}\" = \"$started\" ] && kill -\"$signal\" \"$pid\" && kill -CONT \"$pid\"";
 
 /// Watches over one server. Its parent-death signal asks it to stop, and some that are just starting never do: MariaDB 10.11 waits for a
 /// thread that has ended.

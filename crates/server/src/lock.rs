@@ -5,7 +5,9 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use basecase_probe::server_processes;
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -229,6 +231,8 @@ fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockErro
         let until = Instant::now() + patience;
         if is_there() {
             process::send(pid, signal);
+            // One that stood still when its owner was killed heeds nothing before it goes on, and waits for its children.
+            server_processes(pid).into_iter().for_each(|pid| process::send(pid, Signal::CONT));
         }
         while is_there() && Instant::now() <= until {
             std::thread::sleep(Duration::from_millis(20));
@@ -279,5 +283,25 @@ mod tests {
         lock.set_server(Some(7)).unwrap();
         let text = folder.text(FILE).unwrap();
         assert_eq!(serde_json::from_str::<Record>(&text).unwrap().server_pid, Some(7));
+    }
+
+    #[test]
+    fn defect_18_a_server_that_stands_still_is_stopped_by_the_next_owner() {
+        use std::os::unix::process::CommandExt;
+        let top = tempfile::tempdir().unwrap();
+        let folder = PrivateFolder::make(&top.path().join("one"), None).unwrap();
+        let data = folder.folder(DATA).unwrap();
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg0("postgres").args(["-c", "while true; do sleep 0.1; done"]).arg(data.path());
+        let mut server = shell.spawn().unwrap();
+        while life::serving(server.id(), data.path()).is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        process::send(server.id(), Signal::STOP);
+        data.write("postmaster.pid", server.id().to_string().as_bytes()).unwrap();
+        let began = Instant::now();
+        DirectoryLock::acquire(&folder, owner()).unwrap();
+        assert!(began.elapsed() < PATIENCE / 2, "{:?}", began.elapsed());
+        server.wait().unwrap();
     }
 }

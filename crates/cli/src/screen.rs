@@ -263,8 +263,8 @@ pub(crate) fn trial_line(trial: &Trial, step: &StepFacts) -> String {
         TrialStatus::Failed { reason, .. } => format!("{head}  FAILED: {reason}"),
         TrialStatus::Complete => {
             let mut line = head;
-            if let Some(items) = step.headline_items {
-                let rate = items as f64 / trial.seconds;
+            if step.headline_items.is_some() {
+                let rate = trial.headline(step).unwrap_or(0.0);
                 return format!("{line}  {rate:>9.0} {}  in {:.1} s", step.headline.unit(), trial.seconds);
             }
             for (class, unit) in [
@@ -272,8 +272,7 @@ pub(crate) fn trial_line(trial: &Trial, step: &StepFacts) -> String {
                 (OperationClass::Delete, "deletes/s"),
                 (OperationClass::Query, "queries/s"),
             ] {
-                let rate = trial.rate(class);
-                if rate > 0.0 {
+                if let Some(rate) = trial.per_second(class).filter(|rate| *rate > 0.0) {
                     line.push_str(&format!("  {rate:>9.0} {unit}"));
                 }
             }
@@ -301,6 +300,8 @@ fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use basecase_model::{Headline, Place, RoleRecord};
+
     use super::*;
 
     #[test]
@@ -328,6 +329,39 @@ mod tests {
         }
         assert_eq!(used(&vitals, 50_000.0), "  cpu 30+8 µs/op  device 25 %, 0+3 MiB/s  dirty 64 MiB");
         assert_eq!(used(&vitals, 0.0), "  device 25 %, 0+3 MiB/s  dirty 64 MiB");
+    }
+
+    #[test]
+    fn defect_25_a_line_says_of_several_clients_what_tables_say() {
+        let role = |client, class, items, ended_us| {
+            let idle = RoleRecord::idle(client, "role", class, 1000);
+            RoleRecord { items, ended_us, ..idle }
+        };
+        let step = StepFacts { name: "l.i0".into(), headline: Headline::Inserts, ..StepFacts::EMPTY };
+        let place = Place { round: 0, pass: 0, position: 0 };
+        let insert = OperationClass::Insert;
+        let trial = Trial {
+            seconds: 2.0,
+            roles: vec![role(1, insert, 1000, 1_000_000), role(2, insert, 1000, 2_000_000)],
+            ..Trial::empty("cell".into(), &step.name, "pg", place, String::new())
+        };
+        assert_eq!(trial.headline(&step), Some(1000.0));
+        assert_eq!(trial_line(&trial, &step), "pg  l.i0          1000 inserts/s  in 2.0 s");
+
+        // Each client's queries have a window of their own.
+        let query = OperationClass::Query;
+        let step = StepFacts { name: "qr100".into(), headline: Headline::Queries, ..StepFacts::EMPTY };
+        let roles = vec![
+            role(1, query, 1000, 1_000_000),
+            role(2, query, 1000, 2_000_000),
+            role(2, insert, 50, 1_000_000),
+        ];
+        let trial = Trial { step: step.name.clone(), roles, ..trial };
+        assert_eq!(trial.headline(&step), Some(1500.0));
+        assert_eq!(
+            trial_line(&trial, &step),
+            "pg  qr100           25 inserts/s       1500 queries/s  in 2.0 s"
+        );
     }
 
     #[test]

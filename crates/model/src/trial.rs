@@ -235,23 +235,30 @@ impl Trial {
         self.roles_of(class).map(|role| role.items).sum()
     }
 
-    /// The number that is reported of `step`, in its unit: rows inserted or indexed per second of the step, or queries per second of the
-    /// query roles' own windows. `None` when there was no time.
+    /// The number that is reported of `step`, in its unit: rows inserted or indexed per second, or queries per second. `None` when there
+    /// was no time.
     pub fn headline(&self, step: &StepFacts) -> Option<f64> {
-        let inserted = |items: u64| Some(items as f64 / self.seconds).filter(|rate| rate.is_finite());
         match (step.headline, step.headline_items) {
-            (Headline::Queries, _) => Some(self.rate(OperationClass::Query)),
-            (Headline::Indexed, Some(items)) => inserted(items),
-            (Headline::Inserts | Headline::Indexed, _) => inserted(self.items(OperationClass::Insert)),
+            (Headline::Indexed, Some(items)) => self.per_second_of_step(items),
+            (headline, _) => self.per_second(headline.class()),
         }
     }
 
-    /// Items per second of one class: the sum over its roles of items divided by the seconds in which that role was
-    /// at work, from its first statement to its last. 0 when the class has no role.
-    pub fn rate(&self, class: OperationClass) -> f64 {
-        self.roles_of(class)
-            .filter(|role| role.ended_us > role.started_us)
-            .map(|role| role.items as f64 * 1e6 / (role.ended_us - role.started_us) as f64)
-            .sum()
+    /// Items of one class per second, as every table and message has them. Queries: the sum over the roles of what each finished per second of
+    /// its own window, from its first statement to its last. All others: what all roles finished, per second of the step. `None` when
+    /// there was no time.
+    pub fn per_second(&self, class: OperationClass) -> Option<f64> {
+        if class != OperationClass::Query {
+            return self.per_second_of_step(self.items(class));
+        }
+        let at_work = self.roles_of(class).filter(|role| role.ended_us > role.started_us);
+        let rates = at_work.map(|role| role.items as f64 * 1e6 / (role.ended_us - role.started_us) as f64);
+        // The sum over no role is -0, which prints as such.
+        Some(rates.sum::<f64>() + 0.0)
+    }
+
+    /// So many items per second of the step.
+    pub fn per_second_of_step(&self, items: u64) -> Option<f64> {
+        Some(items as f64 / self.seconds).filter(|rate| rate.is_finite())
     }
 }

@@ -230,17 +230,15 @@ impl Paired<'_> {
 impl Measured<'_> {
     /// `ips`: rows inserted, or indexed, per second of the step.
     pub(crate) fn inserts_per_second(&self) -> Option<f64> {
-        let items = match (self.step.headline, self.step.headline_items) {
-            (Headline::Indexed, Some(items)) => items * self.rounds as u64,
-            _ => self.trial.items(OperationClass::Insert),
-        };
-        quotient(items as f64, self.trial.seconds)
+        match (self.step.headline, self.step.headline_items) {
+            (Headline::Indexed, Some(items)) => self.trial.per_second_of_step(items * self.rounds as u64),
+            _ => self.trial.per_second(OperationClass::Insert),
+        }
     }
 
     /// `qps`: queries per second of the query roles' own windows.
     pub(crate) fn queries_per_second(&self) -> f64 {
-        // The sum over no role is -0, which prints as such.
-        self.trial.rate(OperationClass::Query) + 0.0
+        self.trial.per_second(OperationClass::Query).unwrap_or(0.0)
     }
 
     /// The number that tables show and compare.

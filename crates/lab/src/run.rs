@@ -2,6 +2,7 @@
 
 mod images;
 mod measuring;
+mod neighbours;
 mod observing;
 mod past;
 mod plans;

@@ -167,7 +167,8 @@ pub mod names {
     pub const TABLES_BYTES: &str = "size.tables_bytes";
     /// Gauge: bytes of all indexes, as the server tells; of InnoDB the secondary ones.
     pub const INDEXES_BYTES: &str = "size.indexes_bytes";
-    /// Seconds over which the server's own counters counted, where it was longer than the window: with the warm-up.
+    /// Seconds over which the server's own counters counted, where it was longer than the window: with the warm-up, as if its statements had
+    /// been as fast as those of the window.
     pub const SERVER_COUNTED_SECONDS: &str = "server.counted_seconds";
     /// Connections that the server accepted during the step, by its own count.
     pub const SERVER_CONNECTIONS: &str = "server.connections";

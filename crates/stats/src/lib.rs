@@ -54,7 +54,7 @@ pub use looks::{Looks, LooksError};
 pub use missed_rate::MissedRate;
 pub use modes::Modes;
 pub use orders::Orders;
-pub use pair::{NOISY_CORES, usual_canary_ns};
+pub use pair::{NOISY_CORES, NOISY_STEAL, usual_canary_ns};
 pub use plan::{Plan, PlanError, Sequential};
 pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};

@@ -17,7 +17,7 @@ pub const NOISY_CORES: f64 = 0.3;
 /// Turns of a candidate from which on it is said what is typical of them.
 const TURNS: usize = 12;
 /// Share of the time of all processors that the hypervisor may give to others during a long slice.
-const NOISY_STEAL: f64 = 0.05;
+pub const NOISY_STEAL: f64 = 0.05;
 /// How much longer than usual the fixed loop before a pass of long slices may take.
 const NOISY_CANARY: f64 = 1.10;
 

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_load::{Crew, Failure, Outcome};
 use basecase_model::{
-    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, Track, Trial, names,
+    Check, Dbms, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track,
+    Trial, names,
 };
 use basecase_store::InFlight;
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Portion, StepPlan};
 
+use super::neighbours::Neighbours;
 use super::observing::{Observations, observe};
 use super::plans::plans;
 use super::profiling::Profiling;
@@ -117,7 +119,12 @@ impl Run<'_> {
             drain: None,
             outcome,
         };
-        conclude(plan, candidate, site, course, number, ended).map(Some)
+        let mut trial = conclude(plan, candidate, site, course, number, ended)?;
+        let is_known = site.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
+        let neighbours =
+            Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
+        trial.warnings.extend(neighbours.and_then(Neighbours::warning));
+        Ok(Some(trial))
     }
 }
 
@@ -132,7 +139,8 @@ pub(super) fn conclude(
 ) -> Result<Trial> {
     let Ended { place, warm_up, before, mut outcome, tracks, seen, profiles, observation, .. } = ended;
     if !warm_up.is_zero() {
-        let counted = outcome.seconds + warm_up.as_secs_f64();
+        let by_time = outcome.seconds + warm_up.as_secs_f64();
+        let counted = counted_seconds(outcome.seconds, &outcome.statements).unwrap_or(by_time);
         outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
     }
     course.advance(number, &outcome);
@@ -283,9 +291,8 @@ fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
         let busy = role.client_cpu_us / role.ended_us as f64;
         if has_server && !is_driven && role.statements > 100 && busy > CLIENT_BOUND_SHARE {
             warnings.push(format!(
-                "the client was the limit: {} of client {} spent {:.0} % of its time on the CPU",
-                role.role,
-                role.client,
+                "the client was the limit: {} spent {:.0} % of its time on the CPU",
+                whose(&role.role, &[role.client]),
                 busy * 100.0
             ));
         }
@@ -306,35 +313,68 @@ fn repetitions(roles: &[RoleRecord]) -> Vec<String> {
             None => sums.push((&record.role, vec![record.client], record.retries)),
         }
     }
-    let line = |(role, clients, retries): &(&str, Vec<u32>, u64)| match clients.as_slice() {
-        [client] => {
-            format!("{role} of client {client} repeated {retries} statements after deadlocks or locks")
-        }
-        several => {
-            let count = several.len();
-            format!("{role} of {count} clients repeated {retries} statements after deadlocks or locks")
-        }
+    let line = |(role, clients, retries): &(&str, Vec<u32>, u64)| {
+        let statements = if *retries == 1 { "statement" } else { "statements" };
+        format!("{} retried {retries} {statements} after deadlocks or locks", whose(role, clients))
     };
     sums.iter().map(line).collect()
 }
 
+/// The roles of one name of some clients, in words.
+fn whose(role: &str, clients: &[u32]) -> String {
+    match (clients, role) {
+        ([client], "client") => format!("client {client}"),
+        ([client], _) => format!("the {role} of client {client}"),
+        (several, "client") => format!("{} clients", several.len()),
+        (several, _) => format!("the {role}s of {} clients", several.len()),
+    }
+}
+
+/// Over how many seconds the server's own counters counted, at the pace of the window: as if what warmed up had been done as fast. `None`
+/// where statements are not counted.
+pub(super) fn counted_seconds(seconds: f64, statements: &[StatementRecord]) -> Option<f64> {
+    let of_window: u64 = statements.iter().map(|record| record.window.executed).sum();
+    let of_all: u64 = statements.iter().map(|record| record.whole().executed).sum();
+    (of_window > 0).then(|| seconds * of_all as f64 / of_window as f64)
+}
+
 #[cfg(test)]
 mod tests {
+    use basecase_model::{StatementClass, StatementCounts};
+
     use super::*;
 
     #[test]
-    fn repetitions_of_many_connections_are_told_once() {
+    fn defect_28_repetitions_of_many_connections_are_told_once_and_in_english() {
         let role = |client, role, retries| RoleRecord {
             retries,
             ..RoleRecord::idle(client, role, OperationClass::Query, 1000)
         };
         let roles = [role(1, "client", 2), role(2, "client", 0), role(3, "client", 5), role(4, "deleter", 1)];
+        let clients = [role(7, "client", 2)];
+        assert_eq!(repetitions(&clients), ["client 7 retried 2 statements after deadlocks or locks"]);
         assert_eq!(
             repetitions(&roles),
             [
-                "client of 2 clients repeated 7 statements after deadlocks or locks",
-                "deleter of client 4 repeated 1 statements after deadlocks or locks",
+                "2 clients retried 7 statements after deadlocks or locks",
+                "the deleter of client 4 retried 1 statement after deadlocks or locks",
             ]
         );
+    }
+
+    #[test]
+    fn defect_28_what_a_server_counts_is_told_at_the_pace_of_the_window() {
+        // Cold caches: the warm-up takes as long as the window and does a tenth of its statements.
+        let counts = |executed| StatementCounts { executed, ..StatementCounts::default() };
+        let record = StatementRecord {
+            name: "query".into(),
+            class: StatementClass::Read,
+            window: counts(1000),
+            warm_up: counts(100),
+        };
+        let seconds = counted_seconds(10.0, &[record]).unwrap();
+        let rows_read = f64::from(2 * (1000 + 100));
+        assert!((rows_read / seconds - 2.0 * 1000.0 / 10.0).abs() < 1e-9, "two rows each: {seconds}");
+        assert_eq!(counted_seconds(10.0, &[]), None);
     }
 }

@@ -1,6 +1,5 @@
 //! Measures one step of all candidates together: they take turns in short slices.
 
-use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,8 @@ use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
-use super::measuring::{Counted, Ended, Ready, conclude, ready};
+use super::measuring::{Counted, Ended, Ready, conclude, counted_seconds, ready};
+use super::neighbours::Neighbours;
 use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
@@ -241,19 +241,11 @@ fn planted(plan: &Plan, stand: &Stand) -> Option<Planted> {
 /// What others than the servers and the client took of the machine while the candidates took turns.
 fn others(outcomes: &[Outcome]) -> Measures {
     let mut measures = Measures::new();
-    let Some(counters) = outcomes.first().map(|outcome| &outcome.counters) else { return measures };
-    let sum_of = |wanted: &[&str]| -> Option<f64> { wanted.iter().map(|name| counters.get(name)).sum() };
-    let busy = sum_of(&[names::HOST_CPU_USER_US, names::HOST_CPU_SYSTEM_US]);
-    let idle = sum_of(&[names::HOST_CPU_IDLE_US, names::HOST_CPU_IOWAIT_US]);
-    let steal = counters.get(names::HOST_CPU_STEAL_US).unwrap_or(0.0);
-    let own: f64 = outcomes.iter().filter_map(|outcome| outcome.counters.get(names::SERVER_CPU_US)).sum();
-    let client = counters.get(names::CLIENT_CPU_US).unwrap_or(0.0);
-    if let Some((busy, idle)) = busy.zip(idle) {
-        let all = busy + idle + steal;
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as f64;
-        let share = |time_us: f64| if all > 0.0 { (time_us / all).clamp(0.0, 1.0) } else { 0.0 };
-        measures.set(names::ROUND_OTHERS_CORES, share(busy - own - client) * cores);
-        measures.set(names::ROUND_STEAL_SHARE, share(steal));
+    let servers_us = outcomes.iter().filter_map(|outcome| outcome.counters.get(names::SERVER_CPU_US));
+    let first = outcomes.first();
+    if let Some(others) = first.and_then(|outcome| Neighbours::of(&outcome.counters, servers_us)) {
+        measures.set(names::ROUND_OTHERS_CORES, others.cores);
+        measures.set(names::ROUND_STEAL_SHARE, others.steal_share);
     }
     measures
 }
@@ -270,10 +262,8 @@ fn own_counters(outcome: &Outcome) -> Measures {
         own.set(name, value * share);
     }
     own.set(names::CLIENT_CPU_US, outcome.roles.iter().map(|role| role.client_cpu_us).sum());
-    let of_window: u64 = outcome.statements.iter().map(|record| record.window.executed).sum();
-    let of_all: u64 = outcome.statements.iter().map(|record| record.whole().executed).sum();
-    if of_window > 0 {
-        own.set(names::SERVER_COUNTED_SECONDS, outcome.seconds * of_all as f64 / of_window as f64);
+    if let Some(seconds) = counted_seconds(outcome.seconds, &outcome.statements) {
+        own.set(names::SERVER_COUNTED_SECONDS, seconds);
     }
     own
 }

@@ -156,7 +156,7 @@ pub fn calibration(runs: &[Stored], options: &Options) -> String {
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.
 ///
-/// `out_dir` is created when missing; files of an earlier report in it are replaced, other files are left alone.
+/// `out_dir` is created when missing; files of an earlier report in it are replaced or removed, other files are left alone.
 ///
 /// # Errors
 /// When the directory or a file in it cannot be written.

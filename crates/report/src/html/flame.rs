@@ -1,11 +1,10 @@
 //! The flame graphs of a report: a file for each profile, and one for each difference from the base case.
 
-use std::path::Path;
-
 use basecase_model::{Profile, ProfileKind};
 use maud::{Markup, html};
 
-use super::{page_name, write};
+use super::folder::Folder;
+use super::page_name;
 use crate::error::Error;
 use crate::explanation::hardware;
 use crate::flame_graph::{differential, plain};
@@ -45,7 +44,11 @@ fn base_of<'a>(results: &Results<'a>, step: usize, kind: ProfileKind) -> Option<
 ///
 /// # Errors
 /// When stacks cannot be drawn or a file cannot be written.
-pub(super) fn write_pictures(results: &Results<'_>, step: usize, folder: &Path) -> Result<(), Error> {
+pub(super) fn write_pictures(
+    results: &Results<'_>,
+    step: usize,
+    folder: &mut Folder<'_>,
+) -> Result<(), Error> {
     for (candidate, facts) in results.candidates() {
         for profile in results.profiles(step, candidate) {
             let label = results.experiment.steps.get(step).map_or("", |step| &step.label);
@@ -58,12 +61,7 @@ pub(super) fn write_pictures(results: &Results<'_>, step: usize, folder: &Path) 
             };
             for (view, picture) in own.into_iter().chain(other.map(|picture| (View::Difference, picture))) {
                 if let Some(path) = path(results, (step, candidate), profile.kind, view) {
-                    let path = folder.join(path);
-                    if let Some(parent) = path.parent() {
-                        std::fs::create_dir_all(parent)
-                            .map_err(|source| Error::CreateDirectory { path: parent.to_owned(), source })?;
-                    }
-                    write(path, &picture)?;
+                    folder.write(&path, &picture)?;
                 }
             }
         }

@@ -5,6 +5,7 @@ mod explanation;
 mod facts;
 mod figure;
 mod flame;
+mod folder;
 mod forest;
 mod index;
 mod method;
@@ -16,7 +17,6 @@ mod step;
 mod table;
 mod verdicts;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use basecase_model::StepFacts;
@@ -24,14 +24,15 @@ use basecase_model::StepFacts;
 use crate::error::Error;
 use crate::options::Options;
 use crate::results::Results;
+use folder::{Folder, file_name};
 
 /// Files that every page uses, relative to the report's directory.
 const ASSETS: [(&str, &str); 5] = [
-    ("report.css", include_str!("../../assets/report.css")),
-    ("charts.js", include_str!("../../assets/charts.js")),
-    ("uplot/uPlot.iife.min.js", include_str!("../../assets/uplot/uPlot.iife.min.js")),
-    ("uplot/uPlot.min.css", include_str!("../../assets/uplot/uPlot.min.css")),
-    ("uplot/LICENSE", include_str!("../../assets/uplot/LICENSE")),
+    ("assets/report.css", include_str!("../../assets/report.css")),
+    ("assets/charts.js", include_str!("../../assets/charts.js")),
+    ("assets/uplot/uPlot.iife.min.js", include_str!("../../assets/uplot/uPlot.iife.min.js")),
+    ("assets/uplot/uPlot.min.css", include_str!("../../assets/uplot/uPlot.min.css")),
+    ("assets/uplot/LICENSE", include_str!("../../assets/uplot/LICENSE")),
 ];
 
 /// Writes all pages and assets and returns the path of `index.html`.
@@ -40,40 +41,38 @@ pub(crate) fn write_pages(
     options: &Options,
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
-    let assets = out_dir.join("assets");
-    let uplot = assets.join("uplot");
-    fs::create_dir_all(&uplot).map_err(|source| Error::CreateDirectory { path: uplot, source })?;
+    let mut folder = Folder::new(out_dir);
     for (name, content) in ASSETS {
-        write(assets.join(name), content)?;
+        folder.write_asset(name, content)?;
     }
     for step in results.steps() {
-        write(out_dir.join(page_name(step.1)), &step::page(results, step, options).into_string())?;
-        flame::write_pictures(results, step.0, out_dir)?;
+        folder.write(&page_name(step.1), &step::page(results, step, options).into_string())?;
+        flame::write_pictures(results, step.0, &mut folder)?;
     }
     if results.is_workload_file() {
-        write(out_dir.join(metrics::PAGE), &metrics::page(results).into_string())?;
+        folder.write(metrics::PAGE, &metrics::page(results).into_string())?;
     }
     if results.rounds.is_some() {
-        write(out_dir.join(method::PAGE), &method::page(results).into_string())?;
+        folder.write(method::PAGE, &method::page(results).into_string())?;
     }
-    let index = out_dir.join("index.html");
-    write(index.clone(), &index::page(results, options).into_string())?;
+    folder.write(INDEX, &index::page(results, options).into_string())?;
+    let index = folder.file(INDEX);
+    folder.finish()?;
     Ok(index)
 }
 
-fn write(path: PathBuf, content: &str) -> Result<(), Error> {
-    fs::write(&path, content).map_err(|source| Error::WriteFile { path, source })
-}
+/// The page that is opened first.
+const INDEX: &str = "index.html";
 
 /// File name of a step's page. Names of steps come from users' files and may hold anything.
 fn page_name(step: &StepFacts) -> String {
-    let safe =
-        |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '_' };
-    format!("step-{}.html", step.name.chars().map(safe).collect::<String>())
+    format!("step-{}.html", file_name(&step.name))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::fixture::{self, Shape};
     use crate::write_pages as write_all;
@@ -185,7 +184,7 @@ mod tests {
         assert!(
             page("index.html").contains("svg class=\"loss\"") && page("index.html").contains(method::PAGE)
         );
-        assert!(page("step-point-query_range_100.html").contains("round by round"));
+        assert!(page("step-point-query_range=100.html").contains("round by round"));
         assert!(page(method::PAGE).contains("seed 4711") && !page(method::PAGE).contains("http"));
     }
 
@@ -208,6 +207,6 @@ mod tests {
     #[test]
     fn names_of_steps_cannot_leave_the_directory() {
         let step = StepFacts { name: "../a b".into(), ..fixture::step("l.i0") };
-        assert_eq!(page_name(&step), "step-.._a_b.html");
+        assert_eq!(page_name(&step), "step-..~2fa~20b.html");
     }
 }

@@ -1,0 +1,159 @@
+//! The folder of a report: what is written into it, and what an earlier report left there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use basecase_model::printable;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Error;
+
+/// The list of a report's own files, with their checksums: lines as `sha256sum` has them.
+const LIST: &str = "assets/files.sha256";
+
+/// A folder into which a report is being written.
+pub(super) struct Folder<'a> {
+    path: &'a Path,
+    /// Names of the files so far, relative to the folder, with their checksums.
+    written: BTreeMap<String, String>,
+}
+
+impl<'a> Folder<'a> {
+    /// The folder, which need not be there.
+    pub(super) fn new(path: &'a Path) -> Self {
+        Folder { path, written: BTreeMap::new() }
+    }
+
+    /// Where a file of it is.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a page or a picture. What others wrote into it is escaped as far as HTML demands it, and here the rest.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&mut self, name: &str, content: &str) -> Result<(), Error> {
+        self.write_asset(name, &printable(content))
+    }
+
+    /// Writes a file that comes with basecase.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write_asset(&mut self, name: &str, content: &str) -> Result<(), Error> {
+        let path = self.file(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)
+                .map_err(|source| Error::CreateDirectory { path: parent.to_owned(), source })?;
+        }
+        fs::write(&path, content).map_err(|source| Error::WriteFile { path, source })?;
+        self.written.insert(name.to_owned(), checksum(content.as_bytes()));
+        Ok(())
+    }
+
+    /// Removes what an earlier report left and this one does not have. A file that is not as that report wrote it is somebody else's and
+    /// stays.
+    ///
+    /// # Errors
+    /// When the list of this report's files cannot be written.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        let earlier = fs::read_to_string(self.file(LIST)).unwrap_or_default();
+        for (sum, name) in earlier.lines().filter_map(|line| line.split_once("  ")) {
+            let path = self.file(name);
+            let is_stale = is_within(name) && !self.written.contains_key(name);
+            // A link leads to what no report wrote.
+            let is_file = || fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            if is_stale && is_file() && fs::read(&path).is_ok_and(|content| checksum(&content) == sum) {
+                // What cannot be removed does no harm.
+                let _ = fs::remove_file(&path);
+            }
+        }
+        let list: String = self.written.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
+        self.write_asset(LIST, &list)
+    }
+}
+
+/// Whether a name stays in the folder.
+fn is_within(name: &str) -> bool {
+    Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+}
+
+fn checksum(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Longest name of a page, without its ending: file systems take 255 bytes, and pictures have more behind it.
+const LONGEST: usize = 120;
+
+/// A name for files, of letters that every file system and every link takes as they are. Different names have different ones, whatever they
+/// hold, also where capitals count as small letters.
+pub(super) fn file_name(name: &str) -> String {
+    let mut safe = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'=' => safe.push(char::from(byte)),
+            _ => safe.push_str(&format!("~{byte:02x}")),
+        }
+    }
+    if safe.len() > LONGEST {
+        let sum = checksum(name.as_bytes());
+        safe.truncate(LONGEST - 34);
+        // No name has it otherwise.
+        safe.push_str("~~");
+        safe.push_str(&sum[..32]);
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn defect_20_names_of_files_are_different_safe_and_short() {
+        assert_eq!(file_name("point-query_range=100"), "point-query_range=100");
+        assert_ne!(file_name("a=1"), file_name("a_1"));
+        assert_eq!(file_name("../A b"), "..~2f~41~20b");
+        let long = "x".repeat(400);
+        assert_eq!(file_name(&long).len(), LONGEST);
+        assert_ne!(file_name(&long), file_name(&format!("{long}y")));
+    }
+
+    proptest! {
+        #[test]
+        fn defect_20_no_two_names_share_a_file(one in "[a-b=_~/A-B]{0,3}", other in "[a-b=_~/A-B]{0,3}") {
+            prop_assert_eq!(one == other, file_name(&one).to_lowercase() == file_name(&other).to_lowercase());
+        }
+    }
+
+    #[test]
+    fn defect_20_what_an_earlier_report_left_goes_and_what_others_wrote_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        let report = |names: &[&str]| {
+            let mut folder = Folder::new(place.path());
+            names.iter().try_for_each(|name| folder.write(name, name)).unwrap();
+            folder.finish().unwrap();
+        };
+        report(&["index.html", "step-a.html", "step-b.html", "step-c.html", "flame/step-a.svg"]);
+        fs::write(path("step-b.html"), "notes of a user").unwrap();
+        fs::write(path("step-z.html"), "of a user as well").unwrap();
+        fs::remove_file(path("step-c.html")).unwrap();
+        std::os::unix::fs::symlink(path("step-z.html"), path("step-c.html")).unwrap();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        fs::write(outside.path(), "x").unwrap();
+        let forged = format!("{}  {}\n", checksum(b"x"), outside.path().display());
+        let list = fs::read_to_string(path(LIST)).unwrap();
+        fs::write(path(LIST), list + &forged + &forged.replace("  /", "  ../../../../../")).unwrap();
+
+        report(&["index.html"]);
+        let is_there = |name: &str| fs::symlink_metadata(path(name)).is_ok();
+        assert!(is_there("index.html") && !is_there("step-a.html") && !is_there("flame/step-a.svg"));
+        assert_eq!(fs::read_to_string(path("step-b.html")).unwrap(), "notes of a user");
+        assert!(is_there("step-z.html") && is_there("step-c.html") && outside.path().exists());
+    }
+}

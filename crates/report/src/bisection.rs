@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::document::Block;
 use crate::effect::Effect;
+use crate::json;
 use crate::results::Results;
 use crate::rounds::Rounds;
 use crate::tables::{Cell, Column, Mark, Row, Table};
@@ -174,10 +175,7 @@ impl Bisected<'_> {
             sentence: self.sentence(),
             candidates: self.candidates.iter().enumerate().map(candidate).collect(),
         };
-        // Serialising plain strings and numbers cannot fail.
-        let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
-        text.push('\n');
-        text
+        json::written(&object)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use basecase_model::TrialStatus;
+use basecase_model::{TrialStatus, printable};
 use basecase_stats::{Decision, Metric};
 
 use crate::effect::Effect;
@@ -139,11 +139,17 @@ fn number(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
+/// A field as it stands in a line. Spreadsheets would compute what begins as a formula does, so that is marked as text.
 fn quoted(field: &str) -> Cow<'_, str> {
-    if field.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", field.replace('"', "\"\"")))
+    let field = printable(field);
+    let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    let lead = if is_formula { "'" } else { "" };
+    if field.contains([',', '"', '\n']) {
+        Cow::Owned(format!("\"{lead}{}\"", field.replace('"', "\"\"")))
+    } else if is_formula {
+        Cow::Owned(format!("{lead}{field}"))
     } else {
-        Cow::Borrowed(field)
+        field
     }
 }
 
@@ -174,5 +180,13 @@ mod tests {
     fn fields_that_need_it_are_quoted() {
         assert_eq!(super::quoted("plain"), "plain");
         assert_eq!(super::quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+    }
+
+    #[test]
+    fn defect_06_fields_of_others_are_no_formulas() {
+        assert_eq!(super::quoted("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+        assert_eq!(super::quoted("@sum(a1,a2)"), "\"'@sum(a1,a2)\"");
+        assert_eq!(super::quoted("-0.25"), "-0.25");
+        assert_eq!(super::quoted("a\rb\u{1b}"), "a[U+000D]b[U+001B]");
     }
 }

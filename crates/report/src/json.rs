@@ -5,7 +5,7 @@ mod verdicts;
 use std::collections::BTreeMap;
 
 use basecase_model::{
-    OperationClass, StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus,
+    OperationClass, StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus, printable_json,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -151,10 +151,14 @@ pub(crate) fn render(results: &Results<'_>) -> String {
         rounds: verdicts::plan(results),
         steps,
     };
+    written(&report)
+}
+
+/// A document for machines that does no harm to a terminal.
+pub(crate) fn written(document: &impl Serialize) -> String {
     // Serialising plain strings and numbers cannot fail.
-    let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();
-    text.push('\n');
-    text
+    let text = serde_json::to_string_pretty(document).unwrap_or_default();
+    format!("{}\n", printable_json(&text))
 }
 
 fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str) -> Cell<'a> {

@@ -18,6 +18,8 @@ mod flame_graph;
 mod gate;
 mod heat;
 mod history;
+#[cfg(test)]
+mod hostile;
 mod html;
 mod json;
 mod judged;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use basecase_model::printable;
+
 use crate::document::Block;
 use crate::tables::Table;
 
@@ -20,7 +22,7 @@ pub(crate) fn render(blocks: &[Block]) -> String {
             Block::List(lines) => lines.iter().try_for_each(|line| writeln!(text, "- {}", escaped(line))),
             Block::Log(log) => {
                 let fence = fence(log);
-                writeln!(text, "{fence}text\n{}\n{fence}", log.trim_end())
+                writeln!(text, "{fence}text\n{}\n{fence}", printable(log.trim_end()))
             }
             Block::Table(table) => write_table(&mut text, table),
         };
@@ -67,12 +69,13 @@ fn fence(log: &str) -> String {
     "`".repeat(longest.max(2) + 1)
 }
 
-fn escaped(text: &str) -> String {
+/// Text as it stands in a line or in a cell: none of it is read as Markdown, HTML or an entity.
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in printable(text).chars() {
         match letter {
-            '\n' | '\r' => escaped.push(' '),
-            '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' => {
+            '\n' => escaped.push(' '),
+            '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' | '&' | '~' => {
                 escaped.push('\\');
                 escaped.push(letter);
             }

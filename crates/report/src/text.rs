@@ -1,7 +1,8 @@
 //! The report for a terminal.
 
-use std::borrow::Cow;
 use std::fmt::Write;
+
+use basecase_model::printable;
 
 use crate::document::Block;
 use crate::tables::{Cell, Mark, Row, Table};
@@ -18,35 +19,33 @@ pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
         }
         match block {
             Block::Title(title) => {
+                let title = line(title);
                 let _ = writeln!(text, "{title}\n{}", "=".repeat(title.chars().count()));
             }
             Block::Heading(heading) => {
+                let heading = line(heading);
                 let _ = writeln!(text, "{heading}\n{}", "-".repeat(heading.chars().count()));
             }
             Block::Note(note) => wrapped(&mut text, "NOTE: ", note),
             Block::Paragraph(paragraph) => wrapped(&mut text, "", paragraph),
             Block::List(lines) => lines.iter().for_each(|line| wrapped(&mut text, "  * ", line)),
-            Block::Log(log) => log.lines().for_each(|line| {
-                let _ = writeln!(text, "  | {}", printable(line));
+            Block::Log(log) => printable(log).lines().for_each(|line| {
+                let _ = writeln!(text, "  | {line}");
             }),
-            Block::Table(table) => write_table(&mut text, table, ansi),
+            Block::Table(table) => write_table(&mut text, &table.map_text(&|text| line(text)), ansi),
         }
     }
     text
 }
 
-/// Control characters of a log could move the cursor or change the terminal's state.
-fn printable(text: &str) -> Cow<'_, str> {
-    if text.contains(char::is_control) {
-        Cow::Owned(text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect())
-    } else {
-        Cow::Borrowed(text)
-    }
+/// What others wrote, within a line.
+fn line(text: &str) -> String {
+    printable(text).replace('\n', " ")
 }
 
 /// Writes `text` in lines of at most [`WIDTH`], the first after `lead` and the others indented as far.
 fn wrapped(out: &mut String, lead: &str, text: &str) {
-    for (number, paragraph) in text.lines().enumerate() {
+    for (number, paragraph) in printable(text).lines().enumerate() {
         let mut line = if number == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
         let mut empty = true;
         for word in paragraph.split_whitespace() {
@@ -58,7 +57,7 @@ fn wrapped(out: &mut String, lead: &str, text: &str) {
             if !empty {
                 line.push(' ');
             }
-            line.push_str(&printable(word));
+            line.push_str(word);
             empty = false;
         }
         let _ = writeln!(out, "{line}");
@@ -71,7 +70,7 @@ fn write_table(out: &mut String, table: &Table, ansi: bool) {
         wrapped(out, "", &table.reading);
     }
     for line in &table.key {
-        let _ = writeln!(out, "{}", printable(line));
+        let _ = writeln!(out, "{line}");
     }
     for (mark, meaning) in &table.legend {
         wrapped(out, &format!("  {} ", mark.sign()), meaning);
@@ -94,10 +93,10 @@ fn write_table(out: &mut String, table: &Table, ansi: bool) {
 }
 
 fn write_row(out: &mut String, table: &Table, row: &Row, first: usize, widths: &[usize], ansi: bool) {
-    let mut line = pad(&printable(&row.name), first, true);
+    let mut line = pad(&row.name, first, true);
     for ((column, cell), &width) in table.columns.iter().zip(&row.cells).zip(widths) {
         line.push_str("  ");
-        let mut text = pad(&printable(&cell.line()), width, column.words);
+        let mut text = pad(&cell.line(), width, column.words);
         if has_marks(table) {
             text.push_str(if cell.mark == Mark::None { " " } else { cell.mark.sign() });
         }

@@ -13,6 +13,7 @@ use crate::document::Block;
 use crate::effect::Effect;
 use crate::error::Error;
 use crate::explanation::known_steps;
+use crate::json;
 use crate::results::Results;
 use crate::tables::{self, Cell, Column, Mark, Row, Table};
 use anchors::Anchors;
@@ -177,10 +178,7 @@ impl<'a> Report<'a> {
             versions: self.versions.iter().map(String::as_str).collect(),
             steps: self.courses.iter().map(step).collect(),
         };
-        // Serialising plain strings and numbers cannot fail.
-        let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
-        text.push('\n');
-        text
+        json::written(&object)
     }
 
     fn point(&self, shift: &Shift) -> Point<'_> {

@@ -1,5 +1,6 @@
 //! Places of charts, and the numbers that `charts.js` draws there.
 
+use basecase_model::printable_json;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
@@ -17,5 +18,5 @@ pub(super) fn without_script() -> Markup {
 pub(super) fn data(charts: &impl Serialize) -> Markup {
     // Serialising plain strings and numbers cannot fail.
     let json = serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c");
-    html! { script type="application/json" #chart-data { (PreEscaped(json)) } }
+    html! { script type="application/json" #chart-data { (PreEscaped(printable_json(&json))) } }
 }

@@ -56,6 +56,31 @@ pub(crate) enum Mark {
     DefaultChanged,
 }
 
+impl Table {
+    /// The same table with the texts of its headings and cells changed.
+    pub(crate) fn map_text(&self, change: &dyn Fn(&str) -> String) -> Table {
+        let columns = self.columns.iter().map(|column| Column {
+            name: change(&column.name),
+            meaning: change(&column.meaning),
+            ..*column
+        });
+        let cells = |row: &Row| -> Vec<Cell> {
+            let cells = row.cells.iter();
+            cells.map(|cell| Cell { text: change(&cell.text), small: change(&cell.small), ..*cell }).collect()
+        };
+        let rows = self.rows.iter().map(|row| Row { name: change(&row.name), cells: cells(row), ..*row });
+        Table {
+            caption: change(&self.caption),
+            reading: self.reading.clone(),
+            key: self.key.iter().map(|line| change(line)).collect(),
+            legend: self.legend.clone(),
+            corner: self.corner,
+            columns: columns.collect(),
+            rows: rows.collect(),
+        }
+    }
+}
+
 impl Mark {
     /// The sign beside the number, so that colour never carries meaning alone.
     pub(crate) fn sign(self) -> &'static str {

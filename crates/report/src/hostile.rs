@@ -1,0 +1,147 @@
+//! Whatever servers and files of others say, no format of the report lets it steer a terminal or deceive a reader.
+
+use basecase_model::{Experiment, Trial, TrialStatus, printable};
+use proptest::prelude::*;
+
+use crate::fixture::{self, Shape};
+use crate::options::{Format, Options};
+use crate::{Gate, explain, render, write_pages};
+
+const FORMATS: [Format; 5] = [Format::Text, Format::Markdown, Format::Blog, Format::Csv, Format::Json];
+
+/// One of everything that is bad: escape sequences, a title, an override of direction, what has no width, HTML, Markdown, a formula.
+const HOSTILE: &str = "=1+1\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{202e}\u{200b}\u{2028}\u{0}\u{8}<script>&#x202e;|`x`\n\n# next";
+
+/// Puts `said` wherever something stands that servers, their builds or files of users say.
+fn put(said: &str, experiment: &mut Experiment, trials: &mut [Trial]) {
+    let names: Vec<String> = experiment.candidates.iter().map(|facts| facts.name.0.clone()).collect();
+    let new = |name: &str| format!("{said}{name}");
+    for facts in &mut experiment.candidates {
+        facts.name.0 = new(&facts.name.0);
+        let build = &mut facts.build;
+        for text in [&mut build.version, &mut build.short, &mut build.requested, &mut build.provider] {
+            text.insert_str(0, said);
+        }
+        build.artifact.insert_str(0, said);
+        (build.compiler, build.flags) = (Some(new("gcc")), Some(new("-O2")));
+        build.details.insert(new("detail"), new("value"));
+        facts.config.name.insert_str(0, said);
+        facts.config.settings.push((new("setting"), new(&facts.config.name)));
+        facts.running.insert(new("setting"), new(&facts.config.name));
+    }
+    for text in [&mut experiment.name, &mut experiment.command, &mut experiment.host.cpu_model] {
+        text.insert_str(0, said);
+    }
+    experiment.host.device = Some(new("sda"));
+    experiment.parameters.push((new("option"), new("value")));
+    for step in &mut experiment.steps {
+        for text in [&mut step.name, &mut step.label, &mut step.title] {
+            text.insert_str(0, said);
+        }
+    }
+    for trial in trials {
+        assert!(names.contains(&trial.candidate));
+        for text in [&mut trial.candidate, &mut trial.step, &mut trial.placement] {
+            text.insert_str(0, said);
+        }
+        trial.warnings.push(new("warning"));
+        if let TrialStatus::Failed { reason, log_tail } = &mut trial.status {
+            *reason = new(reason);
+            *log_tail = new(log_tail);
+        }
+        for check in &mut trial.checks {
+            check.name.insert_str(0, said);
+            check.passed = trial.status == TrialStatus::Complete;
+        }
+        trial.tracks.iter_mut().for_each(|track| track.name.insert_str(0, said));
+        trial.plans.iter_mut().for_each(|plan| plan.text.insert_str(0, said));
+        trial.state.tables.iter_mut().for_each(|table| table.table.insert_str(0, said));
+        trial.counters.set(&new("postgres.wait_event"), 5.0);
+    }
+}
+
+fn is_clean(text: &str) -> bool {
+    printable(text) == text
+}
+
+/// Every format of a report that servers took part in, by name.
+fn reports(said: &str) -> Vec<(String, String)> {
+    let shape = Shape { candidates: 2, steps: &["l.i0", "qr100"], seconds: 2, clients: 1 };
+    let (mut experiment, mut trials) = fixture::synthetic(shape);
+    if let Some(last) = trials.last_mut() {
+        last.status = TrialStatus::Failed { reason: "gone".into(), log_tail: "line 1\nline 2".into() };
+    }
+    put(said, &mut experiment, &mut trials);
+    let options = Options { steps: true, ..Options::default() };
+    let of = |format| (format!("{format:?}"), render(&experiment, &trials, format, &options));
+    let mut reports: Vec<(String, String)> = FORMATS.into_iter().map(of).collect();
+    let step = experiment.steps[0].name.clone();
+    for format in [Format::Text, Format::Markdown] {
+        let explained = explain(&experiment, &trials, Some(&step), format, &options);
+        reports.push((format!("explained, {format:?}"), explained.unwrap_or_default()));
+    }
+    reports
+}
+
+#[test]
+fn defect_06_what_others_say_stays_text_in_every_format() {
+    for (format, text) in reports(HOSTILE) {
+        // Lines of CSV end as its standard says.
+        let text = if format == "Csv" { text.replace("\r\n", "\n") } else { text };
+        assert!(is_clean(&text), "{format}: {text:?}");
+        assert!(format == "Json" || text.contains("U+001B"), "{format} says what was there: {text}");
+        if format == "Markdown" || format == "Blog" {
+            let outside: String = text.split("```").step_by(2).collect();
+            assert!(!outside.contains("<script>") && !outside.contains("\n# next"), "{format}: {outside}");
+            assert!(!outside.contains("&#x202e;") || outside.contains("\\&\\#x202e;"), "{format}");
+        }
+        if format == "Csv" {
+            assert!(!text.contains(",=") && !text.contains("\"=") && text.contains("'=1+1"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn defect_06_pages_hold_nothing_hidden() {
+    let (mut experiment, mut trials) = fixture::sample();
+    put(HOSTILE, &mut experiment, &mut trials);
+    let folder = tempfile::tempdir().unwrap();
+    write_pages(&experiment, &trials, &Options::default(), folder.path()).unwrap();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let page = std::fs::read_to_string(&path).unwrap();
+            assert!(is_clean(&page) && !page.contains("<script>&"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn defect_06_what_pipelines_read_holds_nothing_hidden() {
+    let (mut experiment, mut trials) = fixture::in_rounds();
+    let last = experiment.candidates[2].name.0.clone();
+    for trial in trials.iter_mut().filter(|trial| trial.candidate == last) {
+        trial.status = TrialStatus::Failed { reason: "gone".into(), log_tail: "line 1\nline 2".into() };
+    }
+    put(HOSTILE, &mut experiment, &mut trials);
+    let gate = Gate::new(&experiment, &trials);
+    assert!(gate.failed() > 0);
+    let (summary, junit) = (gate.summary(), gate.junit());
+    assert!(
+        is_clean(&summary) && !summary.contains("<script>") && !summary.contains("\n# next"),
+        "{summary}"
+    );
+    assert!(is_clean(&junit) && !junit.contains("<script>"), "{junit}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn defect_06_no_text_of_others_reaches_a_format_as_a_control(said in "\\PC{0,4}[\\x00-\\x1f\\x7f-\\x9f\u{200b}-\u{202e}]{1,6}.{0,4}") {
+        for (format, text) in reports(&said) {
+            let text = if format == "Csv" { text.replace("\r\n", "\n") } else { text };
+            prop_assert!(is_clean(&text), "{format}: {text:?}");
+        }
+    }
+}

@@ -1,9 +1,9 @@
 //! Experiments in rounds: verdicts on real servers, exit codes for pipelines, and what kills in between leave.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use basecase_model::{PROTOCOL_REVISION, Trial, names};
 use basecase_tests::{Sandbox, program};
@@ -48,7 +48,7 @@ fn by_round<'a>(trials: &'a [Trial], step: &str) -> BTreeMap<u32, Vec<&'a Trial>
 }
 
 #[test]
-fn a_pipeline_turns_red_for_a_regression_and_for_nothing_else() {
+fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing_else() {
     let sandbox = Sandbox::new();
     let files = ["--junit", "j.xml", "--summary", "s.md"];
     // Reading locks the file anew for each query in rollback mode.
@@ -62,6 +62,22 @@ fn a_pipeline_turns_red_for_a_regression_and_for_nothing_else() {
     let again = sandbox.output(&arguments("gate", &["sqlite@wal_normal", "sqlite@rollback_full"], &files));
     assert_eq!(again.status.code(), Some(3));
     assert!(!String::from_utf8_lossy(&again.stderr).contains("round 6"), "{}", sandbox.transcript(&again));
+
+    // Whatever becomes of standard output and of the files, the verdict is in the exit code.
+    let gate =
+        |files: &[&'static str]| arguments("gate", &["sqlite@wal_normal", "sqlite@rollback_full"], files);
+    let mut child =
+        sandbox.command(&gate(&files)).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(3), "nobody reads");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = sandbox.command(&gate(&["--junit", "/dev/full"])).stdout(full).output().unwrap();
+    let told = sandbox.transcript(&output);
+    assert!(told.starts_with("exit code 3\n"), "{told}");
+    for what in ["to standard output", "/dev/full"] {
+        assert!(told.contains(&format!("error: cannot write {what}")), "{told}");
+    }
+
     let all = trials(&sandbox.path().join("s.sqlite"));
     for (round, pair) in by_round(&all, "point-query") {
         assert_eq!(pair.len(), 2, "round {round}");

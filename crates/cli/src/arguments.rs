@@ -105,6 +105,13 @@ pub(crate) struct Compare {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Exit codes; where several hold, the highest counts:
+  0  no regression is decided
+  1  a candidate failed, the run was interrupted, or a file could not be written
+  2  the command line could not be read
+  3  a regression is decided
+What becomes of standard output changes none of them.")]
 pub(crate) struct Gate {
     #[command(flatten)]
     pub(crate) compare: Compare,

@@ -18,12 +18,23 @@ use crate::arguments::{Arguments, Command};
 /// Exit code of a decided regression.
 const REGRESSION: u8 = 3;
 
-/// Exit codes besides those of usage errors, which are clap's.
+/// Exit codes besides those of usage errors, which are clap's. Of two outcomes the later one here is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Done,
     CouldNotRun,
     /// A regression is decided, and that was asked for.
     Regression,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        match outcome {
+            Outcome::Done => ExitCode::SUCCESS,
+            Outcome::CouldNotRun => ExitCode::FAILURE,
+            Outcome::Regression => ExitCode::from(REGRESSION),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -50,13 +61,10 @@ fn main() -> ExitCode {
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),
     };
     match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::CouldNotRun) => ExitCode::FAILURE,
-        Ok(Outcome::Regression) => ExitCode::from(REGRESSION),
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(outcome) => outcome.into(),
         Err(error) => {
-            output::complain(&format!("error: {}", basecase_lab::explain(&error)));
-            ExitCode::FAILURE
+            output::complain_of(&error);
+            Outcome::CouldNotRun.into()
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use basecase_lab::{Event, Observer};
 use basecase_load::{LatencyCounts, Progress, latency_between};
-use basecase_model::{Measures, OperationClass, StepFacts, Trial, TrialStatus, names};
+use basecase_model::{Measures, OperationClass, StepFacts, Trial, TrialStatus, names, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::complain;
@@ -128,7 +128,7 @@ impl Screen {
             let thread = thread::spawn(move || {
                 while receiver.recv_timeout(PAINT_EVERY) == Err(RecvTimeoutError::Timeout) {
                     let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
-                    bar.set_message(live.line());
+                    bar.set_message(printable(&live.line()).into_owned());
                     bar.tick();
                 }
             });

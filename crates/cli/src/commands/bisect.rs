@@ -45,8 +45,10 @@ pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
     };
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
     let format = if places.json { Format::Json } else { Format::Text };
-    output::print(&basecase_report::bisection(&bisected, format, &options))?;
-    let Some((_, last)) = probes.last() else { return Ok(Outcome::Done) };
-    last.write_pages(&options, places)?;
-    Ok(last.tell(places))
+    let printed = output::print_report(&basecase_report::bisection(&bisected, format, &options));
+    let Some((_, last)) = probes.last() else { return printed.map(|()| Outcome::Done) };
+    let written = last.write_pages(&options, places);
+    let outcome = last.tell(places);
+    printed.and(written)?;
+    Ok(probes.iter().fold(outcome, |worst, (_, measured)| worst.max(measured.outcome())))
 }

@@ -31,16 +31,13 @@ pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
         }
         let measured = measure(&planted, &places, RunOptions::default(), stop)?;
         measured.write_pages(&options, &places)?;
-        let outcome = measured.tell(&places);
-        if matches!(outcome, Outcome::CouldNotRun) {
-            worst = outcome;
-        }
+        worst = worst.max(measured.tell(&places));
         runs.push((measured.experiment, measured.trials));
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    output::print(&basecase_report::calibration(&runs, &options))?;
+    output::print_report(&basecase_report::calibration(&runs, &options))?;
     Ok(worst)
 }
 

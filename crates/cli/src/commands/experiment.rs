@@ -112,10 +112,7 @@ pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
             output::complain(&format!("size {size}: {} of {count}", number + 1));
             places.out.push(size);
         }
-        let outcome = perform(&request, &places, stop)?;
-        if matches!(outcome, Outcome::CouldNotRun) {
-            worst = outcome;
-        }
+        worst = worst.max(perform(&request, &places, stop)?);
         if stop.load(Ordering::Relaxed) {
             break;
         }

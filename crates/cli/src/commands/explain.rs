@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Explain) -> Result<()> {
         ..Options::default()
     };
     let format = if arguments.markdown { Format::Markdown } else { Format::Text };
-    output::print(&basecase_report::explain(
+    output::print_report(&basecase_report::explain(
         &experiment,
         &trials,
         arguments.cell.as_deref(),

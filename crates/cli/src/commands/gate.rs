@@ -1,5 +1,6 @@
 //! `gate`: a comparison in rounds whose exit code says whether something got slower.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -17,27 +18,51 @@ pub(crate) fn run(arguments: &Gate, stop: &AtomicBool) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
     request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
+    for file in [&arguments.junit, &arguments.summary].into_iter().flatten() {
+        try_to_write(file)?;
+    }
     let measured = measure(&request, places, RunOptions::default(), stop)?;
     let Measured { experiment, trials, .. } = &measured;
-    let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
-    basecase_report::write_pages(experiment, trials, &options, &places.out)?;
     let verdicts = Verdicts::new(experiment, trials);
-    for (file, text) in [(&arguments.junit, verdicts.junit()), (&arguments.summary, verdicts.summary())] {
-        if let Some(file) = file {
-            write(file, &text)?;
-        }
-    }
+    // Decided before anything is written: what becomes of the report must not hide a regression.
+    let verdict = match (verdicts.regressions(), verdicts.failed()) {
+        (0, 0) => Outcome::Done,
+        (0, _) => Outcome::CouldNotRun,
+        _ => Outcome::Regression,
+    };
+    let written = write_files(arguments, &verdicts);
+    let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
     let format = if places.json { Format::Json } else { Format::Text };
-    output::print(&basecase_report::render(experiment, trials, format, &options))?;
+    if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
+        output::complain_of(&error);
+    }
+    let pages = measured.write_pages(&options, places);
     output::complain(&verdicts.headline());
-    Ok(match measured.tell(places) {
-        Outcome::Done if verdicts.regressions() > 0 => Outcome::Regression,
-        outcome => outcome,
+    let mut outcome = measured.tell(places).max(verdict);
+    for error in [written, pages].into_iter().filter_map(Result::err) {
+        output::complain_of(&error);
+        outcome = outcome.max(Outcome::CouldNotRun);
+    }
+    Ok(outcome)
+}
+
+/// Writes what a pipeline reads, each file whatever became of the other.
+fn write_files(arguments: &Gate, verdicts: &Verdicts<'_>) -> Result<()> {
+    let junit = write(arguments.junit.as_deref(), &verdicts.junit());
+    let summary = write(arguments.summary.as_deref(), &verdicts.summary());
+    junit.and(summary)
+}
+
+fn write(file: Option<&Path>, text: &str) -> Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    std::fs::write(file, text).with_context(|| {
+        format!("cannot write {}\nhint: check free space and permissions of its folder", file.display())
     })
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
-    std::fs::write(file, text).with_context(|| {
+/// Finds out ahead of hours of work that a file cannot be written. What is in it stays.
+fn try_to_write(file: &Path) -> Result<()> {
+    File::options().append(true).create(true).open(file).map(|_| ()).with_context(|| {
         format!("cannot write {}\nhint: name a file in a folder that there is", file.display())
     })
 }

@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
-    output::print(&basecase_report::history(
+    output::print_report(&basecase_report::history(
         &chosen,
         others.as_deref(),
         arguments.step.as_deref(),

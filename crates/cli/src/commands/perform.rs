@@ -90,9 +90,11 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &Atom
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
-    output::print(&basecase_report::render(experiment, trials, format, &options))?;
-    measured.write_pages(&options, arguments)?;
-    Ok(measured.tell(arguments))
+    let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
+    let written = measured.write_pages(&options, arguments);
+    let outcome = measured.tell(arguments);
+    printed.and(written)?;
+    Ok(outcome)
 }
 
 impl Measured {
@@ -122,16 +124,19 @@ impl Measured {
         output::complain(&format!("store:  {}", absolute(&arguments.store).display()));
         if summary.interrupted {
             output::complain("interrupted\nhint: the same command goes on where this one stopped");
-            return Outcome::CouldNotRun;
-        }
-        if !summary.failed.is_empty() {
+        } else if !summary.failed.is_empty() {
             output::complain(&format!("failed: {}", summary.failed.join(", ")));
             output::complain(
                 "hint: the report has each reason and the end of the server's log; the same command tries again",
             );
-            return Outcome::CouldNotRun;
         }
-        Outcome::Done
+        self.outcome()
+    }
+
+    /// Whether everything ran.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let is_whole = !self.summary.interrupted && self.summary.failed.is_empty();
+        if is_whole { Outcome::Done } else { Outcome::CouldNotRun }
     }
 }
 

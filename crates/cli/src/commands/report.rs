@@ -32,5 +32,5 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         FormatArgument::Csv => Format::Csv,
         FormatArgument::Json => Format::Json,
     };
-    output::print(&basecase_report::render(&experiment, &trials, format, &options))
+    output::print_report(&basecase_report::render(&experiment, &trials, format, &options))
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
     match &arguments.command {
         ServerCommand::List { dbms, json } => {
             let rows = rows(&library, *dbms);
-            output::print(&if *json { to_json(&rows) } else { to_text(&rows) })
+            if *json { output::print_json(to_json(&rows)) } else { output::print(&to_text(&rows)) }
         }
         ServerCommand::Get { builds, compile } => {
             let builds = match compile.from {
@@ -104,9 +104,8 @@ fn rows(library: &Library, dbms: Option<Dbms>) -> Vec<Row> {
     rows
 }
 
-fn to_json(rows: &[Row]) -> String {
-    let rows: Vec<serde_json::Value> = rows
-        .iter()
+fn to_json(rows: &[Row]) -> Vec<serde_json::Value> {
+    rows.iter()
         .map(|row| {
             serde_json::json!({
                 "dbms": row.dbms.as_str(),
@@ -118,8 +117,7 @@ fn to_json(rows: &[Row]) -> String {
                 "artifact": row.artifact,
             })
         })
-        .collect();
-    format!("{:#}\n", serde_json::Value::Array(rows))
+        .collect()
 }
 
 fn to_text(rows: &[Row]) -> String {
@@ -176,7 +174,7 @@ mod tests {
 
     #[test]
     fn json_says_null_where_nothing_is_known() {
-        let rows: serde_json::Value = serde_json::from_str(&to_json(&[row("5.5.9", &[])])).unwrap();
+        let rows = to_json(&[row("5.5.9", &[])]);
         assert!(rows[0]["toolchain"].is_null() && rows[0]["missing"].as_array().unwrap().is_empty());
         assert_eq!(rows[0]["here"], false);
     }

@@ -99,7 +99,7 @@ fn list(store: &Store, json: bool) -> Result<()> {
         }));
     }
     if json {
-        return output::print(&format!("{:#}\n", serde_json::Value::Array(rows)));
+        return output::print_json(rows);
     }
     let mut text = String::from("id            started                         complete  failed  of  name\n");
     for row in rows {

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use basecase_lab::{CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Verify, read_change, read_time};
+use basecase_lab::{
+    CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Verify, read_change, read_settle_limit, read_time,
+};
 use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
-use basecase_server::{BuildRequest, Settle, Setup, SourceOrder, Transport};
+use basecase_server::{BuildRequest, Settle, SettleLimit, Setup, SourceOrder, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -79,6 +81,9 @@ pub(crate) struct Compare {
     /// How vacuum, checkpoint and write-back debt is settled before the read-write steps
     #[arg(long, value_enum, default_value_t = SettleArgument::Condition)]
     pub(crate) settle: SettleArgument,
+    /// How long settling may take until it is at rest, e.g. 10m, or none; by default a minute and a second for each million rows
+    #[arg(long, value_name = "TIME|none", value_parser = read_settle_limit)]
+    pub(crate) settle_limit: Option<SettleLimit>,
     /// How tables are checked after each step: by counting rows, or without reading what would warm caches
     #[arg(long, value_enum, default_value_t = VerifyArgument::Auto)]
     pub(crate) verify: VerifyArgument,
@@ -497,7 +502,7 @@ macro_rules! mirror {
 }
 
 mirror!(PaceArgument for Pace { Bursts, Even });
-mirror!(SettleArgument for Settle { Condition, Formula, Off });
+mirror!(SettleArgument for Settle { Condition, Purged, Formula, Off });
 mirror!(VerifyArgument for Verify { Auto, Full, Bounds });
 
 /// How clients reach a server.

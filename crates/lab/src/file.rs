@@ -13,6 +13,7 @@ use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
 use crate::protocol::{Protocol, Rounds, read_change, read_time};
 use crate::scale::Scale;
+use crate::settling::read_settle_limit;
 use crate::sizes::Sizes;
 use crate::task::Task;
 use crate::workload_file::WorkloadFile;
@@ -99,6 +100,7 @@ pub struct Variant {
 struct Schedule {
     #[serde(default)]
     settle: Settle,
+    settle_limit: Option<String>,
     #[serde(default)]
     verify: Verify,
     #[serde(default)]
@@ -180,6 +182,8 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
+    let settle_limit = value("settle_limit", file.schedule.settle_limit.as_deref(), read_settle_limit);
+    let settle_limit = settle_limit.map_err(refuse)?;
     let pin = file.schedule.pin.as_deref().map_or(Ok(PinRequest::default()), str::parse);
     let pin = pin.map_err(|error: PinError| refuse(error.to_string()))?;
     check_names(&file.size).map_err(refuse)?;
@@ -195,13 +199,14 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
             task,
             pin: pin.clone(),
             settle: file.schedule.settle,
+            settle_limit,
             verify: file.schedule.verify,
             step_limit_seconds: file.schedule.step_limit_seconds,
             extra_settings: texts(&file.settings),
             protocol: protocol.clone(),
             twins: Vec::new(),
         };
-        request.protocol.check(&request).map_err(|error| error.to_string())?;
+        request.check().map_err(|error| error.to_string())?;
         Ok(Variant { size: size.map(|size| size.name.clone()), request })
     };
     let variants: Result<Vec<Variant>, String> = match &file.size[..] {
@@ -349,6 +354,26 @@ mod tests {
         );
         assert_eq!((parameters.clients, parameters.rows, parameters.seconds), (2, 30_000, 2));
         assert_eq!((request.settle, request.name.as_str()), (Settle::Formula, "e"));
+    }
+
+    #[test]
+    fn defect_24_how_long_settling_may_take() {
+        let read = |schedule: &str| {
+            let text = format!("candidates = [\"sqlite\"]\n[schedule]\n{schedule}");
+            parse(&text, "e.toml", "e", None).map(|request| (request.settle, request.settle_limit))
+        };
+        assert_eq!(read("").unwrap(), (Settle::Condition, None));
+        let purged = read("settle = \"purged\"\nsettle_limit = \"none\"").unwrap();
+        assert_eq!(purged, (Settle::Purged, Some(basecase_server::SettleLimit::Endless)));
+        let time = Some(basecase_server::SettleLimit::Time(std::time::Duration::from_secs(5400)));
+        assert_eq!(read("settle_limit = \"90m\"").unwrap(), (Settle::Condition, time));
+        assert!(read("settle_limit = \"soon\"").unwrap_err().to_string().contains("or none"));
+        assert!(
+            read("settle = \"off\"\nsettle_limit = \"90m\"")
+                .unwrap_err()
+                .to_string()
+                .contains("leave the limit away")
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use basecase_model::{
 };
 use basecase_server::{
     Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, Plant,
-    SelfReport, Settle, Transport, check, of_url,
+    SelfReport, Settle, SettleLimit, Transport, check, of_url,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
@@ -58,6 +58,8 @@ pub struct Request {
     pub task: Task,
     /// How debt is settled before the read-write steps.
     pub settle: Settle,
+    /// How long that may take, where it is not the formula's time.
+    pub settle_limit: Option<SettleLimit>,
     /// How thoroughly tables are checked.
     pub verify: Verify,
     /// Hard limit of each step in seconds; by default five times a read-write step's nominal time and ten minutes, and none
@@ -144,6 +146,7 @@ pub struct Plan {
     pub(crate) task: Task,
     pub(crate) steps: Vec<Outline>,
     pub(crate) settle: Settle,
+    pub(crate) settle_limit: Option<SettleLimit>,
     pub(crate) counts_rows: bool,
     pub(crate) step_limit_seconds: Option<u64>,
     pub(crate) transport: Option<Transport>,
@@ -172,7 +175,7 @@ impl Plan {
         notify: &mut dyn FnMut(&str),
     ) -> Result<Plan> {
         connections::check_open_files(request.task.sessions())?;
-        request.protocol.check(request)?;
+        request.check()?;
         let host = Host::detect();
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
@@ -233,6 +236,9 @@ impl Plan {
         }
         let mut parameters = task.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
+        if let Some(limit) = request.settle_limit {
+            parameters.push(("settle_limit".into(), limit.to_string()));
+        }
         parameters.push(("transport".into(), transports(&candidates, places.transport)));
         parameters.push(("placement".into(), pin.to_string()));
         let experiment = Experiment {
@@ -266,6 +272,7 @@ impl Plan {
             task: request.task.clone(),
             steps,
             settle: request.settle,
+            settle_limit: request.settle_limit,
             step_limit_seconds: request.step_limit_seconds,
             transport: places.transport,
             pin,
@@ -538,6 +545,10 @@ fn cells(
             "verify": request.verify,
             "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
         });
+        // Without one the key is that of results from before there was a choice.
+        if let Some(limit) = request.settle_limit {
+            parameters["settle_limit"] = limit.to_string().into();
+        }
         if pin.is_any() {
             parameters["pin"] = pin.to_string().into();
         }

@@ -12,6 +12,7 @@ mod quiet;
 mod relaying;
 mod rounds;
 mod score;
+mod settling;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,13 +21,13 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use basecase_load::{Crew, Limits, Outcome};
 use basecase_model::{Measures, Observation, Place, Trial, TrialStatus};
-use basecase_server::{Settle, settle};
 use basecase_store::Store;
 use basecase_workload::StepPlan;
 
 use self::measuring::{assemble, prepare};
 use self::past::{AFTER_RESTART, ON_REBUILT};
 pub use self::profiling::ProfileOrder;
+use self::settling::unrest;
 use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
@@ -331,11 +332,12 @@ impl Run<'_> {
                 return Ok(());
             }
             way.is_whole = false;
-            self.reload(plan, candidate, site, course.as_mut(), number)?;
+            let settled = self.reload(plan, candidate, site, course.as_mut(), number)?.or(settled);
             let Some(mut trial) = self.step(plan, candidate, site, course.as_mut(), number, index)? else {
                 return Ok(());
             };
             if let Some(settled) = settled {
+                trial.warnings.extend(unrest(plan.settle, &settled));
                 trial.gauges.extend(settled);
             }
             if let Some(warning) = warning.filter(|_| number == first) {
@@ -348,28 +350,6 @@ impl Run<'_> {
             way.is_whole = true;
         }
         Ok(())
-    }
-
-    fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
-        let waiting = match plan.settle {
-            Settle::Condition => "settling: paying the debt and waiting until it is at rest",
-            Settle::Formula => "settling: paying the debt and waiting as long as the formula says",
-            Settle::Off => "not settling",
-        };
-        self.phase(candidate, waiting);
-        let Site { served, control, tables, .. } = site;
-        let settled = settle(
-            served.as_ref(),
-            control.as_mut(),
-            tables,
-            plan.settle,
-            plan.experiment.loaded_rows,
-            self.stop,
-        )?;
-        let mut gauges = settled.debt;
-        gauges.set("settle.seconds", settled.seconds);
-        gauges.set("settle.at_rest", f64::from(u8::from(settled.at_rest)));
-        Ok(gauges)
     }
 
     /// Runs the roles of a step and nothing else.
@@ -394,7 +374,7 @@ impl Run<'_> {
         Limits { stop: self.stop, time: plan.step_limit_seconds.map(Duration::from_secs).or(usual) }
     }
 
-    /// Loads the tables anew for a step that begins with them as they were.
+    /// Loads the tables anew for a step that begins with them as they were, and tells how they settled.
     fn reload(
         &mut self,
         plan: &Plan,
@@ -402,15 +382,15 @@ impl Run<'_> {
         site: &mut Site,
         course: &mut dyn Course,
         number: usize,
-    ) -> Result<()> {
-        let Some(load) = course.reload(number)? else { return Ok(()) };
+    ) -> Result<Option<Measures>> {
+        let Some(load) = course.reload(number)? else { return Ok(None) };
         self.phase(candidate, "loading the tables anew");
         let outcome = self.execute(plan, site, load, None)?;
         if let Some(failure) = outcome.failure {
             return Err(failure.into());
         }
         course.reset();
-        self.settle(plan, candidate, site).map(drop)
+        self.settle(plan, candidate, site).map(Some)
     }
 
     fn tell_begin(&mut self, plan: &Plan, candidate: &Candidate, number: usize, crew: &Crew) {

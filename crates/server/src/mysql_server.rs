@@ -98,6 +98,16 @@ impl MysqlServer {
         self.version.as_ref().is_some_and(|version| version.is_at_least(numbers))
     }
 
+    /// Base of the numbers of transactions in the InnoDB monitor.
+    fn radix(&self) -> u32 {
+        if self.is_at_least(&[5, 6]) { 10 } else { 16 }
+    }
+
+    /// Whether InnoDB numbers transactions that only read as well: later versions number a transaction when it first writes.
+    fn numbers_reads(&self) -> bool {
+        !self.is_at_least(if self.dbms == Dbms::Mariadb { &[10, 2] } else { &[5, 7] })
+    }
+
     /// What the user's own server may forbid is left alone there.
     fn unless_forbidden<T: Default>(&self, result: Result<T, Error>) -> Result<T, Error> {
         match result {
@@ -293,6 +303,9 @@ impl Served for MysqlServer {
         execute_all(&self.endpoint, &analyses)?;
         match self.engine {
             // It pays by itself, once it is hastened.
+            Engine::Innodb if self.numbers_reads() => {
+                self.unless_forbidden(innodb::show_purge_the_end(session, self.radix()))
+            }
             Engine::Innodb => Ok(()),
             Engine::Rocksdb => self.unless_forbidden(rocksdb::pay(session, patience)),
         }
@@ -300,14 +313,17 @@ impl Served for MysqlServer {
 
     fn own_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         let mut measures = Measures::new();
-        let at_rest = match self.engine {
+        let (at_rest, is_purged) = match self.engine {
             Engine::Innodb => {
-                let radix = if self.is_at_least(&[5, 6]) { 10 } else { 16 };
-                innodb::is_at_rest(session, &mut measures, radix)?
+                let rest = innodb::look(session, &mut measures, self.radix())?;
+                (rest.at_rest, rest.is_purged)
             }
-            Engine::Rocksdb => rocksdb::is_at_rest(session, &mut measures)?,
+            Engine::Rocksdb => {
+                let at_rest = rocksdb::is_at_rest(session, &mut measures)?;
+                (at_rest, at_rest)
+            }
         };
-        Ok(Debt { at_rest, measures })
+        Ok(Debt { at_rest, is_purged, measures })
     }
 
     /// Resets the binary log, where basecase's own server has one.

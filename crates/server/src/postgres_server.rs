@@ -266,7 +266,7 @@ impl Served for PostgresServer {
         let few_dead = dead.unwrap_or(0) <= (live.unwrap_or(0) / 1_000).max(1_000);
         let at_rest =
             few_dead && autovacuums.unwrap_or(0) == 0 && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST);
-        Ok(Debt { at_rest, measures })
+        Ok(Debt { at_rest, is_purged: at_rest, measures })
     }
 
     fn log_tail(&self, lines: usize) -> String {

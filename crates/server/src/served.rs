@@ -43,6 +43,8 @@ pub struct Look<'a> {
 pub struct Debt {
     /// Whether little is left, and nobody at work on it.
     pub at_rest: bool,
+    /// Whether moreover nothing at all is left to purge, where the dbms purges; else as `at_rest`.
+    pub is_purged: bool,
     /// What was looked at.
     pub measures: Measures,
 }

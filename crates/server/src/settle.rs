@@ -1,5 +1,6 @@
 //! Settling: bring vacuum, purge, flush and compaction debt to a stated level.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,10 +19,41 @@ pub enum Settle {
     /// When the debt is measured and at rest, at the latest after the formula's time.
     #[default]
     Condition,
+    /// The same, and not before nothing at all is left to purge.
+    Purged,
     /// After the reference's time, whatever the debt.
     Formula,
     /// At once: no maintenance at all.
     Off,
+}
+
+/// How long settling may take, where that is not the formula's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettleLimit {
+    /// So long.
+    Time(Duration),
+    /// As long as it takes.
+    Endless,
+}
+
+impl fmt::Display for SettleLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettleLimit::Time(time) => write!(f, "{} s", time.as_secs_f64()),
+            SettleLimit::Endless => f.write_str("none"),
+        }
+    }
+}
+
+/// How debt is settled.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Settling {
+    /// When it is done.
+    pub mode: Settle,
+    /// How long it may take at most; `None` is the formula's time.
+    pub limit: Option<SettleLimit>,
+    /// Rows that the load put into all tables, for the formula.
+    pub loaded_rows: u64,
 }
 
 /// How settling went.
@@ -52,7 +84,8 @@ pub(crate) fn formula(loaded_rows: u64) -> Duration {
 /// How long settling may go on.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience<'a> {
-    until: Instant,
+    /// `None` is never.
+    until: Option<Instant>,
     stop: &'a AtomicBool,
 }
 
@@ -64,7 +97,7 @@ impl Patience<'_> {
 
     /// The time that is left.
     pub fn left(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
+        self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 }
 
@@ -81,11 +114,12 @@ pub fn debt(served: &dyn Served, session: &mut dyn Session, tables: &[String]) -
     if let Some(bytes) = host_dirty_bytes() {
         debt.measures.set("debt.host_dirty_bytes", bytes as f64);
         debt.at_rest &= bytes <= DIRTY_BYTES_AT_REST;
+        debt.is_purged &= debt.at_rest;
     }
     Ok(debt)
 }
 
-/// Pays the debt, then waits as `settle` says. The formula's time counts from the beginning, so that maintenance that takes
+/// Pays the debt, then waits as `settling` says. The formula's time counts from the beginning, so that maintenance that takes
 /// longer is followed by no pause.
 ///
 /// # Errors
@@ -94,19 +128,25 @@ pub fn settle(
     served: &dyn Served,
     session: &mut dyn Session,
     tables: &[String],
-    settle: Settle,
-    loaded_rows: u64,
+    settling: Settling,
     stop: &AtomicBool,
 ) -> Result<Settled, Error> {
+    let Settling { mode, limit, loaded_rows } = settling;
     let began = Instant::now();
-    let patience = Patience { until: began + formula(loaded_rows), stop };
-    let debt = match settle {
+    let until = match limit {
+        None => Some(began + formula(loaded_rows)),
+        Some(SettleLimit::Time(time)) => began.checked_add(time),
+        Some(SettleLimit::Endless) => None,
+    };
+    let patience = Patience { until, stop };
+    let debt = match mode {
         Settle::Off => debt(served, session, tables)?,
-        Settle::Condition | Settle::Formula => {
-            hastened(served, session, |session| pay_and_wait(served, session, tables, settle, &patience))?
+        Settle::Condition | Settle::Purged | Settle::Formula => {
+            hastened(served, session, |session| pay_and_wait(served, session, tables, mode, &patience))?
         }
     };
-    Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest: debt.at_rest, debt: debt.measures })
+    let at_rest = is_done(mode, &debt);
+    Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest, debt: debt.measures })
 }
 
 /// Pays the debt of the dbms, and tells how many seconds that took; `None` when it was not paid after a while.
@@ -120,7 +160,7 @@ pub fn drain(
     stop: &AtomicBool,
 ) -> Result<Option<f64>, Error> {
     let began = Instant::now();
-    let patience = Patience { until: began + DRAIN_PATIENCE, stop };
+    let patience = Patience { until: Some(began + DRAIN_PATIENCE), stop };
     hastened(served, session, |session| {
         served.pay_debt(session, tables, &patience)?;
         while !served.own_debt(session, tables)?.at_rest {
@@ -148,19 +188,24 @@ fn hastened<T>(
     Ok(done)
 }
 
+/// Whether as little is left as this mode asks for.
+fn is_done(mode: Settle, debt: &Debt) -> bool {
+    if mode == Settle::Purged { debt.is_purged } else { debt.at_rest }
+}
+
 fn pay_and_wait(
     served: &dyn Served,
     session: &mut dyn Session,
     tables: &[String],
-    settle: Settle,
+    mode: Settle,
     patience: &Patience<'_>,
 ) -> Result<Debt, Error> {
     served.pay_debt(session, tables, patience)?;
     let mut looks = 0;
     loop {
         let debt = debt(served, session, tables)?;
-        looks = if debt.at_rest { looks + 1 } else { 0 };
-        if patience.is_over() || (settle == Settle::Condition && looks >= LOOKS_AT_REST) {
+        looks = if is_done(mode, &debt) { looks + 1 } else { 0 };
+        if patience.is_over() || (mode != Settle::Formula && looks >= LOOKS_AT_REST) {
             return Ok(debt);
         }
         thread::sleep(LOOK_EVERY.min(patience.left()));
@@ -170,6 +215,18 @@ fn pay_and_wait(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn defect_24_patience_without_a_limit_ends_when_the_user_stops() {
+        let stop = AtomicBool::new(false);
+        let patience = Patience { until: None, stop: &stop };
+        assert!(!patience.is_over());
+        assert_eq!(LOOK_EVERY.min(patience.left()), LOOK_EVERY);
+        stop.store(true, Ordering::Relaxed);
+        assert!(patience.is_over());
+        let purging = Debt { at_rest: true, is_purged: false, ..Debt::default() };
+        assert!(is_done(Settle::Condition, &purging) && !is_done(Settle::Purged, &purging));
+    }
 
     #[test]
     fn the_pauses_of_the_reference() {

@@ -12,8 +12,8 @@ use std::time::Duration;
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_server::{
-    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Look, Owner, Served, Settle, Settled,
-    Transport, default_home, of_instance, of_url, settle,
+    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Look, Owner, Served, SettleLimit,
+    Settled, Settling, Transport, default_home, of_instance, of_url, settle,
 };
 use directory::directory;
 use obtain::obtain;
@@ -134,7 +134,7 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
     let before = figure(control, dirty_pages);
     let stop = AtomicBool::new(false);
     let tables = ["pi1".to_owned()];
-    let settled = settle(served.as_ref(), control, &tables, Settle::Condition, 0, &stop).unwrap();
+    let settled = settle(served.as_ref(), control, &tables, Settling::default(), &stop).unwrap();
     // Others may write on this host meanwhile, for which the server is not to blame.
     let host_is_busy = settled.debt.get("debt.host_dirty_bytes").is_some_and(|bytes| bytes > 200e6);
     assert!(settled.at_rest || host_is_busy, "{settled:?}");
@@ -177,6 +177,45 @@ fn mysql_57_is_told_of() {
 #[test]
 fn mysql_80_with_a_binary_log_is_told_of() {
     look(&obtain("mysql:8.0.31"), Engine::Innodb, "log_bin = binlog", 20_000);
+}
+
+#[test]
+fn defect_24_mysql_55_comes_to_rest_after_reads() {
+    let build = obtain("mysql:5.5.34");
+    let folder = directory();
+    let mut instance = Instance::open(InstanceSpec {
+        config: ConfigFile::parse(build.facts.dbms, "c", "c.conf", "", Host::detect())
+            .unwrap()
+            .for_version(&build.version),
+        build,
+        engine: None,
+        directory: folder.path().join("instance"),
+        transport: Transport::UnixSocket,
+        owner: Owner { experiment: "test".into(), candidate: "my.default".into() },
+    })
+    .unwrap();
+    instance.initialise().unwrap();
+    instance.start(Duration::from_secs(60)).unwrap();
+    let served = of_instance(instance, true).unwrap().unwrap();
+    let mut control = served.endpoint().connect().unwrap();
+    let control = control.as_mut();
+    control.query("create table t (a int primary key, b int) engine=innodb").unwrap();
+    for row in 0..100 {
+        control.query(&format!("insert into t values ({row}, 0)")).unwrap();
+        control.query(&format!("update t set b = 1 where a = {row}")).unwrap();
+    }
+    // Each takes a number, as if there were something to purge.
+    for row in 0..2_000 {
+        control.query(&format!("select b from t where a = {row}")).unwrap();
+    }
+    let stop = AtomicBool::new(false);
+    let settling =
+        Settling { limit: Some(SettleLimit::Time(Duration::from_secs(60))), ..Settling::default() };
+    let settled = settle(served.as_ref(), control, &["t".to_owned()], settling, &stop).unwrap();
+    assert!(settled.debt.get("debt.unpurged_transactions").unwrap() <= 20.0, "{settled:?}");
+    assert!(settled.seconds < 45.0, "{settled:?}");
+    let control = served.endpoint().connect().unwrap();
+    served.discard(control, &[]).unwrap();
 }
 
 #[test]

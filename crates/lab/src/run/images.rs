@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use basecase_model::State;
 use basecase_server::move_data;
 
-use super::Run;
 use super::past::is_kept;
 use super::rounds::slot_of;
+use super::{Run, unrest};
 use crate::agenda::Agenda;
 use crate::observer::Event;
 use crate::plan::{Candidate, Plan};
@@ -75,7 +75,10 @@ impl Run<'_> {
                 state
             }
         };
-        self.settle(plan, candidate, &mut site)?;
+        let settled = self.settle(plan, candidate, &mut site)?;
+        if let Some(warning) = unrest(plan.settle, &settled) {
+            self.observer.notice(Event::Note(&format!("{}, image: {warning}", candidate.facts.name)));
+        }
         self.phase(candidate, "stopping the server and keeping its data");
         drop(site.control);
         if let Some(note) = site.served.stop() {

@@ -15,7 +15,7 @@ use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::score::{Score, Wish};
-use super::{Run, failed_trial};
+use super::{Run, failed_trial, unrest};
 use crate::course::Course;
 use crate::observer::Event;
 use crate::plan::{Candidate, Plan};
@@ -225,6 +225,7 @@ fn conclude_turns(
         trial.gauges.set(names::PLANTED_CALLS, calls as f64);
         trial.gauges.set(names::PLANTED_US, nanoseconds as f64 / 1e3);
     }
+    trial.warnings.extend(unrest(plan.settle, settled));
     trial.gauges.extend(std::mem::take(settled));
     if let Some(Copied { bytes, time }) = copied.take() {
         trial.gauges.set(names::IMAGE_BYTES, bytes as f64);

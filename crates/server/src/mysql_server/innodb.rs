@@ -6,18 +6,39 @@ use basecase_model::{Measures, Value};
 use super::status::Figures;
 
 /// What makes the page cleaners write back nearly everything: the variable and its value, in the order in which they are set.
-/// A low-water mark above the limit would be lowered by the server. The last is there from MySQL 8.0.18 on.
-const HASTENING: [(&str, &str); 3] = [
+/// A low-water mark above the limit would be lowered by the server. The idle flush is there from MySQL 8.0.18 on. The last makes purge
+/// take what it is done with off the history list at once, instead of with every 128th batch; it is there from MySQL 5.7 on.
+const HASTENING: [(&str, &str); 4] = [
     ("innodb_max_dirty_pages_pct_lwm", "1"),
     ("innodb_max_dirty_pages_pct", "1"),
     ("innodb_idle_flush_pct", "100"),
+    (TRIMMING, "1"),
 ];
+/// How many batches of purge go by until the history list is trimmed.
+const TRIMMING: &str = "innodb_purge_rseg_truncate_frequency";
 /// Dirty pages up to which InnoDB counts as at rest, as a share of the buffer pool: above it the hastened page cleaners work.
 const DIRTY_SHARE_AT_REST: f64 = 0.02;
 /// … and in bytes, which a small pool may have dirty.
 const DIRTY_BYTES_AT_REST: f64 = (16 << 20) as f64;
 /// Transactions that purge has not reached yet, up to which InnoDB counts as at rest: with 50 rows each, a thousand rows.
 const UNPURGED_AT_REST: f64 = 20.0;
+
+/// A transaction that writes, in a table that only its session sees. Purge runs as far as the last one that wrote, so that transactions
+/// after it which only read look as if they were left to purge.
+const SOMETHING_TO_PURGE: [&str; 4] = [
+    "create temporary table basecase_purge (a int primary key) engine=innodb",
+    "insert into basecase_purge values (1)",
+    "update basecase_purge set a = 2",
+    "drop temporary table basecase_purge",
+];
+
+/// What InnoDB has put off.
+pub(super) struct Rest {
+    /// Whether it is little.
+    pub(super) at_rest: bool,
+    /// Whether moreover nothing is left to purge.
+    pub(super) is_purged: bool,
+}
 
 /// Sets what makes the page cleaners write back nearly everything, where it exists. Returns the statements that set it back.
 pub(super) fn hasten(session: &mut dyn Session) -> Result<Vec<String>, Error> {
@@ -37,33 +58,29 @@ pub(super) fn hasten(session: &mut dyn Session) -> Result<Vec<String>, Error> {
     Ok(undo)
 }
 
+/// Makes purge come to the last transaction, where those that only read are numbered as well and are the last.
+pub(super) fn show_purge_the_end(session: &mut dyn Session, radix: u32) -> Result<(), Error> {
+    if monitor(session, radix)?.behind.is_some_and(|behind| behind > UNPURGED_AT_REST) {
+        SOMETHING_TO_PURGE.iter().try_for_each(|statement| session.query(statement).map(drop))?;
+    }
+    Ok(())
+}
+
 /// Measures the debt, and says whether it is little. Versions before 5.6 print numbers of transactions with `radix` 16.
 ///
 /// `debt.dirty_pages` and `debt.dirty_bytes` of the buffer pool, `debt.unpurged_transactions` (whose deleted rows purge has not
 /// reached), `debt.history_transactions` (whose undo log is kept, which some versions keep long after purge is done),
 /// `debt.redo_bytes` (log since the last checkpoint).
-pub(super) fn is_at_rest(
-    session: &mut dyn Session,
-    measures: &mut Measures,
-    radix: u32,
-) -> Result<bool, Error> {
+pub(super) fn look(session: &mut dyn Session, measures: &mut Measures, radix: u32) -> Result<Rest, Error> {
     let pages = ["innodb_buffer_pool_pages_dirty", "innodb_buffer_pool_pages_total", "innodb_page_size"];
     let status = Figures::status(session, &pages)?;
     let [dirty, total, page_bytes] = pages.map(|name| status.number(name));
     let (dirty, page_bytes) = (dirty.unwrap_or(0.0), page_bytes.unwrap_or(16_384.0));
     measures.set("debt.dirty_pages", dirty);
     measures.set("debt.dirty_bytes", dirty * page_bytes);
-    let monitor = match session.query("show engine innodb status") {
-        // The user's own server may keep it from its users.
-        Err(error) if error.kind() == Kind::Refused => Vec::new(),
-        shown => shown?,
-    };
-    let monitor = match monitor.first().and_then(|row| row.last()) {
-        Some(Value::Text(text)) => Monitor::read(text, radix),
-        _ => Monitor::default(),
-    };
+    let monitor = monitor(session, radix)?;
     for (name, value) in [
-        ("debt.unpurged_transactions", monitor.unpurged),
+        ("debt.unpurged_transactions", monitor.unpurged()),
         ("debt.history_transactions", monitor.history),
         ("debt.redo_bytes", monitor.redo_bytes),
     ] {
@@ -73,13 +90,35 @@ pub(super) fn is_at_rest(
     }
     let few_dirty = dirty * page_bytes <= DIRTY_BYTES_AT_REST
         || total.is_some_and(|total| dirty <= total * DIRTY_SHARE_AT_REST);
-    Ok(few_dirty && monitor.unpurged.is_none_or(|unpurged| unpurged <= UNPURGED_AT_REST))
+    let at_rest = few_dirty && monitor.unpurged().is_none_or(|unpurged| unpurged <= UNPURGED_AT_REST);
+    let is_purged = at_rest
+        && match (monitor.history, monitor.behind) {
+            (None | Some(0.0), _) => true,
+            // What it keeps in its list although purge is done with it, it keeps.
+            (_, Some(0.0)) => Figures::variables(session, &[TRIMMING])?.spelling(TRIMMING).is_none(),
+            _ => false,
+        };
+    Ok(Rest { at_rest, is_purged })
+}
+
+fn monitor(session: &mut dyn Session, radix: u32) -> Result<Monitor, Error> {
+    let shown = match session.query("show engine innodb status") {
+        // The user's own server may keep it from its users.
+        Err(error) if error.kind() == Kind::Refused => Vec::new(),
+        shown => shown?,
+    };
+    Ok(match shown.first().and_then(|row| row.last()) {
+        Some(Value::Text(text)) => Monitor::read(text, radix),
+        _ => Monitor::default(),
+    })
 }
 
 /// What the InnoDB monitor says of the debt.
 #[derive(Debug, Default, PartialEq)]
 struct Monitor {
-    unpurged: Option<f64>,
+    /// Numbers given to transactions that purge has not reached. Those of transactions that only read are among them before MySQL 5.7.
+    behind: Option<f64>,
+    /// Transactions whose undo log is kept, of which purge may have reached some.
     history: Option<f64>,
     redo_bytes: Option<f64>,
 }
@@ -94,10 +133,15 @@ impl Monitor {
             upper.zip(lower).map(|(upper, lower)| (upper - lower).max(0.0))
         };
         Monitor {
-            unpurged: less(after("Trx id counter", radix), after("Purge done for trx's n:o <", radix)),
+            behind: less(after("Trx id counter", radix), after("Purge done for trx's n:o <", radix)),
             history: after("History list length", 10),
             redo_bytes: less(after("Log sequence number", 10), after("Last checkpoint at", 10)),
         }
+    }
+
+    /// Transactions that purge has still to reach, at most: each of them has a number and is in the history list.
+    fn unpurged(&self) -> Option<f64> {
+        self.behind.into_iter().chain(self.history).min_by(f64::total_cmp)
     }
 }
 
@@ -111,7 +155,7 @@ mod tests {
             Purge done for trx's n:o < D6C undo n:o < 1E\nHistory list length 1103\nLOG\n---\n\
             Log sequence number 1597945\nLog flushed up to   1597945\nLast checkpoint at  1597900\n";
         let expected = Monitor {
-            unpurged: Some(f64::from(0x109E - 0xD6C)),
+            behind: Some(f64::from(0x109E - 0xD6C)),
             history: Some(1103.0),
             redo_bytes: Some(45.0),
         };
@@ -119,8 +163,46 @@ mod tests {
         let new = "Trx id counter 4964\nPurge done for trx's n:o < 4963 undo n:o < 0 state: running but idle\n\
             History list length 3\nLog sequence number          19531234\n\
             Last checkpoint at           19531234\n";
-        let expected = Monitor { unpurged: Some(1.0), history: Some(3.0), redo_bytes: Some(0.0) };
+        let expected = Monitor { behind: Some(1.0), history: Some(3.0), redo_bytes: Some(0.0) };
         assert_eq!(Monitor::read(new, 10), expected);
         assert_eq!(Monitor::read("nothing", 10), Monitor::default());
+    }
+
+    #[test]
+    fn defect_24_transactions_that_only_read_are_nothing_to_purge() {
+        // 5.5.34 after 3,000 reads: each took a number.
+        let reads = "Trx id counter 14FF\nPurge done for trx's n:o < 947 undo n:o < 0\nHistory list length 1\nLOG\n---\n\
+            Log sequence number 3040457\nLog flushed up to   3040457\nLast checkpoint at  3040347\n";
+        let monitor = Monitor::read(reads, 16);
+        assert_eq!((monitor.behind, monitor.history), (Some(3000.0), Some(1.0)));
+        assert_eq!(monitor.unpurged(), Some(1.0));
+        // What is kept in the list after purge is done with it.
+        for (kept, radix) in [
+            // 5.5.34
+            (
+                "Trx id counter 1503\nPurge done for trx's n:o < 1503 undo n:o < 0\nHistory list length 482\n",
+                16,
+            ),
+            // 5.6 and 5.7
+            (
+                "Trx id counter 41223\nPurge done for trx's n:o < 41223 undo n:o < 0 state: running but idle\nHistory list length 482\n",
+                10,
+            ),
+            // 8.0.33, and 9.x alike
+            (
+                "Trx id counter 2890\nPurge done for trx's n:o < 2890 undo n:o < 0 state: running but idle\nHistory list length 181\n",
+                10,
+            ),
+            // MariaDB
+            (
+                "Trx id counter 1204\nPurge done for trx's n:o < 1204 undo n:o < 0 state: running\nHistory list length 23\n",
+                10,
+            ),
+        ] {
+            assert_eq!(Monitor::read(kept, radix).unpurged(), Some(0.0), "{kept}");
+        }
+        let writes =
+            "Trx id counter 947\nPurge done for trx's n:o < 0 undo n:o < 0\nHistory list length 481\n";
+        assert_eq!(Monitor::read(writes, 16).unpurged(), Some(481.0));
     }
 }

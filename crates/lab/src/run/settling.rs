@@ -1,0 +1,88 @@
+//! Settles what a step put off, before the next one.
+
+use anyhow::Result;
+use basecase_model::Measures;
+use basecase_server::{Settle, Settling, settle};
+
+use super::Run;
+use crate::plan::{Candidate, Plan};
+use crate::site::Site;
+
+/// How long settling took, and whether it came to rest.
+const SETTLE_SECONDS: &str = "settle.seconds";
+const AT_REST: &str = "settle.at_rest";
+
+impl Run<'_> {
+    /// Settles as the plan says. How it went, and what was left.
+    pub(super) fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
+        let waiting = match plan.settle {
+            Settle::Condition => "settling: paying the debt and waiting until it is at rest",
+            Settle::Purged => "settling: paying the debt and waiting until nothing is left to purge",
+            Settle::Formula => "settling: paying the debt and waiting as long as the formula says",
+            Settle::Off => "not settling",
+        };
+        self.phase(candidate, waiting);
+        let Site { served, control, tables, .. } = site;
+        let settled = settle(
+            served.as_ref(),
+            control.as_mut(),
+            tables,
+            Settling {
+                mode: plan.settle,
+                limit: plan.settle_limit,
+                loaded_rows: plan.experiment.loaded_rows,
+            },
+            self.stop,
+        )?;
+        let mut gauges = settled.debt;
+        gauges.set(SETTLE_SECONDS, settled.seconds);
+        gauges.set(AT_REST, f64::from(u8::from(settled.at_rest)));
+        Ok(gauges)
+    }
+}
+
+/// What the reader should know of a step that began with a debt which settling should have paid.
+pub(super) fn unrest(mode: Settle, settled: &Measures) -> Option<String> {
+    if mode == Settle::Off || settled.get(AT_REST) != Some(0.0) {
+        return None;
+    }
+    let seconds = settled.get(SETTLE_SECONDS).unwrap_or(0.0);
+    let left: Vec<String> = settled
+        .iter()
+        .filter(|(_, value)| *value > 0.0)
+        .filter_map(|(name, value)| Some(format!("{} {value}", name.strip_prefix("debt.")?)))
+        .collect();
+    let left = if left.is_empty() { "unknown".to_owned() } else { left.join(", ") };
+    Some(format!(
+        "what was put off was not at rest when the step began, after {seconds:.0} s of settling: {left}; --settle-limit allows more time"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defect_24_settling_without_rest_is_a_warning() {
+        let settled = |at_rest| {
+            let mut settled = Measures::new();
+            for (name, value) in [
+                (AT_REST, at_rest),
+                (SETTLE_SECONDS, 60.0),
+                ("debt.dirty_pages", 0.0),
+                ("debt.unpurged_transactions", 481.0),
+            ] {
+                settled.set(name, value);
+            }
+            settled
+        };
+        assert_eq!(
+            unrest(Settle::Condition, &settled(0.0)).as_deref(),
+            Some(
+                "what was put off was not at rest when the step began, after 60 s of settling: unpurged_transactions 481; --settle-limit allows more time"
+            )
+        );
+        assert_eq!(unrest(Settle::Condition, &settled(1.0)), None);
+        assert_eq!(unrest(Settle::Off, &settled(0.0)), None);
+    }
+}

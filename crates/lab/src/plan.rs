@@ -409,7 +409,7 @@ fn sources(
                 // A cache that is larger than the tables stays empty beyond them.
                 let most = disk::tables_bytes(&request.task).saturating_add(BESIDE_TABLES);
                 needed = needed.saturating_add(
-                    check(&build, spec.table_engine(), &config, host, &places.home)?.min(most),
+                    check(&build, spec.table_engine(), &config, host, &places.data)?.min(most),
                 );
                 let settings = config.facts().settings;
                 let sessions = request.task.sessions();

@@ -86,7 +86,7 @@ pub enum CheckError {
 }
 
 /// Asks `build` whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
-/// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below `home`.
+/// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below the folder `place`.
 ///
 /// # Errors
 /// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
@@ -95,17 +95,17 @@ pub fn check(
     engine: Option<Engine>,
     config: &Config,
     host: Host,
-    home: &Path,
+    place: &Path,
 ) -> Result<u64, CheckError> {
     let program = build.program(build.tree().server());
     let failed =
         |reason: String| CheckError::Ask { program: program.clone(), config: config.name.clone(), reason };
     let account = Account::for_servers()?;
-    let scratch = Scratch::new(home, account.as_ref())?;
-    let folder = scratch.folder();
     if let Some(account) = &account {
-        account.check_reaches(folder.path())?;
+        account.check_reaches(place)?;
     }
+    let scratch = Scratch::new(place, account.as_ref())?;
+    let folder = scratch.folder();
     let question = Question { build, engine, config, host, account: account.as_ref(), folder };
     let answer = match build.facts.dbms {
         Dbms::Postgres | Dbms::Sqlite => postgres::ask(&question),

@@ -196,6 +196,14 @@ impl PrivateFolder {
         })
     }
 
+    /// Whether `other` is this very folder.
+    pub(crate) fn is_same(&self, other: &PrivateFolder) -> bool {
+        let number = |folder: &PrivateFolder| {
+            folder.handle.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok()
+        };
+        number(self).is_some_and(|own| number(other) == Some(own))
+    }
+
     /// Removes what has that name, a folder with all that is in it. A link is removed, not what it leads to. Nothing of that name is no error.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         remove_in(&self.handle, OsStr::new(name))

@@ -1,6 +1,8 @@
 //! Folders for a moment, which do not stay when basecase is killed.
 
-use std::path::Path;
+use std::fs;
+use std::io::ErrorKind::NotFound;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use basecase_probe::Heir;
@@ -9,39 +11,39 @@ use rustix::fs::{FlockOperation, flock};
 use crate::account::Account;
 use crate::private_folder::{FolderError, PrivateFolder, folder_in, names};
 
-/// Where they lie, below the home.
+/// Where they lie, below a folder of the user's.
 const PLACE: &str = "checks";
-/// Removes the folder of the first line, unless a second one says that it is gone.
-const SCRIPT: &str = "read -r folder && { read -r gone || rm -rf -- \"$folder\"; }";
+/// Removes the folder of the first line, unless a second one says that it is gone, and the one above where nothing else is in it.
+const SCRIPT: &str =
+    "read -r folder && { read -r gone || { rm -rf -- \"$folder\"; rmdir -- \"${folder%/*}\"; }; }";
 
 /// An empty folder, removed with all that is in it when this is dropped. After a kill a shell that outlives this process removes it, and
 /// should that be killed too, whoever makes the next one does.
 #[derive(Debug)]
 pub(crate) struct Scratch {
+    place: PathBuf,
     folder: PrivateFolder,
     heir: Option<Heir>,
 }
 
 impl Scratch {
-    /// A folder below `home` that belongs to `account`.
+    /// A folder below `top` that belongs to `account`.
     ///
     /// # Errors
     /// When it cannot be made, or somebody else could have made those above it.
-    pub(crate) fn new(home: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
+    pub(crate) fn new(top: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let place = PrivateFolder::make_above(&home.join(PLACE))?;
-        let wrong = |source: std::io::Error| FolderError::File { path: place.path().to_path_buf(), source };
         // A folder without a lock has lost its owner, and a new one has none yet.
-        flock(place.handle(), FlockOperation::LockExclusive).map_err(|error| wrong(error.into()))?;
+        let place = locked(&top.join(PLACE))?;
         sweep(&place);
         let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let folder = PrivateFolder::make(&place.path().join(name), account)?;
-        flock(folder.handle(), FlockOperation::LockExclusive).map_err(|error| wrong(error.into()))?;
+        lock(&folder)?;
         let mut heir = Heir::new(SCRIPT);
         if let Some(heir) = &mut heir {
             let _ = heir.tell(&folder.path().display().to_string());
         }
-        Ok(Scratch { folder, heir })
+        Ok(Scratch { place: place.path().to_path_buf(), folder, heir })
     }
 
     /// The folder.
@@ -53,9 +55,36 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = self.folder.destroy();
+        // Where nothing else is in it. Who is about to make something there waits for the lock.
+        if let Ok(place) = locked(&self.place) {
+            let _ = fs::remove_dir(place.path());
+        }
         if let Some(mut heir) = self.heir.take() {
             let _ = heir.tell("gone");
             heir.dismiss();
+        }
+    }
+}
+
+fn lock(folder: &PrivateFolder) -> Result<(), FolderError> {
+    flock(folder.handle(), FlockOperation::LockExclusive)
+        .map_err(|error| FolderError::File { path: folder.path().to_path_buf(), source: error.into() })
+}
+
+/// The folder of all of them, which nobody changes as long as this is there.
+fn locked(path: &Path) -> Result<PrivateFolder, FolderError> {
+    let mut attempts = 100;
+    loop {
+        attempts -= 1;
+        let place = match PrivateFolder::make_above(path) {
+            // It was there and is not any more.
+            Err(FolderError::File { source, .. }) if source.kind() == NotFound && attempts > 0 => continue,
+            place => place?,
+        };
+        lock(&place)?;
+        // Whoever had the lock before may have removed it.
+        if PrivateFolder::open(path)?.is_some_and(|there| place.is_same(&there)) || attempts == 0 {
+            return Ok(place);
         }
     }
 }
@@ -74,30 +103,29 @@ fn sweep(place: &PrivateFolder) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
     fn defect_07_folders_for_a_moment_are_swept_when_their_owner_is_gone() {
-        let home = tempfile::tempdir().unwrap();
-        let left = home.path().join(PLACE).join("1-0");
+        let top = tempfile::tempdir().unwrap();
+        let left = top.path().join(PLACE).join("1-0");
         fs::create_dir_all(&left).unwrap();
         fs::write(left.join("my.cnf"), "").unwrap();
-        let one = Scratch::new(home.path(), None).unwrap();
+        let one = Scratch::new(top.path(), None).unwrap();
         assert!(!left.exists(), "nobody has a lock on it");
-        let other = Scratch::new(home.path(), None).unwrap();
+        let other = Scratch::new(top.path(), None).unwrap();
         assert!(one.folder().path().is_dir(), "its owner lives");
         let paths = [&one, &other].map(|scratch| scratch.folder().path().to_path_buf());
         drop((one, other));
-        assert!(!paths.iter().any(|path| path.exists()));
+        assert!(!paths.iter().any(|path| path.exists()) && !top.path().join(PLACE).exists());
     }
 
     #[test]
     fn defect_07_a_folder_for_a_moment_goes_with_a_process_that_is_killed() {
-        let home = tempfile::tempdir().unwrap();
-        let mut scratch = Scratch::new(home.path(), None).unwrap();
+        let top = tempfile::tempdir().unwrap();
+        let mut scratch = Scratch::new(top.path(), None).unwrap();
         scratch.folder().write("postgresql.conf", b"").unwrap();
         // As the kernel does with a process that is killed.
         scratch.heir.take().unwrap().dismiss();
-        assert!(!scratch.folder().path().exists());
+        assert!(!top.path().join(PLACE).exists());
     }
 }

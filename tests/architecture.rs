@@ -11,6 +11,7 @@ use toml::{Table, Value};
 /// The floor of each crate under `crates/`. A crate imports only crates of lower floors.
 const FLOORS: &[(&str, u32)] = &[
     ("model", 0),
+    ("stop", 0),
     ("workload", 1),
     ("client", 1),
     ("probe", 1),

@@ -9,6 +9,8 @@
 
 mod folders;
 mod inputs;
+#[path = "../own_server.rs"]
+mod own_server;
 mod reports;
 mod resumption;
 mod rounds;

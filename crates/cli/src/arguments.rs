@@ -256,6 +256,9 @@ pub(crate) struct PlaceArguments {
     /// How clients reach servers; by default as in published results, loopback for Postgres and the socket for MySQL and MariaDB
     #[arg(long, value_enum)]
     pub(crate) transport: Option<TransportArgument>,
+    /// How long connecting and logging in to a server may take; statements take as long as they take
+    #[arg(long, value_name = "TIME", value_parser = read_time, default_value = "10s")]
+    pub(crate) connect_timeout: Duration,
     /// Leave the data of finished candidates where it is
     #[arg(long)]
     pub(crate) keep_data: bool,

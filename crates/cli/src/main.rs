@@ -8,8 +8,6 @@ mod task;
 mod value;
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Parser as _;
 
@@ -39,20 +37,13 @@ impl From<Outcome> for ExitCode {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&stop)) {
-            output::complain(&format!("cannot watch for signals: {error}"));
-            return ExitCode::FAILURE;
-        }
-    }
     let result = match arguments.command {
-        Command::Demo(command) => commands::experiment::demo(&command, &stop),
-        Command::Compare(command) => commands::experiment::compare(&command, &stop),
-        Command::Gate(command) => commands::gate::run(&command, &stop),
-        Command::Bisect(command) => commands::bisect::run(&command, &stop),
-        Command::Calibrate(command) => commands::calibrate::run(&command, &stop),
-        Command::Run(command) => commands::experiment::run(&command, &stop),
+        Command::Demo(command) => commands::experiment::demo(&command),
+        Command::Compare(command) => commands::experiment::compare(&command),
+        Command::Gate(command) => commands::gate::run(&command),
+        Command::Bisect(command) => commands::bisect::run(&command),
+        Command::Calibrate(command) => commands::calibrate::run(&command),
+        Command::Run(command) => commands::experiment::run(&command),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
         Command::Explain(command) => commands::explain::run(&command).map(|()| Outcome::Done),
         Command::History(command) => commands::history::run(&command).map(|()| Outcome::Done),
@@ -62,6 +53,11 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(outcome) => outcome.into(),
+        // Whatever failed, it was broken off.
+        Err(_) if basecase_stop::is_asked() => {
+            output::complain(output::INTERRUPTED);
+            Outcome::CouldNotRun.into()
+        }
         Err(error) => {
             output::complain_of(&error);
             Outcome::CouldNotRun.into()

@@ -1,9 +1,14 @@
 //! Data goes to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use anyhow::{Context, Result};
 use basecase_model::{printable, printable_json};
+use basecase_stop::Direction;
+
+/// What the user is told who stopped a run.
+pub(crate) const INTERRUPTED: &str = "interrupted\nhint: the same command goes on where this one stopped";
 
 /// Writes words to standard output. What they cite of others cannot steer the terminal.
 ///
@@ -19,7 +24,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// # Errors
 /// When the report cannot be written for another reason, such as a full disk.
 pub(crate) fn print_report(text: &str) -> Result<()> {
-    print_to(&mut io::stdout().lock(), text)
+    told(write(io::stdout().lock(), text))
 }
 
 /// Writes values as a JSON document to standard output.
@@ -30,8 +35,8 @@ pub(crate) fn print_json(values: Vec<serde_json::Value>) -> Result<()> {
     print_report(&printable_json(&format!("{:#}\n", serde_json::Value::Array(values))))
 }
 
-fn print_to(output: &mut impl Write, text: &str) -> Result<()> {
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+fn told(written: io::Result<()>) -> Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context(
             "cannot write to standard output\nhint: `basecase report` prints the report of a run again, from its store",
@@ -42,12 +47,25 @@ fn print_to(output: &mut impl Write, text: &str) -> Result<()> {
 /// Writes a message to standard error. What it cites of others cannot steer the terminal.
 pub(crate) fn complain(text: &str) {
     // When standard error is gone there is nobody left to tell.
-    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+    let _ = write(io::stderr().lock(), &format!("{}\n", printable(text)));
 }
 
 /// Says what went wrong.
 pub(crate) fn complain_of(error: &anyhow::Error) {
     complain(&format!("error: {}", basecase_lab::explain(error)));
+}
+
+/// So much goes through a pipe at once without waiting when there is room in it at all (`PIPE_BUF` of pipe(7)).
+const PIECE_BYTES: usize = 4096;
+
+/// Writes text, also to a reader that is slow, but not to one that takes in nothing while the user wants to stop.
+fn write(mut output: impl Write + AsFd, text: &str) -> io::Result<()> {
+    for piece in text.as_bytes().chunks(PIECE_BYTES) {
+        basecase_stop::wait_ready(output.as_fd(), Direction::Write, None)?;
+        output.write_all(piece)?;
+        output.flush()?;
+    }
+    Ok(())
 }
 
 /// Whether a word of the command line may hold a password: it is a URL, or nearly one.
@@ -64,22 +82,9 @@ pub(crate) fn may_colour() -> bool {
 mod tests {
     use super::*;
 
-    /// What refuses every byte.
-    struct Refusal(io::ErrorKind);
-
-    impl Write for Refusal {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(self.0.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     #[test]
     fn defect_08_a_reader_that_went_away_is_no_error() {
-        assert!(print_to(&mut Refusal(io::ErrorKind::BrokenPipe), "text").is_ok());
-        assert!(print_to(&mut Refusal(io::ErrorKind::StorageFull), "text").is_err());
+        assert!(told(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(told(Err(io::ErrorKind::StorageFull.into())).is_err());
     }
 }

@@ -17,7 +17,7 @@ impl Endpoint {
     /// Opens one session.
     ///
     /// # Errors
-    /// When the dbms cannot be reached or refuses the login.
+    /// When the dbms cannot be reached, refuses the login or does not answer in time ([`crate::set_connect_patience`]).
     pub fn connect(&self) -> Result<Box<dyn Session>, Error> {
         Ok(match self {
             Endpoint::Postgres(address) => Box::new(postgres::PostgresSession::connect(address)?),

@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use crate::connecting::NoAnswer;
+
 /// Whether an error can be mended by repeating the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -56,7 +58,11 @@ impl Error {
 
     /// The connection to the server of `dbms` broke.
     pub(crate) fn broken_connection(dbms: &str, error: &io::Error) -> Self {
-        Error::new(Kind::Disconnected, format!("the connection to {dbms} failed: {error}"))
+        let broken = Error::new(Kind::Disconnected, format!("the connection to {dbms} failed: {error}"));
+        match NoAnswer::hint(error) {
+            Some(hint) => broken.with_hint(hint),
+            None => broken,
+        }
     }
 
     /// The operating system refused to watch the session's socket.

@@ -4,7 +4,9 @@
 //! sockets. What is said comes from above as [`Operation`]s.
 
 mod address;
+mod breaker;
 mod buffer;
+mod connecting;
 mod endpoint;
 mod error;
 pub mod mysql;
@@ -19,6 +21,7 @@ use std::os::fd::BorrowedFd;
 use basecase_model::{Operation, ParameterType, Reply, Value};
 
 pub use address::{AddressError, Host, Password};
+pub use connecting::{CONNECT_PATIENCE, set_connect_patience};
 pub use endpoint::Endpoint;
 pub use error::{Error, Kind};
 
@@ -26,6 +29,9 @@ pub use error::{Error, Kind};
 pub type Interrupter = Box<dyn Fn() + Send>;
 
 /// One connection to a dbms, used by one role.
+///
+/// Preparing and [`Session::query`] fail once the user wants to stop, and whatever a session waits for then is broken off: see
+/// [`basecase_stop`].
 pub trait Session: Send {
     /// Makes a prepared statement and returns its number, counted from 0 in the order of preparation.
     ///

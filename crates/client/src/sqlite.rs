@@ -10,6 +10,7 @@ use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLIT
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
+use crate::breaker::Breaker;
 use crate::{Error, Interrupter, Kind, Session};
 
 /// A SQLite database and the settings that every session gives it.
@@ -30,6 +31,7 @@ const LEAST_STATEMENTS: usize = 64;
 /// A session with one SQLite file.
 pub struct SqliteSession {
     connection: Connection,
+    breaker: Breaker,
     prepared: Vec<String>,
     /// What the last operation came to, until it is received.
     outcome: Option<Result<Reply, Error>>,
@@ -59,7 +61,9 @@ impl SqliteSession {
                 },
             )?;
         }
-        Ok(SqliteSession { connection, prepared: Vec::new(), outcome: None })
+        let handle = connection.get_interrupt_handle();
+        let breaker = Breaker::new(move || handle.interrupt());
+        Ok(SqliteSession { connection, breaker, prepared: Vec::new(), outcome: None })
     }
 
     /// Executes an operation and fetches every row.
@@ -114,11 +118,12 @@ fn busy_wait(attempts: i32) -> bool {
         _ => 1_000,
     };
     thread::sleep(Duration::from_micros(pause_us));
-    attempts < BUSY_ATTEMPTS
+    attempts < BUSY_ATTEMPTS && !basecase_stop::is_asked()
 }
 
 impl Session for SqliteSession {
     fn prepare_with_types(&mut self, sql: &str, _types: &[ParameterType]) -> Result<usize, Error> {
+        basecase_stop::check()?;
         self.connection.prepare_cached(sql).map_err(sqlite_error)?;
         self.prepared.push(sql.to_owned());
         // Every statement of the session stays prepared.
@@ -141,6 +146,7 @@ impl Session for SqliteSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
+        basecase_stop::check()?;
         let mut statement = self.connection.prepare(sql).map_err(sqlite_error)?;
         let columns = statement.column_count();
         let mut rows = statement.query([]).map_err(sqlite_error)?;
@@ -171,8 +177,7 @@ impl Session for SqliteSession {
     }
 
     fn interrupter(&self) -> Result<Interrupter, Error> {
-        let handle = self.connection.get_interrupt_handle();
-        Ok(Box::new(move || handle.interrupt()))
+        Ok(self.breaker.interrupter())
     }
 }
 

@@ -4,104 +4,135 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::time::Instant;
 
+use basecase_stop::{Direction, wait_ready};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// A Unix socket or a TCP connection.
-pub(crate) enum Transport {
-    Unix(UnixStream, Waiting),
+use crate::connecting::NoAnswer;
+
+/// A Unix socket or a TCP connection, and how it is waited for.
+pub(crate) struct Transport {
+    stream: Stream,
+    waiting: Waiting,
+}
+
+enum Stream {
+    Unix(UnixStream),
     Tcp(TcpStream),
 }
 
-/// How a read of a Unix socket waits.
+/// How reads and writes wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// For the event that there is something to read, and then it reads. A thread that sleeps in `read` itself is also woken
-    /// when the peer takes in what was sent (`unix_write_space` of the kernel), which costs half a context switch per reply.
-    Polling,
+enum Waiting {
+    /// Until this instant, or until the user wants to stop: while the session begins.
+    Until(Instant),
+    /// As long as it takes; whoever wants to end it shuts the stream down. A read of a Unix socket waits for the event that there is
+    /// something to read, and then it reads. A thread that sleeps in `read` itself is also woken when the peer takes in what was sent
+    /// (`unix_write_space` of the kernel), which costs half a context switch per reply.
+    Blocking,
     /// Not at all.
     Never,
 }
 
 impl Transport {
-    /// Connects to the socket file at `path`.
-    pub(crate) fn unix(path: &Path) -> io::Result<Transport> {
-        UnixStream::connect(path).map(|stream| Transport::Unix(stream, Waiting::Polling))
+    /// Takes over a socket that does not block and is connected; for a session that begins until this instant.
+    pub(crate) fn unix(stream: UnixStream, until: Instant) -> Transport {
+        Transport { stream: Stream::Unix(stream), waiting: Waiting::Until(until) }
     }
 
-    /// Connects over TCP.
-    pub(crate) fn tcp(host: &str, port: u16) -> io::Result<Transport> {
-        let stream = TcpStream::connect((host, port))?;
-        // A request is one write; waiting to join it with a later one would only add delay.
-        stream.set_nodelay(true)?;
-        Ok(Transport::Tcp(stream))
+    /// The same of a TCP connection.
+    pub(crate) fn tcp(stream: TcpStream, until: Instant) -> Transport {
+        Transport { stream: Stream::Tcp(stream), waiting: Waiting::Until(until) }
     }
 
     pub(crate) fn try_clone(&self) -> io::Result<Transport> {
-        match self {
-            Transport::Unix(stream, waiting) => {
-                stream.try_clone().map(|stream| Transport::Unix(stream, *waiting))
-            }
-            Transport::Tcp(stream) => stream.try_clone().map(Transport::Tcp),
-        }
+        let stream = match &self.stream {
+            Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
+        };
+        Ok(Transport { stream, waiting: self.waiting })
     }
 
     pub(crate) fn set_blocking(&mut self, is_blocking: bool) -> io::Result<()> {
-        match self {
-            Transport::Unix(stream, waiting) => {
-                *waiting = if is_blocking { Waiting::Polling } else { Waiting::Never };
-                stream.set_nonblocking(!is_blocking)
-            }
-            Transport::Tcp(stream) => stream.set_nonblocking(!is_blocking),
+        self.waiting = if is_blocking { Waiting::Blocking } else { Waiting::Never };
+        match &self.stream {
+            Stream::Unix(stream) => stream.set_nonblocking(!is_blocking),
+            Stream::Tcp(stream) => stream.set_nonblocking(!is_blocking),
         }
     }
 
     pub(crate) fn shutdown(&self) -> io::Result<()> {
-        match self {
-            Transport::Unix(stream, _) => stream.shutdown(Shutdown::Both),
-            Transport::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        match &self.stream {
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
         }
     }
 
     /// Whether the server runs on this host, so that its process ids mean something here.
     pub(crate) fn is_local(&self) -> bool {
-        match self {
-            Transport::Unix(..) => true,
-            Transport::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
+        match &self.stream {
+            Stream::Unix(_) => true,
+            Stream::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
+        }
+    }
+
+    /// Reads or writes with `work`, and waits for that until the session has to have begun.
+    fn until(
+        &self,
+        until: Instant,
+        direction: Direction,
+        mut work: impl FnMut(&Stream) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            if !wait_ready(self.as_fd(), direction, Some(until))? {
+                return Err(NoAnswer.into());
+            }
+            match work(&self.stream) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
         }
     }
 }
 
 impl AsFd for Transport {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Transport::Unix(stream, _) => stream.as_fd(),
-            Transport::Tcp(stream) => stream.as_fd(),
+        match &self.stream {
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
         }
     }
 }
 
 impl Read for Transport {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Transport::Unix(stream, waiting) => {
-                if *waiting == Waiting::Polling {
+        match (&self.stream, self.waiting) {
+            (_, Waiting::Until(until)) => self.until(until, Direction::Read, |stream| match stream {
+                Stream::Unix(stream) => (&*stream).read(buffer),
+                Stream::Tcp(stream) => (&*stream).read(buffer),
+            }),
+            (Stream::Unix(stream), waiting) => {
+                if waiting == Waiting::Blocking {
                     wait_for_input(stream)?;
                 }
-                stream.read(buffer)
+                (&*stream).read(buffer)
             }
-            Transport::Tcp(stream) => stream.read(buffer),
+            (Stream::Tcp(stream), _) => (&*stream).read(buffer),
         }
     }
 }
 
 impl Write for Transport {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Transport::Unix(stream, _) => stream.write(bytes),
-            Transport::Tcp(stream) => stream.write(bytes),
+        match (&self.stream, self.waiting) {
+            (_, Waiting::Until(until)) => self.until(until, Direction::Write, |stream| match stream {
+                Stream::Unix(stream) => (&*stream).write(bytes),
+                Stream::Tcp(stream) => (&*stream).write(bytes),
+            }),
+            (Stream::Unix(stream), _) => (&*stream).write(bytes),
+            (Stream::Tcp(stream), _) => (&*stream).write(bytes),
         }
     }
 

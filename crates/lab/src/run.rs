@@ -236,6 +236,13 @@ impl Run<'_> {
         self.observer.notice(Event::Phase { candidate: &candidate.facts.name.0, text });
     }
 
+    /// Says what a user who wants to stop still waits for: a server that stops in order goes on later where it was.
+    fn tell_stopping(&mut self, candidate: &Candidate) {
+        if self.stop.load(Ordering::Relaxed) && has_process(candidate) {
+            self.phase(candidate, "stopping the server; Ctrl-C again ends it without waiting");
+        }
+    }
+
     /// Runs what is missing of one candidate.
     fn candidate(&mut self, plan: &mut Plan, index: usize, candidate: &mut Candidate) -> Result<()> {
         let mut first = 0;
@@ -268,6 +275,7 @@ impl Run<'_> {
         }
         if let Some(site) = site {
             let note = if interrupted || self.options.keep_data || is_worth_keeping {
+                self.tell_stopping(candidate);
                 let mut site = site;
                 drop(site.control);
                 site.served.stop()
@@ -409,6 +417,11 @@ impl Run<'_> {
         self.take_in(plan, number, trial);
         self.tell_stored(plan, number, trial, false);
         Ok(())
+    }
+
+    /// Whether what a trial lacks may be lacking because the user wants to stop, in which case nothing is said of it.
+    fn is_cut_short(&self, trial: &Trial) -> bool {
+        !trial.is_complete() && self.stop.load(Ordering::Relaxed)
     }
 
     /// Counts a trial that was stored.

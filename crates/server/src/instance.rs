@@ -194,9 +194,14 @@ impl Instance {
         let [_, force] = self.life().stop_signals();
         process::die_with_parent(&mut command, force);
         let kill_watch = KillWatch::begin(self);
+        let wait = |child: Child| {
+            let _registration = process::end_on_stop(&child, force);
+            child.wait_with_output()
+        };
         let output = keeper::spawn(command, None)
-            .and_then(Child::wait_with_output)
+            .and_then(wait)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
+        basecase_stop::check()?;
         // What was written there may hold the password.
         self.empty(TEMPORARY)?;
         if !output.status.success() {

@@ -25,6 +25,9 @@ pub enum InstanceError {
     /// The user that servers run as is missing or kept out.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// The user wants to stop.
+    #[error(transparent)]
+    Stopped(#[from] basecase_stop::Stopped),
     /// The server refused what was asked of it, or does not answer.
     #[error(transparent)]
     Session(#[from] basecase_client::Error),

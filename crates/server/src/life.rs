@@ -4,11 +4,14 @@ mod mysql;
 mod postgres;
 
 use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 
 use basecase_client::Endpoint;
 use basecase_model::Dbms;
+use basecase_stop::{Registration, on_stop};
 use rustix::process::Signal;
 
 use crate::instance::{Instance, InstanceError};
@@ -58,6 +61,15 @@ pub(crate) trait Life: Sync {
 
     /// Where the instance's `database` is reached as [`crate::SUPERUSER`]; with an empty name, none or the one that is always there.
     fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint;
+}
+
+/// Lets nobody wait at a socket once the user wants to stop.
+fn shut_down_on_stop(stream: &UnixStream) -> io::Result<Registration> {
+    let handle = stream.try_clone()?;
+    Ok(on_stop(move || {
+        // Already closed is what is wanted.
+        let _ = handle.shutdown(Shutdown::Both);
+    }))
 }
 
 /// The life of servers of `dbms`. SQLite has none, and nothing asks for it.

@@ -220,7 +220,7 @@ fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockErro
     // A process that ends loses its command line before it closes its files.
     let until = Instant::now() + PATIENCE / 30;
     let is_ending = || process::arguments(pid).is_some_and(|words| words.iter().all(|word| word.is_empty()));
-    while is_ending() && Instant::now() < until {
+    while is_ending() && Instant::now() < until && !basecase_stop::is_asked() {
         std::thread::sleep(Duration::from_millis(20));
     }
     // Never a process that merely has the number of a dead server.
@@ -234,7 +234,7 @@ fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockErro
             // One that stood still when its owner was killed heeds nothing before it goes on, and waits for its children.
             server_processes(pid).into_iter().for_each(|pid| process::send(pid, Signal::CONT));
         }
-        while is_there() && Instant::now() <= until {
+        while is_there() && Instant::now() <= until && !basecase_stop::is_asked() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }

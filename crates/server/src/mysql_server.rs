@@ -7,11 +7,11 @@ mod status;
 mod telemetry;
 
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Kind, Session};
 use basecase_model::{Dbms, Engine, Measures, names};
+use basecase_stop::pause;
 
 use crate::disk::{bytes_of, directory_bytes};
 use crate::instance::{Instance, InstanceError};
@@ -285,10 +285,10 @@ impl Served for MysqlServer {
         Ok(measures)
     }
 
-    fn hasten(&self, session: &mut dyn Session) -> Result<Vec<String>, Error> {
+    fn hasten(&self, session: &mut dyn Session, undo: &mut Vec<String>) -> Result<(), Error> {
         match self.engine {
-            Engine::Innodb => self.unless_forbidden(innodb::hasten(session)),
-            Engine::Rocksdb => Ok(Vec::new()),
+            Engine::Innodb => self.unless_forbidden(innodb::hasten(session, undo)),
+            Engine::Rocksdb => Ok(()),
         }
     }
 
@@ -363,7 +363,7 @@ fn wait_until_alone(session: &mut dyn Session) -> Result<(), Error> {
     while Figures::status(session, &[others])?.number(others).is_some_and(|sessions| sessions > 1.0)
         && Instant::now() < until
     {
-        thread::sleep(Duration::from_millis(5));
+        pause(Duration::from_millis(5));
     }
     Ok(())
 }

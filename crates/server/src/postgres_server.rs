@@ -3,11 +3,11 @@
 mod telemetry;
 
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, Value, names};
+use basecase_stop::pause;
 
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
@@ -132,11 +132,11 @@ impl Served for PostgresServer {
                       and application_name = 'basecase' and pid <> pg_backend_pid()";
         let until = Instant::now() + ENDING_PATIENCE;
         while integer(session, others)? != Some(0) && Instant::now() < until {
-            thread::sleep(Duration::from_millis(2));
+            pause(Duration::from_millis(2));
         }
         // Up to 14 a process collects what sessions send it, and writes it down twice in a second (`PGSTAT_STAT_INTERVAL`).
         if !self.is_at_least(15) {
-            thread::sleep(Duration::from_secs(1));
+            pause(Duration::from_secs(1));
         }
         Ok(())
     }

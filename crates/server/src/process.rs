@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal};
+use basecase_stop::{Registration, on_stop};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::account::Account;
 
@@ -46,6 +47,16 @@ pub(crate) fn die_with_parent(command: &mut Command, signal: Signal) {
             }
         });
     }
+}
+
+/// Sends `signal` to the child once the user wants to stop, until the registration is dropped. `None` where the kernel has no handle of a
+/// process, without which the number may come to name another.
+pub(crate) fn end_on_stop(child: &Child, signal: Signal) -> Option<Registration> {
+    let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()?;
+    Some(on_stop(move || {
+        // That it has ended is what is wanted.
+        let _ = pidfd_send_signal(&handle, signal);
+    }))
 }
 
 /// Sends `signal` to the process `pid`. That it is gone already is no matter.

@@ -179,12 +179,12 @@ pub trait Served {
     /// When the dbms does not answer.
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error>;
 
-    /// Makes the dbms pay its debt faster than the config would, for the time of settling. Returns the statements that undo it.
+    /// Makes the dbms pay its debt faster than the config would, for the time of settling. Puts the statements that undo it into `undo`.
     ///
     /// # Errors
-    /// When the dbms refuses or does not answer; what had been set is set back then, as far as the dbms still answers.
-    fn hasten(&self, _session: &mut dyn Session) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
+    /// When the dbms refuses or does not answer; `undo` sets back what had been set.
+    fn hasten(&self, _session: &mut dyn Session, _undo: &mut Vec<String>) -> Result<(), Error> {
+        Ok(())
     }
 
     /// Pays the debt as far as statements can: vacuum, flush, checkpoint. What it waits for in between, it waits for no longer

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use basecase_client::{Error, Session};
+use basecase_client::{Error, Kind, Session};
 use basecase_model::Measures;
 use basecase_probe::host_dirty_bytes;
+use basecase_stop::{afterwards, pause};
 use serde::{Deserialize, Serialize};
 
 use crate::served::{Debt, Served};
@@ -167,7 +167,7 @@ pub fn drain(
             if patience.is_over() {
                 return Ok(None);
             }
-            thread::sleep(DRAIN_LOOK_EVERY.min(patience.left()));
+            pause(DRAIN_LOOK_EVERY.min(patience.left()));
         }
         Ok(Some(began.elapsed().as_secs_f64()))
     })
@@ -179,10 +179,10 @@ fn hastened<T>(
     session: &mut dyn Session,
     work: impl FnOnce(&mut dyn Session) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let undo = served.hasten(session)?;
-    let done = work(session);
+    let mut undo = Vec::new();
+    let done = served.hasten(session, &mut undo).and_then(|()| work(session));
     // Also after an error: what is measured next runs with the config and nothing else.
-    let undone = undo.iter().try_for_each(|statement| session.query(statement).map(drop));
+    let undone = put_back(served, session, &undo);
     let done = done?;
     undone?;
     Ok(done)
@@ -191,6 +191,19 @@ fn hastened<T>(
 /// Whether as little is left as this mode asks for.
 fn is_done(mode: Settle, debt: &Debt) -> bool {
     if mode == Settle::Purged { debt.is_purged } else { debt.at_rest }
+}
+
+/// Sets settings back, if need be in a session of its own: whoever wants to stop breaks off the one that there is, and the user's own
+/// server must not keep what was set for the time of settling.
+fn put_back(served: &dyn Served, session: &mut dyn Session, undo: &[String]) -> Result<(), Error> {
+    let execute =
+        |session: &mut dyn Session| undo.iter().try_for_each(|statement| session.query(statement).map(drop));
+    match execute(session) {
+        Err(error) if error.kind() == Kind::Disconnected => {
+            afterwards(|| execute(served.endpoint().connect()?.as_mut()))
+        }
+        done => done,
+    }
 }
 
 fn pay_and_wait(
@@ -208,7 +221,7 @@ fn pay_and_wait(
         if patience.is_over() || (mode != Settle::Formula && looks >= LOOKS_AT_REST) {
             return Ok(debt);
         }
-        thread::sleep(LOOK_EVERY.min(patience.left()));
+        pause(LOOK_EVERY.min(patience.left()));
     }
 }
 

@@ -103,6 +103,7 @@ impl Instance {
             if self.life().accepts_sessions(&socket).unwrap_or(false) {
                 return Ok(());
             }
+            basecase_stop::check()?;
             if Instant::now() > until {
                 return Err(InstanceError::NotReady {
                     build: self.spec.build.title(),
@@ -110,7 +111,7 @@ impl Instance {
                     log_tail: self.error_tail(),
                 });
             }
-            std::thread::sleep(Duration::from_millis(10));
+            basecase_stop::pause(Duration::from_millis(10));
         }
     }
 }

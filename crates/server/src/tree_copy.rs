@@ -2,13 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::fs::{chownat, fchmod, fchown, mkdirat, openat, readlinkat, statat, symlinkat};
 
 use crate::private_folder::{folder_in, names};
+
+/// So much of a file is copied without a look whether the user wants to stop.
+const PIECE_BYTES: u64 = 64 << 20;
 
 /// To whom copies belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +40,10 @@ pub(crate) fn copy(from: &File, to: &File, name: &OsStr, owner: Owner) -> io::Re
         }
         FileType::RegularFile => {
             let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            let mut original = File::from(openat(from, name, flags, Mode::empty())?);
+            let original = File::from(openat(from, name, flags, Mode::empty())?);
             let new = flags | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
             let mut copy = File::from(openat(to, name, new, Mode::RUSR | Mode::WUSR)?);
-            let bytes = io::copy(&mut original, &mut copy)?;
+            let bytes = copy_pieces(&original, &mut copy)?;
             hand_over(&original, &copy, owner)?;
             Ok(bytes)
         }
@@ -53,6 +56,19 @@ pub(crate) fn copy(from: &File, to: &File, name: &OsStr, owner: Owner) -> io::Re
             Ok(0)
         }
         _ => Ok(0),
+    }
+}
+
+/// Copies the content of a file. The standard library lets the kernel copy.
+fn copy_pieces(original: &File, copy: &mut File) -> io::Result<u64> {
+    let mut bytes = 0;
+    loop {
+        basecase_stop::check()?;
+        let copied = io::copy(&mut original.take(PIECE_BYTES), copy)?;
+        bytes += copied;
+        if copied < PIECE_BYTES {
+            return Ok(bytes);
+        }
     }
 }
 

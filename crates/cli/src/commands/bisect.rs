@@ -1,6 +1,5 @@
 //! `bisect`: with which of many candidates a step changed, without measuring all of them.
 
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,7 +12,7 @@ use crate::Outcome;
 use crate::arguments::{Bisect, PlaceArguments};
 use crate::output;
 
-pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Bisect) -> Result<Outcome> {
     let places = &arguments.compare.places;
     let mut search = Search::new(request(&arguments.compare)?, arguments.step.as_deref())?;
     let began = Instant::now();
@@ -27,7 +26,7 @@ pub(crate) fn run(arguments: &Bisect, stop: &AtomicBool) -> Result<Outcome> {
         let only_step = Some(search.step().to_owned());
         let options = RunOptions { only_step, keeps_margins, ..RunOptions::default() };
         let places_now = PlaceArguments { budget: left, ..places.clone() };
-        let measured = measure(&request, &places_now, options, stop)?;
+        let measured = measure(&request, &places_now, options)?;
         if measured.is_interrupted() {
             return Ok(measured.tell(places));
         }

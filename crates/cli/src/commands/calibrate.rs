@@ -1,7 +1,5 @@
 //! `calibrate`: what this machine can tell.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use anyhow::{Result, bail};
 use basecase_lab::{Calibration, Hogs, RunOptions};
 use basecase_model::Trial;
@@ -13,13 +11,13 @@ use crate::Outcome;
 use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
 
-pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Calibrate) -> Result<Outcome> {
     let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
     let _hogs = Hogs::start(arguments.hogs)?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let Some(first) = repeats.first() else { return Ok(Outcome::Done) };
-    let probe = spins(first, places, stop)?;
+    let probe = spins(first, places)?;
     let mut runs: Vec<Stored> = Vec::with_capacity(repeats.len());
     let mut worst = Outcome::Done;
     for (number, calibration) in repeats.iter().enumerate() {
@@ -29,11 +27,11 @@ pub(crate) fn run(arguments: &Calibrate, stop: &AtomicBool) -> Result<Outcome> {
             output::complain(&format!("calibration {} of {}", number + 1, repeats.len()));
             places.out.push((number + 1).to_string());
         }
-        let measured = measure(&planted, &places, RunOptions::default(), stop)?;
+        let measured = measure(&planted, &places, RunOptions::default())?;
         measured.write_pages(&options, &places)?;
         worst = worst.max(measured.tell(&places));
         runs.push((measured.experiment, measured.trials));
-        if stop.load(Ordering::Relaxed) {
+        if basecase_stop::is_asked() {
             break;
         }
     }
@@ -59,7 +57,7 @@ fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
 }
 
 /// The trials that tell what a spin takes.
-fn spins(calibration: &Calibration, places: &PlaceArguments, stop: &AtomicBool) -> Result<Vec<Trial>> {
+fn spins(calibration: &Calibration, places: &PlaceArguments) -> Result<Vec<Trial>> {
     let options = RunOptions { most_rounds: Some(1), ..RunOptions::default() };
-    Ok(measure(&calibration.probe(), places, options, stop)?.trials)
+    Ok(measure(&calibration.probe(), places, options)?.trials)
 }

@@ -1,6 +1,5 @@
 //! `demo`, `compare` and `run`: three ways to ask for an experiment, one way to run it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
@@ -16,7 +15,7 @@ use crate::output;
 use crate::task::task;
 
 /// Two SQLite configs that really differ, at a size that takes about a minute.
-pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
+pub(crate) fn demo(arguments: &Demo) -> Result<Outcome> {
     let candidates = ["sqlite@rollback_full", "sqlite@wal_normal"]
         .into_iter()
         .map(str::parse)
@@ -41,6 +40,7 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         out: arguments.out.join("report"),
         data: Some(arguments.out.join("data")),
         transport: None,
+        connect_timeout: basecase_client::CONNECT_PATIENCE,
         keep_data: false,
         rebuild: false,
         budget: None,
@@ -49,11 +49,11 @@ pub(crate) fn demo(arguments: &Demo, stop: &AtomicBool) -> Result<Outcome> {
         profile_measured: false,
         json: false,
     };
-    perform(&request, &places, stop)
+    perform(&request, &places)
 }
 
-pub(crate) fn compare(arguments: &Compare, stop: &AtomicBool) -> Result<Outcome> {
-    perform(&request(arguments)?, &arguments.places, stop)
+pub(crate) fn compare(arguments: &Compare) -> Result<Outcome> {
+    perform(&request(arguments)?, &arguments.places)
 }
 
 /// What `compare` asks for.
@@ -84,7 +84,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
     })
 }
 
-pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Run) -> Result<Outcome> {
     let Run { file, scale, size, places } = arguments;
     let mut variants = file::read(file, *scale)?;
     if let Some(size) = size {
@@ -114,8 +114,8 @@ pub(crate) fn run(arguments: &Run, stop: &AtomicBool) -> Result<Outcome> {
             output::complain(&format!("size {size}: {} of {count}", number + 1));
             places.out.push(size);
         }
-        worst = worst.max(perform(&request, &places, stop)?);
-        if stop.load(Ordering::Relaxed) {
+        worst = worst.max(perform(&request, &places)?);
+        if basecase_stop::is_asked() {
             break;
         }
     }

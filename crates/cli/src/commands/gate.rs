@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use basecase_lab::RunOptions;
@@ -14,14 +13,14 @@ use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
 
-pub(crate) fn run(arguments: &Gate, stop: &AtomicBool) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Gate) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
     request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
     for file in [&arguments.junit, &arguments.summary].into_iter().flatten() {
         try_to_write(file)?;
     }
-    let measured = measure(&request, places, RunOptions::default(), stop)?;
+    let measured = measure(&request, places, RunOptions::default())?;
     let Measured { experiment, trials, .. } = &measured;
     let verdicts = Verdicts::new(experiment, trials);
     // Decided before anything is written: what becomes of the report must not hide a regression.

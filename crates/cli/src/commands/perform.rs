@@ -1,7 +1,6 @@
 //! Runs what was asked for, and tells what came of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use basecase_lab::{
@@ -31,7 +30,6 @@ pub(crate) fn measure(
     request: &Request,
     arguments: &PlaceArguments,
     options: RunOptions,
-    stop: &AtomicBool,
 ) -> Result<Measured> {
     // What needs nothing else to be known as wrong.
     let profile = profile_order(arguments)?;
@@ -54,7 +52,11 @@ pub(crate) fn measure(
         budget: arguments.budget,
         ..options
     };
-    let summary = basecase_lab::run(&mut plan, &mut store, options, stop, &mut screen)?;
+    let summary = {
+        // Before and after, a signal ends the process as it does any other: nothing is lost.
+        let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
+        basecase_lab::run(&mut plan, &mut store, options, basecase_stop::flag(), &mut screen)?
+    };
     let experiment = plan.experiment;
     let trials = store.trials(&experiment.id)?;
     let noise = known_noise(&store, &experiment)?;
@@ -72,6 +74,7 @@ fn prepare(
     command: &str,
     screen: &mut Screen,
 ) -> Result<Plan> {
+    basecase_client::set_connect_patience(arguments.connect_timeout);
     let home = default_home()?;
     let places = Places {
         data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
@@ -84,8 +87,8 @@ fn prepare(
 }
 
 /// Runs a request, writes its pages and prints its report.
-pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, stop: &AtomicBool) -> Result<Outcome> {
-    let measured = measure(request, arguments, RunOptions::default(), stop)?;
+pub(crate) fn perform(request: &Request, arguments: &PlaceArguments) -> Result<Outcome> {
+    let measured = measure(request, arguments, RunOptions::default())?;
     let Measured { experiment, trials, .. } = &measured;
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
@@ -123,7 +126,7 @@ impl Measured {
         }
         output::complain(&format!("store:  {}", absolute(&arguments.store).display()));
         if summary.interrupted {
-            output::complain("interrupted\nhint: the same command goes on where this one stopped");
+            output::complain(output::INTERRUPTED);
         } else if !summary.failed.is_empty() {
             output::complain(&format!("failed: {}", summary.failed.join(", ")));
             output::complain(

@@ -1,8 +1,10 @@
 //! Where a MySQL or MariaDB server listens, and who logs in.
 
 use std::io;
+use std::time::Instant;
 
 use crate::address::{AddressError, Host, Password, UrlForm};
+use crate::connecting;
 use crate::transport::Transport;
 
 /// Where a MySQL or MariaDB server listens, and who logs in.
@@ -39,11 +41,11 @@ impl Address {
         })
     }
 
-    /// Connects, without logging in.
-    pub(super) fn connect(&self) -> io::Result<Transport> {
+    /// Connects, without logging in, until this instant.
+    pub(super) fn connect(&self, until: Instant) -> io::Result<Transport> {
         match &self.host {
-            Host::Socket(file) => Transport::unix(file),
-            Host::Tcp(name) => Transport::tcp(name, self.port),
+            Host::Socket(file) => connecting::unix(file, until),
+            Host::Tcp(name) => connecting::tcp(name, self.port, until),
         }
     }
 

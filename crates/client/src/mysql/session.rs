@@ -11,6 +11,8 @@ use super::login::{Agreement, log_in};
 use super::packet::Packets;
 use super::reply::{ERR, Form, Preparation, text_columns};
 use super::scan::{Scan, cut_off};
+use crate::breaker::Breaker;
+use crate::connecting;
 use crate::request::Request;
 use crate::transport::Transport;
 use crate::value::value_of;
@@ -19,6 +21,7 @@ use crate::{Error, Interrupter, Kind, Session};
 /// A session with one MySQL or MariaDB server.
 pub struct MysqlSession {
     transport: Transport,
+    breaker: Breaker,
     packets: Packets,
     request: Request<Vec<u8>>,
     scan: Scan,
@@ -44,14 +47,15 @@ impl MysqlSession {
     /// # Errors
     /// When the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
-        let mut transport = address.connect().map_err(|error| {
-            Error::new(Kind::Disconnected, format!("cannot connect to {}: {error}", address.redacted()))
-                .with_hint("check that the server runs and that host and port are right")
-        })?;
         let mut packets = Packets::new();
-        let agreement = log_in(address, &mut transport, &mut packets)
-            .map_err(|error| error.while_trying(&format!("cannot log in to {}", address.redacted())))?;
+        let (transport, agreement) = connecting::begin(
+            &address.redacted(),
+            |until| address.connect(until),
+            |transport| log_in(address, transport, &mut packets),
+        )?;
+        let product = agreement.product.name();
         Ok(MysqlSession {
+            breaker: Breaker::over(&transport).map_err(|error| Error::broken_connection(product, &error))?,
             transport,
             packets,
             request: Request::default(),
@@ -142,6 +146,7 @@ impl MysqlSession {
 impl Session for MysqlSession {
     /// The types are sent with the first execution.
     fn prepare_with_types(&mut self, sql: &str, _types: &[ParameterType]) -> Result<usize, Error> {
+        basecase_stop::check()?;
         self.begin()?;
         command::prepare(&mut self.request.bytes, sql);
         self.request.send(&mut self.transport).map_err(|error| self.farewell(&error))?;
@@ -184,6 +189,7 @@ impl Session for MysqlSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
+        basecase_stop::check()?;
         self.begin()?;
         command::query(&mut self.request.bytes, sql);
         self.send_request(Form::Text)?;
@@ -215,14 +221,7 @@ impl Session for MysqlSession {
     }
 
     fn interrupter(&self) -> Result<Interrupter, Error> {
-        let transport = self
-            .transport
-            .try_clone()
-            .map_err(|error| Error::broken_connection(self.agreement.product.name(), &error))?;
-        Ok(Box::new(move || {
-            // Already closed is what is wanted.
-            let _ = transport.shutdown();
-        }))
+        Ok(self.breaker.interrupter())
     }
 }
 

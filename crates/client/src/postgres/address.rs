@@ -1,8 +1,10 @@
 //! Where a Postgres server listens, and who logs in.
 
 use std::io;
+use std::time::Instant;
 
 use crate::address::{AddressError, Host, Password, UrlForm};
+use crate::connecting;
 use crate::transport::Transport;
 
 /// Where a Postgres server listens, and who logs in.
@@ -39,11 +41,11 @@ impl Address {
         })
     }
 
-    /// Connects, without logging in.
-    pub(super) fn connect(&self) -> io::Result<Transport> {
+    /// Connects, without logging in, until this instant.
+    pub(super) fn connect(&self, until: Instant) -> io::Result<Transport> {
         match &self.host {
-            Host::Socket(folder) => Transport::unix(&folder.join(format!(".s.PGSQL.{}", self.port))),
-            Host::Tcp(name) => Transport::tcp(name, self.port),
+            Host::Socket(folder) => connecting::unix(&folder.join(format!(".s.PGSQL.{}", self.port)), until),
+            Host::Tcp(name) => connecting::tcp(name, self.port, until),
         }
     }
 

@@ -12,6 +12,8 @@ use super::address::Address;
 use super::login::log_in;
 use super::reply::{Messages, columns};
 use super::scan::Scan;
+use crate::breaker::Breaker;
+use crate::connecting;
 use crate::request::Request;
 use crate::transport::Transport;
 use crate::value::value_of;
@@ -26,6 +28,7 @@ const BINARY_RESULTS: [i16; 1] = [1];
 /// A session with one Postgres server.
 pub struct PostgresSession {
     transport: Transport,
+    breaker: Breaker,
     messages: Messages,
     request: Request<BytesMut>,
     scan: Scan,
@@ -42,14 +45,14 @@ impl PostgresSession {
     /// # Errors
     /// When the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
-        let mut transport = address.connect().map_err(|error| {
-            Error::new(Kind::Disconnected, format!("cannot connect to {}: {error}", address.redacted()))
-                .with_hint("check that the server runs and that host and port are right")
-        })?;
         let mut messages = Messages::new();
-        let pid = log_in(address, &mut transport, &mut messages)
-            .map_err(|error| error.while_trying(&format!("cannot log in to {}", address.redacted())))?;
+        let (transport, pid) = connecting::begin(
+            &address.redacted(),
+            |until| address.connect(until),
+            |transport| log_in(address, transport, &mut messages),
+        )?;
         Ok(PostgresSession {
+            breaker: Breaker::over(&transport).map_err(io_error)?,
             transport,
             messages,
             request: Request::default(),
@@ -123,6 +126,7 @@ impl PostgresSession {
 
 impl Session for PostgresSession {
     fn prepare_with_types(&mut self, sql: &str, types: &[ParameterType]) -> Result<usize, Error> {
+        basecase_stop::check()?;
         let name = format!("s{}", self.prepared.len());
         self.begin()?;
         let types = types.iter().map(|declared| match declared {
@@ -154,6 +158,7 @@ impl Session for PostgresSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
+        basecase_stop::check()?;
         self.begin()?;
         frontend::query(sql, &mut self.request.bytes).map_err(io_error)?;
         self.send_request(true)?;
@@ -182,11 +187,7 @@ impl Session for PostgresSession {
     }
 
     fn interrupter(&self) -> Result<Interrupter, Error> {
-        let transport = self.transport.try_clone().map_err(io_error)?;
-        Ok(Box::new(move || {
-            // Already closed is what is wanted.
-            let _ = transport.shutdown();
-        }))
+        Ok(self.breaker.interrupter())
     }
 }
 

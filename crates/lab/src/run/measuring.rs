@@ -1,7 +1,6 @@
 //! Measures one step: runs it, and holds what came of it against the server, the tables and the workload.
 
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -10,6 +9,7 @@ use basecase_model::{
     Check, Dbms, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track,
     Trial, names,
 };
+use basecase_stop::pause;
 use basecase_store::InFlight;
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Portion, StepPlan};
@@ -124,7 +124,7 @@ impl Run<'_> {
         let neighbours =
             Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
         trial.warnings.extend(neighbours.and_then(Neighbours::warning));
-        Ok(Some(trial))
+        Ok(Some(trial).filter(|trial| !self.is_cut_short(trial)))
     }
 }
 
@@ -271,7 +271,7 @@ fn counters_at_rest(
             let checks = if is_short { of(true) } else { checks };
             return Ok((server, checks, is_short));
         }
-        thread::sleep(Duration::from_millis(50));
+        pause(Duration::from_millis(50));
     }
 }
 

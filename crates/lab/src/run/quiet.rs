@@ -1,12 +1,12 @@
 //! Waits with long slices until others leave the machine alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use basecase_load::{Leg, SliceEnd, Taken};
 use basecase_probe::OthersTime;
 use basecase_stats::NOISY_CORES;
+use basecase_stop::pause;
 
 use super::score::LONG;
 
@@ -60,7 +60,7 @@ fn was_quiet(taken: &Taken) -> bool {
 /// Whether others use little now; also where the kernel does not tell.
 fn is_quiet() -> bool {
     let Some(before) = OthersTime::now() else { return true };
-    thread::sleep(LOOK);
+    pause(LOOK);
     OthersTime::now().is_none_or(|now| {
         let OthersTime { busy_us, steal_us } = now.since(before);
         busy_us + steal_us <= NOISY_CORES * LOOK.as_secs_f64() * 1e6

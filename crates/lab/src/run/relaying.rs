@@ -1,6 +1,6 @@
 //! Measures one step of all candidates together: they take turns in short slices.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -88,6 +88,7 @@ impl Run<'_> {
                     befores.push(Before { counted: before, planted: planted(plan, stand) });
                     crews.push(crew);
                 }
+                Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(None),
                 Err(error) => {
                     let candidate = &candidates[stand.candidate];
                     let place = self.place(position);
@@ -129,10 +130,12 @@ impl Run<'_> {
             Some(leg)
         });
         self.patience = patience;
-        if outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))) {
+        let is_interrupted = |outcome: &Outcome| matches!(outcome.failure, Some(Failure::Interrupted));
+        let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
+        // A session that was broken off may have told first.
+        if outcomes.iter().any(is_interrupted) || (is_broken_off && self.stop.load(Ordering::Relaxed)) {
             return Ok(None);
         }
-        let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
         let mut surroundings = others(&outcomes);
         surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
         let ended = stands.iter_mut().zip(befores).zip(outcomes).enumerate();
@@ -141,6 +144,9 @@ impl Run<'_> {
             (&mut **stand, Turns { number, place: self.place(position), before, outcome })
         });
         let mut trials = self.conclude_all(plan, candidates, turns.collect(), is_broken_off);
+        if trials.iter().any(|(_, trial)| self.is_cut_short(trial)) {
+            return Ok(None);
+        }
         trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
         Ok(Some(Relayed { trials, is_broken_off }))
     }

@@ -313,7 +313,7 @@ impl Run<'_> {
         Ok(is_broken_off)
     }
 
-    /// Saves that a candidate did not come as far as this step.
+    /// Saves that a candidate did not come as far as this step, unless the user wants to stop, which is reason enough.
     fn save_failure(
         &mut self,
         plan: &Plan,
@@ -322,6 +322,9 @@ impl Run<'_> {
         position: usize,
         error: &anyhow::Error,
     ) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let trial = failed_trial(plan, candidate, number, self.place(position), error, None);
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], &trial)?;
         self.take_in(plan, number, &trial);
@@ -331,6 +334,7 @@ impl Run<'_> {
     /// Brings a candidate down.
     fn close_stand(&mut self, plan: &Plan, candidates: &[Candidate], stand: Stand, data: Data) -> Result<()> {
         let Stand { candidate, slot, mut site, .. } = stand;
+        self.tell_stopping(&candidates[candidate]);
         drop(site.control);
         if let Some(note) = site.served.stop() {
             self.observer.notice(Event::Note(&note));

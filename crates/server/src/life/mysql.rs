@@ -12,7 +12,7 @@ use basecase_client::{Endpoint, Host, Password};
 use basecase_model::{Dbms, Engine};
 use rustix::process::Signal;
 
-use super::Life;
+use super::{Life, shut_down_on_stop};
 use crate::build::Build;
 use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
 use crate::tree::Tree;
@@ -86,6 +86,7 @@ impl Life for Mysql {
     /// (<https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>).
     fn accepts_sessions(&self, socket: &Path) -> io::Result<bool> {
         let mut stream = UnixStream::connect(socket)?;
+        let _registration = shut_down_on_stop(&stream)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
         let mut head = [0_u8; 5];
         stream.read_exact(&mut head)?;

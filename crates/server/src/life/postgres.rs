@@ -11,7 +11,7 @@ use basecase_client::{Endpoint, Host, Password};
 use basecase_model::Dbms;
 use rustix::process::Signal;
 
-use super::Life;
+use super::{Life, shut_down_on_stop};
 use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
 use crate::settings::quoted;
 use crate::tree::Tree;
@@ -93,6 +93,7 @@ impl Life for Postgres {
     /// Opens and closes one session, as far as "ready for query".
     fn accepts_sessions(&self, socket: &Path) -> io::Result<bool> {
         let mut stream = UnixStream::connect(socket)?;
+        let _registration = shut_down_on_stop(&stream)?;
         let limit = Some(Duration::from_secs(5));
         stream.set_read_timeout(limit)?;
         stream.set_write_timeout(limit)?;

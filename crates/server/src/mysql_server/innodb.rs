@@ -40,22 +40,21 @@ pub(super) struct Rest {
     pub(super) is_purged: bool,
 }
 
-/// Sets what makes the page cleaners write back nearly everything, where it exists. Returns the statements that set it back.
-pub(super) fn hasten(session: &mut dyn Session) -> Result<Vec<String>, Error> {
+/// Sets what makes the page cleaners write back nearly everything, where it exists. Puts the statements that set it back into `undo`.
+pub(super) fn hasten(session: &mut dyn Session, undo: &mut Vec<String>) -> Result<(), Error> {
     let present = Figures::variables(session, &HASTENING.map(|(name, _)| name))?;
-    let mut undo: Vec<String> = Vec::new();
     for (name, value) in HASTENING {
         let Some(before) = present.spelling(name) else { continue };
+        // First, for it may be set although the answer gets lost.
+        undo.insert(0, format!("set global {name} = {before}"));
         if let Err(error) = session.query(&format!("set global {name} = {value}")) {
-            // The first error says more than whatever setting back says.
-            for statement in &undo {
-                let _ = session.query(statement);
+            if error.kind() == Kind::Refused {
+                undo.remove(0);
             }
             return Err(error);
         }
-        undo.insert(0, format!("set global {name} = {before}"));
     }
-    Ok(undo)
+    Ok(())
 }
 
 /// Makes purge come to the last transaction, where those that only read are numbered as well and are the last.

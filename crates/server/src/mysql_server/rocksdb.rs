@@ -1,10 +1,10 @@
 //! The debt of RocksDB: memory tables to flush and files to compact.
 
-use std::thread;
 use std::time::Duration;
 
 use basecase_client::{Error, Session};
 use basecase_model::Measures;
+use basecase_stop::pause;
 
 use super::status::{Figures, first_number};
 use crate::served::text;
@@ -37,7 +37,7 @@ pub(super) fn pay(session: &mut dyn Session, patience: &Patience<'_>) -> Result<
 
 fn wait_for_compactions(session: &mut dyn Session, patience: &Patience<'_>) -> Result<(), Error> {
     while !patience.is_over() && busy(session)? > 0.0 {
-        thread::sleep(LOOK_EVERY.min(patience.left()));
+        pause(LOOK_EVERY.min(patience.left()));
     }
     Ok(())
 }

@@ -1,0 +1,43 @@
+//! What breaks off the waits of one session.
+
+use std::sync::Arc;
+use std::{fmt, io};
+
+use basecase_stop::{Registration, on_stop};
+
+use crate::Interrupter;
+use crate::transport::Transport;
+
+/// Breaks off whatever its session waits for once the user wants to stop, and when it is told to.
+pub(crate) struct Breaker {
+    work: Arc<dyn Fn() + Send + Sync>,
+    _registration: Registration,
+}
+
+impl Breaker {
+    pub(crate) fn new(work: impl Fn() + Send + Sync + 'static) -> Breaker {
+        let work: Arc<dyn Fn() + Send + Sync> = Arc::new(work);
+        let own = Arc::clone(&work);
+        Breaker { work, _registration: on_stop(move || own()) }
+    }
+
+    /// Over the session on this transport.
+    pub(crate) fn over(transport: &Transport) -> io::Result<Breaker> {
+        let handle = transport.try_clone()?;
+        Ok(Breaker::new(move || {
+            // Already closed is what is wanted.
+            let _ = handle.shutdown();
+        }))
+    }
+
+    pub(crate) fn interrupter(&self) -> Interrupter {
+        let work = Arc::clone(&self.work);
+        Box::new(move || work())
+    }
+}
+
+impl fmt::Debug for Breaker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Breaker")
+    }
+}

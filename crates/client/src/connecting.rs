@@ -1,0 +1,175 @@
+//! How a session begins: connecting and logging in have a limit in time, and end when the user wants to stop.
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use basecase_stop::{Direction, Stopped, check, pause, wait_ready};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_error,
+};
+
+use crate::transport::Transport;
+use crate::{Error, Kind};
+
+/// How long a session may take to begin unless it is said otherwise.
+pub const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// The same in milliseconds, as it is said for the whole process.
+static PATIENCE_MS: AtomicU64 = AtomicU64::new(CONNECT_PATIENCE.as_millis() as u64);
+/// From one try to the next at a socket whose queue is full, and from one look at the resolver to the next.
+const RETRY_EVERY: Duration = Duration::from_millis(20);
+
+/// Sets how long connecting and logging in may take together, for every session that this process opens from now on; at first
+/// [`CONNECT_PATIENCE`]. Statements have no limit.
+pub fn set_connect_patience(patience: Duration) {
+    let ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX).max(1);
+    PATIENCE_MS.store(ms, Ordering::Relaxed);
+}
+
+fn patience() -> Duration {
+    Duration::from_millis(PATIENCE_MS.load(Ordering::Relaxed))
+}
+
+/// Until when a session has to have begun that begins now.
+fn deadline() -> Instant {
+    let now = Instant::now();
+    // As good as never.
+    now.checked_add(patience()).unwrap_or(now + Duration::from_secs(1 << 30))
+}
+
+/// The server did not answer in time.
+#[derive(Debug)]
+pub(crate) struct NoAnswer;
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the session did not begin within {} s", patience().as_secs_f64())
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+impl From<NoAnswer> for io::Error {
+    fn from(silence: NoAnswer) -> Self {
+        io::Error::new(io::ErrorKind::TimedOut, silence)
+    }
+}
+
+impl NoAnswer {
+    /// What the user can do where `error` is one.
+    pub(crate) fn hint(error: &io::Error) -> Option<&'static str> {
+        let is_one = error.get_ref().is_some_and(|inner| inner.is::<NoAnswer>());
+        is_one.then_some(
+            "check that such a server listens there and is not overloaded, or allow more with --connect-timeout",
+        )
+    }
+}
+
+/// Connects to the server at `address` as `connect` does, and logs in with `log_in`; both are to be done by the same time.
+pub(crate) fn begin<T>(
+    redacted: &str,
+    connect: impl FnOnce(Instant) -> io::Result<Transport>,
+    log_in: impl FnOnce(&mut Transport) -> Result<T, Error>,
+) -> Result<(Transport, T), Error> {
+    let until = deadline();
+    let mut transport = connect(until).map_err(|error| {
+        Error::new(Kind::Disconnected, format!("cannot connect to {redacted}: {error}")).with_hint(
+            NoAnswer::hint(&error).unwrap_or("check that the server runs and that host and port are right"),
+        )
+    })?;
+    let cannot = |error: Error| error.while_trying(&format!("cannot log in to {redacted}"));
+    let agreed = log_in(&mut transport).map_err(cannot)?;
+    transport.set_blocking(true).map_err(|error| cannot(Error::of_waiting(error)))?;
+    Ok((transport, agreed))
+}
+
+/// Connects to the socket file at `path`.
+pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Transport> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket(AddressFamily::UNIX)?;
+    loop {
+        check()?;
+        match connect(&socket, &address) {
+            Ok(()) => return Ok(Transport::unix(UnixStream::from(socket), until)),
+            // The server takes no sessions just now.
+            Err(Errno::AGAIN | Errno::INTR) if Instant::now() < until => pause(RETRY_EVERY),
+            Err(Errno::AGAIN | Errno::INTR) => return Err(NoAnswer.into()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Connects over TCP, to the first address of `host` that answers.
+pub(crate) fn tcp(host: &str, port: u16, until: Instant) -> io::Result<Transport> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in resolve(host, port, until)? {
+        check()?;
+        match tcp_to(address, until) {
+            Ok(stream) => {
+                // A request is one write; waiting to join it with a later one would only add delay.
+                stream.set_nodelay(true)?;
+                return Ok(Transport::tcp(stream, until));
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn tcp_to(address: SocketAddr, until: Instant) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket(family)?;
+    match connect(&socket, &address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS | Errno::INTR) => {
+            if !wait_ready(socket.as_fd(), Direction::Write, Some(until))? {
+                return Err(NoAnswer.into());
+            }
+            socket_error(&socket)??;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(TcpStream::from(socket))
+}
+
+fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+/// The addresses of a host. The system's resolver has limits of its own, and cannot be broken off: it gets a thread.
+fn resolve(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let (sender, found) = channel();
+    let host = host.to_owned();
+    thread::Builder::new().name("resolver".into()).spawn(move || {
+        let addresses = (host.as_str(), port).to_socket_addrs().map(Vec::from_iter);
+        // Nobody waits any more where it took too long.
+        let _ = sender.send(addresses);
+    })?;
+    loop {
+        match found.recv_timeout(RETRY_EVERY) {
+            Ok(addresses) => return addresses,
+            Err(RecvTimeoutError::Timeout) => check()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::NotFound.into()),
+        }
+        if Instant::now() >= until {
+            return Err(NoAnswer.into());
+        }
+    }
+}
+
+impl From<Stopped> for Error {
+    fn from(stopped: Stopped) -> Self {
+        Error::new(Kind::Disconnected, stopped.to_string())
+    }
+}

@@ -10,6 +10,7 @@ use postgres_protocol::message::frontend;
 use super::address::Address;
 use super::reply::{Messages, server_error};
 use super::session::io_error;
+use crate::address::Host;
 use crate::transport::Transport;
 use crate::{Error, Kind};
 
@@ -64,6 +65,15 @@ fn answer(
     let password = address.password.reveal().as_bytes();
     match u32::from_be_bytes(*request) {
         0 => {}
+        3 if matches!(address.host, Host::Tcp(_)) => {
+            return Err(Error::new(
+                Kind::Refused,
+                "the server asks for the password as it is, which everybody on the way could read",
+            )
+            .with_hint(
+                "let pg_hba.conf ask for scram-sha-256 or md5, or connect through the server's socket",
+            ));
+        }
         3 => frontend::password_message(password, output).map_err(io_error)?,
         5 => {
             let salt =
@@ -100,4 +110,29 @@ fn answer(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Password;
+
+    #[test]
+    fn defect_07_a_password_travels_as_it_is_over_a_socket_only() {
+        let answer_to = |host| {
+            let address = Address {
+                host,
+                port: 5432,
+                user: "me".into(),
+                password: Password::new("secret"),
+                database: "ib".into(),
+            };
+            let mut output = BytesMut::new();
+            answer(&address, &[0, 0, 0, 3], &mut None, &mut output).map(|()| output.to_vec())
+        };
+        let error = answer_to(Host::Tcp("127.0.0.1".into())).unwrap_err();
+        assert_eq!(error.kind(), Kind::Refused);
+        assert!(error.to_string().contains("hint: let pg_hba.conf"), "{error}");
+        assert_eq!(answer_to(Host::Socket("/run".into())).unwrap(), b"p\0\0\0\x0bsecret\0");
+    }
 }

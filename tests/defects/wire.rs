@@ -177,8 +177,13 @@ fn defect_15_a_server_that_does_not_let_a_session_begin_is_given_up_in_time() {
         ),
         ("notices", "postgres", |stream| without_end(stream, &postgres(b'N', b"SNOTICE\0Mhello\0\0")), late),
         ("a length of 0", "postgres", |stream| stream.write_all(b"R\0\0\0\0"), "impossible length"),
-        ("a length of 4 GiB", "postgres", |stream| stream.write_all(b"R\xff\xff\xff\xff"), "MiB"),
-        ("long packets", "mysql", |stream| without_end(stream, &mysql(0, &vec![7; 0xff_ffff])), "MiB"),
+        ("a length of 4 GiB", "postgres", |stream| stream.write_all(b"R\xff\xff\xff\xff"), "cannot log in"),
+        (
+            "long packets",
+            "mysql",
+            |stream| without_end(stream, &mysql(0, &vec![7; 0xff_ffff])),
+            "cannot log in",
+        ),
         ("no row", "postgres", |stream| stream.write_all(b"E\0\0\0\x05\0"), "hint"),
         ("an end", "postgres", close, "closed"),
         ("an end", "mysql", close, "hint"),
@@ -512,5 +517,76 @@ fn defect_15_a_signal_ends_what_waits_for_its_reader() {
         thread::sleep(Duration::from_millis(700));
         signal(&child, "INT");
         end_of(child, SOON, what);
+    }
+}
+
+#[test]
+fn defect_16_a_reply_without_end_is_refused_before_it_takes_the_memory() {
+    let endless: [(&str, Manner, &str); 4] = [
+        (
+            "postgres",
+            |stream| {
+                postgres_query(stream)?;
+                let row = [b"\0\x01\0\0\x04\0".as_slice(), &[b'x'; 1024]].concat();
+                without_end(stream, &postgres(b'D', &row))
+            },
+            "more than 256 MiB",
+        ),
+        (
+            "mysql",
+            |stream| {
+                mysql_query(stream)?;
+                stream.write_all(&[mysql(1, &[1]), mysql(2, &[3; 40])].concat())?;
+                without_end(stream, &mysql(3, &[&[0xfc, 0, 4][..], &[b'x'; 1024]].concat()))
+            },
+            "more than 256 MiB",
+        ),
+        (
+            "postgres",
+            |stream| {
+                postgres_query(stream)?;
+                without_end(stream, b"D\x7f\xff\xff\xff")
+            },
+            "more than 64 MiB",
+        ),
+        (
+            "mysql",
+            |stream| {
+                mysql_query(stream)?;
+                without_end(stream, &mysql(1, &vec![7; 0xff_ffff]))
+            },
+            "more than 64 MiB",
+        ),
+    ];
+    thread::scope(|scope| {
+        for (scheme, manner, expected) in endless {
+            let (address, _ended) = fake(manner);
+            scope.spawn(move || refuses(scheme, &address.to_string(), expected, scheme));
+        }
+    });
+}
+
+#[test]
+fn defect_05_no_complaint_repeats_a_password() {
+    let sandbox = Sandbox::new();
+    sandbox.write("open.toml", "candidates = [\"url:postgres://me:topsecret@h/d]\n");
+    sandbox.write("odd.toml", "candidates = [\"url:postgres://me:1/topsecret@h/d\"]\n");
+    for arguments in [
+        ["compare", "url:postgres://user:123/topsecret@h/d"],
+        ["compare", "url:mysql://user:top#topsecret@h/d"],
+        ["compare", "url:mysql://user%3Atopsecret@h/d"],
+        ["compare", "URL:postgres://user:topsecret@h/d"],
+        ["compare", "--rows=url:postgres://user:topsecret@h/d"],
+        ["report", "url:postgres://user:topsecret@h/d"],
+        ["history", "postgres://user:topsecret@h/d"],
+        ["url:postgres://user:topsecret@h/d", "compare"],
+        ["run", "open.toml"],
+        ["run", "odd.toml"],
+        ["run", "url:postgres://user:topsecret@h/d"],
+    ] {
+        let output = sandbox.output(&arguments);
+        let said = sandbox.transcript(&output);
+        assert!(!output.status.success(), "{said}");
+        assert!(!said.contains("secret") && said.len() > 20, "{arguments:?}: {said}");
     }
 }

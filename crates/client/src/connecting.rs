@@ -1,5 +1,6 @@
 //! How a session begins: connecting and logging in have a limit in time, and end when the user wants to stop.
 
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -8,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
 use basecase_stop::{Direction, Stopped, check, pause, wait_ready};
 use rustix::io::Errno;
@@ -16,6 +16,7 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_error,
 };
 
+use crate::error::Hinted;
 use crate::transport::Transport;
 use crate::{Error, Kind};
 
@@ -45,31 +46,12 @@ fn deadline() -> Instant {
 }
 
 /// The server did not answer in time.
-#[derive(Debug)]
-pub(crate) struct NoAnswer;
-
-impl fmt::Display for NoAnswer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the session did not begin within {} s", patience().as_secs_f64())
-    }
-}
-
-impl std::error::Error for NoAnswer {}
-
-impl From<NoAnswer> for io::Error {
-    fn from(silence: NoAnswer) -> Self {
-        io::Error::new(io::ErrorKind::TimedOut, silence)
-    }
-}
-
-impl NoAnswer {
-    /// What the user can do where `error` is one.
-    pub(crate) fn hint(error: &io::Error) -> Option<&'static str> {
-        let is_one = error.get_ref().is_some_and(|inner| inner.is::<NoAnswer>());
-        is_one.then_some(
-            "check that such a server listens there and is not overloaded, or allow more with --connect-timeout",
-        )
-    }
+pub(crate) fn no_answer() -> io::Error {
+    Hinted::of(
+        io::ErrorKind::TimedOut,
+        format!("the session did not begin within {} s", patience().as_secs_f64()),
+        "check that such a server listens there and is not overloaded, or allow more with --connect-timeout",
+    )
 }
 
 /// Connects to the server at `address` as `connect` does, and logs in with `log_in`; both are to be done by the same time.
@@ -81,10 +63,14 @@ pub(crate) fn begin<T>(
     let until = deadline();
     let mut transport = connect(until).map_err(|error| {
         Error::new(Kind::Disconnected, format!("cannot connect to {redacted}: {error}")).with_hint(
-            NoAnswer::hint(&error).unwrap_or("check that the server runs and that host and port are right"),
+            Hinted::hint(&error).unwrap_or("check that the server runs and that host and port are right"),
         )
     })?;
-    let cannot = |error: Error| error.while_trying(&format!("cannot log in to {redacted}"));
+    let cannot = |error: Error| {
+        error
+            .while_trying(&format!("cannot log in to {redacted}"))
+            .or_hint("check what listens there: it does not answer as such a server does")
+    };
     let agreed = log_in(&mut transport).map_err(cannot)?;
     transport.set_blocking(true).map_err(|error| cannot(Error::of_waiting(error)))?;
     Ok((transport, agreed))
@@ -100,7 +86,7 @@ pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Transport> {
             Ok(()) => return Ok(Transport::unix(UnixStream::from(socket), until)),
             // The server takes no sessions just now.
             Err(Errno::AGAIN | Errno::INTR) if Instant::now() < until => pause(RETRY_EVERY),
-            Err(Errno::AGAIN | Errno::INTR) => return Err(NoAnswer.into()),
+            Err(Errno::AGAIN | Errno::INTR) => return Err(no_answer()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -130,7 +116,7 @@ fn tcp_to(address: SocketAddr, until: Instant) -> io::Result<TcpStream> {
         Ok(()) => {}
         Err(Errno::INPROGRESS | Errno::INTR) => {
             if !wait_ready(socket.as_fd(), Direction::Write, Some(until))? {
-                return Err(NoAnswer.into());
+                return Err(no_answer());
             }
             socket_error(&socket)??;
         }
@@ -163,7 +149,7 @@ fn resolve(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>>
             Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::NotFound.into()),
         }
         if Instant::now() >= until {
-            return Err(NoAnswer.into());
+            return Err(no_answer());
         }
     }
 }

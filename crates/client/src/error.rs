@@ -2,8 +2,6 @@
 
 use std::{fmt, io};
 
-use crate::connecting::NoAnswer;
-
 /// Whether an error can be mended by repeating the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -59,7 +57,7 @@ impl Error {
     /// The connection to the server of `dbms` broke.
     pub(crate) fn broken_connection(dbms: &str, error: &io::Error) -> Self {
         let broken = Error::new(Kind::Disconnected, format!("the connection to {dbms} failed: {error}"));
-        match NoAnswer::hint(error) {
+        match Hinted::hint(error) {
             Some(hint) => broken.with_hint(hint),
             None => broken,
         }
@@ -117,6 +115,32 @@ impl Error {
         self.code.as_deref()
     }
 }
+
+/// An error of a stream that says what the user can do.
+#[derive(Debug)]
+pub(crate) struct Hinted {
+    text: String,
+    hint: &'static str,
+}
+
+impl Hinted {
+    pub(crate) fn of(kind: io::ErrorKind, text: impl Into<String>, hint: &'static str) -> io::Error {
+        io::Error::new(kind, Hinted { text: text.into(), hint })
+    }
+
+    /// What the user can do, where `error` says so.
+    pub(crate) fn hint(error: &io::Error) -> Option<&'static str> {
+        error.get_ref()?.downcast_ref::<Hinted>().map(|hinted| hinted.hint)
+    }
+}
+
+impl fmt::Display for Hinted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Hinted {}
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

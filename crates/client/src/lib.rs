@@ -4,6 +4,7 @@
 //! sockets. What is said comes from above as [`Operation`]s.
 
 mod address;
+mod bounds;
 mod breaker;
 mod buffer;
 mod connecting;

@@ -10,6 +10,7 @@ use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLIT
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
+use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::{Error, Interrupter, Kind, Session};
 
@@ -150,13 +151,13 @@ impl Session for SqliteSession {
         let mut statement = self.connection.prepare(sql).map_err(sqlite_error)?;
         let columns = statement.column_count();
         let mut rows = statement.query([]).map_err(sqlite_error)?;
-        let mut values = Vec::new();
+        let mut kept = Rows::default();
         while let Some(row) = rows.next().map_err(sqlite_error)? {
             let row: Result<Vec<Value>, Error> =
                 (0..columns).map(|column| Ok(value_of(row.get_ref(column).map_err(sqlite_error)?))).collect();
-            values.push(row?);
+            kept.take(row?.into_iter())?;
         }
-        Ok(values)
+        Ok(kept.all())
     }
 
     fn has_unsent(&self) -> bool {

@@ -10,7 +10,7 @@ use basecase_stop::{Direction, wait_ready};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::connecting::NoAnswer;
+use crate::connecting::no_answer;
 
 /// A Unix socket or a TCP connection, and how it is waited for.
 pub(crate) struct Transport {
@@ -87,7 +87,7 @@ impl Transport {
     ) -> io::Result<usize> {
         loop {
             if !wait_ready(self.as_fd(), direction, Some(until))? {
-                return Err(NoAnswer.into());
+                return Err(no_answer());
             }
             match work(&self.stream) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -1,5 +1,6 @@
 //! Errors of the server, sorted by their number.
 
+use crate::bounds::words;
 use crate::{Error, Kind};
 
 /// Which server answers, for messages.
@@ -30,10 +31,10 @@ pub(super) fn server_error(product: Product, packet: &[u8]) -> Error {
     };
     let number = u16::from_le_bytes(*number);
     let (state, message) = match rest.strip_prefix(b"#").and_then(<[u8]>::split_first_chunk::<5>) {
-        Some((state, message)) => (Some(String::from_utf8_lossy(state)), message),
+        Some((state, message)) => (Some(words(state)), message),
         None => (None, rest),
     };
-    let message = String::from_utf8_lossy(message);
+    let message = words(message);
     let text = match &state {
         Some(state) => format!("{}: {message}, SQLSTATE {state}", product.name()),
         None => format!("{}: {message}", product.name()),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use crate::bounds::{MESSAGE_BYTES, long_message};
 use crate::buffer::ReadBuffer;
 
 /// Length of the payload (3 bytes, little-endian) and sequence number of every packet.
@@ -27,19 +28,22 @@ impl Packets {
     }
 
     /// The next payload, when all of it is here.
+    ///
+    /// # Errors
+    /// When it is longer than what is taken.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<&[u8]> {
-        let payload_bytes = self.complete_payload()?;
+    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        let Some(payload_bytes) = self.complete_payload() else { return Ok(None) };
         if payload_bytes == LONGEST_PAYLOAD || self.is_joining {
             return self.join(payload_bytes);
         }
-        Some(&self.buffer.take(HEADER_BYTES + payload_bytes)[HEADER_BYTES..])
+        Ok(Some(&self.buffer.take(HEADER_BYTES + payload_bytes)[HEADER_BYTES..]))
     }
 
     /// The next payload, read from `stream` when not all of it is here yet. Off the hot path.
     pub(super) fn read(&mut self, stream: &mut impl Read) -> io::Result<Vec<u8>> {
         loop {
-            if let Some(payload) = self.next() {
+            if let Some(payload) = self.next()? {
                 return Ok(payload.to_vec());
             }
             self.fill(stream)?;
@@ -75,18 +79,22 @@ impl Packets {
 
     /// Copies the packets of one payload together, as far as they are here; the first has `payload_bytes`.
     #[cold]
-    fn join(&mut self, mut payload_bytes: usize) -> Option<&[u8]> {
+    fn join(&mut self, mut payload_bytes: usize) -> io::Result<Option<&[u8]>> {
         if !self.is_joining {
             self.joined.clear();
         }
         loop {
+            if self.joined.len() + payload_bytes > MESSAGE_BYTES {
+                return Err(long_message());
+            }
             let packet = self.buffer.take(HEADER_BYTES + payload_bytes);
             self.joined.extend_from_slice(&packet[HEADER_BYTES..]);
             self.is_joining = payload_bytes == LONGEST_PAYLOAD;
             if !self.is_joining {
-                return Some(&self.joined);
+                return Ok(Some(&self.joined));
             }
-            payload_bytes = self.complete_payload()?;
+            let Some(next) = self.complete_payload() else { return Ok(None) };
+            payload_bytes = next;
         }
     }
 }
@@ -166,6 +174,17 @@ mod tests {
         assert_eq!(packets.sequence(), 7);
         let end = packets.read(&mut rest).err().map(|error| error.kind());
         assert_eq!(end, Some(io::ErrorKind::UnexpectedEof));
+    }
+
+    #[test]
+    fn defect_16_packets_are_joined_up_to_a_bound() {
+        let packet = [&header(LONGEST_PAYLOAD, 0)[..], &vec![7; LONGEST_PAYLOAD]].concat();
+        let mut endless = std::iter::repeat_n(packet.as_slice(), 100)
+            .fold(Box::new(io::empty()) as Box<dyn Read>, |stream, packet| Box::new(stream.chain(packet)));
+        let mut packets = Packets::new();
+        let error = packets.read(&mut endless).err().unwrap();
+        assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+        assert!(packets.joined.len() <= MESSAGE_BYTES);
     }
 
     proptest! {

@@ -50,10 +50,12 @@ impl Scan {
         &mut self,
         packets: &mut Packets,
         stream: &mut impl Read,
-        mut on_row: impl FnMut(&[u8]),
+        mut on_row: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<Option<Reply>, Error> {
         loop {
-            while let Some(packet) = packets.next() {
+            let product = self.agreement.product.name();
+            let broken = |error| Error::broken_connection(product, &error);
+            while let Some(packet) = packets.next().map_err(broken)? {
                 if self.take(packet, &mut on_row)? {
                     return Ok(Some(self.reply));
                 }
@@ -68,7 +70,11 @@ impl Scan {
 
     /// Takes one packet in, and returns whether it is the last of the reply.
     #[inline]
-    fn take(&mut self, packet: &[u8], on_row: &mut impl FnMut(&[u8])) -> Result<bool, Error> {
+    fn take(
+        &mut self,
+        packet: &[u8],
+        on_row: &mut impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         let completion = match (self.part, packet.first()) {
             (_, Some(&ERR)) => return Err(server_error(self.agreement.product, packet)),
             // A row of text whose first column is huge begins with the same byte, and is longer than any end.
@@ -84,7 +90,7 @@ impl Scan {
                     self.reply.first = first_integer(self.form, packet, self.columns, self.first);
                 }
                 self.reply.fetched += 1;
-                on_row(packet);
+                on_row(packet)?;
                 return Ok(false);
             }
             (Part::Head, Some(&OK)) => Completion::of_ok(packet),
@@ -156,7 +162,10 @@ mod tests {
         let mut stream = Pieces::new(bytes, cut);
         let (mut packets, mut scan, mut rows) = (Packets::new(), Scan::new(agreement, form), Vec::new());
         loop {
-            match scan.go_on(&mut packets, &mut stream, |row| rows.push(row.to_vec())) {
+            match scan.go_on(&mut packets, &mut stream, |row| {
+                rows.push(row.to_vec());
+                Ok(())
+            }) {
                 Ok(None) => {}
                 Ok(Some(reply)) => return (rows, Ok(reply)),
                 Err(error) => return (rows, Err((error.kind(), error.to_string()))),

@@ -11,6 +11,7 @@ use super::login::{Agreement, log_in};
 use super::packet::Packets;
 use super::reply::{ERR, Form, Preparation, text_columns};
 use super::scan::{Scan, cut_off};
+use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::connecting;
 use crate::request::Request;
@@ -84,7 +85,7 @@ impl MysqlSession {
 
     /// Takes in what has come of the reply, and shows every row to `on_row`.
     #[inline]
-    fn take_in(&mut self, on_row: impl FnMut(&[u8])) -> Result<Option<Reply>, Error> {
+    fn take_in(&mut self, on_row: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<Option<Reply>, Error> {
         let outcome = match self.request.send_rest(&mut self.transport) {
             Ok(()) => self.scan.go_on(&mut self.packets, &mut self.transport, on_row),
             Err(error) => Err(self.farewell(&error)),
@@ -179,7 +180,7 @@ impl Session for MysqlSession {
 
     #[inline]
     fn receive(&mut self) -> Result<Option<Reply>, Error> {
-        let reply = self.take_in(|_| {})?;
+        let reply = self.take_in(|_| Ok(()))?;
         if reply.is_some()
             && let Some(statement) = self.executed.and_then(|number| self.prepared.get_mut(number))
         {
@@ -193,12 +194,10 @@ impl Session for MysqlSession {
         self.begin()?;
         command::query(&mut self.request.bytes, sql);
         self.send_request(Form::Text)?;
-        let mut rows = Vec::new();
-        self.take_in(|row| {
-            rows.push(text_columns(row).map(|column| column.map_or(Value::Null, value_of)).collect());
-        })?
-        .ok_or_else(Error::not_blocking)?;
-        Ok(rows)
+        let mut rows = Rows::default();
+        self.take_in(|row| rows.take(text_columns(row).map(|column| column.map_or(Value::Null, value_of))))?
+            .ok_or_else(Error::not_blocking)?;
+        Ok(rows.all())
     }
 
     fn has_unsent(&self) -> bool {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 
+use crate::bounds::{MESSAGE_BYTES, long_message, words};
 use crate::buffer::ReadBuffer;
+use crate::error::Hinted;
 use crate::value::integer_of;
 use crate::{Error, Kind};
 
@@ -65,14 +67,20 @@ impl Messages {
             return Ok(None);
         };
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
-        let Some(body_bytes) = length.checked_sub(4) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the server sent a message of impossible length",
-            ));
+        let Some(body_bytes) = length.checked_sub(4).filter(|bytes| *bytes <= MESSAGE_BYTES) else {
+            return Err(wrong_length(length));
         };
         Ok((unread.len() >= HEADER_BYTES + body_bytes).then_some(body_bytes))
     }
+}
+
+#[cold]
+fn wrong_length(length: usize) -> io::Error {
+    if length >= 4 {
+        return long_message();
+    }
+    let hint = "check that a Postgres server listens there";
+    Hinted::of(io::ErrorKind::InvalidData, "the server sent a message of impossible length", hint)
 }
 
 /// Rows affected, out of a `CommandComplete` tag such as `INSERT 0 100`; 0 for commands that change no rows.
@@ -115,11 +123,11 @@ pub(super) fn server_error(body: &[u8]) -> Error {
     let (mut code, mut message, mut hint) = (String::new(), String::new(), None);
     for field in body.split(|byte| *byte == 0) {
         let Some((kind, text)) = field.split_first() else { continue };
-        let text = String::from_utf8_lossy(text);
+        let text = words(text);
         match kind {
-            b'C' => code = text.into_owned(),
-            b'M' => message = text.into_owned(),
-            b'H' => hint = Some(text.into_owned()),
+            b'C' => code = text,
+            b'M' => message = text,
+            b'H' => hint = Some(text),
             _ => {}
         }
     }
@@ -169,6 +177,20 @@ mod tests {
             messages.read(&mut trickle).err().map(|error| error.kind()),
             Some(io::ErrorKind::UnexpectedEof)
         );
+    }
+
+    #[test]
+    fn defect_16_a_long_message_is_refused_when_it_is_announced() {
+        let announced = |length: u32| [b"D".as_slice(), &length.to_be_bytes(), b"row"].concat();
+        for length in [MESSAGE_BYTES as u32 + 5, u32::MAX] {
+            let error = Messages::new().read(&mut announced(length).as_slice()).err().unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+        }
+        // One that is as long as it may be is waited for.
+        let longest = announced(MESSAGE_BYTES as u32 + 4);
+        let error = Messages::new().read(&mut longest.as_slice()).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Scan {
         &mut self,
         messages: &mut Messages,
         stream: &mut impl Read,
-        mut on_row: impl FnMut(&[u8]),
+        mut on_row: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<Option<Reply>, Error> {
         loop {
             while let Some(message) = messages.next().map_err(io_error)? {
@@ -49,14 +49,18 @@ impl Scan {
 
     /// Takes one message in, and returns whether it is the last of the reply.
     #[inline]
-    fn take(&mut self, message: &Message<'_>, on_row: &mut impl FnMut(&[u8])) -> Result<bool, Error> {
+    fn take(
+        &mut self,
+        message: &Message<'_>,
+        on_row: &mut impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         match message.tag {
             b'D' => {
                 if self.is_text && self.reply.fetched == 0 {
                     self.reply.first = first_integer(message.body);
                 }
                 self.reply.fetched += 1;
-                on_row(message.body);
+                on_row(message.body)?;
             }
             b'C' => self.reply.affected += affected_rows(message.body),
             b'Z' => return Ok(true),
@@ -103,7 +107,10 @@ mod tests {
         let mut stream = Pieces::new(bytes, cut);
         let (mut messages, mut scan, mut rows) = (Messages::new(), Scan::new(true), Vec::new());
         loop {
-            match scan.go_on(&mut messages, &mut stream, |row| rows.push(row.to_vec())) {
+            match scan.go_on(&mut messages, &mut stream, |row| {
+                rows.push(row.to_vec());
+                Ok(())
+            }) {
                 Ok(None) => {}
                 Ok(Some(reply)) => return (rows, Ok(reply)),
                 Err(error) => return (rows, Err((error.kind(), error.to_string()))),

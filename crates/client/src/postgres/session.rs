@@ -12,6 +12,7 @@ use super::address::Address;
 use super::login::log_in;
 use super::reply::{Messages, columns};
 use super::scan::Scan;
+use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::connecting;
 use crate::request::Request;
@@ -84,7 +85,7 @@ impl PostgresSession {
 
     /// Takes in what has come of the reply, and shows every row to `on_row`.
     #[inline]
-    fn take_in(&mut self, on_row: impl FnMut(&[u8])) -> Result<Option<Reply>, Error> {
+    fn take_in(&mut self, on_row: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<Option<Reply>, Error> {
         let outcome = match self.request.send_rest(&mut self.transport) {
             Ok(()) => self.scan.go_on(&mut self.messages, &mut self.transport, on_row),
             Err(error) => Err(io_error(error)),
@@ -136,7 +137,7 @@ impl Session for PostgresSession {
         frontend::parse(&name, sql, types, &mut self.request.bytes).map_err(io_error)?;
         frontend::sync(&mut self.request.bytes);
         self.send_request(false)?;
-        self.take_in(|_| {})?.ok_or_else(Error::not_blocking)?;
+        self.take_in(|_| Ok(()))?.ok_or_else(Error::not_blocking)?;
         self.prepared.push(name);
         Ok(self.prepared.len() - 1)
     }
@@ -154,7 +155,7 @@ impl Session for PostgresSession {
 
     #[inline]
     fn receive(&mut self) -> Result<Option<Reply>, Error> {
-        self.take_in(|_| {})
+        self.take_in(|_| Ok(()))
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
@@ -162,12 +163,10 @@ impl Session for PostgresSession {
         self.begin()?;
         frontend::query(sql, &mut self.request.bytes).map_err(io_error)?;
         self.send_request(true)?;
-        let mut rows = Vec::new();
-        self.take_in(|row| {
-            rows.push(columns(row).map(|column| column.map_or(Value::Null, value_of)).collect());
-        })?
-        .ok_or_else(Error::not_blocking)?;
-        Ok(rows)
+        let mut rows = Rows::default();
+        self.take_in(|row| rows.take(columns(row).map(|column| column.map_or(Value::Null, value_of))))?
+            .ok_or_else(Error::not_blocking)?;
+        Ok(rows.all())
     }
 
     fn has_unsent(&self) -> bool {

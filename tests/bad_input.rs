@@ -663,7 +663,7 @@ fn servers_of_the_user_that_cannot_be_used() {
     exit code 2
     -- stderr
     error: invalid value for '<CANDIDATE>...': the Postgres URL has a port that is not a number from 1 to 65535
-    hint: write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX
+    hint: write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of each part as %XX, such as %40 for @ and %2F for /
     "#);
     // `url:` forgotten or misspelt: no other form of a candidate may take the password for a name.
     assert_snapshot!(check(good.trim_start_matches("url:")), @r#"
@@ -686,7 +686,7 @@ fn servers_of_the_user_that_cannot_be_used() {
     error: experiment file url.toml cannot be understood
     TOML parse error at line 1, column 74
       |
-    1 | candidates = ["url:postgres://…@127.0.0.1:[PORT]/ib", 3]
+    1 | candidates = ["url:postgres://…
       |                                                                          ^
     invalid type: integer `3`, expected a string
     hint: docs/formats.md describes every key

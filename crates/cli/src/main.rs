@@ -36,7 +36,10 @@ impl From<Outcome> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return output::tell_mistake(&error),
+    };
     let result = match arguments.command {
         Command::Demo(command) => commands::experiment::demo(&command),
         Command::Compare(command) => commands::experiment::compare(&command),

@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use basecase_lab::{CandidateSpec, may_hold_password};
 use basecase_model::{printable, printable_json};
 use basecase_stop::Direction;
 
@@ -52,7 +54,7 @@ pub(crate) fn complain(text: &str) {
 
 /// Says what went wrong.
 pub(crate) fn complain_of(error: &anyhow::Error) {
-    complain(&format!("error: {}", basecase_lab::explain(error)));
+    complain(&without_passwords(&format!("error: {}", basecase_lab::explain(error))));
 }
 
 /// So much goes through a pipe at once without waiting when there is room in it at all (`PIPE_BUF` of pipe(7)).
@@ -68,9 +70,49 @@ fn write(mut output: impl Write + AsFd, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a word of the command line may hold a password: it is a URL, or nearly one.
-pub(crate) fn may_hold_password(word: &str) -> bool {
-    word.starts_with("url:") || word.contains("://")
+/// Text without the words of the command line that may hold a password: whatever complains of a word repeats it.
+pub(crate) fn without_passwords(text: &str) -> String {
+    let mut text = text.to_owned();
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        // Also as the value of an option, and without the word that says that it is a URL.
+        let value = word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value);
+        for word in [Some(&*word), value, word.strip_prefix("url:")].into_iter().flatten() {
+            if safe_word(word) != word && !is_address_of_code(word) {
+                // As it is, and as messages quote it.
+                let quoted = format!("{word:?}");
+                text = text.replace(word, "url:…").replace(quoted.trim_matches('"'), "url:…");
+            }
+        }
+    }
+    text
+}
+
+/// Whether a word names a repository, without a login that would have to be kept secret.
+fn is_address_of_code(word: &str) -> bool {
+    let schemes = ["https://", "http://", "ssh://", "git://", "file://"];
+    !word.contains('@') && schemes.iter().any(|scheme| word.starts_with(scheme))
+}
+
+/// Tells what clap says of the command line: a mistake, or the help that was asked for.
+pub(crate) fn tell_mistake(error: &clap::Error) -> ExitCode {
+    let plain = error.render().to_string();
+    if without_passwords(&plain) == plain {
+        // With its colours. There is nobody left to tell when it cannot be written.
+        let _ = error.print();
+    } else {
+        complain(without_passwords(&plain).trim_end());
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
+}
+
+/// A word of the command line as it may be shown.
+pub(crate) fn safe_word(word: &str) -> String {
+    match word.parse::<CandidateSpec>() {
+        Ok(spec) if spec.is_url() => spec.to_string(),
+        _ if may_hold_password(word) => "url:…".to_owned(),
+        _ => word.to_owned(),
+    }
 }
 
 /// Whether standard output may be coloured: a terminal, and `NO_COLOR` unset (<https://no-color.org>).

@@ -3,12 +3,10 @@
 use std::ffi::OsStr;
 use std::str::FromStr as _;
 
-use basecase_lab::CandidateSpec;
+use basecase_lab::{CandidateSpec, may_hold_password};
 use basecase_model::{Dbms, Engine, ProfileKind};
 use clap::Arg;
 use clap::builder::TypedValueParser;
-
-use crate::output;
 
 /// Words that were typed as one.
 #[derive(Clone)]
@@ -28,7 +26,7 @@ impl TypedValueParser for CandidateParser {
         value: &OsStr,
     ) -> Result<CandidateSpec, clap::Error> {
         match value.to_str().map(CandidateSpec::from_str) {
-            Some(Err(error)) if output::may_hold_password(&value.to_string_lossy()) => {
+            Some(Err(error)) if may_hold_password(&value.to_string_lossy()) => {
                 let name = argument.map(ToString::to_string).unwrap_or_default();
                 let message = format!("invalid value for '{name}': {error}\n");
                 Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command))

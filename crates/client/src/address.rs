@@ -48,7 +48,7 @@ impl fmt::Display for Host {
 /// Why a connection URL was refused. Never repeats the URL, which may hold a password.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
-    "the {dbms} URL {problem}\nhint: write {scheme}USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX"
+    "the {dbms} URL {problem}\nhint: write {scheme}USER:PASSWORD@HOST:PORT/DATABASE, with special characters of each part as %XX, such as %40 for @ and %2F for /"
 )]
 pub struct AddressError {
     dbms: &'static str,
@@ -91,11 +91,11 @@ impl UrlForm {
             .iter()
             .find_map(|scheme| url.strip_prefix(scheme))
             .ok_or_else(|| refuse(&format!("does not begin with {}", self.schemes[0])))?;
-        if rest.contains('?') {
-            return Err(refuse("has options after '?', which are not supported (TLS is not either)"));
+        if let Some(problem) = ambiguity(rest) {
+            return Err(refuse(problem));
         }
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (login, place) = authority.split_once('@').unwrap_or(("", authority));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (host, port) = match place.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
@@ -107,6 +107,14 @@ impl UrlForm {
             |text, name| decode(text).ok_or_else(|| refuse(&format!("has a broken %XX in its {name}")));
         let host = part(host, "host")?;
         let user = part(user, "user")?;
+        let database = part(database, "database")?;
+        // The user is shown, and so must not hold what may have been meant as a password.
+        if user.contains(':') {
+            return Err(refuse("has a ':' in its user: what follows would be shown if it is the password"));
+        }
+        if [&host, &user, &database].iter().any(|part| part.contains(char::is_control)) {
+            return Err(refuse("has a control character in its host, user or database"));
+        }
         Ok(UrlParts {
             host: match host.as_str() {
                 "" => Host::Tcp("localhost".into()),
@@ -116,9 +124,26 @@ impl UrlForm {
             port,
             user: if user.is_empty() { self.user.to_owned() } else { user },
             password: Password(part(password, "password")?),
-            database: part(database, "database")?,
+            database,
         })
     }
+}
+
+/// Why what follows the scheme can be read in more ways than one. Then a part of the password may be taken for something that is shown.
+fn ambiguity(rest: &str) -> Option<&'static str> {
+    let logins = rest.matches('@').count();
+    let in_login = rest.split_once('@').map_or("", |(login, _)| login);
+    Some(match () {
+        () if rest.contains(|letter: char| letter.is_whitespace() || letter.is_control()) => {
+            "has a blank or a control character"
+        }
+        () if rest.contains('#') => "has a '#' in it",
+        () if logins > 1 => "has more than one '@'",
+        () if in_login.contains(['/', '?']) => "has a '/' or a '?' before its '@'",
+        () if rest.contains('?') => "has options after '?', which are not supported (TLS is not either)",
+        () if rest.matches('/').count() > 1 => "has more than one '/' after its scheme",
+        () => return None,
+    })
 }
 
 /// Replaces `%XX` by its byte; `None` when a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
@@ -148,6 +173,30 @@ mod tests {
         for broken in ["%", "%4", "%zz", "%ff"] {
             assert_eq!(decode(broken), None, "{broken}");
         }
+    }
+
+    const FORM: UrlForm = UrlForm { dbms: "Some", schemes: ["some://", "other://"], port: 1, user: "me" };
+
+    #[test]
+    fn defect_05_a_url_that_can_be_read_in_more_ways_than_one_is_refused() {
+        for url in [
+            "some://user:123/topsecret@host/db",
+            "some://user:top@secret@host/db",
+            "some://user:top#secret@host/db",
+            "some://user:top?secret@host/db",
+            "some://user:top secret@host/db",
+            "some://user%3Atopsecret@host/db",
+            "some://user:top/secret@",
+            "some://host/topsecret/db",
+            "some://host/db#topsecret",
+            "some://us%0Aer:topsecret@host",
+        ] {
+            let error = FORM.read(url).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains("hint: ") && !error.contains("secret"), "{url}: {error}");
+        }
+        let parts = FORM.read("some://user:a:b%40%2F%23%3F%20c@[::1]:7/db%2Fx").ok().unwrap();
+        assert_eq!((parts.password.reveal(), parts.user.as_str(), parts.port), ("a:b@/#? c", "user", 7));
+        assert_eq!((parts.host, parts.database.as_str()), (Host::Tcp("::1".into()), "db/x"));
     }
 
     #[test]

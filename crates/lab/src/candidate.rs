@@ -105,7 +105,7 @@ impl FromStr for CandidateSpec {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // A URL has an `@` of its own, and a server that is not started gets no config.
         if let Some(url) = text.strip_prefix("url:") {
-            let (url, engine) = split_engine(url, text)?;
+            let (url, engine) = split_url(url);
             let is_mysql = ["mysql://", "mariadb://"].iter().any(|scheme| url.starts_with(scheme));
             let origin = if is_mysql {
                 Origin::MysqlUrl(mysql::Address::from_url(url)?)
@@ -114,7 +114,7 @@ impl FromStr for CandidateSpec {
             };
             return CandidateSpec { origin, engine, config: None }.with_possible_engine("url:…");
         }
-        if text.contains("://") {
+        if may_hold_password(text) {
             return Err(CandidateError::BareUrl);
         }
         let (build, config) = match text.rsplit_once('@') {
@@ -141,20 +141,37 @@ impl CandidateSpec {
     }
 }
 
-/// Splits `#ENGINE` off. In a path or a URL a `#` with something else after it than a word is part of it.
+/// Whether a word may hold a password: it is a URL, or nearly one. Nobody repeats it then.
+pub fn may_hold_password(word: &str) -> bool {
+    let is_path = word.starts_with("path:");
+    let begins_like_one = word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("url:"));
+    begins_like_one || word.contains("://") || (!is_path && word.contains(":/") && word.contains('@'))
+}
+
+/// Text without what follows `://` in a line of it, which may hold a password.
+pub(crate) fn without_urls(text: &str) -> String {
+    let line = |line: &str| match line.split_once("://") {
+        Some((head, _)) => format!("{head}://…"),
+        None => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Splits `#ENGINE` off a URL. A `#` before anything else is left in it, and refused there: it may belong to a password.
+fn split_url(url: &str) -> (&str, Option<Engine>) {
+    let split = url.rsplit_once('#').and_then(|(head, word)| Some((head, word.parse().ok()?)));
+    split.map_or((url, None), |(head, engine)| (head, Some(engine)))
+}
+
+/// Splits `#ENGINE` off. In a path a `#` with something else after it than a word is part of it.
 fn split_engine<'a>(build: &'a str, candidate: &str) -> Result<(&'a str, Option<Engine>), CandidateError> {
     let Some((head, word)) = build.rsplit_once('#') else { return Ok((build, None)) };
     if word.contains(['/', '@', '.']) {
         return Ok((build, None));
     }
     let unknown =
-        || CandidateError::UnknownEngine { candidate: without_url(candidate), engine: word.to_owned() };
+        || CandidateError::UnknownEngine { candidate: candidate.to_owned(), engine: word.to_owned() };
     Ok((head, Some(word.parse().map_err(|()| unknown())?)))
-}
-
-/// A URL may hold a password and is not repeated.
-fn without_url(candidate: &str) -> String {
-    if candidate.starts_with("url:") { "url:…".to_owned() } else { candidate.to_owned() }
 }
 
 impl fmt::Display for CandidateSpec {
@@ -193,6 +210,45 @@ mod tests {
         assert_eq!(parse("mysql:8.0.33").table_engine(), Some(Engine::Innodb));
         let url = parse("url:mysql://me:secret@localhost/ib#rocksdb");
         assert_eq!(url.to_string(), "url:mysql://me@localhost:3306/ib#rocksdb");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn defect_05_no_piece_of_a_password_is_repeated(
+            password in "[zqZQ79@/#?:%&=+ \n\\[\\]\u{e9}-]{4,16}",
+            form in proptest::sample::select(vec![
+                "url:postgres://user:PASSWORD@host/db",
+                "url:mysql://user:PASSWORD@host:3306/db",
+                "url:mariadb://user:PASSWORD@host#innodb",
+                "postgres://user:PASSWORD@host/db",
+                "url:oracle://user:PASSWORD@host/db",
+                "postgres:/user:PASSWORD@host/db",
+                "URL:mysql://user:PASSWORD@host/db",
+            ]),
+        ) {
+            let text = form.replace("PASSWORD", &password);
+            let said = match text.parse::<CandidateSpec>() {
+                Ok(spec) => format!("{spec} {spec:?}"),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            let letters: Vec<char> = password.chars().collect();
+            for piece in letters.windows(4).map(String::from_iter) {
+                proptest::prop_assert!(!said.contains(&piece), "{piece:?} in {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn defect_05_an_engine_after_a_url_is_one_or_the_url_is_refused() {
+        let refused = |text: &str| text.parse::<CandidateSpec>().unwrap_err().to_string();
+        for text in
+            ["url:mysql://user:top#secret", "url:mysql://user:top#secret@host/db", "url:mysql://h/d#secret"]
+        {
+            let error = refused(text);
+            assert!(error.contains("has a '#' in it") && !error.contains("secret"), "{error}");
+        }
+        let lines = without_urls("1 | candidates = [\"url:postgres://me:sec ret\n  | ^\nhint");
+        assert_eq!(lines, "1 | candidates = [\"url:postgres://…\n  | ^\nhint");
     }
 
     #[test]

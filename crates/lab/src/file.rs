@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use basecase_server::{Settle, without_credentials};
+use basecase_server::Settle;
 use basecase_workload::insert_benchmark::{self, Pace};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::candidate::without_urls;
 use crate::message::explain;
 use crate::pin::{PinError, PinRequest};
 use crate::plan::{Request, Verify};
@@ -163,7 +164,7 @@ pub fn read(path: &Path, scale: Option<Scale>) -> Result<Vec<Variant>, FileError
 fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
     let file: ExperimentFile = toml::from_str(text).map_err(|error| FileError::Syntax {
         path: path.to_owned(),
-        reason: without_credentials(error.to_string().trim_end()),
+        reason: without_urls(error.to_string().trim_end()),
     })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
     let mut names = file.candidates.clone();

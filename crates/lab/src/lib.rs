@@ -27,7 +27,7 @@ mod twin;
 mod workload_file;
 
 pub use calibration::Calibration;
-pub use candidate::{CandidateError, CandidateSpec, Origin};
+pub use candidate::{CandidateError, CandidateSpec, Origin, may_hold_password};
 pub use hogs::Hogs;
 pub use message::explain;
 pub use observer::{Event, Observer};

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use basecase_lab::{
-    CandidateSpec, Event, Observer as _, Places, Plan, ProfileOrder, Request, RunOptions, Summary,
-};
+use basecase_lab::{Event, Observer as _, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Format, KnownNoise, Options, kept_apart};
 use basecase_server::default_home;
@@ -163,11 +161,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
 
 /// The command line with the passwords of URLs left out.
 fn command_line() -> String {
-    let words = std::env::args().map(|word| match word.parse::<CandidateSpec>() {
-        Ok(spec) if spec.is_url() => spec.to_string(),
-        _ if output::may_hold_password(&word) => "url:…".to_owned(),
-        _ => word,
-    });
+    let words = std::env::args_os().map(|word| output::safe_word(&word.to_string_lossy()));
     // The path of the program is nobody's business, and its name is.
     std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
 }

@@ -98,7 +98,7 @@ pub trait Session: Send {
     /// When the dbms refuses the statement or the connection is lost.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error>;
 
-    /// Process id of the server's process for this session, where there is one on this host.
+    /// Process id of the server's process for this session, where there is one on this host and its start and command fit.
     fn server_pid(&self) -> Option<u32>;
 
     /// A handle that breaks off a running operation; the operation then returns a fatal error.

@@ -5,6 +5,7 @@
 //! the hot path: rows are counted where they lie in the buffer and never turned into values.
 
 mod address;
+mod backend;
 mod login;
 mod reply;
 mod scan;

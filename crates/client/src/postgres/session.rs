@@ -9,6 +9,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 
 use super::address::Address;
+use super::backend::Beginning;
 use super::login::log_in;
 use super::reply::{Messages, columns};
 use super::scan::Scan;
@@ -37,7 +38,8 @@ pub struct PostgresSession {
     awaits_reply: bool,
     /// Names of the prepared statements, by their numbers.
     prepared: Vec<String>,
-    pid: u32,
+    /// The server's process, where it is on this host.
+    pid: Option<u32>,
 }
 
 impl PostgresSession {
@@ -46,12 +48,14 @@ impl PostgresSession {
     /// # Errors
     /// When the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
+        let beginning = Beginning::now();
         let mut messages = Messages::new();
-        let (transport, pid) = connecting::begin(
+        let (transport, told) = connecting::begin(
             &address.redacted(),
             |until| address.connect(until),
             |transport| log_in(address, transport, &mut messages),
         )?;
+        let pid = transport.is_local().then(|| beginning.confirm(told)).flatten();
         Ok(PostgresSession {
             breaker: Breaker::over(&transport).map_err(io_error)?,
             transport,
@@ -182,7 +186,7 @@ impl Session for PostgresSession {
     }
 
     fn server_pid(&self) -> Option<u32> {
-        (self.transport.is_local() && self.pid > 0).then_some(self.pid)
+        self.pid
     }
 
     fn interrupter(&self) -> Result<Interrupter, Error> {

@@ -1,1 +1,156 @@
 //! Workload files, options, stores and configs that must be refused or bounded.
+
+#[path = "../own_server.rs"]
+mod own_server;
+
+use basecase_client::{Endpoint, Session};
+use basecase_server::{Instance, Transport, of_url};
+use basecase_tests::Sandbox;
+
+use own_server::own_server;
+
+/// A workload whose only table has this name.
+fn workload(table: &str) -> String {
+    format!(
+        "[tables.kind]\nname = '{table}'\nrows = 10\ncolumns = [{{ name = 'id', type = 'integer', content = 'row' }}]\n\
+         primary_key = 'id'\n[statements]\nlook = 'select id from {{table}} where id = 1'\n[[steps]]\nname = 'looking'\nevent = 'look'\n"
+    )
+}
+
+/// Runs the program, which must end with an error and a hint, and returns what it said.
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let output = sandbox.output(arguments);
+    let said = sandbox.transcript(&output);
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {said}");
+    assert!(said.contains("\nhint: ") && !said.contains("panicked"), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn defect_01_names_that_reach_others_tables_are_refused_with_their_place() {
+    let sandbox = Sandbox::new();
+    for name in ["victim.orders", "`orders`", "orders/**/", " orders", "Orders", "order", "pg_class"] {
+        sandbox.write("mine.toml", &workload(name));
+        let said = refused(&sandbox, &["workload", "check", "mine.toml"]);
+        assert!(said.contains("mine.toml, line 2, column 8: "), "{said}");
+    }
+    for (right, wrong, place) in [
+        ("name = 'id'", "name = 'i d'", "line 4, column 21"),
+        ("primary_key = 'id'", "primary_key = 'id), key (id'", "line 5, column 15"),
+        ("rows = 10", "rows = 10\nindexes = [{ name = 'x on t', columns = 'id' }]", "line 4, column 21"),
+    ] {
+        sandbox.write("mine.toml", &workload("orders").replace(right, wrong));
+        let said = refused(&sandbox, &["workload", "check", "mine.toml"]);
+        assert!(said.contains(place), "{said}");
+    }
+}
+
+/// A server as a user's own, with a database `ib`, and a URL of it.
+fn users_server(sandbox: &Sandbox, build: &str) -> (Instance, Endpoint, String) {
+    let instance = own_server(sandbox, build, Transport::Loopback, &[]);
+    let mut session = instance.endpoint("").connect().unwrap();
+    session.query("create database ib").unwrap();
+    let endpoint = instance.endpoint("ib");
+    let (statements, scheme, port) = match &endpoint {
+        Endpoint::Mysql(address) => (
+            ["create user me@'127.0.0.1' identified by 'pw'", "grant all on *.* to me@'127.0.0.1'"],
+            "mysql",
+            address.port,
+        ),
+        Endpoint::Postgres(address) => (
+            ["create role me login password 'pw'", "grant all on database ib to me"],
+            "postgres",
+            address.port,
+        ),
+        Endpoint::Sqlite(_) => unreachable!("a server"),
+    };
+    for statement in statements {
+        session.query(statement).unwrap();
+    }
+    (instance, endpoint, format!("url:{scheme}://me:pw@127.0.0.1:{port}/ib"))
+}
+
+#[test]
+fn defect_01_tables_of_others_survive_on_mysql() {
+    let sandbox = Sandbox::new();
+    let (instance, endpoint, url) = users_server(&sandbox, "mysql:8.0.33");
+    let mut session = endpoint.connect().unwrap();
+    survive(&sandbox, session.as_mut(), &endpoint, &url, "create database victim", "comment =");
+    drop(session);
+    instance.destroy().unwrap();
+}
+
+#[test]
+fn defect_01_tables_of_others_survive_on_postgres() {
+    let sandbox = Sandbox::new();
+    let (instance, endpoint, url) = users_server(&sandbox, "postgres:17.11");
+    let mut session = endpoint.connect().unwrap();
+    session.query("alter role all set search_path = victim, public").unwrap();
+    session.query("grant all on schema public to me").unwrap();
+    session.query("set search_path = victim, public").unwrap();
+    survive(&sandbox, session.as_mut(), &endpoint, &url, "create schema victim", "is");
+    drop(session);
+    instance.destroy().unwrap();
+}
+
+/// Tables that basecase did not make stay, whoever asks and whenever they came.
+fn survive(
+    sandbox: &Sandbox,
+    session: &mut dyn Session,
+    endpoint: &Endpoint,
+    url: &str,
+    make_victim: &str,
+    set_comment: &str,
+) {
+    let is_mysql = matches!(endpoint, Endpoint::Mysql(_));
+    let remark = |table: &str, comment: &str| match is_mysql {
+        true => format!("alter table {table} {set_comment} '{comment}'"),
+        false => format!("comment on table {table} {set_comment} '{comment}'"),
+    };
+    session.query(make_victim).unwrap();
+    session.query("create table victim.orders (precious int)").unwrap();
+    if !is_mysql {
+        session.query("grant usage on schema victim to me").unwrap();
+    }
+    for name in ["victim.orders", "`orders`", "\"orders\""] {
+        sandbox.write("mine.toml", &workload(name));
+        refused(
+            sandbox,
+            &["compare", url, "--workload", "./mine.toml", "--store", "s.sqlite", "--data", "data"],
+        );
+    }
+    // A table of the same name where the workload's would be made, whose comment only looks like a mark.
+    let here = if is_mysql { "ib.orders" } else { "victim.orders" };
+    if is_mysql {
+        session.query("create table ib.orders (precious int)").unwrap();
+    }
+    session.query(&remark(here, "basecase results, keep")).unwrap();
+    sandbox.write("mine.toml", &workload("orders"));
+    let said = refused(
+        sandbox,
+        &["compare", url, "--workload", "./mine.toml", "--store", "s.sqlite", "--data", "data"],
+    );
+    assert!(said.contains("has a table orders that basecase did not make"), "{said}");
+
+    // Ours when the run began, and somebody else's when it is to be dropped.
+    let served = of_url(endpoint.clone(), None).unwrap().unwrap();
+    session.query("create table mine (precious int)").unwrap();
+    session.query(&remark("mine", "basecase: test")).unwrap();
+    assert!(!served.is_foreign(session, "mine").unwrap());
+    session.query(&remark("mine", "taken over")).unwrap();
+    assert!(!served.drop_table(session, "mine").unwrap());
+    session.query("select precious from mine").unwrap();
+    session.query(&remark("mine", "basecase: test")).unwrap();
+    assert!(served.drop_table(session, "mine").unwrap());
+    session.query("select precious from mine").unwrap_err();
+    // Another schema's table of the name, with a mark of ours, is not what would be dropped.
+    if is_mysql {
+        session.query("drop table ib.orders").unwrap();
+        session.query(&remark("victim.orders", "basecase: test")).unwrap();
+        assert!(served.drop_table(session, "orders").unwrap());
+    }
+    served.drop_table(session, "victim.orders").unwrap_err();
+    let note = served.discard(endpoint.connect().unwrap(), &["orders".into()]).unwrap();
+    assert_eq!(note.is_some(), !is_mysql, "{note:?}");
+    session.query("select precious from victim.orders").unwrap();
+}

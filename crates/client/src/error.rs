@@ -48,6 +48,11 @@ impl Error {
         self
     }
 
+    /// What is refused before the dbms is asked.
+    pub fn refusal(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Error::new(Kind::Refused, message).with_hint(hint)
+    }
+
     /// Turns whatever befell a login into a refusal.
     pub(crate) fn into_refusal(mut self) -> Self {
         self.kind = Kind::Refused;

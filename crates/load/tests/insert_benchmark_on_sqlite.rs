@@ -37,7 +37,7 @@ impl Bench {
         let plan = self.benchmark.plan(&step, Purpose::Measure);
         let mut control = self.endpoint.connect().unwrap();
         for statement in &plan.before {
-            control.query(statement).unwrap();
+            control.query(&statement.to_string()).unwrap();
         }
         let crew = Crew::assemble(plan, &self.endpoint).unwrap();
         crew.run(&Watch::new(Target::default()), &Limits { stop, time })

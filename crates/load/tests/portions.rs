@@ -38,7 +38,7 @@ fn a_step_with_an_end_is_done_in_portions() {
         let runners = endpoints.iter().map(|endpoint| {
             let plan = plan();
             let mut control = endpoint.connect().unwrap();
-            plan.before.iter().for_each(|statement| drop(control.query(statement).unwrap()));
+            plan.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
             let crew = Crew::assemble(plan, endpoint).unwrap();
             Runner { crew, portions_of: Some(class), stands_still: true, watch: &watch, server: None }
         });

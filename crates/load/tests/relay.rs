@@ -38,7 +38,7 @@ impl Pair {
         for endpoint in &pair.endpoints {
             let load = pair.plan(None);
             let mut control = endpoint.connect().unwrap();
-            load.before.iter().for_each(|statement| drop(control.query(statement).unwrap()));
+            load.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
             let go = AtomicBool::new(false);
             let outcome =
                 Crew::assemble(load, endpoint).unwrap().run(&pair.watch, &Limits { stop: &go, time: None });

@@ -12,7 +12,7 @@ use basecase_workload::{Dialect, StepPlan, Workload};
 fn run(plan: StepPlan, endpoint: &Endpoint) -> Outcome {
     let mut control = endpoint.connect().unwrap();
     for statement in &plan.before {
-        control.query(statement).unwrap();
+        control.query(&statement.to_string()).unwrap();
     }
     let name = plan.name.clone();
     let crew = Crew::assemble(plan, endpoint).unwrap();

@@ -8,6 +8,7 @@ mod experiment;
 mod facts;
 mod histogram;
 mod measures;
+mod name;
 mod operation;
 mod plan;
 mod printable;
@@ -26,6 +27,7 @@ pub use experiment::{CandidateFacts, Experiment, Group, INSERT_BENCHMARK, Schedu
 pub use facts::{BuildFacts, ConfigFacts, HostFacts, optimisation_flag};
 pub use histogram::{Histogram, HistogramError};
 pub use measures::{Measures, names};
+pub use name::{NAME_CHARACTERS, TABLE_MARK, is_plain_name};
 pub use operation::{Expectation, Operation, Parameter, ParameterType, Reply, Value};
 pub use plan::StatementPlan;
 pub use printable::{printable, printable_json};

@@ -56,6 +56,7 @@ mod sqlite_server;
 mod start;
 mod suggestion;
 mod supply;
+mod table_name;
 mod telemetry;
 mod tree;
 mod tree_copy;

@@ -10,18 +10,20 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Kind, Session};
-use basecase_model::{Dbms, Engine, Measures, names};
+use basecase_model::{Dbms, Engine, Measures, TABLE_MARK, names};
 use basecase_stop::pause;
 
 use crate::disk::{bytes_of, directory_bytes};
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, discard, integer, set, set_relations, settings, stop, text,
+    DATABASE, Debt, SelfReport, Served, destroy, drop_tables, integer, set, set_relations, settings, stop,
+    text,
 };
 use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::shortage::KilledForMemory;
 use crate::side_by_side::execute_all;
+use crate::table_name::{bare, literal};
 use crate::telemetry::Telemetry;
 use crate::version::Version;
 use status::Figures;
@@ -189,9 +191,13 @@ impl Served for MysqlServer {
     }
 
     fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        if self.instance.is_some() {
+            return Ok(false);
+        }
         let sql = format!(
             "select count(*) from information_schema.tables where table_schema = database() \
-             and table_name = '{table}' and table_comment not like 'basecase%'"
+             and table_name = {} and table_comment not like '{TABLE_MARK}%'",
+            literal(table)?
         );
         Ok(integer(session, &sql)? != Some(0))
     }
@@ -200,7 +206,8 @@ impl Served for MysqlServer {
         self.forget_statistics(session)?;
         let next = format!(
             "select auto_increment from information_schema.tables \
-             where table_schema = database() and table_name = '{table}'"
+             where table_schema = database() and table_name = {}",
+            literal(table)?
         );
         Ok(integer(session, &next)?.map(|next| next - 1))
     }
@@ -208,7 +215,8 @@ impl Served for MysqlServer {
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
         let sql = format!(
             "select count(distinct index_name) from information_schema.statistics \
-             where table_schema = database() and table_name = '{table}' and index_name <> 'PRIMARY'"
+             where table_schema = database() and table_name = {} and index_name <> 'PRIMARY'",
+            literal(table)?
         );
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
@@ -299,8 +307,8 @@ impl Served for MysqlServer {
         patience: &Patience<'_>,
     ) -> Result<(), Error> {
         // All tables at once, a session each, as the reference does.
-        let analyses: Vec<String> = tables.iter().map(|table| format!("analyze table {table}")).collect();
-        execute_all(&self.endpoint, &analyses)?;
+        let analyses = tables.iter().map(|table| Ok(format!("analyze table {}", bare(table)?)));
+        execute_all(&self.endpoint, &analyses.collect::<Result<Vec<String>, Error>>()?)?;
         match self.engine {
             // It pays by itself, once it is hastened.
             Engine::Innodb if self.numbers_reads() => {
@@ -348,11 +356,14 @@ impl Served for MysqlServer {
     }
 
     fn discard(
-        self: Box<Self>,
-        control: Box<dyn Session>,
+        mut self: Box<Self>,
+        mut control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError> {
-        discard(self.instance, control, tables)
+        match self.instance.take() {
+            Some(instance) => destroy(instance, control),
+            None => drop_tables(self.as_ref(), control.as_mut(), tables),
+        }
     }
 }
 

@@ -6,16 +6,18 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, Value, names};
+use basecase_model::{Dbms, Measures, TABLE_MARK, Value, names};
 use basecase_stop::pause;
 
 use crate::instance::{Instance, InstanceError};
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, discard, integer, set, set_relations, settings, stop, text,
+    DATABASE, Debt, SelfReport, Served, destroy, drop_tables, integer, set, set_relations, settings, stop,
+    text,
 };
 use crate::settle::Patience;
 use crate::shortage::KilledForMemory;
 use crate::side_by_side::execute_all;
+use crate::table_name::{bare, literal, literals};
 use crate::telemetry::Telemetry;
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
@@ -107,20 +109,26 @@ impl Served for PostgresServer {
     }
 
     fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        if self.instance.is_some() {
+            return Ok(false);
+        }
+        // As `drop table` does, it looks along the search path.
         let sql = format!(
-            "select count(*) from pg_class where oid = to_regclass('{table}') \
-             and coalesce(obj_description(oid, 'pg_class'), '') not like 'basecase%'"
+            "select count(*) from pg_class where oid = to_regclass({}) \
+             and coalesce(obj_description(oid, 'pg_class'), '') not like '{TABLE_MARK}%'",
+            literal(table)?
         );
         Ok(integer(session, &sql)? != Some(0))
     }
 
     fn last_value(&self, session: &mut dyn Session, table: &str, key: &str) -> Result<Option<i64>, Error> {
-        integer(session, &format!("select last_value from {table}_{key}_seq"))
+        integer(session, &format!("select last_value from {}_{}_seq", bare(table)?, bare(key)?))
     }
 
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
         let sql = format!(
-            "select count(*) from pg_index where indrelid = '{table}'::regclass and indisvalid and not indisprimary"
+            "select count(*) from pg_index where indrelid = {}::regclass and indisvalid and not indisprimary",
+            literal(table)?
         );
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
@@ -158,7 +166,7 @@ impl Served for PostgresServer {
                 integer(session, &format!("select sessions {here}"))?,
             );
         }
-        let of_tables = format!("from pg_stat_user_tables where relname in ({})", quoted(tables));
+        let of_tables = format!("from pg_stat_user_tables where relname in ({})", literals(tables)?);
         for (name, column) in [
             (names::SERVER_ROWS_INSERTED, "n_tup_ins"),
             (names::SERVER_ROWS_UPDATED, "n_tup_upd"),
@@ -224,13 +232,13 @@ impl Served for PostgresServer {
         let options =
             if self.is_at_least(12) { "verbose, analyze, index_cleanup on" } else { "verbose, analyze" };
         // All tables at once, a session each, as the reference does.
-        let vacuums: Vec<String> = tables.iter().map(|table| format!("vacuum ({options}) {table}")).collect();
-        execute_all(&self.endpoint, &vacuums)?;
+        let vacuums = tables.iter().map(|table| Ok(format!("vacuum ({options}) {}", bare(table)?)));
+        execute_all(&self.endpoint, &vacuums.collect::<Result<Vec<String>, Error>>()?)?;
         session.query("checkpoint").map(drop)
     }
 
     fn own_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
-        let names = quoted(tables);
+        let names = literals(tables)?;
         let dead = integer(
             session,
             &format!(
@@ -282,17 +290,15 @@ impl Served for PostgresServer {
     }
 
     fn discard(
-        self: Box<Self>,
-        control: Box<dyn Session>,
+        mut self: Box<Self>,
+        mut control: Box<dyn Session>,
         tables: &[String],
     ) -> Result<Option<String>, InstanceError> {
-        discard(self.instance, control, tables)
+        match self.instance.take() {
+            Some(instance) => destroy(instance, control),
+            None => drop_tables(self.as_ref(), control.as_mut(), tables),
+        }
     }
-}
-
-/// Names as an SQL list of strings. They are basecase's own and hold no quotes.
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
 /// Compiler and its version out of `version()`: `PostgreSQL 17.6 on x86_64-…, compiled by gcc (Debian 12.2.0-14) 12.2.0, 64-bit`.

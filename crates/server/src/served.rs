@@ -10,6 +10,7 @@ use crate::mysql_server::MysqlServer;
 use crate::postgres_server::PostgresServer;
 use crate::settle::Patience;
 use crate::shortage::KilledForMemory;
+use crate::table_name::bare;
 use crate::telemetry::Telemetry;
 
 /// The database that the tables are in.
@@ -79,11 +80,24 @@ pub trait Served {
     /// When the dbms does not answer.
     fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error>;
 
-    /// Whether there is a table of this name that basecase did not make.
+    /// Whether the name, in the session's database and search path, is that of a table that basecase did not make. On a server that
+    /// basecase started there is none.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// When the name is not plain, or the dbms does not answer.
     fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error>;
+
+    /// Drops the table of this name if there is one, and returns `true`; `false` when basecase did not make it. That is asked here, and
+    /// not taken from an earlier answer.
+    ///
+    /// # Errors
+    /// As [`Served::is_foreign`], and when the dbms refuses.
+    fn drop_table(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        if self.is_foreign(session, table)? {
+            return Ok(false);
+        }
+        session.query(&format!("drop table if exists {}", bare(table)?)).map(|_| true)
+    }
 
     /// The last value that the dbms gave the key of a table, where it can tell.
     ///
@@ -96,7 +110,7 @@ pub trait Served {
     /// # Errors
     /// When there is no such table or the dbms does not answer.
     fn table(&self, session: &mut dyn Session, look: Look<'_>) -> Result<TableState, Error> {
-        let table = look.table;
+        let table = bare(look.table)?;
         let rows = match look.depth {
             Depth::Full => integer(session, &format!("select count(*) from {table}"))?,
             Depth::From(_) => None,
@@ -108,7 +122,7 @@ pub trait Served {
             max_id: None,
             last_value: None,
         };
-        if let Some(key) = look.key {
+        if let Some(key) = look.key.map(bare).transpose()? {
             state.min_id = match look.depth {
                 Depth::Full => integer(session, &format!("select min({key}) from {table}"))?,
                 Depth::From(id) => integer(
@@ -274,21 +288,29 @@ pub(crate) fn stop(instance: &mut Instance) -> Option<String> {
     }
 }
 
-/// Stops an instance and removes it; of the user's own server, which has none, removes the tables.
-pub(crate) fn discard(
-    instance: Option<Instance>,
-    mut control: Box<dyn Session>,
-    tables: &[String],
+/// Stops an instance and removes it.
+pub(crate) fn destroy(
+    mut instance: Instance,
+    control: Box<dyn Session>,
 ) -> Result<Option<String>, InstanceError> {
-    let Some(mut instance) = instance else {
-        for table in tables {
-            control.query(&format!("drop table if exists {table}"))?;
-        }
-        return Ok(None);
-    };
     drop(control);
     let note = stop(&mut instance);
     instance.destroy().map(|()| note)
+}
+
+/// Removes the tables from the user's own server. A note names those that are not basecase's, which stay.
+pub(crate) fn drop_tables(
+    served: &dyn Served,
+    control: &mut dyn Session,
+    tables: &[String],
+) -> Result<Option<String>, InstanceError> {
+    let mut kept = Vec::new();
+    for table in tables {
+        if !served.drop_table(control, table)? {
+            kept.push(table.as_str());
+        }
+    }
+    Ok((!kept.is_empty()).then(|| format!("not dropped, for basecase did not make it: {}", kept.join(", "))))
 }
 
 /// Relations of which each is kept; of more only their sums are.

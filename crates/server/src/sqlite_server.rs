@@ -15,6 +15,7 @@ use crate::lock::{DirectoryLock, Owner};
 use crate::private_folder::PrivateFolder;
 use crate::served::{Debt, SelfReport, Served, integer, set, text};
 use crate::settle::Patience;
+use crate::table_name::literal;
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
@@ -132,11 +133,12 @@ impl Served for SqliteServer {
     }
 
     fn last_value(&self, session: &mut dyn Session, table: &str, _: &str) -> Result<Option<i64>, Error> {
-        integer(session, &format!("select seq from sqlite_sequence where name = '{table}'"))
+        integer(session, &format!("select seq from sqlite_sequence where name = {}", literal(table)?))
     }
 
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
-        let sql = format!("select count(*) from sqlite_master where type = 'index' and tbl_name = '{table}'");
+        let of = literal(table)?;
+        let sql = format!("select count(*) from sqlite_master where type = 'index' and tbl_name = {of}");
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 

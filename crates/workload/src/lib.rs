@@ -28,8 +28,8 @@ pub use generator::Generator;
 pub use parameters::{Maintenance, Mode, Parameters};
 pub use random::{Stream, stream};
 pub use script::{
-    Change, Flag, Next, Pacing, Portion, Restart, RolePlan, Script, SetUp, StatementKind, StepPlan, Window,
-    Work,
+    Change, Flag, Next, Pacing, Portion, Preparation, Restart, RolePlan, Script, SetUp, StatementKind,
+    StepPlan, Window, Work,
 };
 pub use steps::Step;
 pub use timing::Timing;

@@ -1,5 +1,6 @@
 //! The form of a step: roles, what each does next, how they are paced and when they stop.
 
+use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -175,12 +176,39 @@ pub enum Portion {
     Time,
 }
 
+/// What a control session does before the clock starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Preparation {
+    /// Drops the table of this name if there is one. It must be one that basecase made, which only the server can tell.
+    Drop(String),
+    /// Executes this statement.
+    Execute(String),
+}
+
+impl Preparation {
+    /// Drops the table of this name, and makes it anew by these statements.
+    pub(crate) fn anew(table: String, statements: Vec<String>) -> Vec<Self> {
+        std::iter::once(Preparation::Drop(table))
+            .chain(statements.into_iter().map(Preparation::Execute))
+            .collect()
+    }
+}
+
+impl fmt::Display for Preparation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Preparation::Drop(table) => write!(formatter, "DROP TABLE IF EXISTS {table}"),
+            Preparation::Execute(statement) => formatter.write_str(statement),
+        }
+    }
+}
+
 /// One step on one candidate: what runs before the clock starts, and the roles that run while it does.
 pub struct StepPlan {
     /// The step's name.
     pub name: String,
-    /// Statements of a control session before the clock starts.
-    pub before: Vec<String>,
+    /// What a control session does before the clock starts.
+    pub before: Vec<Preparation>,
     /// The roles of all clients. Each has one session for the whole step.
     pub roles: Vec<RolePlan>,
     /// Number of lanes.

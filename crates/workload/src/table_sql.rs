@@ -1,23 +1,25 @@
 //! The SQL that makes tables.
 
-use crate::Dialect;
-use crate::definition::{Column, Index, Mistake, Table};
-use crate::parameters::Scope;
+use basecase_model::TABLE_MARK;
 
-/// Puts a table's number, counted from 1, into a name.
-fn numbered(name: &str, number: usize) -> String {
-    name.replace("{number}", &number.to_string())
-}
+use crate::definition::{Column, Index, MOST_TABLES, Mistake, Table};
+use crate::parameters::Scope;
+use crate::{Dialect, Preparation};
+
+/// Characters of a table's mark at most.
+const MARK_CHARACTERS: usize = 200;
 
 impl Table {
     /// Names of all tables of this kind.
     pub(crate) fn names(&self, scope: &Scope<'_>) -> Result<Vec<String>, Mistake> {
         let count = scope.evaluate(&self.count)?;
-        if !(1..=1_000_000).contains(&count) {
+        if !(1..=MOST_TABLES).contains(&count) {
             let problem = format!("there cannot be {count} tables of kind `{}`", self.kind);
-            return Err(Mistake::new(self.at, problem).with_hint("1 to 1000000 tables are possible"));
+            return Err(
+                Mistake::new(self.at, problem).with_hint(format!("1 to {MOST_TABLES} tables are possible"))
+            );
         }
-        Ok((1..=count as usize).map(|number| numbered(&self.name, number)).collect())
+        Ok((1..=count as usize).map(|number| self.name.of(number)).collect())
     }
 
     /// The columns that the table has with these options.
@@ -43,23 +45,21 @@ impl Table {
     }
 
     /// Drops the table numbered from 1 if it exists and creates it, with the indexes that it begins with.
-    pub(crate) fn create(&self, scope: &Scope<'_>, dialect: Dialect, number: usize) -> Vec<String> {
-        let name = numbered(&self.name, number);
-        let mark = format!("basecase: {}", scope.workload.name);
+    pub(crate) fn create(&self, scope: &Scope<'_>, dialect: Dialect, number: usize) -> Vec<Preparation> {
+        let name = self.name.of(number);
+        let mark = mark(&scope.workload.name);
         let mut parts: Vec<String> = self
             .columns_in(scope)
             .map(|column| format!("{} {}", column.name, column.sql_type.of(dialect)))
             .collect();
         if let Some(key) = self.primary_key.as_ref().filter(|key| scope.holds(&key.when)) {
-            parts.push(format!("PRIMARY KEY ({})", key.columns));
+            parts.push(format!("PRIMARY KEY ({})", key.columns.join(", ")));
         }
         let is_mysql = matches!(dialect, Dialect::Mysql(_));
         let early = || self.indexes_in(scope, true);
         if is_mysql {
             // An AUTO_INCREMENT column without a key is refused, so that it has to be there from the beginning.
-            parts.extend(
-                early().map(|index| format!("KEY {} ({})", numbered(&index.name, number), index.columns)),
-            );
+            parts.extend(early().map(|index| format!("KEY {} ({})", index.name.of(number), index.columns)));
         }
         let mut create = format!("CREATE TABLE {name}({})", parts.join(", "));
         if let Dialect::Mysql(engine) = dialect {
@@ -70,7 +70,7 @@ impl Table {
             create.push(' ');
             create.push_str(suffix.trim());
         }
-        let mut statements = vec![format!("DROP TABLE IF EXISTS {name}"), create];
+        let mut statements = vec![create];
         if dialect == Dialect::Postgres {
             // Marks the table as one that a later run may drop.
             statements.push(format!("COMMENT ON TABLE {name} IS '{mark}'"));
@@ -78,12 +78,12 @@ impl Table {
         if !is_mysql {
             statements.extend(early().map(|index| create_index(index, &name, number)));
         }
-        statements
+        Preparation::anew(name, statements)
     }
 
     /// Creates the indexes that come after the load.
     pub(crate) fn create_indexes(&self, scope: &Scope<'_>, number: usize) -> Vec<String> {
-        let name = numbered(&self.name, number);
+        let name = self.name.of(number);
         self.indexes_in(scope, false).map(|index| create_index(index, &name, number)).collect()
     }
 
@@ -97,6 +97,23 @@ impl Table {
     }
 }
 
+/// What marks a table as basecase's. The workload's name may be a path, and stands between quotes.
+fn mark(workload: &str) -> String {
+    let is_harmless = |letter: char| letter.is_alphanumeric() || "_-./ ".contains(letter);
+    let shown = workload.chars().map(|letter| if is_harmless(letter) { letter } else { '_' });
+    format!("{TABLE_MARK}{}", shown.take(MARK_CHARACTERS).collect::<String>())
+}
+
 fn create_index(index: &Index, table: &str, number: usize) -> String {
-    format!("CREATE INDEX {} ON {table}({})", numbered(&index.name, number), index.columns)
+    format!("CREATE INDEX {} ON {table}({})", index.name.of(number), index.columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defect_01_a_files_name_cannot_leave_the_mark() {
+        assert_eq!(mark("./it's \\ mine.toml"), "basecase: ./it_s _ mine.toml");
+    }
 }

@@ -49,11 +49,14 @@ impl Workload {
             };
             let (names, rows) = of_kind().map_err(|mistake| self.located(mistake))?;
             let key = table.primary_key.as_ref().filter(|key| scope.holds(&key.when));
-            let key = key.map(|key| key.columns.trim()).filter(|columns| !columns.contains(','));
+            let key = key.and_then(|key| match key.columns.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            });
             let secondary_indexes = table.count_indexes(&scope);
             loaded.extend(names.into_iter().map(|name| LoadedTable {
                 name,
-                key: key.map(str::to_owned),
+                key: key.cloned(),
                 rows,
                 secondary_indexes,
             }));

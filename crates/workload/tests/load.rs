@@ -112,7 +112,10 @@ fn statements_are_as_long_as_sysbenchs() {
 
 #[test]
 fn tables_of_each_dbms() {
-    let before = |options: &[(&str, &str)], dialect| plan("oltp_read_write", options, 1, dialect).before;
+    let before = |options: &[(&str, &str)], dialect| -> Vec<String> {
+        let before = plan("oltp_read_write", options, 1, dialect).before;
+        before.iter().map(ToString::to_string).collect()
+    };
     assert_eq!(
         before(&[], Dialect::Postgres)[..3],
         [

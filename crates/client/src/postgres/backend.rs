@@ -45,6 +45,7 @@ fn fits(stat: &str, from: u64, until: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::address::Address;
     use super::*;
     use crate::Session;
     use crate::postgres::PostgresSession;
@@ -79,7 +80,7 @@ mod tests {
             // Until the session ends.
             let _ = stream.read(&mut [0; 16]);
         });
-        let address = format!("postgres://u@127.0.0.1:{port}/d").parse().unwrap();
+        let address = Address::from_url(&format!("postgres://u@127.0.0.1:{port}/d")).unwrap();
         let session = PostgresSession::connect(&address).unwrap();
         let told = session.server_pid();
         drop(session);

@@ -12,7 +12,7 @@ use basecase_model::{
 use basecase_stop::pause;
 use basecase_store::InFlight;
 use basecase_workload::insert_benchmark::Purpose;
-use basecase_workload::{Portion, StepPlan};
+use basecase_workload::{Portion, Preparation, StepPlan};
 
 use super::neighbours::Neighbours;
 use super::observing::{Observations, observe};
@@ -242,8 +242,15 @@ fn examine(
 
 /// Executes what comes before the sessions are opened.
 pub(super) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
-    for statement in &step_plan.before {
-        site.control.query(statement)?;
+    let control = site.control.as_mut();
+    for preparation in &step_plan.before {
+        match preparation {
+            Preparation::Execute(statement) => drop(control.query(statement)?),
+            Preparation::Drop(table) => anyhow::ensure!(
+                site.served.drop_table(control, table)?,
+                "the server has a table {table} that basecase did not make, and it was not there when the run began\nhint: name a database of its own"
+            ),
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::expression::{Condition, Expression};
 use super::mistake::Mistake;
+use super::name::{NumberedName, read_column};
 use super::placeholder::{Placeholder, parse_value};
 use super::reader::{Entry, Fields, Value};
 use super::spelling::Spelling;
@@ -11,8 +12,7 @@ use super::spelling::Spelling;
 pub(crate) struct Table {
     pub(crate) kind: String,
     pub(crate) at: usize,
-    /// Name with `{number}` for the table's number, counted from 1.
-    pub(crate) name: String,
+    pub(crate) name: NumberedName,
     pub(crate) count: Expression,
     /// Rows loaded into each.
     pub(crate) rows: Expression,
@@ -38,14 +38,18 @@ pub(crate) struct Column {
 /// A primary key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PrimaryKey {
-    pub(crate) columns: String,
+    /// Names of columns of the table.
+    pub(crate) columns: Vec<String>,
+    /// Where they stand.
+    at: usize,
     pub(crate) when: Condition,
 }
 
-/// A secondary index. Its name may hold `{number}`.
+/// A secondary index.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Index {
-    pub(crate) name: String,
+    pub(crate) name: NumberedName,
+    /// SQL: columns, expressions, orders.
     pub(crate) columns: String,
     pub(crate) when: Condition,
     /// Made with the table instead of after the load.
@@ -63,9 +67,10 @@ impl Table {
         let table = Table {
             kind: entry.name.to_owned(),
             at: entry.at,
-            name: fields
-                .optional("name", Value::string)?
-                .unwrap_or_else(|| format!("{}{{number}}", entry.name)),
+            name: fields.optional("name", |name| NumberedName::read(name, "table"))?.map_or_else(
+                || NumberedName::parse(&format!("{}{{number}}", entry.name), entry.at, "table"),
+                Ok,
+            )?,
             count: fields.optional("count", Value::expression)?.unwrap_or(Expression::Constant(1)),
             rows: fields.optional("rows", Value::expression)?.unwrap_or(Expression::Constant(0)),
             columns: fields.need("columns")?.list()?.iter().map(Column::read).collect::<Result<_, _>>()?,
@@ -83,10 +88,13 @@ impl Table {
                 .unwrap_or_default(),
         };
         fields.finish()?;
-        let unknown = |(name, _): &&(String, usize)| !table.columns.iter().any(|column| column.name == *name);
-        if let Some((name, at)) = table.draws.iter().find(unknown) {
+        let keys = table.primary_key.iter().flat_map(|key| key.columns.iter().map(|name| (name, key.at)));
+        let draws = table.draws.iter().map(|(name, at)| (name, *at));
+        let unknown =
+            |(name, _): &(&String, usize)| !table.columns.iter().any(|column| column.name == **name);
+        if let Some((name, at)) = keys.chain(draws).find(unknown) {
             let known = table.columns.iter().map(|column| column.name.as_str());
-            return Err(Mistake::unknown(*at, "column", name, known));
+            return Err(Mistake::unknown(at, "column", name, known));
         }
         Ok(table)
     }
@@ -96,7 +104,7 @@ impl Column {
     fn read(value: &Value<'_>) -> Result<Self, Mistake> {
         let fields = value.fields()?;
         let column = Column {
-            name: fields.need("name")?.string()?,
+            name: read_column(&fields.need("name")?)?,
             when: read_when(&fields)?,
             sql_type: Spelling::read(&fields.need("type")?, Value::string)?,
             content: fields.optional("content", |content| parse_value(content.text()?))?,
@@ -110,12 +118,17 @@ impl PrimaryKey {
     /// Columns as a text, or a table with `columns` and `when`.
     fn read(value: &Value<'_>) -> Result<Self, Mistake> {
         if !value.is_table() {
-            return Ok(PrimaryKey { columns: value.string()?, when: Condition::ALWAYS });
+            return PrimaryKey::of(value, Condition::ALWAYS);
         }
         let fields = value.fields()?;
-        let key = PrimaryKey { columns: fields.need("columns")?.string()?, when: read_when(&fields)? };
+        let key = PrimaryKey::of(&fields.need("columns")?, read_when(&fields)?)?;
         fields.finish()?;
         Ok(key)
+    }
+
+    fn of(columns: &Value<'_>, when: Condition) -> Result<Self, Mistake> {
+        let names = columns.string()?.split(',').map(|name| name.trim().to_owned()).collect();
+        Ok(PrimaryKey { columns: names, at: columns.at(), when })
     }
 }
 
@@ -123,7 +136,7 @@ impl Index {
     fn read(value: &Value<'_>) -> Result<Self, Mistake> {
         let fields = value.fields()?;
         let index = Index {
-            name: fields.need("name")?.string()?,
+            name: NumberedName::read(&fields.need("name")?, "index")?,
             columns: fields.need("columns")?.string()?,
             when: read_when(&fields)?,
             is_early: fields.optional("early", Value::boolean)?.unwrap_or(false),

@@ -36,7 +36,7 @@ pub fn describe(parameters: &Parameters, dialect: Dialect) -> String {
     let mut delete = String::new();
     push_delete(&mut delete, dialect, table, 1, 50);
     let mut sections = vec![
-        ("before l.i0", create_table(dialect, table)),
+        ("before l.i0", create_table(dialect, table).iter().map(ToString::to_string).collect()),
         (
             "inserter",
             vec![format!(

@@ -1,9 +1,9 @@
 //! The statements of the Insert Benchmark in each dialect.
 
-use basecase_model::Engine;
+use basecase_model::{Engine, TABLE_MARK};
 
-use super::{ROWS_PER_QUERY, SEQUENCE_CACHE};
-use crate::{Dialect, SetUp};
+use super::{NAME, ROWS_PER_QUERY, SEQUENCE_CACHE};
+use crate::{Dialect, Preparation, SetUp};
 
 /// A secondary index: suffix of its name and its columns.
 pub(super) const INDEXES: [(&str, &str); 3] = [
@@ -13,11 +13,9 @@ pub(super) const INDEXES: [(&str, &str); 3] = [
 ];
 
 /// Drops the table if it exists and creates it with its primary key only.
-pub(super) fn create_table(dialect: Dialect, table: &str) -> Vec<String> {
-    let drop = format!("drop table if exists {table}");
-    match dialect {
+pub(super) fn create_table(dialect: Dialect, table: &str) -> Vec<Preparation> {
+    let statements = match dialect {
         Dialect::Postgres => vec![
-            drop,
             format!(
                 "create table {table} (transactionid bigserial not null primary key, \
                  dateandtime timestamp without time zone, cashregisterid int not null, customerid int not null, \
@@ -25,27 +23,22 @@ pub(super) fn create_table(dialect: Dialect, table: &str) -> Vec<String> {
             ),
             format!("alter sequence {table}_transactionid_seq cache {SEQUENCE_CACHE}"),
             // Marks the table as one that a later run may drop.
-            format!("comment on table {table} is 'basecase: insert-benchmark'"),
+            format!("comment on table {table} is '{TABLE_MARK}{NAME}'"),
         ],
-        Dialect::Mysql(engine) => vec![
-            drop,
-            format!(
-                "create table {table} (transactionid bigint not null auto_increment primary key, \
+        Dialect::Mysql(engine) => vec![format!(
+            "create table {table} (transactionid bigint not null auto_increment primary key, \
                  dateandtime datetime, cashregisterid int not null, customerid int not null, \
                  productid int not null, price int not null, data varchar(4000)) \
-                 engine = {engine} comment = 'basecase: insert-benchmark'"
-            ),
-        ],
+                 engine = {engine} comment = '{TABLE_MARK}{NAME}'"
+        )],
         // `autoincrement` never gives an id twice, as a sequence does not.
-        Dialect::Sqlite => vec![
-            drop,
-            format!(
-                "create table {table} (transactionid integer primary key autoincrement, dateandtime datetime, \
+        Dialect::Sqlite => vec![format!(
+            "create table {table} (transactionid integer primary key autoincrement, dateandtime datetime, \
                  cashregisterid int not null, customerid int not null, productid int not null, \
                  price int not null, data varchar(4000))"
-            ),
-        ],
-    }
+        )],
+    };
+    Preparation::anew(table.to_owned(), statements)
 }
 
 /// Creates the three secondary indexes: in one statement where the engine then reads the table once, else in one each.

@@ -45,10 +45,9 @@ fn fits(stat: &str, from: u64, until: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::address::Address;
     use super::*;
     use crate::Session;
-    use crate::postgres::PostgresSession;
+    use crate::postgres::{Address, PostgresSession};
     use proptest::prelude::*;
     use std::io::{Read, Write};
     use std::net::TcpListener;

@@ -221,7 +221,7 @@ impl Conductor<'_> {
         let time = lane.turns.worked(began);
         let server_cpu_us = lane.cpu().zip(cpu).map(|(after, before)| after.since_us(&before));
         let others = OthersTime::now().zip(others).map(|(after, before)| after.since(before));
-        let others_cpu_us = others.map(|others| others.busy_us - server_cpu_us.unwrap_or(0.0));
+        let others_cpu_us = others.map(|others| (others.busy_us - server_cpu_us.unwrap_or(0.0)).max(0.0));
         let stopped = server.map(|server| self.freezer.freeze(server));
         lane.is_cut = !is_idle;
         if let Some(stopped) = stopped.filter(|_| lane.is_cut) {

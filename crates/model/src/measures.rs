@@ -55,6 +55,8 @@ pub mod names {
     pub const HOST_CPU_USER_US: &str = "host.cpu_user_us";
     /// CPU time in system mode of the whole host (with interrupts), µs over all cores.
     pub const HOST_CPU_SYSTEM_US: &str = "host.cpu_system_us";
+    /// CPU time of the whole host as exact as that of processes, where the kernel counts it, µs over all cores.
+    pub const HOST_CPU_US: &str = "host.cpu_us";
     /// Idle time of the whole host, µs over all cores.
     pub const HOST_CPU_IDLE_US: &str = "host.cpu_idle_us";
     /// Idle time with I/O pending, µs over all cores.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use basecase_model::{Measures, names};
@@ -15,6 +16,22 @@ pub(crate) fn tick_us() -> f64 {
         sysconf(SysconfVar::CLK_TCK).ok().flatten().filter(|ticks| *ticks > 0).unwrap_or(100)
     });
     1e6 / *TICKS_PER_SECOND as f64
+}
+
+/// The root of the control groups that count CPU time (v1), in nanoseconds as the scheduler does for each process. The root of cgroups v2
+/// sums the ticks of `/proc/stat`, and what a container sees as root is none: only the true root has an agent for releases.
+static ROOT_USAGE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"]
+        .map(Path::new)
+        .into_iter()
+        .find(|root| root.join("release_agent").exists())
+        .map(|root| root.join("cpuacct.usage"))
+});
+
+/// CPU time of the whole host since boot in µs, as exact as that of processes; `None` where the kernel counts ticks only.
+pub(crate) fn exact_us() -> Option<f64> {
+    let time_ns: u64 = fs::read_to_string(ROOT_USAGE.as_ref()?).ok()?.trim().parse().ok()?;
+    Some(time_ns as f64 / 1e3)
 }
 
 /// Adds the host's counts since boot to `measures`.
@@ -54,21 +71,24 @@ pub struct OthersTime {
 }
 
 impl OthersTime {
-    /// Since some instant, in ticks of some ms; `None` when the kernel does not tell. Differences count.
+    /// Since some instant; `None` when the kernel does not tell. In ticks of some ms where it counts no closer. Differences count.
     pub fn now() -> Option<OthersTime> {
         // The first line is all that is needed, and the rest is long.
         let mut head = [0; 256];
         let length = File::open("/proc/stat").ok()?.read(&mut head).ok()?;
         let CpuTicks { user, system, steal, .. } = parse_cpu(std::str::from_utf8(head.get(..length)?).ok()?)?;
         let own_us = own_cpu_ns()? as f64 / 1e3;
-        let busy_us = (user + system) as f64 * tick_us() - own_us;
+        let busy_us = exact_us().unwrap_or((user + system) as f64 * tick_us()) - own_us;
         Some(OthersTime { busy_us, steal_us: steal as f64 * tick_us() })
     }
 
-    /// From `before` until this reading.
+    /// From `before` until this reading. Never below 0: the host's ticks may lag behind the clock of this process.
     #[must_use]
     pub fn since(self, before: OthersTime) -> OthersTime {
-        OthersTime { busy_us: self.busy_us - before.busy_us, steal_us: self.steal_us - before.steal_us }
+        OthersTime {
+            busy_us: (self.busy_us - before.busy_us).max(0.0),
+            steal_us: (self.steal_us - before.steal_us).max(0.0),
+        }
     }
 }
 
@@ -141,6 +161,25 @@ mod tests {
         let since_us = others.busy_us + own_cpu_ns().unwrap() as f64 / 1e3 - busy_us;
         assert!((0.0..60e6).contains(&since_us), "{since_us}");
         assert_eq!(others.since(others), OthersTime { busy_us: 0.0, steal_us: 0.0 });
+    }
+
+    #[test]
+    fn defect_27_others_never_took_less_than_nothing() {
+        let at = |busy_us| OthersTime { busy_us, steal_us: 0.0 };
+        assert_eq!(at(5.0).since(at(10_000.0)).busy_us, 0.0);
+    }
+
+    #[test]
+    fn defect_27_the_host_is_counted_as_exactly_as_its_processes() {
+        if ROOT_USAGE.is_none() {
+            eprintln!("skipped: this kernel counts the host in ticks only");
+            return;
+        }
+        let (host, own) = (exact_us().unwrap(), own_cpu_ns().unwrap());
+        let mut sum = 0_u64;
+        (0..20_000_000_u64).for_each(|number| sum = std::hint::black_box(sum ^ number));
+        let own_us = (own_cpu_ns().unwrap() - own) as f64 / 1e3;
+        assert!(exact_us().unwrap() - host >= own_us * 0.99, "{own_us}");
     }
 
     proptest! {

@@ -44,6 +44,11 @@ impl Watch {
     fn read(&self, detail: Detail) -> Snapshot {
         let mut measures = Measures::new();
         processor::read_into(&mut measures);
+        if detail == Detail::Threads
+            && let Some(time_us) = processor::exact_us()
+        {
+            measures.set(names::HOST_CPU_US, time_us);
+        }
         pressure::read_into(&mut measures);
         if let Some(device) = &self.target.device {
             device::read_into(device, &mut measures);

@@ -48,10 +48,15 @@ impl Measured<'_> {
         quotient(self.per_second(name)?, self.inserts_per_second()?)
     }
 
-    /// CPU time of the whole host, µs over all cores.
+    /// CPU time of the whole host, µs over all cores: what server and client took at least, for the host's may be counted in ticks of some
+    /// ms and theirs exactly.
     pub(crate) fn host_cpu_us(&self) -> Option<f64> {
         let counters = &self.trial.counters;
-        Some(counters.get(names::HOST_CPU_USER_US)? + counters.get(names::HOST_CPU_SYSTEM_US)?)
+        let in_ticks =
+            || Some(counters.get(names::HOST_CPU_USER_US)? + counters.get(names::HOST_CPU_SYSTEM_US)?);
+        let host = counters.get(names::HOST_CPU_US).or_else(in_ticks)?;
+        let of_both = [names::SERVER_CPU_US, names::CLIENT_CPU_US];
+        Some(host.max(of_both.iter().filter_map(|name| counters.get(name)).sum()))
     }
 
     /// A counter of CPU time in per cent of all cores' time.
@@ -112,6 +117,26 @@ mod tests {
     use super::*;
     use crate::fixture;
     use crate::results::Results;
+
+    #[test]
+    fn defect_27_the_host_took_at_least_what_server_and_client_did() {
+        let (experiment, mut trials) = fixture::sample();
+        let host =
+            |trials: &[Trial]| Results::new(&experiment, &trials[..1]).measured(0, 0).unwrap().host_cpu_us();
+        let counters = |values: [(&str, f64); 4], trials: &mut [Trial]| {
+            values.iter().for_each(|(name, value)| trials[0].counters.set(name, *value));
+        };
+        let ticks = [
+            (names::HOST_CPU_USER_US, 300.0),
+            (names::HOST_CPU_SYSTEM_US, 185.6),
+            (names::SERVER_CPU_US, 531.5),
+            (names::CLIENT_CPU_US, 60.0),
+        ];
+        counters(ticks, &mut trials);
+        assert_eq!(host(&trials), Some(591.5));
+        trials[0].counters.set(names::HOST_CPU_US, 640.0);
+        assert_eq!(host(&trials), Some(640.0), "counted as exactly as the processes");
+    }
 
     #[test]
     fn only_what_the_server_counted_holds_the_warm_up() {

@@ -17,7 +17,8 @@ pub(crate) fn reading(results: &Results<'_>) -> String {
 }
 
 const READING: &str = "cpupq is the whole host's CPU time \
-                                  in µs per operation, server_cpupq and client_cpupq that of the server's processes \
+                                  in µs per operation (in ticks of some ms where the kernel counts no closer, but at least what server and \
+                                  client took), server_cpupq and client_cpupq that of the server's processes \
                                   and of basecase. p50 and p99 are rates that 50 % and 99 % of the seconds reached or \
                                   exceeded, not latencies; maxop is in seconds; rss is the proportional set size of \
                                   the server's processes in GiB. NA is what could not be told.";

@@ -37,6 +37,7 @@ const MEASURING: &[&str] = &[
     "crates/server/src/image.rs",
     "crates/server/src/instance.rs",
     "crates/server/src/life",
+    "crates/server/src/life.rs",
     "crates/server/src/mysql_server",
     "crates/server/src/mysql_server.rs",
     "crates/server/src/page_cache.rs",

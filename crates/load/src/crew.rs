@@ -13,6 +13,7 @@ use basecase_probe::{ProcessorSet, Watch, panic_message};
 use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
 use crate::driver::Load;
+use crate::heartbeat::Heartbeat;
 use crate::lane::lane;
 use crate::outcome::{AssembleError, Failure, Outcome};
 use crate::progress::{Progress, RoleProgress};
@@ -120,6 +121,7 @@ impl Crew {
 
             let mut is_open = window.warm_up.is_zero();
             let mut ending = Ending::new(&self.interrupters);
+            let mut heartbeat = Heartbeat::new(origin);
             loop {
                 let now = Instant::now();
                 if !is_open && now >= origin {
@@ -127,8 +129,13 @@ impl Crew {
                     before = watch.snapshot();
                     started_at = SystemTime::now();
                 }
-                let until_open = if is_open { LOOK_EVERY } else { origin - now };
-                match finished.recv_timeout(LOOK_EVERY.min(until_open)) {
+                let until_open = if is_open { LOOK_EVERY } else { origin.saturating_duration_since(now) };
+                let planned = LOOK_EVERY.min(until_open);
+                let news = finished.recv_timeout(planned);
+                if is_open {
+                    heartbeat.beat(Instant::now(), planned);
+                }
+                match news {
                     Ok(news) => gathering.take(news),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
@@ -139,7 +146,9 @@ impl Crew {
                 }
             }
             let counters: Measures = watch.snapshot().since(&before);
-            gathering.outcome(self.kinds, started_at, origin, counters)
+            let mut outcome = gathering.outcome(self.kinds, started_at, origin, counters);
+            outcome.client.set(names::CLIENT_STOPPED_US, heartbeat.missed().as_secs_f64() * 1e6);
+            outcome
         })
     }
 

@@ -9,6 +9,7 @@ mod arrivals;
 mod crew;
 mod driver;
 mod freezer;
+mod heartbeat;
 mod lane;
 mod mending;
 mod outcome;

@@ -1,14 +1,16 @@
 //! Crews of several candidates that take turns, one at work at any time.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use basecase_model::{Measures, OperationClass, Slice};
+use basecase_model::{Measures, OperationClass, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
 use crate::freezer::Freezer;
+use crate::heartbeat::{Heartbeat, STOPPED};
 use crate::outcome::Outcome;
 use crate::progress::RoleProgress;
 use crate::schedule::Schedule;
@@ -93,6 +95,8 @@ pub fn relay(
                 clock: runner.server.map(ServerClock::new),
                 pass: None,
                 had: Duration::ZERO,
+                missed: Duration::ZERO,
+                missed_by_pass: BTreeMap::new(),
                 is_cut: false,
                 slices: Vec::new(),
                 before: None,
@@ -138,6 +142,10 @@ struct Lane<'a> {
     pass: Option<u32>,
     /// How long its turns were so far.
     had: Duration,
+    /// How long basecase did not run in turns that are kept.
+    missed: Duration,
+    /// The same of turns in which that was long, by their passes.
+    missed_by_pass: BTreeMap<u32, Duration>,
     /// Whether its last turn was cut short.
     is_cut: bool,
     /// What only the relay knows of its turns; `None` of those that are not kept.
@@ -210,10 +218,16 @@ impl Conductor<'_> {
             _ => None,
         };
         lane.gathering.begin_turn();
-        let is_idle = self.wait(leg.runner, began, until)?;
+        let (is_idle, missed) = self.wait(leg.runner, began, until)?;
         let first = *self.first.get_or_insert(began);
         let lane = self.lanes.get_mut(leg.runner)?;
         lane.had += began.elapsed();
+        if let Some(pass) = leg.pass {
+            lane.missed += missed;
+            if missed >= STOPPED {
+                *lane.missed_by_pass.entry(pass).or_default() += missed;
+            }
+        }
         let is_last = lane.turns.is_finished();
         if is_last && lane.runner.portions_of.is_none() {
             return None;
@@ -248,12 +262,16 @@ impl Conductor<'_> {
         Some(Taken { leg, operations: done, events, time, others_cpu_us, is_last })
     }
 
-    /// Waits until all threads of a crew, whose turn began then, are at rest, or until this instant, and returns whether they are at rest;
-    /// `None` when the relay has to end. A limit that is reached meanwhile is that of this crew: the others had no turn.
-    fn wait(&mut self, lane: usize, began: Instant, until: Option<Instant>) -> Option<bool> {
+    /// Waits until all threads of a crew, whose turn began then, are at rest, or until this instant. Returns whether they are at rest, and
+    /// how long basecase did not run meanwhile; `None` when the relay has to end. A limit that is reached meanwhile is that of this crew: the
+    /// others had no turn.
+    fn wait(&mut self, lane: usize, began: Instant, until: Option<Instant>) -> Option<(bool, Duration)> {
+        let mut heartbeat = Heartbeat::new(began);
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let is_idle = self.lanes.get(lane)?.turns.is_idle(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY));
+            let planned = left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
+            let is_idle = self.lanes.get(lane)?.turns.is_idle(planned);
+            heartbeat.beat(Instant::now(), planned);
             for lane in &mut self.lanes {
                 while let Ok(news) = lane.finished.try_recv() {
                     lane.gathering.take(news);
@@ -265,7 +283,7 @@ impl Conductor<'_> {
                 return None;
             }
             if is_idle || until.is_some_and(|until| Instant::now() >= until) {
-                return Some(is_idle);
+                return Some((is_idle, heartbeat.missed()));
             }
         }
     }
@@ -306,6 +324,11 @@ impl Conductor<'_> {
                 });
             let kinds = lane.runner.crew.kinds.clone();
             let mut outcome = lane.gathering.outcome(kinds, started_at, opened, counters);
+            let us = |time: Duration| time.as_secs_f64() * 1e6;
+            outcome.client.set(names::CLIENT_STOPPED_US, us(lane.missed));
+            for (pass, missed) in lane.missed_by_pass {
+                outcome.client.set(&format!("{}{pass}", names::CLIENT_STOPPED_PASS), us(missed));
+            }
             let whole = |(counted, known): (Slice, Option<Slice>)| {
                 let Slice { length_us, operations, rate, warm_up_operations, .. } = counted;
                 Some(Slice { length_us, operations, rate, warm_up_operations, ..known? })

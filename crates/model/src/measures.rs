@@ -155,6 +155,12 @@ pub mod names {
     /// Gauge: mean time in which a reply waited behind others that had come with it to the same thread, µs. It is part of
     /// the latency.
     pub const CLIENT_QUEUE_US: &str = "client.queue_us";
+    /// Gauge: time of the window, or of the turns that count, in which basecase itself did not run though it had to, µs: it was
+    /// suspended, or had no processor.
+    pub const CLIENT_STOPPED_US: &str = "client.stopped_us";
+    /// Gauges that begin so end with the number of a pass in which that befell a slice, and tell how long it lasted, µs. Such a pass
+    /// does not count.
+    pub const CLIENT_STOPPED_PASS: &str = "client.stopped_us.pass_";
     /// Gauge: peak resident memory of basecase, bytes.
     pub const CLIENT_PEAK_RSS_BYTES: &str = "client.peak_rss_bytes";
     /// Gauge: size of the database as the server counts it, bytes.

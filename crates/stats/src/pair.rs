@@ -196,10 +196,13 @@ impl Round {
     }
 }
 
-/// The passes of which others disturbed a slice.
+/// The passes of which others disturbed a slice, or in which the client did not run though it had to.
 fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> BTreeSet<u32> {
     let slices = base.slices.iter().chain(&contender.slices);
-    slices.filter(|slice| is_disturbed(slice, usual)).map(|slice| slice.pass).collect()
+    let by_others = slices.filter(|slice| is_disturbed(slice, usual)).map(|slice| slice.pass);
+    let gauges = base.gauges.iter().chain(contender.gauges.iter());
+    let stopped = gauges.filter_map(|(name, _)| name.strip_prefix(names::CLIENT_STOPPED_PASS)?.parse().ok());
+    by_others.chain(stopped).collect()
 }
 
 /// What the machine of a step is when it is left alone.
@@ -304,6 +307,18 @@ pub(crate) mod tests {
             let mut slowed = base.clone();
             slowed.slices[1].canary_ns = Some(canary_ns);
             assert_eq!(pair(&base, &slowed).round(Metric::Throughput).unwrap().passes.len(), left);
+        }
+    }
+
+    #[test]
+    fn defect_18_a_pass_in_which_the_client_was_stopped_does_not_count_for_either() {
+        let base = trial([100.0; 3], 3e4, 0.0);
+        let mut contender = trial([110.0, 1.0, 110.0], 3e4, 0.0);
+        contender.gauges.set(&format!("{}1", names::CLIENT_STOPPED_PASS), 5e6);
+        for pair in [pair(&base, &contender), pair(&contender, &base)] {
+            assert_eq!(pair.left_out, BTreeSet::from([1]));
+            let round = pair.round(Metric::Throughput).unwrap();
+            assert!((round.effect.abs() - 1.1_f64.ln()).abs() < 1e-12 && round.passes.len() == 2);
         }
     }
 

@@ -29,6 +29,10 @@ const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
 /// Share of a closed loop's time on the CPU from which the client is said to be the limit.
 const CLIENT_BOUND_SHARE: f64 = 0.8;
 
+/// Seconds in which basecase itself did not run from which on that is told; of short steps, half of it and this share of the time.
+const STOPPED_S: f64 = 0.5;
+const STOPPED_SHARE: f64 = 0.1;
+
 /// What the server had counted before a step.
 pub(super) struct Counted {
     statistics: Measures,
@@ -293,6 +297,7 @@ fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
             share * 100.0
         ));
     }
+    warnings.extend(stopped(&outcome.client, outcome.seconds));
     let is_driven = outcome.client.get(names::CLIENT_BUSY_SHARE).is_some();
     for role in outcome.roles.iter().filter(|role| role.class != OperationClass::Build && role.ended_us > 0) {
         let busy = role.client_cpu_us / role.ended_us as f64;
@@ -306,6 +311,23 @@ fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
     }
     warnings.extend(repetitions(&outcome.roles));
     warnings
+}
+
+/// That basecase itself did not run for long; `None` where it did.
+fn stopped(client: &Measures, seconds: f64) -> Option<String> {
+    let stopped_s = client.get(names::CLIENT_STOPPED_US)? / 1e6;
+    let passes = client.iter().filter(|(name, _)| name.starts_with(names::CLIENT_STOPPED_PASS)).count();
+    let is_told = passes > 0 || stopped_s >= STOPPED_S.min((STOPPED_SHARE * seconds).max(STOPPED_S / 2.0));
+    is_told.then(|| {
+        let left_out = match passes {
+            0 => String::new(),
+            1 => "; one pass does not count for it".to_owned(),
+            passes => format!("; {passes} passes do not count for it"),
+        };
+        format!(
+            "basecase itself did not run for {stopped_s:.1} s of {seconds:.1} s: it was suspended, or other work had the processors{left_out}"
+        )
+    })
 }
 
 /// Which roles repeated statements. Of a role with many connections it is told once.
@@ -350,6 +372,25 @@ mod tests {
     use basecase_model::{StatementClass, StatementCounts};
 
     use super::*;
+
+    #[test]
+    fn defect_18_a_client_that_did_not_run_is_told_with_how_long() {
+        let client = |stopped_us: f64, passes: &[u32]| {
+            let mut client = Measures::new();
+            client.set(names::CLIENT_STOPPED_US, stopped_us);
+            for pass in passes {
+                client.set(&format!("{}{pass}", names::CLIENT_STOPPED_PASS), 6e5);
+            }
+            client
+        };
+        let told = stopped(&client(5.02e6, &[]), 10.0).unwrap();
+        let words = "basecase itself did not run for 5.0 s of 10.0 s: it was suspended, or other work had the processors";
+        assert_eq!(told, words);
+        assert!(stopped(&client(1.2e6, &[3, 7]), 6.0).unwrap().ends_with("; 2 passes do not count for it"));
+        assert!(stopped(&client(3e5, &[]), 1.0).is_some(), "much of a short step");
+        assert_eq!(stopped(&client(4e5, &[]), 10.0), None);
+        assert_eq!(stopped(&Measures::new(), 10.0), None);
+    }
 
     #[test]
     fn defect_28_repetitions_of_many_connections_are_told_once_and_in_english() {

@@ -201,6 +201,7 @@ impl<'a> Driver<'a> {
         let mut now = Instant::now();
         meter.open(now);
         for seat in 0..self.seats.len() {
+            now = Instant::now();
             self.begin(seat, now);
         }
         while self.active > 0 && !self.shared.is_stopped() {
@@ -209,8 +210,8 @@ impl<'a> Driver<'a> {
                 turn = self.rest(turn);
                 let Some(turn) = turn else { break };
                 meter.opens = turn.opens;
-                now = Instant::now();
                 for seat in std::mem::take(&mut self.resting) {
+                    now = Instant::now();
                     self.begin(seat, now);
                 }
                 continue;
@@ -237,7 +238,7 @@ impl<'a> Driver<'a> {
                     }
                     Err(error) => {
                         now = Instant::now();
-                        self.failed(seat, error, now);
+                        self.failed(seat, error);
                     }
                 }
             }
@@ -245,7 +246,7 @@ impl<'a> Driver<'a> {
                 && instant <= now
             {
                 self.timers.pop();
-                self.execute_next(seat, now);
+                self.execute_next(seat);
             }
             self.failures.drain(..).for_each(|(index, error)| on_failure(index, error));
         }
@@ -286,7 +287,7 @@ impl<'a> Driver<'a> {
         match self.schedule.admit(now) {
             Admission::Now => {
                 self.seats[seat].recorder.admit(now);
-                self.execute_next(seat, now);
+                self.execute_next(seat);
             }
             Admission::At(instant) => {
                 self.seats[seat].recorder.admit(instant);
@@ -299,7 +300,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Sends the next operation of a member's event.
-    fn execute_next(&mut self, seat: usize, now: Instant) {
+    fn execute_next(&mut self, seat: usize) {
         let own = &mut self.seats[seat];
         // Its session may have ended while it waited for its schedule.
         if own.is_done {
@@ -308,18 +309,20 @@ impl<'a> Driver<'a> {
         own.operation.clear();
         // Only scripts that do nothing else are driven.
         if own.member.script.next(&mut own.operation) == Next::Execute {
-            self.send(seat, now);
+            self.send(seat);
         } else {
             self.leave(seat);
         }
     }
 
-    fn send(&mut self, seat: usize, now: Instant) {
+    /// Sends the operation. Its time begins here, as a worker's does: others of the thread may have been sent since it last woke, and
+    /// reading the clock costs some 25 ns.
+    fn send(&mut self, seat: usize) {
         let own = &mut self.seats[seat];
-        own.sent = now;
+        own.sent = Instant::now();
         match own.member.session.send(&own.operation) {
             Ok(()) => self.watch(seat),
-            Err(error) => self.failed(seat, error, now),
+            Err(error) => self.failed(seat, error),
         }
     }
 
@@ -343,7 +346,7 @@ impl<'a> Driver<'a> {
     fn answered(&mut self, seat: usize, reply: &Reply, now: Instant) {
         let own = &mut self.seats[seat];
         if std::mem::take(&mut own.is_rolling_back) {
-            self.execute_next(seat, now);
+            self.execute_next(seat);
             return;
         }
         let span = Span { sent: own.sent, answered: now };
@@ -353,7 +356,7 @@ impl<'a> Driver<'a> {
             progress.add(own.operation.items, span.answered - span.sent);
         }
         if own.recorder.is_within_event() {
-            self.execute_next(seat, now);
+            self.execute_next(seat);
         } else {
             own.attempts = 0;
             self.begin(seat, now);
@@ -361,11 +364,11 @@ impl<'a> Driver<'a> {
     }
 
     #[cold]
-    fn failed(&mut self, seat: usize, error: Error, now: Instant) {
+    fn failed(&mut self, seat: usize, error: Error) {
         let own = &mut self.seats[seat];
         if std::mem::take(&mut own.is_rolling_back) && error.kind() != Kind::Disconnected {
             // The dbms had rolled back already.
-            self.execute_next(seat, now);
+            self.execute_next(seat);
             return;
         }
         match mending(&error, Some(own.member.script.as_mut())) {
@@ -376,9 +379,9 @@ impl<'a> Driver<'a> {
                     own.is_rolling_back = true;
                     own.operation.clear();
                     own.operation.text.push_str("ROLLBACK");
-                    self.send(seat, now);
+                    self.send(seat);
                 } else {
-                    self.execute_next(seat, now);
+                    self.execute_next(seat);
                 }
             }
             _ => self.fail(seat, error),
@@ -399,5 +402,111 @@ impl<'a> Driver<'a> {
             // A socket that cannot be left out only wakes the thread for nothing.
             let _ = self.epoll.delete(socket);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::fd::{AsFd as _, BorrowedFd};
+    use std::os::unix::net::UnixStream;
+
+    use basecase_client::Interrupter;
+    use basecase_model::{OperationClass, ParameterType, Value};
+    use basecase_workload::{Pacing, Window, Work};
+
+    use super::*;
+
+    const SENDING: Duration = Duration::from_millis(10);
+
+    /// Takes long to send, and has its answer at once.
+    struct SlowSender {
+        ours: UnixStream,
+        theirs: UnixStream,
+    }
+
+    impl Session for SlowSender {
+        fn prepare_with_types(&mut self, _: &str, _: &[ParameterType]) -> Result<usize, Error> {
+            Ok(0)
+        }
+
+        fn send(&mut self, _: &Operation) -> Result<(), Error> {
+            let begun = Instant::now();
+            while begun.elapsed() < SENDING {
+                std::hint::spin_loop();
+            }
+            self.theirs.write_all(b"x").map_err(Error::of_waiting)
+        }
+
+        fn receive(&mut self) -> Result<Option<Reply>, Error> {
+            Ok(Some(Reply::default()))
+        }
+
+        fn has_unsent(&self) -> bool {
+            false
+        }
+
+        fn socket(&self) -> Option<BorrowedFd<'_>> {
+            Some(self.ours.as_fd())
+        }
+
+        fn set_blocking(&mut self, _: bool) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn query(&mut self, _: &str) -> Result<Vec<Vec<Value>>, Error> {
+            Ok(Vec::new())
+        }
+
+        fn server_pid(&self) -> Option<u32> {
+            None
+        }
+
+        fn interrupter(&self) -> Result<Interrupter, Error> {
+            Ok(Box::new(|| {}))
+        }
+    }
+
+    struct OneEvent(bool);
+
+    impl Script for OneEvent {
+        fn next(&mut self, operation: &mut Operation) -> Next {
+            operation.ends_event = true;
+            if std::mem::replace(&mut self.0, true) { Next::Finish } else { Next::Execute }
+        }
+
+        fn answer(&mut self, _: &Reply) {}
+    }
+
+    #[test]
+    fn defect_29_each_operation_is_timed_from_its_own_start() {
+        let member = |index| {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let plan = RolePlan {
+                client: 1,
+                name: "client",
+                class: OperationClass::Query,
+                set_up: Vec::new(),
+                work: Work::Lane(0),
+                feeds: 0..0,
+                pacing: Pacing::Closed,
+                until: None,
+                raises: None,
+                planned_items: None,
+            };
+            Member {
+                index,
+                plan,
+                session: Box::new(SlowSender { ours, theirs }),
+                script: Box::new(OneEvent(false)),
+            }
+        };
+        let shared = Shared::new(0, 1);
+        let schedule = Schedule::new(&Window::default(), Instant::now());
+        let driver = Driver::new((0..4).map(member).collect(), &shared, &schedule, &[]).unwrap();
+        let (finished, _) = driver.drive(|_, error| panic!("{error}")).unwrap();
+        let starts: Vec<u64> = finished.iter().map(|one| one.recording.role.started_us).collect();
+        let is_apart = |pair: &[u64]| pair[1] >= pair[0] + SENDING.as_micros() as u64;
+        assert!(starts.len() == 4 && starts.windows(2).all(is_apart), "{starts:?}");
     }
 }

@@ -407,7 +407,7 @@ fn stores_that_are_none() {
     assert_snapshot!(compare_into("."), @r#"
     exit code 1
     -- stderr
-    error: the store .: Is a directory (os error 21)
+    error: the store .: it is a folder and no file
     hint: name a file that this user may read and write
     "#);
 

@@ -154,3 +154,88 @@ fn survive(
     assert_eq!(note.is_some(), !is_mysql, "{note:?}");
     session.query("select precious from victim.orders").unwrap();
 }
+
+/// Runs the program, which must end by itself within a minute, whatever it says, and without a panic.
+fn ends(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("timeout");
+    command.args(["--signal=KILL", "60"]).arg(basecase_tests::program()).args(arguments);
+    let output = command.current_dir(sandbox.path()).stdin(std::process::Stdio::null()).output().unwrap();
+    let said = sandbox.transcript(&output);
+    assert!(output.status.code().is_some_and(|code| code <= 2), "{arguments:?}: {said}");
+    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn defect_17_pipes_and_devices_are_refused() {
+    let sandbox = Sandbox::new();
+    let made = std::process::Command::new("mkfifo").arg(sandbox.path().join("pipe.toml")).status().unwrap();
+    assert!(made.success());
+    for file in ["pipe.toml", "/dev/zero", "."] {
+        let named = format!("./{file}");
+        let named = if file.starts_with('/') { file } else { &named };
+        for arguments in [
+            &["run", named, "--store", "s.sqlite", "--data", "data"][..],
+            &["workload", "check", named],
+            &["compare", "sqlite", "--workload", named, "--store", "s.sqlite", "--data", "data"],
+            &["compare", &format!("sqlite@{named}/"), "--store", "s.sqlite", "--data", "data"],
+            &["compare", "sqlite", "--store", named, "--data", "data"],
+            &["store", "verify", named],
+            &["report", named],
+        ] {
+            let said = ends(&sandbox, arguments);
+            assert!(said.contains("\nerror: ") && said.contains("\nhint: "), "{arguments:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn defect_17_numbers_out_of_range_are_refused_or_work() {
+    let sandbox = Sandbox::new();
+    let most = u64::MAX.to_string();
+    let numbers = ["0", "-1", "1e-20", "1e300", "nan", "inf", "4294967296", "9223372036854775807", &most];
+    let options = ["rate", "seconds", "warm_up_seconds", "events", "threads", "tables", "table_size", "seed"];
+    for number in numbers {
+        for option in options {
+            ends(
+                &sandbox,
+                &["workload", "show", "oltp_read_write", "--option", &format!("{option}={number}")],
+            );
+        }
+        for flag in ["--rows", "--tables", "--threads", "--seconds", "--write-seconds", "--warm-up-seconds"] {
+            ends(&sandbox, &["workload", "show", "oltp_read_only", &format!("{flag}={number}")]);
+        }
+        for flag in ["--rows", "--writes", "--seconds", "--clients", "--scale"] {
+            ends(&sandbox, &["workload", "show", "insert-benchmark", &format!("{flag}={number}")]);
+        }
+    }
+    // None of these has a candidate, so that nothing is run where a number is taken.
+    for number in numbers {
+        for flag in ["--budget", "--slice", "--detect", "--rounds", "--step-limit", "--scale"] {
+            ends(&sandbox, &["compare", "sqlite@none", &format!("{flag}={number}")]);
+        }
+    }
+    ends(&sandbox, &["compare", "sqlite@none", "--budget", "9999999999999h"]);
+    let rate = ends(&sandbox, &["workload", "show", "oltp_read_only", "--option", "rate=1e-20"]);
+    assert!(rate.contains("rate is `1e-20`\nhint: give a number from 0.001"), "{rate}");
+}
+
+#[test]
+fn defect_17_checking_a_workload_does_not_make_its_rows() {
+    let sandbox = Sandbox::new();
+    sandbox.write("mine.toml", &workload("orders").replace("rows = 10", "rows = 4_294_967_296"));
+    let said = ends(&sandbox, &["workload", "check", "mine.toml"]);
+    assert!(said.contains("no mistakes"), "{said}");
+    let many =
+        workload("orders{number}").replace("rows = 10", "rows = 9_000_000_000_000_000_000\ncount = 1000");
+    sandbox.write("mine.toml", &many);
+    let said = ends(&sandbox, &["workload", "check", "mine.toml"]);
+    assert!(said.contains("too many rows\nhint: "), "{said}");
+    for statement in ["{repeat bytes 9_000_000_000_000_000_000}x{end}", "{repeat bytes 100}{end}"] {
+        let statement =
+            format!("look = {{ sql = 'insert into {{table}} values {statement}', prepared = false }}");
+        let file = workload("orders").replace("look = 'select id from {table} where id = 1'", &statement);
+        sandbox.write("mine.toml", &file);
+        ends(&sandbox, &["workload", "check", "mine.toml"]);
+    }
+}

@@ -91,7 +91,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "PLACEMENT", default_value = "auto")]
     pub(crate) pin: PinRequest,
     /// Hard limit of each step in seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) step_limit: Option<u64>,
     /// Measure in rounds until a change of so much is found or ruled out, e.g. 3%; by default 2% where a step reads, 3% where it writes
     #[arg(long, value_name = "PERCENT", value_parser = read_change)]

@@ -157,7 +157,7 @@ fn value<T>(
 pub fn read(path: &Path, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
     let name = path.display().to_string();
     let text =
-        std::fs::read_to_string(path).map_err(|source| FileError::Read { path: name.clone(), source })?;
+        basecase_probe::read_text(path).map_err(|source| FileError::Read { path: name.clone(), source })?;
     parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"), scale)
 }
 

@@ -17,6 +17,9 @@ const MARGINS: (f64, f64) = (0.02, 0.03);
 /// Margins that make sense, as shares.
 const SENSIBLE_MARGINS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
+/// The longest time that is read, and longer than anybody waits.
+const LONGEST_TIME: Duration = Duration::from_secs(2_400 * 3_600);
+
 /// How often and in which order candidates are measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Protocol {
@@ -152,8 +155,9 @@ impl Rounds {
 /// In words, when it is none, or not above 0.
 pub fn read_time(text: &str) -> Result<Duration, String> {
     let time: Option<SignedDuration> = text.trim().parse().ok();
-    let time = time.and_then(|time| Duration::try_from(time).ok()).filter(|time| !time.is_zero());
-    time.ok_or_else(|| "write a time such as 60m, 2h or 30ms".to_owned())
+    let time = time.and_then(|time| Duration::try_from(time).ok());
+    let time = time.filter(|time| !time.is_zero() && *time <= LONGEST_TIME);
+    time.ok_or_else(|| "write a time such as 60m, 2h or 30ms, and 2400h at most".to_owned())
 }
 
 /// Reads a relative change such as `3%` as a share.
@@ -184,7 +188,7 @@ mod tests {
     fn times_and_changes_are_read() {
         let seconds = |text| read_time(text).map(|time| time.as_secs_f64()).ok();
         assert_eq!(["60m", "2h", "1h 30m", "30ms"].map(seconds), [3600.0, 7200.0, 5400.0, 0.03].map(Some));
-        assert_eq!(["", "60", "0s", "-5m", "soon"].map(seconds), [None; 5]);
+        assert_eq!(["", "60", "0s", "-5m", "soon", "2401h"].map(seconds), [None; 6]);
         assert_eq!(
             [" 3%", "0.5 %", "3", "0%", "90%", "x%"].map(|text| read_change(text).ok()),
             [Some(0.03), Some(0.005), None, None, None, None]

@@ -52,7 +52,7 @@ impl WorkloadFile {
     /// # Errors
     /// As [`WorkloadFile::definition_of`].
     pub fn read(file: &Path) -> Result<Workload> {
-        let text = std::fs::read_to_string(file).with_context(|| {
+        let text = basecase_probe::read_text(file).with_context(|| {
             format!(
                 "cannot read workload file {}\nhint: docs/formats.md describes workload files",
                 file.display()

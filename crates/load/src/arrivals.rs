@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use basecase_workload::{Stream, stream};
 
+/// Longer than any step: an event after it does not begin.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1 << 32);
+
 /// Hands out the instants at which events are meant to begin: at random, independent of each other and of how long they take, so
 /// that the pauses between them are distributed exponentially. An event that finds every role busy waits, and its waiting counts.
 pub(crate) struct Arrivals {
@@ -27,7 +30,8 @@ impl Arrivals {
         let (instant, stream) = &mut *next;
         // 53 random bits in (0, 1]: the logarithm of 0 does not exist.
         let uniform = ((stream.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        *instant += Duration::from_secs_f64(-uniform.ln() * self.mean_pause_s);
+        let pause = Duration::try_from_secs_f64(-uniform.ln() * self.mean_pause_s).unwrap_or(LONGEST_PAUSE);
+        *instant += pause.min(LONGEST_PAUSE);
         *instant
     }
 }
@@ -35,6 +39,15 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn defect_17_no_rate_is_too_small_or_too_large() {
+        let start = Instant::now();
+        for rate in [1e-20, 1e-300, 0.0, f64::INFINITY, f64::NAN] {
+            let arrivals = Arrivals::new(rate, start);
+            assert!(arrivals.next() >= start && arrivals.next() >= start, "{rate}");
+        }
+    }
 
     #[test]
     fn pauses_are_exponential() {

@@ -1,5 +1,8 @@
 //! Latency histograms.
 
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use thiserror::Error;
 
@@ -11,6 +14,10 @@ const INITIAL_HIGHEST_NS: u64 = 1_000_000;
 const LOWEST_NS: u64 = 128;
 /// Significant decimal digits kept of every latency.
 const DIGITS: u8 = 3;
+/// How HDR's V2 deflate form begins; the length of its zlib stream follows.
+const DEFLATED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+/// Bytes of a histogram before compression at most: nine for each of its counts would be 600 KiB.
+const MOST_PLAIN_BYTES: u64 = 1 << 20;
 
 /// Why a stored histogram could not be read.
 #[derive(Debug, Error)]
@@ -110,14 +117,38 @@ impl Histogram {
     /// # Errors
     /// When the bytes are not such a form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HistogramError> {
-        let Some((head, mut rest)) = bytes.split_first_chunk::<8>() else {
-            return Err(HistogramError("it is shorter than its header".into()));
-        };
-        let mut counts: hdrhistogram::Histogram<u32> =
-            Deserializer::new().deserialize(&mut rest).map_err(|error| HistogramError(error.to_string()))?;
+        let too_short = || HistogramError("it is shorter than its header".into());
+        let (head, rest) = bytes.split_first_chunk::<8>().ok_or_else(too_short)?;
+        let (cookie, rest) = rest.split_first_chunk::<8>().ok_or_else(too_short)?;
+        if cookie[..4] != DEFLATED {
+            return Err(HistogramError("it is of another form".into()));
+        }
+        let mut plain = Vec::new();
+        let inflated = ZlibDecoder::new(rest).take(MOST_PLAIN_BYTES).read_to_end(&mut plain);
+        inflated.map_err(|error| HistogramError(error.to_string()))?;
+        check_plain(&plain)?;
+        let mut counts: hdrhistogram::Histogram<u32> = Deserializer::new()
+            .deserialize(&mut plain.as_slice())
+            .map_err(|error| HistogramError(error.to_string()))?;
         counts.auto(true);
         Ok(Histogram { counts, max_ns: u64::from_le_bytes(*head) })
     }
+}
+
+/// Checks what the library takes memory for before it reads on: the length of the counts, and the digits.
+fn check_plain(plain: &[u8]) -> Result<(), HistogramError> {
+    let word = |number: usize| {
+        let bytes = plain.get(number * 4..).and_then(<[u8]>::first_chunk::<4>);
+        bytes
+            .map(|bytes| u32::from_be_bytes(*bytes))
+            .ok_or_else(|| HistogramError("its header is cut".into()))
+    };
+    // Cookie, length of the counts, offset, digits, and three numbers of 64 bits.
+    let (length, digits) = (word(1)?, word(3)?);
+    if plain.len().checked_sub(40) != usize::try_from(length).ok() || digits > u32::from(DIGITS) {
+        return Err(HistogramError("its header does not fit what follows".into()));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -136,6 +167,30 @@ mod tests {
         assert_eq!(copy.quantile_ns(0.5), histogram.quantile_ns(0.5));
         assert!(Histogram::from_bytes(b"short").is_err());
         assert!(Histogram::from_bytes(b"not a histogram at all").is_err());
+    }
+
+    #[test]
+    fn defect_17_a_histogram_takes_no_more_memory_than_one_can_have() {
+        use flate2::{Compression, write::ZlibEncoder};
+        use std::io::Write;
+        let stored = |plain: &[u8]| {
+            let mut encoder =
+                ZlibEncoder::new([&[0; 8][..], &DEFLATED, &[0; 4]].concat(), Compression::best());
+            encoder.write_all(plain).unwrap();
+            encoder.finish().unwrap()
+        };
+        let header = |length: u32, digits: u32| {
+            let words = [0x1c84_9313, length, 0, digits];
+            let mut header: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            header.extend([1_u64.to_be_bytes(), 1_000_u64.to_be_bytes(), 1_f64.to_be_bytes()].concat());
+            header
+        };
+        assert_eq!(Histogram::from_bytes(&stored(&header(0, 3))).unwrap().count(), 0);
+        let endless = [header(1 << 30, 3), vec![0; 1 << 22]].concat();
+        for plain in [header(u32::MAX, 3), header(0, 5), endless, vec![0; 12]] {
+            let refused = Histogram::from_bytes(&stored(&plain)).unwrap_err().to_string();
+            assert!(refused.contains("its header"), "{refused}");
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! The files of `/proc` are parsed by small functions of our own and not by the `procfs` crate: a snapshot needs a
 //! tenth of their fields, and stands between the opening of a window and its first statement.
 //!
+//! Files that the user names are read by [`read_text`] alone.
+//!
 //! [`Heir`] and [`panic_message`] are no readers; they are here because all that watch over processes and threads stand above this floor.
 
 mod canary;
@@ -25,6 +27,7 @@ mod process;
 mod processor;
 mod processor_set;
 mod profiler;
+mod regular_file;
 mod watch;
 
 pub use canary::canary_ns;
@@ -43,4 +46,5 @@ pub use process::{ServerClock, ServerCpu, server_processes};
 pub use processor::OthersTime;
 pub use processor_set::ProcessorSet;
 pub use profiler::Profiler;
+pub use regular_file::{MOST_TEXT_BYTES, open_regular, read_text};
 pub use watch::{Snapshot, Target, Watch};

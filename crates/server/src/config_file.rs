@@ -106,7 +106,7 @@ fn find(
     if name_or_file.contains('/') || name_or_file.ends_with(".conf") {
         let folder = beside.and_then(Path::parent).unwrap_or(Path::new(""));
         let path = folder.join(name_or_file);
-        let text = std::fs::read_to_string(&path)
+        let text = basecase_probe::read_text(&path)
             .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
         let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

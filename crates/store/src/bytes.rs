@@ -17,16 +17,33 @@ pub(crate) fn compressed(plain: &[u8]) -> Result<Vec<u8>, Problem> {
     Ok(encoder.finish()?)
 }
 
-/// Undoes [`compressed`]; `what` names the thing in errors.
-pub(crate) fn plain(compressed: &[u8], what: &str) -> Result<Vec<u8>, Problem> {
+/// Undoes [`compressed`], for what has `most` bytes at most; `what` names the thing in errors.
+pub(crate) fn plain(compressed: &[u8], most: u64, what: &str) -> Result<Vec<u8>, Problem> {
     let mut plain = Vec::new();
     ZlibDecoder::new(compressed)
+        .take(most.saturating_add(1))
         .read_to_end(&mut plain)
         .map_err(|error| Problem::Damaged(format!("cannot read a {what}: {error}")))?;
+    if plain.len() as u64 > most {
+        return Err(Problem::Damaged(format!("cannot read a {what}: it has more than {most} bytes")));
+    }
     Ok(plain)
 }
 
-/// A compressed column of a row, as it was before; `what` names the thing in errors.
-pub(crate) fn plain_column(row: &Row<'_>, column: &str, what: &str) -> Result<Vec<u8>, Problem> {
-    plain(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?, what)
+/// A compressed column of a row, as it was before; else as [`plain`].
+pub(crate) fn plain_column(row: &Row<'_>, column: &str, most: u64, what: &str) -> Result<Vec<u8>, Problem> {
+    plain(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?, most, what)
 }
+
+/// Intervals that a series can have beside a time of so many microseconds.
+pub(crate) fn most_intervals(time_us: f64, interval_ms: u32) -> u64 {
+    let counted = (time_us / 1e3 / f64::from(interval_ms.max(1))) as u64;
+    counted.saturating_mul(INTERVALS_FOR_ONE).saturating_add(INTERVALS_BESIDE).min(MOST_INTERVALS)
+}
+
+/// Intervals that may pass for one that is counted: candidates take turns.
+const INTERVALS_FOR_ONE: u64 = 16;
+/// Intervals beside those: a warm-up, an answer that is waited for.
+const INTERVALS_BESIDE: u64 = 4_096;
+/// Intervals of a step at most: seconds that no step takes.
+const MOST_INTERVALS: u64 = 10_000_000;

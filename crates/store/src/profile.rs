@@ -5,6 +5,9 @@ use rusqlite::{Connection, params};
 
 use crate::{Problem, bytes};
 
+/// Bytes of the stacks of a profile at most.
+const MOST_STACKS_BYTES: u64 = 256 << 20;
+
 pub(crate) fn insert(connection: &Connection, trial: &str, profiles: &[Profile]) -> Result<(), Problem> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO profile (trial, kind, frequency_hz, samples, lost, stacks, modules)
@@ -31,7 +34,7 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Profile
     while let Some(row) = rows.next()? {
         let kind: String = row.get("kind")?;
         let modules: String = row.get("modules")?;
-        let stacks = bytes::plain_column(row, "stacks", "profile")?;
+        let stacks = bytes::plain_column(row, "stacks", MOST_STACKS_BYTES, "profile")?;
         profiles.push(Profile {
             kind: kind
                 .parse::<ProfileKind>()

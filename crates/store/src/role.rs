@@ -3,7 +3,7 @@
 use basecase_model::{Histogram, RoleRecord, Series};
 use rusqlite::{Connection, Row, params};
 
-use crate::{Problem, samples, trial};
+use crate::{Problem, bytes, samples, trial};
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -59,6 +59,8 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<RoleRec
 pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
     let class: String = row.get("class")?;
     let asides: String = row.get("asides")?;
+    let (ended_us, interval_ms): (u64, u32) = (row.get("ended_us")?, row.get("interval_ms")?);
+    let most = bytes::most_intervals(ended_us as f64, interval_ms);
     let blob = |name: &str| row.get::<_, Option<Vec<u8>>>(name);
     Ok(RoleRecord {
         client: row.get("client")?,
@@ -72,14 +74,14 @@ pub(crate) fn read(row: &Row<'_>) -> Result<RoleRecord, Problem> {
         retries: row.get("retries")?,
         mismatches: row.get("mismatches")?,
         started_us: row.get("started_us")?,
-        ended_us: row.get("ended_us")?,
+        ended_us,
         client_cpu_us: row.get("client_cpu_us")?,
         server_cpu_us: row.get("server_cpu_us")?,
         service: Histogram::from_bytes(&blob("service")?.unwrap_or_default())?,
         response: blob("response")?.map(|bytes| Histogram::from_bytes(&bytes)).transpose()?,
         series: Series {
-            interval_ms: row.get("interval_ms")?,
-            samples: samples::from_bytes(&blob("samples")?.unwrap_or_default())?,
+            interval_ms,
+            samples: samples::from_bytes(&blob("samples")?.unwrap_or_default(), most)?,
         },
         asides: serde_json::from_str(&asides)?,
     })

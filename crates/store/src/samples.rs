@@ -14,9 +14,9 @@ pub(crate) fn to_bytes(samples: &[Sample]) -> Result<Vec<u8>, Problem> {
     bytes::compressed(&plain)
 }
 
-/// Reads what [`to_bytes`] wrote.
-pub(crate) fn from_bytes(compressed: &[u8]) -> Result<Vec<Sample>, Problem> {
-    let plain = bytes::plain(compressed, "time series")?;
+/// Reads what [`to_bytes`] wrote, `most` samples at most.
+pub(crate) fn from_bytes(compressed: &[u8], most: u64) -> Result<Vec<Sample>, Problem> {
+    let plain = bytes::plain(compressed, most * 8, "time series")?;
     let (samples, rest) = plain.as_chunks::<8>();
     if !rest.is_empty() {
         return Err(Problem::Damaged("cannot read a time series: its last sample is cut".to_owned()));
@@ -39,14 +39,25 @@ mod tests {
     fn a_cut_series_is_refused() {
         let bytes = to_bytes(&[Sample { items: 7, max_us: 9 }; 1800]).unwrap();
         assert!(bytes.len() < 200, "{}", bytes.len());
-        assert!(from_bytes(&bytes[..bytes.len() / 2]).is_err());
-        assert!(from_bytes(&bytes::compressed(b"seven b").unwrap()).is_err());
+        assert!(from_bytes(&bytes[..bytes.len() / 2], 2_000).is_err());
+        assert!(from_bytes(&bytes::compressed(b"seven b").unwrap(), 2_000).is_err());
+    }
+
+    #[test]
+    fn defect_17_no_more_is_inflated_than_samples_there_can_be() {
+        let bytes = to_bytes(&[Sample::default(); 2_000]).unwrap();
+        assert_eq!(from_bytes(&bytes, 2_000).unwrap().len(), 2_000);
+        let refused = from_bytes(&bytes, 1_999).unwrap_err().to_string();
+        assert!(refused.contains("it has more than 15992 bytes\nhint: "), "{refused}");
+        // A day in seconds, and what a file may claim at most.
+        assert_eq!(bytes::most_intervals(86_400e6, 1_000), 86_400 * 16 + 4_096);
+        assert_eq!([f64::INFINITY, 1e300].map(|time_us| bytes::most_intervals(time_us, 0)), [10_000_000; 2]);
     }
 
     proptest! {
         #[test]
         fn garbage_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let _ = from_bytes(&bytes);
+            let _ = from_bytes(&bytes, 100);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The tables and how they came to be.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
@@ -40,7 +39,7 @@ pub(crate) enum FileKind {
 
 /// Looks at the file at `path` without touching it.
 pub(crate) fn kind_of(path: &Path) -> Result<FileKind, Problem> {
-    let file = match File::open(path) {
+    let file = match basecase_probe::open_regular(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileKind::Absent),
         opened => opened?,
     };

@@ -23,13 +23,16 @@ pub(crate) fn insert(connection: &Connection, trial: &str, tracks: &[Track]) -> 
     Ok(())
 }
 
-pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Track>, Problem> {
+/// The tracks of a trial that took so many seconds.
+pub(crate) fn select(connection: &Connection, trial: &str, seconds: f64) -> Result<Vec<Track>, Problem> {
     let mut statement = connection.prepare_cached("SELECT * FROM track WHERE trial = ?1 ORDER BY number")?;
     let mut rows = statement.query([trial])?;
     let mut tracks = Vec::new();
     while let Some(row) = rows.next()? {
         let kind: String = row.get("kind")?;
-        let plain = bytes::plain_column(row, "numbers", "track")?;
+        let interval_ms = row.get("interval_ms")?;
+        let most = bytes::most_intervals(seconds * 1e6, interval_ms);
+        let plain = bytes::plain_column(row, "numbers", most * 4, "track")?;
         let (numbers, rest) = plain.as_chunks::<4>();
         if !rest.is_empty() {
             return Err(Problem::Damaged("cannot read a track: its last number is cut".to_owned()));
@@ -37,7 +40,7 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Track>,
         tracks.push(Track {
             name: row.get("name")?,
             kind: if kind == TrackKind::Rate.as_str() { TrackKind::Rate } else { TrackKind::Level },
-            interval_ms: row.get("interval_ms")?,
+            interval_ms,
             values: numbers.iter().map(|number| f32::from_le_bytes(*number)).collect(),
         });
     }

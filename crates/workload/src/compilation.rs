@@ -20,6 +20,9 @@ use crate::{Change, Dialect, SetUp, StatementKind};
 /// Samplers by place in the file and bounds: threads share what is drawn once for all, and its tables of constants.
 pub(crate) type Samplers = HashMap<(usize, i64, i64), Sampler>;
 
+/// Bytes of a filled statement at most.
+const MOST_STATEMENT_BYTES: usize = 1 << 26;
+
 /// What a name of a statement stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
@@ -166,8 +169,12 @@ impl<'a> Compiler<'a> {
         let pieces = statement.sql.of(self.dialect);
         let form = match pieces.split_last() {
             Some((Piece::Repeat(repeat @ Repeat { count: Count::Bytes(limit), .. }), head)) => {
-                let limit = usize::try_from(self.scope.evaluate(limit)?)
-                    .map_err(|_| Mistake::new(repeat.at, "a statement has 0 bytes or more"))?;
+                let bytes = self.scope.evaluate(limit)?;
+                let limit = usize::try_from(bytes).ok().filter(|limit| *limit <= MOST_STATEMENT_BYTES);
+                let limit = limit.ok_or_else(|| {
+                    Mistake::new(repeat.at, format!("a statement cannot have {bytes} bytes"))
+                        .with_hint(format!("0 to {MOST_STATEMENT_BYTES} bytes are possible"))
+                })?;
                 Form::Filled {
                     head: self.parts(head, None, &mut values)?,
                     row: self.parts(&repeat.pieces, None, &mut values)?,

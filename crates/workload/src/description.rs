@@ -37,7 +37,8 @@ impl Workload {
                 let _ = writeln!(text, "  {name:<28} {about}");
             }
         }
-        let load = self.load_plan(parameters, steps, dialect, 1)?;
+        self.loaded_tables(parameters, steps)?;
+        let load = self.load_outline(parameters, steps, dialect)?;
         text.push_str("\nload\n");
         for statement in &load.before {
             let _ = writeln!(text, "  {statement}");
@@ -64,7 +65,7 @@ impl Workload {
                 step.group.as_ref().map_or(", result not shown".to_owned(), |group| format!(", {group}")),
                 if step.maintenance_after { ", maintenance after" } else { "" }
             );
-            push_event(&mut text, self.plan(parameters, step, dialect)?, &step.label);
+            push_event(&mut text, self.outline(parameters, step, dialect)?, &step.label);
         }
         Ok(text)
     }

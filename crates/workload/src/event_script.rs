@@ -113,7 +113,7 @@ impl Answer {
     #[inline]
     fn expectation(&self, numbers: &[i64], factor: u64) -> Expectation {
         let Answer::Rows { quantity, is_bound, rows } = self else { return Expectation::Anything };
-        let rows = u64::try_from(rows.value(numbers)).unwrap_or_default() * factor;
+        let rows = u64::try_from(rows.value(numbers)).unwrap_or_default().saturating_mul(factor);
         match (quantity, is_bound) {
             (Quantity::Fetched, false) => Expectation::Fetched(rows),
             (Quantity::Fetched, true) => Expectation::FetchedAtMost(rows),
@@ -245,8 +245,10 @@ impl CompiledStatement {
                     }
                     let start = text.len();
                     let mut parts = row.iter();
-                    let is_made =
+                    let is_whole =
                         parts.all(|part| state.push_part(part, &mut self.values, tables, text).is_some());
+                    // A row without text would never fill the statement.
+                    let is_made = is_whole && text.len() > kept;
                     if is_made && (rows == 0 || text.len() <= *limit) {
                         rows += 1;
                         continue;

@@ -66,6 +66,9 @@ pub struct Parameters {
     pub maintenance: Maintenance,
 }
 
+/// Threads of a step at most.
+pub(crate) const MOST_THREADS: u32 = 100_000;
+
 /// Options that every workload has.
 const COMMON: [&str; 5] = ["threads", "seed", "mode", "prepared", "maintenance"];
 
@@ -97,7 +100,9 @@ impl Workload {
             match name.as_str() {
                 "threads" => {
                     parameters.threads = thread_counts(value).ok_or_else(|| {
-                        wrong("a number of threads from 1 on, or several, each once: 8,16,32")
+                        wrong(&format!(
+                            "a number of threads from 1 to {MOST_THREADS}, or several, each once: 8,16,32"
+                        ))
                     })?;
                 }
                 "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer from 0 on"))?,
@@ -166,11 +171,15 @@ impl Parameters {
     }
 }
 
-/// Reads `8` or `8,16,32`; `None` when one is no number, 0, or there twice.
+/// Reads `8` or `8,16,32`; `None` when one is no number, out of range, or there twice.
 fn thread_counts(text: &str) -> Option<Vec<u32>> {
     let mut counts = Vec::new();
     for word in text.split(',') {
-        let count = word.trim().parse().ok().filter(|count| *count > 0 && !counts.contains(count))?;
+        let count = word
+            .trim()
+            .parse()
+            .ok()
+            .filter(|count| (1..=MOST_THREADS).contains(count) && !counts.contains(count))?;
         counts.push(count);
     }
     Some(counts)

@@ -7,7 +7,7 @@ use basecase_model::StatementClass;
 use crate::definition::{
     Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
 };
-use crate::parameters::{Maintenance, Mode, Parameters, Scope};
+use crate::parameters::{MOST_THREADS, Maintenance, Mode, Parameters, Scope};
 use crate::statement_kind::{class_of, visit_expressions};
 use crate::{Change, Workload};
 
@@ -218,10 +218,12 @@ impl Workload {
                 None => parameters.threads.clone(),
                 Some(expression) => {
                     let threads = scope.evaluate(expression).map_err(|mistake| self.located(mistake))?;
-                    let threads =
-                        u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or_else(|| {
+                    let threads = u32::try_from(threads)
+                        .ok()
+                        .filter(|threads| (1..=MOST_THREADS).contains(threads))
+                        .ok_or_else(|| {
                             let problem = format!("step {} would have {threads} threads", variant.label);
-                            self.refused(problem, "a step has 1 thread or more")
+                            self.refused(problem, format!("a step has 1 to {MOST_THREADS} threads"))
                         })?;
                     vec![threads]
                 }

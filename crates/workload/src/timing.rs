@@ -25,6 +25,10 @@ const DEFAULT_SECONDS: f64 = 10.0;
 /// Seconds that no step takes.
 const MOST_SECONDS: f64 = 10_000_000.0;
 
+/// Events per second at least and at most.
+const LEAST_RATE: f64 = 0.001;
+const MOST_RATE: f64 = 1_000_000_000.0;
+
 /// The names of these options, as a user gives them. `time` is sysbench's word for seconds.
 pub(crate) const NAMES: [&str; 6] = ["seconds", "time", "write_seconds", "warm_up_seconds", "events", "rate"];
 
@@ -53,7 +57,13 @@ impl Timing {
                 }
                 Err(_) => Err("a number of events, or 0 for no limit".to_owned()),
             },
-            "rate" => number(0.0, 1e9).map(|rate| self.rate = Some(rate).filter(|rate| *rate > 0.0)),
+            "rate" => match value.parse::<f64>() {
+                Ok(0.0) => {
+                    self.rate = None;
+                    Ok(())
+                }
+                _ => number(LEAST_RATE, MOST_RATE).map(|rate| self.rate = Some(rate)),
+            },
             _ => return None,
         };
         Some(result)
@@ -96,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_last_as_long_as_reads_unless_told() {
+    fn defect_17_times_and_rates_have_bounds() {
         let mut timing = Timing::new(5.0);
         assert!(timing.set("threads", "1").is_none());
         timing.set("time", "30").unwrap().unwrap();
@@ -107,7 +117,16 @@ mod tests {
         assert_eq!(timing.window(Duration::Read).warm_up, Time::from_secs(5));
         timing.set("events", "0").unwrap().unwrap();
         assert_eq!(timing.events, None);
-        for (name, value) in [("seconds", "0"), ("seconds", "NaN"), ("events", "-1"), ("rate", "inf")] {
+        timing.set("rate", "-0").unwrap().unwrap();
+        assert_eq!(timing.rate, None);
+        for (name, value) in [
+            ("seconds", "0"),
+            ("seconds", "NaN"),
+            ("events", "-1"),
+            ("rate", "inf"),
+            ("rate", "1e-20"),
+            ("rate", "-1"),
+        ] {
             assert!(timing.set(name, value).unwrap().is_err(), "{name}={value}");
         }
     }

@@ -9,7 +9,7 @@ use crate::compilation::{CompiledEvent, Compiler, Samplers, Slot};
 use crate::definition::{Mistake, Table, WorkloadError};
 use crate::event_script::{EventScript, State};
 use crate::generator::Generator;
-use crate::load_script::{Cell, LoadScript, Origin, TableLoad};
+use crate::load_script::{Cell, LoadScript, Origin, Rows, TableLoad};
 use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::kinds;
 use crate::steps::Step;
@@ -17,6 +17,11 @@ use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StatementKind, StepPlan, W
 
 /// The name of the step that loads the tables.
 pub const LOAD: &str = "load";
+
+/// Rows of a table that an outline makes: more than it shows.
+const OUTLINED_ROWS: u64 = 1_000;
+/// Rows of all tables together at most.
+const MOST_ROWS: u64 = 1_000_000_000_000_000;
 
 /// A table as the load leaves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +48,23 @@ impl Workload {
     ) -> Result<Vec<LoadedTable>, WorkloadError> {
         let scope = Scope::new(self, parameters);
         let mut loaded = Vec::new();
+        let mut all = 0_u64;
         for (table, is_empty) in self.tables_of(parameters, steps) {
             let of_kind = || -> Result<_, Mistake> {
                 Ok((table.names(&scope)?, self.rows_of(table, is_empty, &scope)?))
             };
             let (names, rows) = of_kind().map_err(|mistake| self.located(mistake))?;
+            all = rows
+                .checked_mul(names.len() as u64)
+                .and_then(|more| more.checked_add(all))
+                .unwrap_or(u64::MAX);
+            if all > MOST_ROWS {
+                let problem = format!("{} tables of {rows} rows are too many rows", names.len());
+                let mistake = Mistake::new(table.at, problem);
+                return Err(
+                    self.located(mistake.with_hint(format!("all tables have {MOST_ROWS} rows at most")))
+                );
+            }
             let key = table.primary_key.as_ref().filter(|key| scope.holds(&key.when));
             let key = key.and_then(|key| match key.columns.as_slice() {
                 [only] => Some(only),
@@ -83,13 +100,30 @@ impl Workload {
         step: &Step,
         dialect: Dialect,
     ) -> Result<StepPlan, WorkloadError> {
-        self.plan_step(parameters, step, dialect).map_err(|mistake| self.located(mistake))
+        self.plan_step(parameters, step, dialect, step.threads).map_err(|mistake| self.located(mistake))
     }
 
-    fn plan_step(&self, parameters: &Parameters, step: &Step, dialect: Dialect) -> Result<StepPlan, Mistake> {
+    /// The first thread of a step, for people.
+    pub(crate) fn outline(
+        &self,
+        parameters: &Parameters,
+        step: &Step,
+        dialect: Dialect,
+    ) -> Result<StepPlan, WorkloadError> {
+        self.plan_step(parameters, step, dialect, 1).map_err(|mistake| self.located(mistake))
+    }
+
+    /// The step with the first `threads` of its threads.
+    fn plan_step(
+        &self,
+        parameters: &Parameters,
+        step: &Step,
+        dialect: Dialect,
+        threads: u32,
+    ) -> Result<StepPlan, Mistake> {
         let mut samplers = Samplers::new();
         let mut roles = Vec::new();
-        for thread in 0..step.threads {
+        for thread in 0..threads {
             let (compiled, tables) = self.compile(parameters, step, dialect, thread, &mut samplers)?;
             let state = State {
                 generator: Generator::of(parameters.seed, &step.label, thread),
@@ -184,7 +218,19 @@ impl Workload {
         dialect: Dialect,
         loaders: u32,
     ) -> Result<StepPlan, WorkloadError> {
-        self.plan_load(parameters, steps, dialect, loaders.max(1)).map_err(|mistake| self.located(mistake))
+        self.plan_load(parameters, steps, dialect, loaders.max(1), Rows::All)
+            .map_err(|mistake| self.located(mistake))
+    }
+
+    /// The load by one thread, with the first rows of each table only, for people.
+    pub(crate) fn load_outline(
+        &self,
+        parameters: &Parameters,
+        steps: &[Step],
+        dialect: Dialect,
+    ) -> Result<StepPlan, WorkloadError> {
+        self.plan_load(parameters, steps, dialect, 1, Rows::First(OUTLINED_ROWS))
+            .map_err(|mistake| self.located(mistake))
     }
 
     /// The kinds of tables that steps need, each with whether it stays empty.
@@ -209,6 +255,7 @@ impl Workload {
         steps: &[Step],
         dialect: Dialect,
         loaders: u32,
+        made: Rows,
     ) -> Result<StepPlan, Mistake> {
         let scope = Scope::new(self, parameters);
         let mut before = Vec::new();
@@ -244,14 +291,14 @@ impl Workload {
                     Mode::Compatible => Origin::Sysbench,
                     Mode::Clean => Origin::Seed(parameters.seed),
                 };
-                let planned = rows * own.len() as u64;
+                let planned = rows.saturating_mul(own.len() as u64);
                 let state = State {
                     generator: Generator::of_sysbench_prepare(),
                     numbers: vec![0],
                     texts: Vec::new(),
                     table: 0,
                 };
-                let script = LoadScript::new(own, rows, cells.clone(), origin, state);
+                let script = LoadScript::new(own, (rows, made), cells.clone(), origin, state);
                 let role = role(loader, "loader", OperationClass::Insert, Vec::new(), Box::new(script));
                 roles.push(RolePlan { planned_items: Some(planned), ..role });
             }

@@ -111,7 +111,7 @@ const STATE: &str = "state.json";
 /// When the file cannot be read, which says nothing about the image.
 pub(super) fn read_state(image: &Path) -> Result<Option<State>> {
     let path = image.join(STATE);
-    let text = match fs::read_to_string(&path) {
+    let text = match basecase_probe::read_text(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read.with_context(|| format!("cannot read {}", path.display()))?,
     };
@@ -123,7 +123,12 @@ pub(super) fn read_state(image: &Path) -> Result<Option<State>> {
 fn write_state(image: &Path, state: &State) -> Result<()> {
     let (path, new) = (image.join(STATE), image.join("state.json.new"));
     let write = || {
-        let mut file = File::create(&new)?;
+        // What an interrupted run left, or a link, is not written to.
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&new)?;
         file.write_all(serde_json::to_string(state)?.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, &path)

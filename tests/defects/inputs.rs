@@ -155,6 +155,29 @@ fn survive(
     session.query("select precious from victim.orders").unwrap();
 }
 
+#[test]
+fn defect_28_a_user_without_the_right_to_checkpoint_is_told_before_the_load() {
+    let sandbox = Sandbox::new();
+    let (instance, endpoint, url) = users_server(&sandbox, "postgres:17.11");
+    let mut session = endpoint.connect().unwrap();
+    session.query("grant all on schema public to me").unwrap();
+    let run = ["compare", &url, "--rows", "1000", "--writes", "10", "--seconds", "1", "--data", "data"];
+    let said = refused(&sandbox, &[&run[..], &["--store", "s.sqlite"]].concat());
+    assert!(said.contains("user me has no right to CHECKPOINT"), "{said}");
+    assert!(said.contains("hint: GRANT pg_checkpoint TO me; or"), "{said}");
+    session.query("select 1 from pi1").unwrap_err();
+    // Without settling the right is not needed, and with it nothing is refused.
+    sandbox.write("mine.toml", &workload("orders"));
+    let run = ["compare", &url, "--workload", "./mine.toml", "--seconds", "1", "--settle", "off"];
+    let output = sandbox.output(&[&run[..], &["--store", "off.sqlite", "--data", "data"]].concat());
+    assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    session.query("grant pg_checkpoint to me").unwrap();
+    session.query("set role me").unwrap();
+    of_url(endpoint.clone(), None).unwrap().unwrap().check_rights(session.as_mut()).unwrap();
+    drop(session);
+    instance.destroy().unwrap();
+}
+
 /// Runs the program, which must end by itself within a minute, whatever it says, and without a panic.
 fn ends(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new("timeout");

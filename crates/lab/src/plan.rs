@@ -441,7 +441,7 @@ fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<Candidat
                 Source::Build(build, config) => (build.facts.clone(), config.facts()),
                 Source::Embedded(config) => (bundled_facts(spec), config.facts()),
                 Source::Url(endpoint) => (
-                    url_facts(spec, endpoint, &request.task)?,
+                    url_facts(spec, endpoint, request)?,
                     ConfigFacts { name: "as_is".into(), settings: Vec::new(), sha256: String::new() },
                 ),
             };
@@ -473,8 +473,10 @@ fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
     }
 }
 
-/// Asks the user's server which one it is, and refuses to touch tables that are not basecase's.
-fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, task: &Task) -> Result<BuildFacts> {
+/// Asks the user's server which one it is, and refuses to touch tables that are not basecase's, or to work without rights that it will
+/// need after a load.
+fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, request: &Request) -> Result<BuildFacts> {
+    let task = &request.task;
     let mut session = endpoint.connect()?;
     let server = of_url(endpoint.clone(), spec.table_engine())?.context("a URL names a server")?;
     let tables = &task.tables();
@@ -485,6 +487,9 @@ fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, task: &Task) -> Result<B
                 names_of(tables)
             );
         }
+    }
+    if request.settle != Settle::Off {
+        server.check_rights(session.as_mut()).with_context(|| format!("candidate {spec}"))?;
     }
     connections::ask(&spec.to_string(), session.as_mut(), server.dbms(), task.sessions())?;
     let report = server.report(session.as_mut())?;

@@ -121,6 +121,29 @@ impl Served for PostgresServer {
         Ok(integer(session, &sql)? != Some(0))
     }
 
+    fn check_rights(&self, session: &mut dyn Session) -> Result<(), Error> {
+        if self.instance.is_some() {
+            return Ok(());
+        }
+        let has_role = self.is_at_least(15);
+        let member = if has_role { "pg_has_role(current_user, 'pg_checkpoint', 'usage')" } else { "false" };
+        let sql = format!(
+            "select (rolsuper or {member})::int, quote_ident(rolname) from pg_roles where rolname = current_user"
+        );
+        let rows = session.query(&sql)?;
+        let Some([Value::Integer(0), Value::Text(user)]) = rows.first().map(Vec::as_slice) else {
+            return Ok(());
+        };
+        let grant = match has_role {
+            true => format!("GRANT pg_checkpoint TO {user}"),
+            false => format!("ALTER ROLE {user} SUPERUSER, for up to Postgres 14 no other role may"),
+        };
+        Err(Error::refusal(
+            format!("user {user} has no right to CHECKPOINT, which settling needs"),
+            format!("{grant}; or measure without settling: --settle off"),
+        ))
+    }
+
     fn last_value(&self, session: &mut dyn Session, table: &str, key: &str) -> Result<Option<i64>, Error> {
         integer(session, &format!("select last_value from {}_{}_seq", bare(table)?, bare(key)?))
     }

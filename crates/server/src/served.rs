@@ -87,6 +87,14 @@ pub trait Served {
     /// When the name is not plain, or the dbms does not answer.
     fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error>;
 
+    /// Refuses a user of whom it is known that the dbms will refuse what settling does, on the user's own server.
+    ///
+    /// # Errors
+    /// When the right is missing; the text names it, and how it is granted. When the dbms does not answer.
+    fn check_rights(&self, _session: &mut dyn Session) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Drops the table of this name if there is one, and returns `true`; `false` when basecase did not make it. That is asked here, and
     /// not taken from an earlier answer.
     ///

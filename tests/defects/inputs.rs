@@ -262,3 +262,15 @@ fn defect_17_checking_a_workload_does_not_make_its_rows() {
         ends(&sandbox, &["workload", "check", "mine.toml"]);
     }
 }
+
+#[test]
+fn defect_30_experiments_name_a_build_by_version_that_has_io_uring() {
+    let folder = basecase_tests::workspace().join("experiments");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let texts = files.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).unwrap());
+    let told: Vec<String> = texts.filter(|text| text.contains("io_uring")).collect();
+    assert_eq!(told.len(), 3);
+    for text in told {
+        assert!(text.contains("postgres:18.6:debian") && !text.contains("path:"), "{text}");
+    }
+}

@@ -50,7 +50,9 @@ fn complaints(log: &str, config: &Config) -> Vec<Complaint> {
 fn advise(advice: &str, value: Option<&str>) -> String {
     let advice = advice.trim().trim_end_matches('.').replacen("Available", "available", 1);
     if value == Some("io_uring") {
-        return format!("this build was made without liburing, use another (path:DIR); {advice}");
+        return format!(
+            "this build was made without liburing, use Debian's (postgres:VERSION:debian) or another (path:DIR); {advice}"
+        );
     }
     advice
 }
@@ -95,6 +97,12 @@ mod tests {
     use basecase_model::Dbms;
 
     const HOST: Host = Host { cores: 2, memory_bytes: 4 << 30, is_limited: false };
+
+    #[test]
+    fn defect_30_a_build_with_io_uring_is_named() {
+        let advice = advise("Available values: sync, worker.", Some("io_uring"));
+        assert!(advice.contains("postgres:VERSION:debian") && advice.ends_with("sync, worker"), "{advice}");
+    }
 
     #[test]
     fn complaints_are_read_from_the_log() {

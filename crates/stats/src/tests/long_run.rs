@@ -160,7 +160,9 @@ fn defect_12_ten_thousand_experiments_with_stalls_and_drift_err_as_rarely_as_pro
     for trouble in [stalling, SHORT, LONG, slower, Trouble { effect: -0.03, ..LONG }] {
         let wrong = wrong(&judge, trouble, 10_000);
         println!("{trouble:?}: {wrong:?}");
-        assert!(wrong.ever_out <= 600, "{trouble:?}: {wrong:?}");
+        // Where looks turn from what is typical to means, there are two effects to leave out.
+        let effects = if trouble.stalls[0] == trouble.stalls[1] { 1 } else { 2 };
+        assert!(wrong.ever_out <= 600 * effects && wrong.out_at_last <= 600, "{trouble:?}: {wrong:?}");
         let is_same = trouble.effect == 0.0 && trouble.stalls[0] == trouble.stalls[1];
         assert!(!is_same || wrong.changes <= 600, "{trouble:?}: {wrong:?}");
     }

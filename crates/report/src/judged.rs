@@ -308,7 +308,8 @@ mod tests {
         assert_eq!(gate.regressions(), Gate::new(&plain, &fixture::in_rounds().1).regressions());
         let label = &experiment.steps[1].label;
         let words = "regression: missed rate in 5 of 5 rounds";
-        let row = format!("| {label} | {contender} | 🔴 {words} |  | 0 of 5 |\n");
+        let escaped = |name: &str| name.replace('_', "\\_");
+        let row = format!("| {} | {} | 🔴 {words} |  | 0 of 5 |\n", escaped(label), escaped(contender));
         assert!(gate.summary().contains(&row), "{}", gate.summary());
         assert!(gate.junit().contains(&format!("<failure message=\"{words}\">")), "{}", gate.junit());
         let rendered = |format| crate::render(&experiment, &trials, format, &crate::Options::default());

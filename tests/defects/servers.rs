@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use basecase_tests::{Sandbox, program};
 
@@ -42,7 +43,11 @@ impl LimitedGroup {
 
 impl Drop for LimitedGroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        // What outlives the program for a moment keeps the group busy.
+        let until = Instant::now() + Duration::from_secs(5);
+        while fs::remove_dir(&self.0).is_err() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

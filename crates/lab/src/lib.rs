@@ -3,6 +3,7 @@
 mod agenda;
 mod calibration;
 mod candidate;
+mod candidate_facts;
 mod checks;
 mod connections;
 mod course;

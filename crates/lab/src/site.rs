@@ -13,10 +13,11 @@ use basecase_server::{
     Transport, debt, drain, of_instance, of_url,
 };
 
+use crate::candidate_facts::complete;
 use crate::checks;
 use crate::course::Course;
 use crate::message::explain;
-use crate::plan::{Candidate, Plan, Source, complete};
+use crate::plan::{Candidate, Plan, Source};
 
 /// How long a server may take to get ready.
 const START_PATIENCE: Duration = Duration::from_secs(600);

@@ -4,7 +4,7 @@ use basecase_model::{ConfigFacts, Dbms};
 use sha2::{Digest, Sha256};
 
 use crate::config_error::ConfigError;
-use crate::setting_rules::{refuse, spelled};
+use crate::setting_rules::{check_line, refuse, spelled};
 use crate::settings;
 
 /// One setting as given to the server.
@@ -39,11 +39,8 @@ impl Config {
     pub fn with_extra(mut self, extra: &[(String, String)]) -> Result<Self, ConfigError> {
         for (name, value) in extra {
             let name = spelled(self.dbms, name);
-            refuse(self.dbms, &name).map_err(|(reason, hint)| ConfigError::Extra {
-                name: name.clone(),
-                reason,
-                hint,
-            })?;
+            let checked = check_line(&name, value).and_then(|()| refuse(self.dbms, &name));
+            checked.map_err(|(reason, hint)| ConfigError::Extra { name: name.clone(), reason, hint })?;
             self.settings.retain(|setting| setting.name != name);
             self.settings.push(Setting { name, value: value.clone(), place: "--set".into() });
         }
@@ -99,6 +96,25 @@ mod tests {
         assert_eq!(config.settings.len(), 2);
         assert_ne!(config.facts().sha256, before);
         assert_eq!(config.to_text(), "a.b = '1'\nwork_mem = '8MB'\n");
+    }
+
+    #[test]
+    fn defect_fuzz_a_setting_is_one_line_with_a_name() {
+        let extra = |name: &str, value: &str| {
+            let with = config(Dbms::Mysql, "a = 1").with_extra(&[(name.into(), value.into())]);
+            with.map(|_| ()).map_err(|error| error.to_string())
+        };
+        for (name, value) in
+            [("b", "1\nskip_grant_tables"), ("b", "1\0"), ("b=1\nskip_grant_tables", "1"), ("", "1")]
+        {
+            let refusal = extra(name, value).unwrap_err();
+            assert!(refusal.contains("\nhint: ") && refusal.lines().count() == 2, "{refusal}");
+        }
+        assert_eq!(extra("b", "1\t2"), Ok(()));
+        let host = Host { cores: 2, memory_bytes: 24 << 30, is_limited: false };
+        let refusal =
+            ConfigFile::parse(Dbms::Mysql, "mine", "mine.conf", "a = 1\nb = x\0y", host).unwrap_err();
+        assert!(refusal.to_string().starts_with("mine.conf:2: b: "), "{refusal}");
     }
 
     #[test]

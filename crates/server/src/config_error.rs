@@ -48,7 +48,7 @@ pub enum ConfigError {
         name: String,
     },
     /// A setting of the caller is not one that a config may have.
-    #[error("--set {name}: {reason}\nhint: {hint}")]
+    #[error("--set {}: {reason}\nhint: {hint}", name.escape_debug())]
     Extra {
         /// The setting.
         name: String,

@@ -8,7 +8,7 @@ use include_dir::{Dir, include_dir};
 use crate::config::{Config, Setting};
 use crate::config_error::ConfigError;
 use crate::host::Host;
-use crate::setting_rules::{refuse, spelled};
+use crate::setting_rules::{check_line, refuse, spelled};
 use crate::settings::{self, Line};
 use crate::sizing;
 use crate::suggestion::{alternatives, nearest};
@@ -156,7 +156,8 @@ fn read(
                     hint,
                 };
                 let name = spelled(dbms, &name);
-                refuse(dbms, &name).map_err(|(reason, hint)| wrong(reason, hint))?;
+                let checked = check_line(&name, &value).and_then(|()| refuse(dbms, &name));
+                checked.map_err(|(reason, hint)| wrong(reason, hint))?;
                 let sized = sizing::evaluate(&value, dbms, host).map_err(|reason| {
                     let hint =
                         "sizes are taken from the machine's memory or cores, as configs/README.md describes";

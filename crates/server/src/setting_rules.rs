@@ -2,6 +2,7 @@
 
 use basecase_model::Dbms;
 
+use crate::settings::is_name;
 use crate::suggestion::{alternatives, nearest};
 
 /// Settings of Postgres that basecase gives itself, because its own work depends on them.
@@ -112,6 +113,22 @@ pub(crate) fn refuse(dbms: Dbms, name: &str) -> Result<(), (String, String)> {
         }
         Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb | Dbms::Sqlite => Ok(()),
     }
+}
+
+/// Checks that a setting, wherever it was written, is one line of a server's file with all of its text: a second line could set
+/// anything, and a server reads no further than to a zero.
+pub(crate) fn check_line(name: &str, value: &str) -> Result<(), (String, String)> {
+    if !is_name(name) {
+        let hint = "letters, digits, `_`, `-` and `.` make a name, as in work_mem";
+        return Err((format!("{name:?} is no name of a setting"), hint.into()));
+    }
+    if value.contains(|letter: char| letter.is_control() && letter != '\t') {
+        return Err((
+            format!("{name}: {value:?} is more than one line of text"),
+            "leave the control characters away".into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Whether basecase itself sets `name`.

@@ -83,7 +83,7 @@ pub enum Problem {
     #[error("{0}\nhint: name a file that this user may read and write")]
     Io(#[from] io::Error),
     /// SQLite reports anything else.
-    #[error("{0}")]
+    #[error("{0}\nhint: check the file system that it lies on, and try again")]
     Sqlite(rusqlite::Error),
 }
 
@@ -105,6 +105,8 @@ impl From<rusqlite::Error> for Problem {
                 let text = error.to_string();
                 Problem::Denied(text.split(": /").next().unwrap_or_default().to_owned())
             }
+            // A table or a column is missing, or a value is not what its column holds.
+            Some(ErrorCode::Unknown) | None => Problem::Damaged(error.to_string().replace('\n', " ")),
             _ => Problem::Sqlite(error),
         }
     }

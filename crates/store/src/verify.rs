@@ -49,14 +49,16 @@ fn check_rows(
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        problems.extend(check(row)?);
+        // Names out of a damaged store may hold anything.
+        problems.extend(check(row)?.into_iter().map(|problem| problem.replace(['\n', '\r'], " ")));
     }
     Ok(())
 }
 
 fn of_sqlite(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let text: String = row.get(0)?;
-    Ok(if text == "ok" { Vec::new() } else { vec![format!("sqlite: {text}")] })
+    // Its problems with one tree come as one text of several lines.
+    Ok(text.lines().filter(|line| *line != "ok").map(|line| format!("sqlite: {line}")).collect())
 }
 
 fn of_reference(row: &Row<'_>) -> Result<Vec<String>, Problem> {

@@ -31,6 +31,8 @@ pub(crate) use table::{Column, Index, Table};
 
 use reader::{Entry, Fields};
 
+use crate::timing::MOST_SECONDS;
+
 /// Names that the rows of a table have in workload files: our own, and sysbench's.
 const ROWS: [&str; 2] = ["rows", "table_size"];
 
@@ -159,11 +161,14 @@ fn named<'a, T>(
 }
 
 fn read_warm_up(value: &reader::Value<'_>) -> Result<f64, Mistake> {
-    match Setting::read(value)? {
-        Setting::Integer(seconds) if seconds >= 0 => Ok(seconds as f64),
-        Setting::Number(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
-        _ => Err(Mistake::new(value.at(), "expected a number of seconds from 0 on")),
-    }
+    let seconds = match Setting::read(value)? {
+        Setting::Integer(seconds) => Some(seconds as f64),
+        Setting::Number(seconds) => Some(seconds),
+        Setting::Text(_) | Setting::Boolean(_) => None,
+    };
+    seconds.filter(|seconds| (0.0..=MOST_SECONDS).contains(seconds)).ok_or_else(|| {
+        Mistake::new(value.at(), format!("expected a number of seconds from 0 to {MOST_SECONDS}"))
+    })
 }
 
 /// `NAME = ["option", 0.8, …]`.
@@ -180,4 +185,27 @@ fn read_parameters(entry: &Entry<'_>) -> Result<(String, Vec<Parameter>), Mistak
     };
     let parameters: Result<Vec<_>, _> = entry.value.list()?.into_iter().map(parameter).collect();
     Ok((entry.name.to_owned(), parameters?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defect_fuzz_a_warm_up_of_a_file_has_the_bounds_of_one_that_is_given() {
+        let problem = |warm_up: &str| {
+            let file = format!(
+                "warm_up_seconds = {warm_up}\n[statements]\nq = \"select 1\"\n[[steps]]\nname = \"q\"\nevent = \"q\"\n"
+            );
+            Workload::load(&file, "mine.toml").err().map(|error| error.to_string())
+        };
+        assert_eq!(["0", "2.5", "10000000"].map(problem), [None, None, None]);
+        for refused in ["1e300", "inf", "nan", "-1", "10000001", "true"] {
+            let problem = problem(refused).unwrap();
+            assert!(
+                problem.contains("line 1, column 19") && problem.contains("from 0 to 10000000"),
+                "{problem}"
+            );
+        }
+    }
 }

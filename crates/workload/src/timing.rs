@@ -23,7 +23,7 @@ pub struct Timing {
 /// Seconds of a step where nothing is said.
 const DEFAULT_SECONDS: f64 = 10.0;
 /// Seconds that no step takes.
-const MOST_SECONDS: f64 = 10_000_000.0;
+pub(crate) const MOST_SECONDS: f64 = 10_000_000.0;
 
 /// Events per second at least and at most.
 const LEAST_RATE: f64 = 0.001;

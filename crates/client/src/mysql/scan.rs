@@ -120,7 +120,7 @@ impl Scan {
             }
         };
         let completion = completion.ok_or_else(cut_off)?;
-        self.reply.affected += completion.affected;
+        self.reply.affected = self.reply.affected.saturating_add(completion.affected);
         self.part = Part::Head;
         Ok(!completion.is_followed)
     }

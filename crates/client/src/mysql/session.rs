@@ -1,6 +1,9 @@
 //! One session: commands out, replies scanned.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 use basecase_model::{Operation, ParameterType, Reply, Value};
 
@@ -48,12 +51,29 @@ impl MysqlSession {
     /// # Errors
     /// When the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
+        Self::open(address, |until| address.connect(until))
+    }
+
+    /// A session over a connection that is there, such as one half of a pair of sockets whose other half plays the server.
+    ///
+    /// # Errors
+    /// As [`MysqlSession::connect`].
+    #[doc(hidden)]
+    pub fn over(stream: UnixStream, address: &Address) -> Result<Self, Error> {
+        Self::open(address, |until| {
+            stream.set_nonblocking(true)?;
+            Ok(Transport::unix(stream, until))
+        })
+    }
+
+    fn open(
+        address: &Address,
+        connect: impl FnOnce(Instant) -> io::Result<Transport>,
+    ) -> Result<Self, Error> {
         let mut packets = Packets::new();
-        let (transport, agreement) = connecting::begin(
-            &address.redacted(),
-            |until| address.connect(until),
-            |transport| log_in(address, transport, &mut packets),
-        )?;
+        let (transport, agreement) = connecting::begin(&address.redacted(), connect, |transport| {
+            log_in(address, transport, &mut packets)
+        })?;
         let product = agreement.product.name();
         Ok(MysqlSession {
             breaker: Breaker::over(&transport).map_err(|error| Error::broken_connection(product, &error))?,

@@ -83,7 +83,8 @@ fn wrong_length(length: usize) -> io::Error {
     Hinted::of(io::ErrorKind::InvalidData, "the server sent a message of impossible length", hint)
 }
 
-/// Rows affected, out of a `CommandComplete` tag such as `INSERT 0 100`; 0 for commands that change no rows.
+/// Rows affected, out of a `CommandComplete` tag such as `INSERT 0 100`; 0 for commands that change no rows. A number beyond 64 bits
+/// counts as the largest.
 pub(super) fn affected_rows(body: &[u8]) -> u64 {
     let tag = body.strip_suffix(b"\0").unwrap_or(body);
     let changes = [b"INSERT".as_slice(), b"UPDATE", b"DELETE", b"MERGE", b"COPY"];
@@ -91,7 +92,8 @@ pub(super) fn affected_rows(body: &[u8]) -> u64 {
         return 0;
     }
     let digits = tag.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
-    tag[digits..].iter().fold(0, |rows, digit| rows * 10 + u64::from(digit - b'0'))
+    let append = |rows: u64, digit: &u8| rows.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+    tag[digits..].iter().fold(0, append)
 }
 
 /// First column of a `DataRow` in text form, when it is an integer.
@@ -158,6 +160,12 @@ mod tests {
         assert_eq!(affected_rows(b"SELECT 10\0"), 0);
         assert_eq!(affected_rows(b"CREATE INDEX\0"), 0);
         assert_eq!(affected_rows(b""), 0);
+    }
+
+    #[test]
+    fn defect_fuzz_a_count_beyond_64_bits_does_not_wrap_around() {
+        assert_eq!(affected_rows(b"UPDATE 18446744073709551615\0"), u64::MAX);
+        assert_eq!(affected_rows(b"UPDATE 99999999999999999999999\0"), u64::MAX);
     }
 
     #[test]

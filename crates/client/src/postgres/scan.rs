@@ -62,7 +62,9 @@ impl Scan {
                 self.reply.fetched += 1;
                 on_row(message.body)?;
             }
-            b'C' => self.reply.affected += affected_rows(message.body),
+            b'C' => {
+                self.reply.affected = self.reply.affected.saturating_add(affected_rows(message.body));
+            }
             b'Z' => return Ok(true),
             b'E' => {
                 let error = server_error(message.body);

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
 use bytes::{BufMut, BytesMut};
@@ -48,13 +50,30 @@ impl PostgresSession {
     /// # Errors
     /// When the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
+        Self::open(address, |until| address.connect(until))
+    }
+
+    /// A session over a connection that is there, such as one half of a pair of sockets whose other half plays the server.
+    ///
+    /// # Errors
+    /// As [`PostgresSession::connect`].
+    #[doc(hidden)]
+    pub fn over(stream: UnixStream, address: &Address) -> Result<Self, Error> {
+        Self::open(address, |until| {
+            stream.set_nonblocking(true)?;
+            Ok(Transport::unix(stream, until))
+        })
+    }
+
+    fn open(
+        address: &Address,
+        connect: impl FnOnce(Instant) -> io::Result<Transport>,
+    ) -> Result<Self, Error> {
         let beginning = Beginning::now();
         let mut messages = Messages::new();
-        let (transport, told) = connecting::begin(
-            &address.redacted(),
-            |until| address.connect(until),
-            |transport| log_in(address, transport, &mut messages),
-        )?;
+        let (transport, told) = connecting::begin(&address.redacted(), connect, |transport| {
+            log_in(address, transport, &mut messages)
+        })?;
         let pid = transport.is_local().then(|| beginning.confirm(told)).flatten();
         Ok(PostgresSession {
             breaker: Breaker::over(&transport).map_err(io_error)?,

@@ -180,6 +180,33 @@ fn what_is_not_finite_is_absent_or_refused() {
 }
 
 #[test]
+fn defect_fuzz_each_problem_of_a_damaged_file_is_one_line() {
+    let (directory, mut store) = store_with(&["e"]);
+    let cell = sample::cell("l.i0");
+    store.save_trial("e", &cell, &sample::trial(&cell, 0)).unwrap();
+    let path = directory.path().join("damaged.db");
+    store.connection().execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The head of the second page says what kind of page it is.
+    bytes[4096..4100].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    let problems = Store::open_read_only(&path).unwrap().verify().unwrap();
+    assert!(problems.len() > 1 && problems.iter().all(|problem| !problem.contains('\n')), "{problems:?}");
+}
+
+#[test]
+fn defect_fuzz_a_column_of_another_kind_is_damage_and_has_a_hint() {
+    let (_directory, store) = store_with(&["e"]);
+    store.connection().execute_batch("ALTER TABLE experiment RENAME COLUMN facts TO fact").unwrap();
+    let error = store.experiments().unwrap_err();
+    assert!(matches!(error.problem, Problem::Damaged(_)), "{error}");
+    assert!(
+        error.to_string().contains("no such column") && error.to_string().contains("\nhint: "),
+        "{error}"
+    );
+}
+
+#[test]
 fn verify_finds_every_kind_of_damage() {
     let (_directory, mut store) = store_with(&["e"]);
     let cell = sample::cell("l.i0");

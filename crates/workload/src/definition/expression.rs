@@ -39,6 +39,8 @@ impl Operator {
 
 /// Parentheses and functions within each other, at most.
 const DEPTH: usize = 32;
+/// Numbers that one sum or product joins, at most: each is held within the next, and all of them at once on the stack.
+const TERMS: usize = 100;
 
 impl Expression {
     /// The whole text as one expression.
@@ -61,7 +63,7 @@ impl Expression {
 
     fn sum(lexer: &mut Lexer<'_>, depth: usize) -> Result<Self, Mistake> {
         let mut left = Self::product(lexer, depth)?;
-        loop {
+        for _ in 0..TERMS {
             let operator = match lexer.peek()? {
                 Word::Symbol('+') => Operator::Add,
                 Word::Symbol('-') => Operator::Subtract,
@@ -72,11 +74,12 @@ impl Expression {
             let right = Self::product(lexer, depth)?;
             left = Expression::Binary { operator, at, left: Box::new(left), right: Box::new(right) };
         }
+        Err(Mistake::new(lexer.at(), "too many numbers in one sum"))
     }
 
     fn product(lexer: &mut Lexer<'_>, depth: usize) -> Result<Self, Mistake> {
         let mut left = Self::term(lexer, depth)?;
-        loop {
+        for _ in 0..TERMS {
             let operator = match lexer.peek()? {
                 Word::Symbol('*') => Operator::Multiply,
                 Word::Symbol('/') => Operator::Divide,
@@ -87,6 +90,7 @@ impl Expression {
             let right = Self::term(lexer, depth)?;
             left = Expression::Binary { operator, at, left: Box::new(left), right: Box::new(right) };
         }
+        Err(Mistake::new(lexer.at(), "too many numbers in one product"))
     }
 
     fn term(lexer: &mut Lexer<'_>, depth: usize) -> Result<Self, Mistake> {
@@ -224,6 +228,15 @@ mod tests {
         }
         assert!(value(&"(".repeat(10_000)).is_err());
         assert!(value("99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn defect_fuzz_a_long_sum_is_refused_before_it_fills_the_stack() {
+        for joined in [" + 1", " * 1"] {
+            let mistake = value(&format!("1{}", joined.repeat(300_000))).unwrap_err();
+            assert!(mistake.problem.starts_with("too many numbers in one "), "{}", mistake.problem);
+            assert!(value(&format!("1{}", joined.repeat(60))).is_ok());
+        }
     }
 
     #[test]

@@ -1,13 +1,10 @@
 //! Workload files, options, stores and configs that must be refused or bounded.
 
-#[path = "../own_server.rs"]
-mod own_server;
-
 use basecase_client::{Endpoint, Session};
 use basecase_server::{Instance, Transport, of_url};
 use basecase_tests::Sandbox;
 
-use own_server::own_server;
+use crate::own_server::own_server;
 
 /// A workload whose only table has this name.
 fn workload(table: &str) -> String {

@@ -6,10 +6,7 @@ use std::path::PathBuf;
 use basecase_model::{Trial, TrialStatus};
 use basecase_tests::Sandbox;
 
-use self::running::{Running, assert_nothing_runs, trials};
-
-#[path = "../running.rs"]
-mod running;
+use crate::running::{Running, assert_nothing_runs, trials};
 
 /// Two candidates through all steps, one after the other.
 const CLASSIC: [&str; 13] = [

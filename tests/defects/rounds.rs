@@ -7,11 +7,7 @@ use std::time::Duration;
 use basecase_model::{Trial, names};
 use basecase_tests::Sandbox;
 
-use running::{Running, trials};
-
-#[path = "../running.rs"]
-#[allow(dead_code, reason = "what other binaries need of it")]
-mod running;
+use crate::running::{Running, trials};
 
 /// Point queries on small tables that are in the window at once.
 const POINT_QUERIES: [&str; 12] = [

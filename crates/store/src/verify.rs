@@ -34,7 +34,9 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
             problems.push(format!("cannot run `{query}` to its end: {text}"));
         }
     }
-    Ok(problems)
+    // Queries have several lines, and names out of a damaged store may.
+    let one_line = |problem: String| problem.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" ");
+    Ok(problems.into_iter().map(one_line).collect())
 }
 
 /// What is wrong with one row; empty when nothing is.
@@ -49,8 +51,7 @@ fn check_rows(
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        // Names out of a damaged store may hold anything.
-        problems.extend(check(row)?.into_iter().map(|problem| problem.replace(['\n', '\r'], " ")));
+        problems.extend(check(row)?);
     }
     Ok(())
 }

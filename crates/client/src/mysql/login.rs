@@ -20,6 +20,9 @@ use crate::{Error, Kind};
 /// First byte of a packet with one more step of the login method.
 const MORE: u8 = 0x01;
 
+/// The longest challenge of a greeting; servers send 21 bytes.
+const LONGEST_CHALLENGE_BYTES: u8 = 0x7f;
+
 /// The longest packet that the client claims to take; only a bound on what the server may send.
 const LONGEST_PACKET_BYTES: u32 = 1 << 30;
 
@@ -99,6 +102,10 @@ impl Login<'_> {
         let packet = self.receive()?;
         match packet.first() {
             Some(&ERR) => Err(self.server_refusal(&packet)),
+            // `mysql_common` takes the length for one with a sign and subtracts from it.
+            Some(10) if challenge_bytes(&packet).is_some_and(|bytes| bytes > LONGEST_CHALLENGE_BYTES) => {
+                Err(Error::unexpected("a greeting with a challenge of impossible length"))
+            }
             Some(10) => ParseBuf(&packet)
                 .parse::<HandshakePacket<'_>>(())
                 .map(HandshakePacket::into_owned)
@@ -216,6 +223,13 @@ impl Context for Secrets<'_> {
     }
 }
 
+/// How long the challenge of a greeting says that it is: a byte behind version, connection, the challenge's first part, capabilities,
+/// character set and status.
+fn challenge_bytes(greeting: &[u8]) -> Option<u8> {
+    let version_end = greeting.iter().position(|byte| *byte == 0)?;
+    greeting.get(version_end + 21).copied()
+}
+
 fn is_known(plugin: &AuthPlugin<'_>) -> bool {
     matches!(plugin, AuthPlugin::MysqlNativePassword | AuthPlugin::CachingSha2Password)
 }
@@ -259,6 +273,14 @@ mod tests {
         let (_, answer) = asked_for_password(&address(Host::Tcp("h".into())));
         // The request for the server's public key.
         assert_eq!(answer.unwrap(), [2]);
+    }
+
+    #[test]
+    fn defect_fuzz_the_length_of_a_challenge_is_found_where_it_stands() {
+        let greeting = b"\x0a8.0.99\0\x07\0\0\0abcdefgh\0\x05\xa2\x2d\x02\0\x0e\x01\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0";
+        assert_eq!(challenge_bytes(greeting), Some(0x15));
+        assert_eq!(challenge_bytes(&greeting[..20]), None);
+        assert_eq!(challenge_bytes(b"\x0a8.0"), None);
     }
 
     #[test]

@@ -1,6 +1,4 @@
 //! Every input of the corpus goes the way that it goes under the fuzzer.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stdout, reason = "a test that fails shows where it was")]
 
 #![expect(
     clippy::unwrap_used,

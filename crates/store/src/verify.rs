@@ -3,7 +3,7 @@
 use basecase_model::{Cell, Experiment, Place, RoleRecord};
 use rusqlite::{Connection, Row};
 
-use crate::{Problem, role, trial};
+use crate::{Problem, experiment, progress, role, trial};
 
 /// Everything that is wrong with the content, one line each.
 pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> {
@@ -28,15 +28,36 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
     for (query, check) in checks {
         // A damaged page must not hide what is wrong elsewhere.
         if let Err(problem) = check_rows(connection, query, check, &mut problems) {
-            // Without its hint, which would send the reader here.
-            let text = problem.to_string();
-            let text = text.lines().next().unwrap_or_default();
-            problems.push(format!("cannot run `{query}` to its end: {text}"));
+            problems.push(format!("cannot run `{query}` to its end: {}", without_hint(&problem)));
         }
     }
+    problems.extend(of_readers(connection));
     // Queries have several lines, and names out of a damaged store may.
     let one_line = |problem: String| problem.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" ");
     Ok(problems.into_iter().map(one_line).collect())
+}
+
+/// What readers of the store are refused, the first problem of each experiment: much has no check of its own.
+fn of_readers(connection: &Connection) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Err(problem) = progress::select(connection) {
+        problems.push(format!("cannot read which step is in flight: {}", without_hint(&problem)));
+    }
+    let experiments = experiment::select_all(connection).unwrap_or_else(|problem| {
+        problems.push(format!("cannot read the experiments: {}", without_hint(&problem)));
+        Vec::new()
+    });
+    for Experiment { id, .. } in experiments {
+        if let Err(problem) = trial::select_of_experiment(connection, &id) {
+            problems.push(format!("experiment {id}: cannot read its trials: {}", without_hint(&problem)));
+        }
+    }
+    problems
+}
+
+/// The hint would send the reader here.
+fn without_hint(problem: &Problem) -> String {
+    problem.to_string().lines().take_while(|line| !line.starts_with("hint: ")).collect::<Vec<_>>().join(" ")
 }
 
 /// What is wrong with one row; empty when nothing is.

@@ -195,6 +195,24 @@ fn defect_fuzz_each_problem_of_a_damaged_file_is_one_line() {
 }
 
 #[test]
+fn defect_fuzz_verify_finds_whatever_readers_are_refused() {
+    for damage in [
+        "DROP TABLE in_flight",
+        "UPDATE track SET numbers = x'00'",
+        "UPDATE profile SET modules = '{'",
+        "UPDATE slice SET length_us = -1; ALTER TABLE slice RENAME COLUMN rate TO pace",
+        "UPDATE statement SET executed = -1",
+    ] {
+        let (_directory, mut store) = store_with(&["e"]);
+        let cell = sample::cell("l.i0");
+        store.save_trial("e", &cell, &sample::trial(&cell, 0)).unwrap();
+        store.connection().execute_batch(damage).unwrap();
+        let problems = store.verify().unwrap();
+        assert!(problems.iter().any(|problem| problem.contains("cannot read ")), "{damage}: {problems:?}");
+    }
+}
+
+#[test]
 fn defect_fuzz_a_column_of_another_kind_is_damage_and_has_a_hint() {
     let (_directory, store) = store_with(&["e"]);
     store.connection().execute_batch("ALTER TABLE experiment RENAME COLUMN facts TO fact").unwrap();

@@ -252,7 +252,8 @@ fn task(
         let of_size = |size: &Size| {
             let own = size.values.clone().try_into::<Sizes>();
             own.map_err(|error| {
-                format!("size {}: {}\nhint: docs/formats.md describes every key", size.name, error.message())
+                let problem = without_urls(error.message());
+                format!("size {}: {problem}\nhint: docs/formats.md describes every key", size.name)
             })
         };
         let own = size.map(of_size).transpose()?.unwrap_or_default();
@@ -326,6 +327,8 @@ mod tests {
         let refused = |text: &str| variants(text).unwrap_err();
         let unknown = refused("[[size]]\nname = \"a\"\nrow = 3");
         assert!(unknown.contains("size a: unknown field `row`") && unknown.contains("hint: "), "{unknown}");
+        let misplaced = refused("[[size]]\nname = \"a\"\nrows = \"url:postgres://me:topsecret@h/d\"");
+        assert!(misplaced.contains("size a: ") && !misplaced.contains("topsecret"), "{misplaced}");
         let twice = refused("[[size]]\nname = \"a\"\n[[size]]\nname = \"a\"");
         assert!(twice.contains("two sizes are named a\nhint: "), "{twice}");
         assert!(refused("[[size]]\nname = \"../a\"").contains("hint: its pages have a folder"));

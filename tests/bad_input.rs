@@ -429,13 +429,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 6
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 7
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 6
+    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 7
     hint: use a newer basecase
     "#);
 
@@ -461,8 +461,11 @@ fn stores_that_are_none() {
     cannot run `SELECT * FROM experiment` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT * FROM cell` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell` to its end: it is damaged: database disk image is malformed
+    cannot run `SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete' GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT * FROM role` to its end: it is damaged: database disk image is malformed
     cannot run `SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class` to its end: it is damaged: database disk image is malformed
+    cannot read which step is in flight: it is damaged: database disk image is malformed
+    cannot read the experiments: it is damaged: database disk image is malformed
     -- stderr
     error: the store damaged.sqlite is not whole
     hint: `basecase report` shows what can still be read; measure the rest again into another store

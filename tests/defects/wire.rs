@@ -365,7 +365,8 @@ fn defect_15_a_signal_ends_whatever_a_run_waits_for_and_the_run_goes_on_later() 
         let arguments = ["compare", &url, "--rows", "2000", "--writes", "500", "--seconds", "1"];
         sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    for word in ["create table", "insert into", "create index", "vacuum", "checkpoint", "count(*) from pi1"] {
+    for word in ["create table", "insert into", "create index", "vacuum", "checkpoint\0", "count(*) from pi1"]
+    {
         let (proxy, silent) = falls_silent_at(server.port(), word);
         let child = run(proxy.port());
         if silent.recv_timeout(LONG).is_err() {

@@ -170,8 +170,10 @@ impl Agenda {
             together.entry(&trial.measured_by).or_default().insert(&trial.candidate, trial);
         }
         let took_turns = |trial: &&Trial| trial.gauges.get(names::ROUND_SECONDS).is_some();
-        together.values().any(|present| {
-            let is_comparison = present.len() > 1 && present.contains_key(self.name(0));
+        together.iter().any(|(experiment, present)| {
+            // Another experiment with fewer candidates has nothing to say of those that it lacks.
+            let is_own = *experiment == self.experiment.id;
+            let is_comparison = is_own && present.len() > 1 && present.contains_key(self.name(0));
             let has_or_failed = |candidate: usize| {
                 present.contains_key(self.name(candidate))
                     || self.out.contains(&(candidate, step))
@@ -270,6 +272,10 @@ mod tests {
         assert!(agenda.has(1, 0), "it has its first round beside the others' second");
         assert!(agenda.has_own(&trials[3]) && !agenda.has_own(&trial("b", "s", true)));
         assert!(agenda.load(1).is_some());
+        // As a bisection does, whose probes share the first and the last candidate.
+        let of_another = |trial: &Trial| Trial { measured_by: "another".to_owned(), ..trial.clone() };
+        let others: Vec<Trial> = trials.iter().map(of_another).collect();
+        assert!(!of(&others).has(1, 0), "another experiment did not have the second candidate");
         // Each by itself: a round goes on until all have it.
         trials.iter_mut().for_each(|trial| trial.gauges = basecase_model::Measures::new());
         assert!(!of(&trials).has(1, 0));

@@ -12,6 +12,7 @@ Exit code 1 when anything was lost, stored twice or left, or a run could not be 
 import argparse
 import collections
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -31,7 +32,7 @@ INSERT_BENCHMARK = ["--rows", "20000", "--writes", "5000", "--seconds", "1"]
 CHAINS = ["--rows", "2000", "--writes", "2000", "--seconds", "1", "--budget", "1s"]
 STEPS = ["--workload", "microbenchmarks", "--list", "point-query,insert", "--option", "rows=20000"]
 CLASSIC, ROUNDS = STEPS + ["--seconds", "1"], STEPS + ["--budget", "1s"]
-POSTGRES = ["postgres:17.11", "postgres:17.11@x10b"]
+POSTGRES = ["postgres:17.11", "postgres:18.6"]
 MYSQL = ["mysql:8.0.33", "mysql:8.0.33@z12a_b0f0w0"]
 MARIADB = ["mariadb:10.11.18", "mariadb:10.11.18#rocksdb"]
 SQLITE = ["sqlite@wal_normal", "sqlite@rollback_full"]
@@ -106,22 +107,23 @@ class Sandbox:
         return self.processes() + [f"file {path}" for path in (self.folder / "tmp").iterdir()]
 
     def complete_trials(self):
-        """Digest and key of each complete trial, by id."""
+        """Digest, warnings and key of each complete trial, by id. A warning may be added: one of data that was loaded again is."""
         if not (self.folder / "s.sqlite").exists():
             return {}
         connection = sqlite3.connect(self.folder / "s.sqlite")
         if not connection.execute("select 1 from sqlite_master where name = 'trial'").fetchone():
             return {}
         trials = {}
-        for row in connection.execute("select * from trial where status = 'complete' order by id"):
-            trial = row[0]
-            digest = hashlib.sha256(repr(row).encode())
+        connection.row_factory = sqlite3.Row
+        for row in connection.execute("select * from trial where status = 'complete' order by id").fetchall():
+            fields = dict(row)
+            trial, warnings = fields["id"], set(json.loads(fields.pop("warnings")))
+            digest = hashlib.sha256(repr(fields).encode())
             for table in ["role", "measure", "table_state", "comparison", "slice"]:
                 rows = connection.execute(f"select * from {table} where trial = ? order by 1, 2, 3", (trial,))
-                digest.update(repr(rows.fetchall()).encode())
-            key = connection.execute(
-                "select experiment, cell, round, observation from trial where id = ?", (trial,)).fetchone()
-            trials[trial] = (digest.hexdigest(), key)
+                digest.update(repr([tuple(row) for row in rows]).encode())
+            key = tuple(fields[name] for name in ["experiment", "cell", "round", "observation"])
+            trials[trial] = (digest.hexdigest(), warnings, key)
         connection.close()
         return trials
 
@@ -154,10 +156,10 @@ class Run:
             if verified.returncode != 0:
                 self.problem("not whole", verified.stdout + verified.stderr)
         now = self.sandbox.complete_trials()
-        for trial, (digest, key) in self.known.items():
-            if trial not in now or now[trial][0] != digest:
+        for trial, (digest, warnings, key) in self.known.items():
+            if trial not in now or now[trial][0] != digest or not warnings <= now[trial][1]:
                 self.problem("lost", f"trial {trial} of {key}")
-        for key, count in collections.Counter(key for _, key in now.values()).items():
+        for key, count in collections.Counter(key for _, _, key in now.values()).items():
             if count > 1:
                 self.problem("twice", f"{count} complete trials of {key}")
         self.known = now

@@ -26,6 +26,8 @@ import time
 
 # How long a killed run's servers may take to end, and a whole command to run.
 SERVERS_END_S, COMMAND_S = 60, 600
+# How many problems of a run are printed: one that could not be finished leaves hundreds of files.
+PROBLEMS_SHOWN = 10
 
 INSERT_BENCHMARK = ["--rows", "20000", "--writes", "5000", "--seconds", "1"]
 # Each call of a run in rounds that comes to its end adds a round.
@@ -232,8 +234,10 @@ def main():
             sandbox.end()
         counts = ", ".join(f"{count} {what}" for what, count in sorted(run.counts.items()))
         print(f"run {number}, {name}: {counts}; {time.monotonic() - began:.0f} s", flush=True)
-        for problem in run.problems:
+        for problem in run.problems[:PROBLEMS_SHOWN]:
             print(f"  {problem}", flush=True)
+        if len(run.problems) > PROBLEMS_SHOWN:
+            print(f"  and {len(run.problems) - PROBLEMS_SHOWN} more", flush=True)
         total.update(run.counts)
         if run.problems:
             print(f"  kept: {sandbox.folder}", flush=True)

@@ -24,6 +24,7 @@ const MEASURING: &[&str] = &[
     "crates/lab/src/run/score.rs",
     "crates/lab/src/run/settling.rs",
     "crates/lab/src/site.rs",
+    "crates/lab/src/timing.rs",
     "crates/load/src",
     "crates/probe/src/canary.rs",
     "crates/probe/src/clock.rs",

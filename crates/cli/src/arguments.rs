@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_lab::{
-    CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Verify, read_change, read_settle_limit, read_time,
+    CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Timing, Verify, read_change, read_settle_limit,
+    read_time,
 };
 use basecase_model::ProfileKind;
 use basecase_report::Preset as Thresholds;
@@ -256,6 +257,9 @@ pub(crate) struct PlaceArguments {
     /// How clients reach servers; by default as in published results, loopback for Postgres and the socket for MySQL and MariaDB
     #[arg(long, value_enum)]
     pub(crate) transport: Option<TransportArgument>,
+    /// Warm-ups, slices, pauses and looks so much shorter, e.g. 1/50, to try a schedule: such results are marked and get no verdict
+    #[arg(long, value_name = "1/N", default_value = "1/1", hide = true)]
+    pub(crate) timing: Timing,
     /// How long connecting and logging in to a server may take; statements take as long as they take
     #[arg(long, value_name = "TIME", value_parser = read_time, default_value = "10s")]
     pub(crate) connect_timeout: Duration,

@@ -24,6 +24,7 @@ mod site;
 mod sizes;
 mod slowdown;
 mod task;
+mod timing;
 mod twin;
 mod workload_file;
 
@@ -42,6 +43,7 @@ pub use settling::read_settle_limit;
 pub use sizes::Sizes;
 pub use slowdown::Slowdown;
 pub use task::Task;
+pub use timing::Timing;
 pub use twin::Twin;
 pub use workload_file::WorkloadFile;
 

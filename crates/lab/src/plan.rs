@@ -27,6 +27,7 @@ use crate::disk;
 use crate::pin::{Pin, PinRequest};
 use crate::protocol::Protocol;
 use crate::task::{Outline, Task};
+use crate::timing::Timing;
 use crate::twin::{Twin, twins};
 
 /// How thoroughly tables are compared with the model after each step.
@@ -90,6 +91,8 @@ pub struct Places {
     pub data: PathBuf,
     /// How clients reach a server that basecase starts; `None` as in published results: see [`Transport::published`].
     pub transport: Option<Transport>,
+    /// How long warm-ups, slices, pauses and looks last.
+    pub timing: Timing,
 }
 
 /// What is needed to start a candidate.
@@ -149,6 +152,7 @@ pub struct Plan {
     pub(crate) counts_rows: bool,
     pub(crate) step_limit_seconds: Option<u64>,
     pub(crate) transport: Option<Transport>,
+    pub(crate) timing: Timing,
     pub(crate) pin: Pin,
     pub(crate) device: Option<String>,
     /// The experiment's own folder for data.
@@ -240,6 +244,9 @@ impl Plan {
         }
         parameters.push(("transport".into(), transports(&candidates, places.transport)));
         parameters.push(("placement".into(), pin.to_string()));
+        if let Some(mark) = places.timing.mark() {
+            parameters.push((Experiment::TIMING.into(), mark));
+        }
         let experiment = Experiment {
             id: id.clone(),
             name: request.name.clone(),
@@ -274,6 +281,7 @@ impl Plan {
             settle_limit: request.settle_limit,
             step_limit_seconds: request.step_limit_seconds,
             transport: places.transport,
+            timing: places.timing,
             pin,
             folder,
             slice: match &request.protocol {
@@ -450,6 +458,9 @@ fn cells(
         // Without one the key is that of results from before there was a choice.
         if let Some(limit) = request.settle_limit {
             parameters["settle_limit"] = limit.to_string().into();
+        }
+        if let Some(mark) = places.timing.mark() {
+            parameters["timing"] = mark.into();
         }
         if pin.is_any() {
             parameters["pin"] = pin.to_string().into();

@@ -97,7 +97,7 @@ pub fn run(
         observation: Observation::default(),
         round: 0,
         patience: quiet::LOOKS,
-        most_work: score::MOST_WORK,
+        most_work: plan.timing.of(score::MOST_WORK),
         rebuilt: BTreeSet::new(),
         unopened: BTreeSet::new(),
         options,

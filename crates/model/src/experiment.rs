@@ -66,17 +66,29 @@ pub struct Experiment {
 pub const INSERT_BENCHMARK: &str = "insert-benchmark";
 
 impl Experiment {
+    /// The parameter that marks what was measured with times shorter than usual.
+    pub const TIMING: &str = "timing";
+
+    /// How much shorter its times were, `1/50`; `None` where they were as usual. Such an experiment tests the program: its numbers say
+    /// nothing about servers.
+    pub fn short_timing(&self) -> Option<&str> {
+        self.parameters.iter().find(|(name, _)| name == Self::TIMING).map(|(_, mark)| mark.as_str())
+    }
+
     /// Whether each step begins with what the one before it left, so that a round is all of them.
     pub fn is_chain(&self) -> bool {
         self.workload == INSERT_BENCHMARK
     }
 
-    /// Why no trial of `other` counts here, whatever was run: it was measured by another protocol revision or on another host, and each
+    /// Why no trial of `other` counts here, whatever was run: it was measured by another protocol revision, with other times or on another host, and each
     /// text says how these differ, `niceness +5, here as usual`. Empty where they do not.
     pub fn kept_apart_by(&self, other: &Experiment) -> Vec<String> {
         let (there, here) = (other.protocol_revision, self.protocol_revision);
         let revision = (there != here).then(|| format!("protocol revision {there}, here {here}"));
-        revision.into_iter().chain(self.host.differences(&other.host)).collect()
+        let (there, here) = (other.short_timing(), self.short_timing());
+        let usual = |mark: Option<&str>| mark.unwrap_or("as usual").to_owned();
+        let timing = (there != here).then(|| format!("timing {}, here {}", usual(there), usual(here)));
+        revision.into_iter().chain(timing).chain(self.host.differences(&other.host)).collect()
     }
 }
 

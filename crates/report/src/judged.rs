@@ -115,6 +115,7 @@ impl Judged<'_> {
     pub(crate) fn verdict(&self) -> String {
         let Decision { verdict, qualifier, .. } = self.throughput;
         match (verdict, qualifier) {
+            (_, Some(Qualifier::ShortTiming)) => "no verdict: its times were shorter than usual".to_owned(),
             (_, Some(Qualifier::MissedRate)) => format!("{verdict}: {}", self.missed_rate()),
             (Verdict::Regression | Verdict::Improvement, Some(Qualifier::AtLeast(_))) => self.change(),
             (Verdict::Regression | Verdict::Improvement, _) => format!("{verdict}, clear"),
@@ -238,6 +239,7 @@ pub(crate) fn qualifier_word(qualifier: Qualifier) -> &'static str {
         Qualifier::TinyShift => "tiny_shift",
         Qualifier::Suggestive => "suggestive",
         Qualifier::MissedRate => "missed_rate",
+        Qualifier::ShortTiming => "short_timing",
     }
 }
 

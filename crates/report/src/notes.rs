@@ -28,7 +28,15 @@ const NOISE: &str = "Each cell is one measurement, so a difference smaller than 
 
 /// What sets candidates apart, or does not.
 pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {
-    toolchains(experiment).into_iter().chain(again(experiment))
+    toolchains(experiment).into_iter().chain(again(experiment)).chain(short_timing(experiment))
+}
+
+/// That the numbers are worth nothing, of an experiment that tested the program.
+fn short_timing(experiment: &Experiment) -> Option<String> {
+    let mark = experiment.short_timing()?;
+    Some(format!(
+        "Warm-ups, slices and pauses had {mark} of their usual length: these numbers test basecase, say nothing about servers, and get no verdict."
+    ))
 }
 
 /// Which contenders are the base case itself; `None` when none is.

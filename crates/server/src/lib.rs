@@ -89,7 +89,7 @@ pub use recipe::{BuildRequest, Packages, Provider, Recipe, RecipeError, Source};
 pub use secret::without_credentials;
 pub use served::{Debt, Depth, Look, SelfReport, Served, of_instance, of_url};
 pub use settings::SyntaxError;
-pub use settle::{Patience, Settle, SettleLimit, Settled, Settling, debt, drain, settle};
+pub use settle::{LOOK_EVERY, Patience, Settle, SettleLimit, Settled, Settling, debt, drain, settle};
 pub use shortage::KilledForMemory;
 pub use source::{CompileError, Setup, SourceBuild, SourceOrder, StepError};
 pub use sqlite_server::SqliteServer;

@@ -46,7 +46,7 @@ impl fmt::Display for SettleLimit {
 }
 
 /// How debt is settled.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Settling {
     /// When it is done.
     pub mode: Settle,
@@ -54,6 +54,14 @@ pub struct Settling {
     pub limit: Option<SettleLimit>,
     /// Rows that the load put into all tables, for the formula.
     pub loaded_rows: u64,
+    /// How often it is looked whether it is done.
+    pub look_every: Duration,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Settling { mode: Settle::default(), limit: None, loaded_rows: 0, look_every: LOOK_EVERY }
+    }
 }
 
 /// How settling went.
@@ -68,7 +76,7 @@ pub struct Settled {
 }
 
 /// Looks at the debt this often.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+pub const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The debt is at rest when it was so at this many looks in a row.
 const LOOKS_AT_REST: u32 = 3;
 
@@ -131,7 +139,7 @@ pub fn settle(
     settling: Settling,
     stop: &AtomicBool,
 ) -> Result<Settled, Error> {
-    let Settling { mode, limit, loaded_rows } = settling;
+    let Settling { mode, limit, loaded_rows, look_every } = settling;
     let began = Instant::now();
     let until = match limit {
         None => Some(began + formula(loaded_rows)),
@@ -141,9 +149,9 @@ pub fn settle(
     let patience = Patience { until, stop };
     let debt = match mode {
         Settle::Off => debt(served, session, tables)?,
-        Settle::Condition | Settle::Purged | Settle::Formula => {
-            hastened(served, session, |session| pay_and_wait(served, session, tables, mode, &patience))?
-        }
+        Settle::Condition | Settle::Purged | Settle::Formula => hastened(served, session, |session| {
+            pay_and_wait(served, session, tables, (mode, look_every), &patience)
+        })?,
     };
     let at_rest = is_done(mode, &debt);
     Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest, debt: debt.measures })
@@ -210,7 +218,7 @@ fn pay_and_wait(
     served: &dyn Served,
     session: &mut dyn Session,
     tables: &[String],
-    mode: Settle,
+    (mode, look_every): (Settle, Duration),
     patience: &Patience<'_>,
 ) -> Result<Debt, Error> {
     served.pay_debt(session, tables, patience)?;
@@ -221,7 +229,7 @@ fn pay_and_wait(
         if patience.is_over() || (mode != Settle::Formula && looks >= LOOKS_AT_REST) {
             return Ok(debt);
         }
-        pause(LOOK_EVERY.min(patience.left()));
+        pause(look_every.min(patience.left()));
     }
 }
 

@@ -67,6 +67,13 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Takes the verdict back, of what was measured with times shorter than usual. When it leaves the rotation stays as it was.
+    pub(crate) fn withhold(&mut self) {
+        self.verdict = Verdict::NotEnoughData;
+        self.qualifier = Some(Qualifier::ShortTiming);
+        self.selected_interval = None;
+    }
+
     /// Whether both have a verdict, and not the same.
     pub(crate) fn contradicts(&self, other: &Decision) -> bool {
         let is_known = |decision: &Decision| decision.verdict != Verdict::NotEnoughData;

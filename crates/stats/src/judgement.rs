@@ -129,6 +129,9 @@ impl Judgement {
                     }
                 }
             }
+            if experiment.short_timing().is_some() {
+                decided.values_mut().for_each(Decision::withhold);
+            }
             for candidate in 1..candidates {
                 let compared = places.iter().zip(&family).filter(|(place, _)| place.2 == candidate);
                 let own: Vec<_> = compared.map(|(_, comparison)| comparison.clone()).collect();

@@ -31,6 +31,8 @@ pub enum Qualifier {
     /// Background writers missed their rate in more than half of the rounds: of a regression those of the contender alone, of an
     /// improvement those of the base case alone, of not enough data those of both.
     MissedRate,
+    /// Of not enough data: it was measured with times shorter than usual, which is for tests of the program.
+    ShortTiming,
 }
 
 /// What more rounds would bring.

@@ -70,7 +70,12 @@ fn name_of(request: &Request) -> &str {
 
 fn plan(request: &Request, folder: &Path, marks: &mut Marks) {
     let data = folder.join("data");
-    let places = Places { home: folder.join("home"), data: data.clone(), transport: None };
+    let places = Places {
+        home: folder.join("home"),
+        data: data.clone(),
+        transport: None,
+        timing: basecase_lab::Timing::ORDINARY,
+    };
     match Plan::prepare(request, &places, "basecase run e.toml", &mut |_| {}) {
         Err(error) => {
             let refusal = basecase_lab::explain(&error);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use basecase_lab::file::Variant;
-use basecase_lab::{CandidateSpec, PinRequest, Protocol, Request, Rounds, Sizes, Task, Verify, file};
+use basecase_lab::{CandidateSpec, PinRequest, Protocol, Request, Rounds, Sizes, Task, Timing, Verify, file};
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::Pace;
 
@@ -40,6 +40,7 @@ pub(crate) fn demo(arguments: &Demo) -> Result<Outcome> {
         out: arguments.out.join("report"),
         data: Some(arguments.out.join("data")),
         transport: None,
+        timing: Timing::ORDINARY,
         connect_timeout: basecase_client::CONNECT_PATIENCE,
         keep_data: false,
         rebuild: false,

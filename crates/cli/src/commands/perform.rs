@@ -78,6 +78,7 @@ fn prepare(
         data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
         home,
         transport: arguments.transport.map(Into::into),
+        timing: arguments.timing,
     };
     Plan::prepare(request, &places, command, &mut |text| {
         screen.notice(Event::Phase { candidate: "", text });

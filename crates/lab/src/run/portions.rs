@@ -7,6 +7,8 @@ use basecase_load::{Leg, SliceEnd, Taken};
 use basecase_stats::Orders;
 use basecase_workload::Portion;
 
+use crate::timing::Timing;
+
 /// A portion of a step whose writers keep a rate. They write once in a second: every other portion has some of it.
 const TIME: Duration = Duration::from_millis(500);
 
@@ -22,6 +24,7 @@ pub(super) struct Portions {
     /// What tells its orders from those of other steps and rounds.
     name: String,
     portion: Portion,
+    timing: Timing,
     /// By candidate.
     is_done: Vec<bool>,
     passes: u32,
@@ -29,9 +32,15 @@ pub(super) struct Portions {
 }
 
 impl Portions {
-    pub(super) fn new(orders: Orders, name: String, candidates: usize, portion: Portion) -> Self {
+    pub(super) fn new(
+        orders: Orders,
+        name: String,
+        candidates: usize,
+        portion: Portion,
+        timing: Timing,
+    ) -> Self {
         let is_done = vec![false; candidates];
-        Portions { orders, name, portion, is_done, passes: 0, legs: VecDeque::new() }
+        Portions { orders, name, portion, timing, is_done, passes: 0, legs: VecDeque::new() }
     }
 
     /// The next portion after `taken`; `None` when all candidates are done.
@@ -52,7 +61,7 @@ impl Portions {
                 continue;
             }
             let (end, is_kept) = match self.portion {
-                Portion::Whole => (SliceEnd::Cut(CUT), false),
+                Portion::Whole => (SliceEnd::Cut(self.timing.of(CUT)), false),
                 Portion::Rounds(rounds) => (SliceEnd::Events(rounds), true),
                 Portion::Time => (SliceEnd::After(TIME), true),
             };
@@ -68,7 +77,8 @@ mod tests {
 
     /// Who has his turn when; each has so many portions, and comes to its end in one more.
     fn turns(portion: Portion, each: &[usize]) -> Vec<(usize, Option<u32>)> {
-        let mut portions = Portions::new(Orders::new(7), "step".into(), each.len(), portion);
+        let mut portions =
+            Portions::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
         let mut taken: Option<Taken> = None;
         let mut turns: Vec<(usize, Option<u32>)> = Vec::new();
         while let Some(leg) = portions.next(taken.as_ref()) {

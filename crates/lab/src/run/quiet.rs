@@ -9,6 +9,7 @@ use basecase_stats::NOISY_CORES;
 use basecase_stop::pause;
 
 use super::score::LONG;
+use crate::timing::Timing;
 
 /// How long one look at the machine takes.
 const LOOK: Duration = Duration::from_secs(1);
@@ -18,6 +19,7 @@ pub(super) const LOOKS: u32 = 60;
 /// The waiting of one step in one round.
 pub(super) struct Quiet<'a> {
     stop: &'a AtomicBool,
+    timing: Timing,
     /// What is left of this step's looks.
     looks: u32,
     /// The looks of a step. They become fewer while the machine never is quiet.
@@ -26,21 +28,21 @@ pub(super) struct Quiet<'a> {
 
 impl<'a> Quiet<'a> {
     /// With the patience that earlier steps have left.
-    pub(super) fn new(stop: &'a AtomicBool, patience: &'a mut u32) -> Self {
-        Quiet { stop, looks: *patience, patience }
+    pub(super) fn new(stop: &'a AtomicBool, timing: Timing, patience: &'a mut u32) -> Self {
+        Quiet { stop, timing, looks: *patience, patience }
     }
 
     /// Waits before a pass of long slices when others were at work in the slice before it, or nothing is known of that.
     pub(super) fn wait_before(&mut self, leg: &Leg, taken: Option<&Taken>) {
         let begins_pass = leg.pass.is_some() && taken.is_none_or(|taken| taken.leg.pass != leg.pass);
-        let is_long = matches!(leg.end, SliceEnd::After(time) if time >= LONG);
-        if !begins_pass || !is_long || taken.is_some_and(was_quiet) {
+        let is_long = matches!(leg.end, SliceEnd::After(time) if time >= self.timing.of(LONG));
+        if !begins_pass || !is_long || taken.is_some_and(|taken| was_quiet(taken, self.timing)) {
             return;
         }
         let looks = self.looks;
         while self.looks > 0 && !self.stop.load(Ordering::Relaxed) {
             self.looks -= 1;
-            if is_quiet() {
+            if is_quiet(self.timing.of(LOOK)) {
                 *self.patience = LOOKS;
                 return;
             }
@@ -52,18 +54,19 @@ impl<'a> Quiet<'a> {
 }
 
 /// Whether others used little during a slice that lasted long enough to tell.
-fn was_quiet(taken: &Taken) -> bool {
+fn was_quiet(taken: &Taken, timing: Timing) -> bool {
     let time_us = taken.time.as_secs_f64() * 1e6;
-    taken.time >= LONG && taken.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
+    taken.time >= timing.of(LONG)
+        && taken.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
 }
 
 /// Whether others use little now; also where the kernel does not tell.
-fn is_quiet() -> bool {
+fn is_quiet(look: Duration) -> bool {
     let Some(before) = OthersTime::now() else { return true };
-    pause(LOOK);
+    pause(look);
     OthersTime::now().is_none_or(|now| {
         let OthersTime { busy_us, steal_us } = now.since(before);
-        busy_us + steal_us <= NOISY_CORES * LOOK.as_secs_f64() * 1e6
+        busy_us + steal_us <= NOISY_CORES * look.as_secs_f64() * 1e6
     })
 }
 
@@ -83,9 +86,9 @@ mod tests {
             others_cpu_us: Some(others_cpu_us),
             is_last: false,
         };
-        assert!(was_quiet(&taken(0.2e6)) && !was_quiet(&taken(0.4e6)));
+        assert!(was_quiet(&taken(0.2e6), Timing::ORDINARY) && !was_quiet(&taken(0.4e6), Timing::ORDINARY));
         let mut patience = LOOKS;
-        let mut quiet = Quiet::new(&stop, &mut patience);
+        let mut quiet = Quiet::new(&stop, Timing::ORDINARY, &mut patience);
         quiet.wait_before(&leg(Some(1)), Some(&taken(0.4e6)));
         assert_eq!(quiet.looks, LOOKS);
         stop.store(false, Ordering::Relaxed);

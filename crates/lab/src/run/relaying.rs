@@ -109,10 +109,11 @@ impl Run<'_> {
                     slice: plan.slice,
                     margin: schedule.map_or(0.0, |schedule| schedule.margin(&step.facts)).ln_1p(),
                     most_work: self.most_work,
+                    timing: plan.timing,
                 };
                 Lead::Slices(Score::new(orders, name, stands.len(), &step.facts, is_first, wish))
             }
-            Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion)),
+            Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion, plan.timing)),
         };
         let runners = stands.iter().zip(crews).map(|(stand, crew)| {
             let Site { watch, served, .. } = &stand.site;
@@ -122,7 +123,7 @@ impl Run<'_> {
             Runner { crew, portions_of, stands_still, watch, server: served.pid() }
         });
         let mut patience = self.patience;
-        let mut quiet = Quiet::new(self.stop, &mut patience);
+        let mut quiet = Quiet::new(self.stop, plan.timing, &mut patience);
         let limits = self.limits(plan, step.limit);
         let outcomes = relay(runners.collect(), &limits, |taken| {
             let leg = lead.next(taken)?;

@@ -139,7 +139,7 @@ impl Run<'_> {
             self.round = round;
             let to_first_look = schedule.looks.first().map_or(0, |look| look.saturating_sub(round));
             let turns: usize = steps.iter().map(|step| agenda.runners(*step).len()).sum();
-            self.most_work = most_work(left, to_first_look as usize * turns);
+            self.most_work = most_work(left, to_first_look as usize * turns, plan.timing.of(MOST_WORK));
             round_of(self, plan, candidates, &mut agenda, &steps)?;
             last = Some(Done { round, steps: steps.clone(), seconds: round_began.elapsed().as_secs_f64() });
             if self.stop.load(Ordering::Relaxed) {
@@ -400,9 +400,9 @@ impl Done {
 
 /// How long a candidate may work in each of so many turns that lead to the first look, where the usual time tells too little: as long as
 /// half of what is left of a budget goes to work. Short of the first look nothing at all is told.
-fn most_work(left: Option<Duration>, turns: usize) -> Duration {
+fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
     let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
-    share.map_or(MOST_WORK, |share| share.min(MOST_WORK))
+    share.map_or(most, |share| share.min(most))
 }
 
 /// Lets the server's program be read anew, into other places of memory than in the round before.
@@ -442,11 +442,13 @@ mod tests {
 
     #[test]
     fn a_budget_does_for_the_first_look_before_it_does_for_more_work() {
-        let of = |seconds: u64, turns| most_work(Some(Duration::from_secs(seconds)), turns).as_secs_f64();
+        let of = |seconds: u64, turns| {
+            most_work(Some(Duration::from_secs(seconds)), turns, MOST_WORK).as_secs_f64()
+        };
         assert_eq!(of(84, 10), 4.2);
         assert_eq!(of(1, 10), 0.05, "which is no more than the usual time");
         assert_eq!(of(3600, 10), 6.0);
         assert_eq!(of(1, 0), 6.0, "the first look is behind");
-        assert_eq!(most_work(None, 10), MOST_WORK);
+        assert_eq!(most_work(None, 10, MOST_WORK), MOST_WORK);
     }
 }

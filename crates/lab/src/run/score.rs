@@ -7,6 +7,8 @@ use basecase_load::{Leg, SliceEnd, Taken};
 use basecase_model::StepFacts;
 use basecase_stats::{Orders, turns_wanted};
 
+use crate::timing::Timing;
+
 const MS: Duration = Duration::from_millis(1);
 
 /// Contenders from which on the base case has two slices each way of a pass: its luck is in what is said of all of them.
@@ -54,6 +56,8 @@ pub(super) struct Wish {
     pub(super) margin: f64,
     /// How long each candidate may work at most, where the usual time tells too little.
     pub(super) most_work: Duration,
+    /// How long all that has a length of its own lasts.
+    pub(super) timing: Timing,
 }
 
 /// A slice that warms up.
@@ -135,6 +139,7 @@ pub(super) struct Score {
     has_several_connections: bool,
     /// Length that was asked for.
     slice: Option<Duration>,
+    timing: Timing,
     /// What warms up, not begun yet, and who.
     warm_up: VecDeque<(WarmUp, usize)>,
     /// Of each candidate's last slice that warmed up.
@@ -160,9 +165,9 @@ impl Score {
         is_first: bool,
         wish: Wish,
     ) -> Self {
-        let Wish { base, slice, margin, most_work } = wish;
+        let Wish { base, slice, margin, most_work, timing } = wish;
         let writes = step.writes;
-        let time = if is_first { FIRST_WARM_UP } else { WARM_UP } / 2;
+        let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
         let order = orders.shuffled(&name, 0, candidates);
         let half = |nth: usize| match (writes, nth) {
             (true, 0) => WarmUp::Probe,
@@ -181,6 +186,7 @@ impl Score {
             writes,
             has_several_connections: step.threads.is_some_and(|threads| threads > 1),
             slice,
+            timing,
             warm_up,
             speeds: vec![Speed::default(); candidates],
             probed: 0,
@@ -202,7 +208,7 @@ impl Score {
         if let Some((warm_up, runner)) = self.warm_up.pop_front() {
             let end = match warm_up {
                 WarmUp::Time(time) => SliceEnd::Counted(time),
-                WarmUp::Probe => SliceEnd::Counted(PROBE),
+                WarmUp::Probe => SliceEnd::Counted(self.timing.of(PROBE)),
                 WarmUp::Probed => SliceEnd::Events(self.probed),
                 WarmUp::Slowest(time) => SliceEnd::Events(self.events_of_slowest(time)),
             };
@@ -211,7 +217,7 @@ impl Score {
         let mut kept = self.kept.unwrap_or_else(|| self.choose());
         if self.legs.is_empty() {
             if self.pass == kept.passes
-                && let Some(aim) = self.aim.take().filter(|_| kept.length < LONG)
+                && let Some(aim) = self.aim.take().filter(|_| kept.length < self.timing.of(LONG))
             {
                 kept.passes = enough(&aim, &kept);
             }
@@ -223,7 +229,7 @@ impl Score {
             self.legs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
         }
         self.kept = Some(kept);
-        let settle = if self.writes { Duration::ZERO } else { SETTLE };
+        let settle = if self.writes { Duration::ZERO } else { self.timing.of(SETTLE) };
         self.legs.pop_front().map(|runner| Leg { runner, pass: Some(self.pass - 1), settle, end: kept.end })
     }
 
@@ -257,20 +263,21 @@ impl Score {
         let mut endings = self.endings.clone();
         endings.sort_unstable();
         let usual = endings.get(endings.len() / 2).filter(|_| self.has_several_connections);
-        usual.map_or(Duration::ZERO, |ending| (ENDINGS * *ending).min(LONG))
+        usual.map_or(Duration::ZERO, |ending| (ENDINGS * *ending).min(self.timing.of(LONG)))
     }
 
     /// How the slices that count end, and how many passes there are as a rule.
     fn choose(&self) -> Kept {
         let shortest = self.shortest();
         if self.writes {
-            let length = WRITING.max(shortest);
-            let passes = passes_of(2 * WRITING_PASSES * WRITING, length).max(TYPICAL_PASSES);
+            let usual = self.timing.of(WRITING);
+            let length = usual.max(shortest);
+            let passes = passes_of(2 * WRITING_PASSES * usual, length).max(TYPICAL_PASSES);
             return Kept { end: SliceEnd::Events(self.events_of_slowest(length)), length, passes };
         }
-        let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest));
-        let fewest = if length < LONG { TYPICAL_PASSES } else { PASSES.0 };
-        let passes = passes_of(WORK, length).clamp(fewest, PASSES.1);
+        let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest, self.timing));
+        let fewest = if length < self.timing.of(LONG) { TYPICAL_PASSES } else { PASSES.0 };
+        let passes = passes_of(self.timing.of(WORK), length).clamp(fewest, PASSES.1);
         Kept { end: SliceEnd::After(length), length, passes }
     }
 }
@@ -287,9 +294,10 @@ fn enough(aim: &Aim, kept: &Kept) -> u32 {
 }
 
 /// Length of slices at so many events per second, of this length at least.
-fn length_at(rate: f64, shortest: Duration) -> Duration {
-    let has_events = Duration::try_from_secs_f64(EVENTS / rate).unwrap_or(LENGTHS.1);
-    has_events.max(shortest).clamp(LENGTHS.0, LENGTHS.1)
+fn length_at(rate: f64, shortest: Duration, timing: Timing) -> Duration {
+    let (least, most) = (timing.of(LENGTHS.0), timing.of(LENGTHS.1));
+    let has_events = Duration::try_from_secs_f64(EVENTS / rate).unwrap_or(most);
+    has_events.max(shortest).clamp(least, most)
 }
 
 #[cfg(test)]
@@ -309,7 +317,8 @@ mod tests {
     /// Of so many candidates, the second of which is the base case.
     fn legs_among(candidates: usize, writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
         let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
-        let wish = Wish { base: 1, slice: None, margin: 0.02, most_work: MOST_WORK };
+        let wish =
+            Wish { base: 1, slice: None, margin: 0.02, most_work: MOST_WORK, timing: Timing::ORDINARY };
         let score = Score::new(Orders::new(7), "step".into(), candidates, &step, false, wish);
         legs_at(score, |_| rate, ending)
     }
@@ -372,7 +381,7 @@ mod tests {
 
     /// Passes of two candidates, one of them slower by so much, of which every third slice is slower by that share.
     fn passes(slower: f64, uneven: f64, margin: f64, most_work: Duration) -> usize {
-        let wish = Wish { base: 0, slice: None, margin, most_work };
+        let wish = Wish { base: 0, slice: None, margin, most_work, timing: Timing::ORDINARY };
         let score = Score::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, wish);
         let mut slices = 0;
         let rate = |leg: &Leg| {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use basecase_model::Measures;
-use basecase_server::{Settle, Settling, settle};
+use basecase_server::{LOOK_EVERY, Settle, Settling, settle};
 
 use super::Run;
 use crate::plan::{Candidate, Plan};
@@ -31,6 +31,7 @@ impl Run<'_> {
                 mode: plan.settle,
                 limit: plan.settle_limit,
                 loaded_rows: plan.experiment.loaded_rows,
+                look_every: plan.timing.of(LOOK_EVERY),
             },
             self.stop,
         )?;

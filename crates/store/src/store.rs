@@ -63,8 +63,13 @@ impl Store {
                 FileKind::Absent if !path.exists() => return Err(Problem::Missing),
                 FileKind::Absent | FileKind::Foreign => return Err(Problem::Foreign),
             }
-            let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-            let found = schema::version(&connection)?;
+            let (connection, found) = match read(path) {
+                Err(Problem::Denied(reason)) => {
+                    roll_back(path).map_err(|_| Problem::Denied(reason))?;
+                    read(path)?
+                }
+                read => read?,
+            };
             refuse_newer(found)?;
             if found < VERSION { schema::copy_up_to_date(&connection) } else { Ok(connection) }
         };
@@ -266,6 +271,18 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
     let connection = Connection::open_with_flags(std::path::absolute(path)?, flags)?;
     connection.busy_timeout(PATIENCE)?;
     Ok(connection)
+}
+
+/// Opens a store for reading, with its version.
+fn read(path: &Path) -> Result<(Connection, u32), Problem> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let found = schema::version(&connection)?;
+    Ok((connection, found))
+}
+
+/// Undoes the change that a killed process left half done, which SQLite does for nobody who only reads.
+fn roll_back(path: &Path) -> Result<(), Problem> {
+    schema::version(&connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?).map(drop)
 }
 
 /// SQLite gives up this change at once when another process is about to make it too, whatever its patience.

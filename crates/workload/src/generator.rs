@@ -3,6 +3,8 @@
 //! Its output for a given state is what sysbench's is, so that a table loaded in compatible mode holds the same rows.
 //! `rand_xoshiro` has the later constants (24, 16, 37) of the same authors and cannot be used for that.
 
+use std::sync::LazyLock;
+
 use crate::random::stream;
 
 /// A state of xoroshiro128+ with the rotations 55, 14, 36 (Blackman and Vigna 2016).
@@ -60,17 +62,20 @@ impl Generator {
 
     /// Goes `draws` draws ahead, in time that grows with their logarithm: the state is a vector over GF(2) and a draw
     /// a matrix.
-    pub fn skip(&mut self, mut draws: u64) {
-        let mut step = Jump::of_one_draw();
-        while draws > 0 {
-            if draws & 1 == 1 {
-                *self = step.applied_to(self);
+    pub fn skip(&mut self, draws: u64) {
+        for (power, jump) in JUMPS.iter().enumerate() {
+            if draws >> power & 1 == 1 {
+                *self = jump.applied_to(self);
             }
-            step = step.twice();
-            draws >>= 1;
         }
     }
 }
+
+/// Of 1, 2, 4 … draws: a load of many tables skips once for each.
+static JUMPS: LazyLock<Vec<Jump>> = LazyLock::new(|| {
+    let powers = std::iter::successors(Some(Jump::of_one_draw()), |jump| Some(jump.twice()));
+    powers.take(u64::BITS as usize).collect()
+});
 
 /// The linear map of a number of draws: what each bit of the state becomes.
 struct Jump(Vec<[u64; 2]>);

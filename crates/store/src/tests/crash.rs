@@ -84,3 +84,26 @@ fn a_lock_ends_with_its_owner() {
     let error = store.lock_for_run("fourth").unwrap_err();
     assert!(error.to_string().contains("(third)\nhint: "), "{error}");
 }
+
+#[test]
+fn a_change_that_a_killed_run_left_half_done_is_undone_for_whoever_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, left) = (directory.path().join("s.sqlite"), directory.path().join("left.sqlite"));
+    drop(Store::create_or_open(&path).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "journal_mode", "delete").unwrap();
+    // With the least cache, pages reach the file before the transaction ends.
+    connection.pragma_update(None, "cache_size", 1).unwrap();
+    let change = "begin immediate; create table t (x); \
+                  insert into t with recursive n (x) as (select 1 union all select x + 1 from n where x < 20000) select x from n";
+    connection.execute_batch(change).unwrap();
+    std::fs::copy(&path, &left).unwrap();
+    std::fs::copy(directory.path().join("s.sqlite-journal"), directory.path().join("left.sqlite-journal"))
+        .unwrap();
+    let whole =
+        rusqlite::Connection::open_with_flags(&left, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    whole.query_row("select count(*) from sqlite_master", [], |_| Ok(())).unwrap_err();
+    let store = Store::open_read_only(&left).unwrap();
+    assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+    assert!(!directory.path().join("left.sqlite-journal").exists());
+}

@@ -58,6 +58,9 @@ pub(crate) struct Demo {
     /// Folder for the store and the report
     #[arg(long, value_name = "DIR", default_value = "basecase-demo")]
     pub(crate) out: PathBuf,
+    /// How standard error tells of the run: lines for people, or events for programs, one JSON object a line
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
+    pub(crate) progress: ProgressArgument,
 }
 
 #[derive(Args)]
@@ -284,6 +287,9 @@ pub(crate) struct PlaceArguments {
     /// Print the report as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// How standard error tells of the run: lines for people, or events for programs, one JSON object a line
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
+    pub(crate) progress: ProgressArgument,
 }
 
 #[derive(Args)]
@@ -526,6 +532,13 @@ impl From<TransportArgument> for Transport {
             TransportArgument::Socket => Transport::UnixSocket,
         }
     }
+}
+
+/// How standard error tells of a run.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressArgument {
+    Text,
+    Json,
 }
 
 /// What is looked at while a step runs.

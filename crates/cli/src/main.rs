@@ -2,16 +2,20 @@
 
 mod arguments;
 mod commands;
+mod events;
 mod output;
+mod reporter;
 mod screen;
 mod task;
+mod ticker;
 mod value;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, ProgressArgument};
+use crate::reporter::Reporter;
 
 /// Exit code of a decided regression.
 const REGRESSION: u8 = 3;
@@ -25,13 +29,35 @@ enum Outcome {
     Regression,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        match outcome {
-            Outcome::Done => ExitCode::SUCCESS,
-            Outcome::CouldNotRun => ExitCode::FAILURE,
-            Outcome::Regression => ExitCode::from(REGRESSION),
+impl Outcome {
+    fn exit_code(self) -> u8 {
+        match self {
+            Outcome::Done => 0,
+            Outcome::CouldNotRun => 1,
+            Outcome::Regression => REGRESSION,
         }
+    }
+
+    /// Its name for programs.
+    fn id(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::CouldNotRun => "could_not_run",
+            Outcome::Regression => "regression",
+        }
+    }
+}
+
+/// How a command tells of its progress.
+fn progress_of(command: &Command) -> ProgressArgument {
+    match command {
+        Command::Demo(command) => command.progress,
+        Command::Compare(command) => command.places.progress,
+        Command::Run(command) => command.places.progress,
+        Command::Gate(command) => command.compare.places.progress,
+        Command::Bisect(command) => command.compare.places.progress,
+        Command::Calibrate(command) => command.compare.places.progress,
+        _ => ProgressArgument::Text,
     }
 }
 
@@ -40,13 +66,14 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return output::tell_mistake(&error),
     };
+    let reporter = Reporter::new(progress_of(&arguments.command));
     let result = match arguments.command {
-        Command::Demo(command) => commands::experiment::demo(&command),
-        Command::Compare(command) => commands::experiment::compare(&command),
-        Command::Gate(command) => commands::gate::run(&command),
-        Command::Bisect(command) => commands::bisect::run(&command),
-        Command::Calibrate(command) => commands::calibrate::run(&command),
-        Command::Run(command) => commands::experiment::run(&command),
+        Command::Demo(command) => commands::experiment::demo(&command, &reporter),
+        Command::Compare(command) => commands::experiment::compare(&command, &reporter),
+        Command::Gate(command) => commands::gate::run(&command, &reporter),
+        Command::Bisect(command) => commands::bisect::run(&command, &reporter),
+        Command::Calibrate(command) => commands::calibrate::run(&command, &reporter),
+        Command::Run(command) => commands::experiment::run(&command, &reporter),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
         Command::Explain(command) => commands::explain::run(&command).map(|()| Outcome::Done),
         Command::History(command) => commands::history::run(&command).map(|()| Outcome::Done),
@@ -54,16 +81,15 @@ fn main() -> ExitCode {
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),
     };
-    match result {
-        Ok(outcome) => outcome.into(),
+    let outcome = result.unwrap_or_else(|error| {
         // Whatever failed, it was broken off.
-        Err(_) if basecase_stop::is_asked() => {
-            output::complain(output::INTERRUPTED);
-            Outcome::CouldNotRun.into()
+        if basecase_stop::is_asked() {
+            reporter.interrupted();
+        } else {
+            reporter.error(&error);
         }
-        Err(error) => {
-            output::complain_of(&error);
-            Outcome::CouldNotRun.into()
-        }
-    }
+        Outcome::CouldNotRun
+    });
+    reporter.end(outcome);
+    outcome.exit_code().into()
 }

@@ -9,6 +9,13 @@ use basecase_lab::{CandidateSpec, may_hold_password};
 use basecase_model::{printable, printable_json};
 use basecase_stop::Direction;
 
+/// The command line with the passwords of URLs left out.
+pub(crate) fn command_line() -> String {
+    let words = std::env::args_os().map(|word| safe_word(&word.to_string_lossy()));
+    // The path of the program is nobody's business, and its name is.
+    std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
+}
+
 /// What the user is told who stopped a run.
 pub(crate) const INTERRUPTED: &str = "interrupted\nhint: the same command goes on where this one stopped";
 
@@ -52,9 +59,15 @@ pub(crate) fn complain(text: &str) {
     let _ = write(io::stderr().lock(), &format!("{}\n", printable(text)));
 }
 
-/// Says what went wrong.
-pub(crate) fn complain_of(error: &anyhow::Error) {
-    complain(&without_passwords(&format!("error: {}", basecase_lab::explain(error))));
+/// Writes a line to standard error that is safe to write.
+pub(crate) fn complain_in_json(line: &str) {
+    // As in `complain`.
+    let _ = write(io::stderr().lock(), &format!("{line}\n"));
+}
+
+/// What went wrong, without passwords.
+pub(crate) fn explained(error: &anyhow::Error) -> String {
+    without_passwords(&basecase_lab::explain(error))
 }
 
 /// So much goes through a pipe at once without waiting when there is room in it at all (`PIPE_BUF` of pipe(7)).

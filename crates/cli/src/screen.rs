@@ -1,17 +1,16 @@
-//! Progress on the terminal; without one, a plain line per finished trial.
+//! Progress for people: on the terminal; without one, a plain line per finished trial.
 
 use std::io::IsTerminal as _;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use basecase_lab::{Event, Observer};
+use basecase_lab::{Count, Event, Observer};
 use basecase_load::{LatencyCounts, Progress, latency_between};
 use basecase_model::{Measures, OperationClass, StepFacts, Trial, TrialStatus, names, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::complain;
+use crate::ticker::Ticker;
 
 /// What the live line shows.
 #[derive(Default)]
@@ -107,7 +106,7 @@ impl Step {
 pub(crate) struct Screen {
     bar: ProgressBar,
     live: Arc<Mutex<Live>>,
-    painter: Option<(Sender<()>, JoinHandle<()>)>,
+    painter: Option<Ticker>,
 }
 
 /// How often the live line is painted.
@@ -123,27 +122,31 @@ impl Screen {
         }
         let live = Arc::new(Mutex::new(Live::default()));
         let painter = is_terminal.then(|| {
-            let (sender, receiver) = channel();
             let (bar, live) = (bar.clone(), Arc::clone(&live));
-            let thread = thread::spawn(move || {
-                while receiver.recv_timeout(PAINT_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
-                    bar.set_message(printable(&live.line()).into_owned());
-                    bar.tick();
-                }
-            });
-            (sender, thread)
+            Ticker::start(PAINT_EVERY, move || {
+                let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
+                bar.set_message(printable(&live.line()).into_owned());
+                bar.tick();
+            })
         });
         Screen { bar, live, painter }
     }
 
     /// A line that stays.
-    pub(crate) fn line(&self, text: &str) {
+    fn line(&self, text: &str) {
         if self.painter.is_some() {
             self.bar.suspend(|| complain(text));
         } else {
             complain(text);
         }
+    }
+
+    /// Says what is being done.
+    fn head(&self, line: String) {
+        if self.painter.is_none() {
+            self.line(&line);
+        }
+        self.set(line, None);
     }
 
     fn set(&self, head: String, step: Option<Step>) {
@@ -153,11 +156,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        if let Some((sender, thread)) = self.painter.take() {
-            drop(sender);
-            // A painter that failed has nothing more to say.
-            let _ = thread.join();
-        }
+        drop(self.painter.take());
         self.bar.finish_and_clear();
     }
 }
@@ -217,18 +216,18 @@ fn debt(vitals: &Measures) -> Option<(&'static str, f64)> {
 impl Observer for Screen {
     fn notice(&mut self, event: Event<'_>) {
         match event {
-            Event::Phase { candidate, text } => {
-                let line = format!("{candidate}  {text}").trim_start().to_owned();
-                if self.painter.is_none() {
-                    self.line(&line);
-                }
-                self.set(line, None);
+            Event::Phase { candidate, phase } => {
+                let words = phase.words();
+                self.head(candidate.map_or(words.to_string(), |candidate| format!("{candidate}  {words}")));
             }
-            Event::StepBegins { candidate, step, progress, seconds, seconds_after } => {
+            Event::TurnsBegin { round, step, .. } => {
+                self.head(format!("round {}  {}", round + 1, step.label));
+            }
+            Event::StepBegins { candidate, step, progress, seconds, seconds_after, .. } => {
                 let live = Step::begin(progress, seconds, seconds_after);
-                self.set(format!("{candidate}  {step}"), Some(live));
+                self.set(format!("{candidate}  {}", step.label), Some(live));
             }
-            Event::TrialStored { trial, step, was_found, done, all } => {
+            Event::TrialStored { trial, step, was_found, count: Some(Count { done, all }) } => {
                 self.set(String::new(), None);
                 let found = if was_found { "  (found in the store)" } else { "" };
                 self.line(&format!("[{done:>2}/{all}] {}{found}", trial_line(trial, step)));
@@ -252,6 +251,10 @@ impl Observer for Screen {
                 self.line(&format!("round {}: {seconds:.0} s{decided}, {open}", round + 1));
             }
             Event::Note(text) => self.line(text),
+            // Trials of rounds would be many lines; the end of the round is told.
+            Event::ExperimentBegins { .. }
+            | Event::RoundBegins { .. }
+            | Event::TrialStored { count: None, .. } => {}
         }
     }
 }

@@ -32,7 +32,7 @@ pub use calibration::Calibration;
 pub use candidate::{CandidateError, CandidateSpec, Origin, may_hold_password};
 pub use hogs::Hogs;
 pub use message::explain;
-pub use observer::{Event, Observer};
+pub use observer::{Count, Event, Observer, Phase, Reason};
 pub use pin::{Pin, PinError, PinRequest};
 pub use plan::{Candidate, Places, Plan, Request, Verify};
 pub use protocol::{Protocol, Rounds, read_change, read_time};

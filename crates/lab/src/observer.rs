@@ -1,31 +1,166 @@
-//! Who watches a run.
+//! Who watches a run, and what there is to see.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use basecase_load::Progress;
-use basecase_model::{StepFacts, Trial};
+use basecase_model::{Experiment, StepFacts, Trial};
+use basecase_server::Settle;
+
+/// What is being done besides measuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase<'a> {
+    /// Builds are got and configs checked. With the words of whoever does so.
+    Prepare(&'a str),
+    /// A data directory is made, and its server started.
+    InitialiseServer,
+    /// The file of an embedded database is made.
+    InitialiseDatabase,
+    /// A server of the user is connected to.
+    Connect,
+    /// A server is started on data that is there.
+    Start,
+    /// The data that an interrupted run left is looked at.
+    Inspect,
+    /// That data cannot be used.
+    Rebuild(Reason),
+    /// A step is run again for the rows that it leaves. With its name.
+    RebuildStep(&'a str),
+    /// The tables are loaded anew, for a step that needs them as they were.
+    Reload,
+    /// What was put off is paid.
+    Settle(Settle),
+    /// A server is stopped after the user interrupted the run.
+    Stop,
+    /// A server is stopped, and its data kept for the rounds that follow.
+    Keep,
+    /// A server is stopped, and its data removed.
+    RemoveServer,
+    /// The file of an embedded database is removed.
+    RemoveDatabase,
+    /// The tables are dropped from a server of the user.
+    DropTables,
+}
+
+/// Why data that is there cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The user wants it rebuilt.
+    Asked,
+    /// The step that was interrupted changes rows in their place, which no look at the tables shows.
+    ChangesRows,
+    /// The tables do not hold what the finished steps leave.
+    HadBegun,
+}
+
+impl Reason {
+    /// Its name for programs.
+    pub fn id(self) -> &'static str {
+        match self {
+            Reason::Asked => "asked",
+            Reason::ChangesRows => "changes_rows",
+            Reason::HadBegun => "had_begun",
+        }
+    }
+}
+
+impl<'a> Phase<'a> {
+    /// Its name for programs, which stays the same whatever words people read.
+    pub fn id(self) -> &'static str {
+        match self {
+            Phase::Prepare(_) => "prepare",
+            Phase::InitialiseServer | Phase::InitialiseDatabase => "initialise",
+            Phase::Connect => "connect",
+            Phase::Start => "start",
+            Phase::Inspect => "inspect",
+            Phase::Rebuild(_) => "rebuild",
+            Phase::RebuildStep(_) => "rebuild_step",
+            Phase::Reload => "reload",
+            Phase::Settle(_) => "settle",
+            Phase::Stop => "stop",
+            Phase::Keep => "keep",
+            Phase::RemoveServer | Phase::RemoveDatabase | Phase::DropTables => "remove",
+        }
+    }
+
+    /// The words for people.
+    pub fn words(self) -> Cow<'a, str> {
+        Cow::Borrowed(match self {
+            Phase::Prepare(words) => words,
+            Phase::InitialiseServer => "initialising and starting the server",
+            Phase::InitialiseDatabase => "initialising the database",
+            Phase::Connect => "connecting to the server",
+            Phase::Start => "starting the server",
+            Phase::Inspect => "looking at what the interrupted run left",
+            Phase::Rebuild(Reason::Asked) => "building the database again, as --rebuild says",
+            Phase::Rebuild(Reason::ChangesRows) => {
+                "the interrupted step changes rows: building the database again"
+            }
+            Phase::Rebuild(Reason::HadBegun) => "the interrupted step had begun: building the database again",
+            Phase::RebuildStep(step) => return Cow::Owned(format!("rebuilding: {step}")),
+            Phase::Reload => "loading the tables anew",
+            Phase::Settle(Settle::Condition) => "settling: paying the debt and waiting until it is at rest",
+            Phase::Settle(Settle::Purged) => {
+                "settling: paying the debt and waiting until nothing is left to purge"
+            }
+            Phase::Settle(Settle::Formula) => {
+                "settling: paying the debt and waiting as long as the formula says"
+            }
+            Phase::Settle(Settle::Off) => "not settling",
+            Phase::Stop => "stopping the server; Ctrl-C again ends it without waiting",
+            Phase::Keep => "stopping the server and keeping its data",
+            Phase::RemoveServer => "stopping the server and removing its data",
+            Phase::RemoveDatabase => "removing the database",
+            Phase::DropTables => "dropping the tables",
+        })
+    }
+}
 
 /// Something that happened in a run.
 pub enum Event<'a> {
-    /// What is being done besides measuring, e.g. `starting the server`.
-    Phase {
-        /// The candidate's printed name; empty before the first.
-        candidate: &'a str,
-        /// What is done.
-        text: &'a str,
+    /// An experiment begins, or goes on.
+    ExperimentBegins {
+        /// What is measured.
+        experiment: &'a Experiment,
+        /// Trials that are known in advance: of rounds the loads alone.
+        trials: usize,
     },
-    /// A step begins.
+    /// Something besides measuring begins.
+    Phase {
+        /// The candidate's printed name; `None` before the first.
+        candidate: Option<&'a str>,
+        /// What is done.
+        phase: Phase<'a>,
+    },
+    /// A step of one candidate begins.
     StepBegins {
         /// The candidate's printed name.
         candidate: &'a str,
-        /// The step's label.
-        step: &'a str,
+        /// The step.
+        step: &'a StepFacts,
+        /// The round that it belongs to, from 0; 0 where there are no rounds.
+        round: u32,
         /// How far it is, while it runs.
         progress: Arc<Progress>,
+        /// Its place among the trials of the experiment, from 1.
+        number: usize,
+        /// Trials of the whole experiment.
+        all: usize,
         /// Seconds that the step will probably take.
         seconds: f64,
         /// Seconds that the rest of the experiment will probably take after it.
         seconds_after: f64,
+    },
+    /// A step begins in which candidates take turns.
+    TurnsBegin {
+        /// The round, from 0.
+        round: u32,
+        /// The step.
+        step: &'a StepFacts,
+        /// The candidates' printed names.
+        candidates: Vec<&'a str>,
+        /// How far each of them is, while it runs.
+        progress: Vec<Arc<Progress>>,
     },
     /// A trial is stored, now or since an earlier run.
     TrialStored {
@@ -35,10 +170,15 @@ pub enum Event<'a> {
         step: &'a StepFacts,
         /// Whether an earlier run measured it.
         was_found: bool,
-        /// Trials stored or found in the store so far.
-        done: usize,
-        /// Trials of the whole experiment.
-        all: usize,
+        /// How many there are; `None` of turns, of which nobody knows in advance how many there will be.
+        count: Option<Count>,
+    },
+    /// A round begins.
+    RoundBegins {
+        /// The round, from 0.
+        round: u32,
+        /// The labels of its steps.
+        steps: Vec<&'a str>,
     },
     /// A round is over.
     RoundEnds {
@@ -53,6 +193,15 @@ pub enum Event<'a> {
     },
     /// Something that the user should know.
     Note(&'a str),
+}
+
+/// How many trials there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Trials stored or found in the store so far.
+    pub done: usize,
+    /// Trials of the whole experiment.
+    pub all: usize,
 }
 
 /// Who watches a run.

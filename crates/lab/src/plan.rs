@@ -24,6 +24,7 @@ use crate::candidate::{CandidateSpec, Origin};
 use crate::candidate_facts::candidate_facts;
 use crate::connections;
 use crate::disk;
+use crate::observer::Phase;
 use crate::pin::{Pin, PinRequest};
 use crate::protocol::Protocol;
 use crate::task::{Outline, Task};
@@ -120,20 +121,20 @@ pub struct Candidate {
 
 impl Candidate {
     /// What bringing it up is called.
-    pub(crate) fn opening(&self) -> &'static str {
+    pub(crate) fn opening(&self) -> Phase<'static> {
         match self.source {
-            Source::Build(..) => "initialising and starting the server",
-            Source::Embedded(_) => "initialising the database",
-            Source::Url(_) => "connecting to the server",
+            Source::Build(..) => Phase::InitialiseServer,
+            Source::Embedded(_) => Phase::InitialiseDatabase,
+            Source::Url(_) => Phase::Connect,
         }
     }
 
     /// What bringing it down is called.
-    pub(crate) fn closing(&self) -> &'static str {
+    pub(crate) fn closing(&self) -> Phase<'static> {
         match self.source {
-            Source::Build(..) => "stopping the server and removing its data",
-            Source::Embedded(_) => "removing the database",
-            Source::Url(_) => "dropping the tables",
+            Source::Build(..) => Phase::RemoveServer,
+            Source::Embedded(_) => Phase::RemoveDatabase,
+            Source::Url(_) => Phase::DropTables,
         }
     }
 }

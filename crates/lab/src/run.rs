@@ -31,7 +31,7 @@ use self::settling::unrest;
 use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
-use crate::observer::{Event, Observer};
+use crate::observer::{Count, Event, Observer, Phase};
 use crate::plan::{Candidate, Plan, Source};
 use crate::site::{self, Content, Site};
 use crate::task::Task;
@@ -119,6 +119,7 @@ pub fn run(
             run.observer.notice(Event::Note(&format!("{name} has no server that can be profiled here")));
         }
     }
+    run.observer.notice(Event::ExperimentBegins { experiment: &plan.experiment, trials: run.summary.all });
     run.observation = observations[0];
     let result = match (&plan.experiment.schedule, &plan.task) {
         (None, _) => run.classic(plan, &mut candidates, &observations),
@@ -232,14 +233,14 @@ impl Run<'_> {
         Ok(found.filter(is_own))
     }
 
-    fn phase(&mut self, candidate: &Candidate, text: &str) {
-        self.observer.notice(Event::Phase { candidate: &candidate.facts.name.0, text });
+    fn phase(&mut self, candidate: &Candidate, phase: Phase<'_>) {
+        self.observer.notice(Event::Phase { candidate: Some(&candidate.facts.name.0), phase });
     }
 
     /// Says what a user who wants to stop still waits for: a server that stops in order goes on later where it was.
     fn tell_stopping(&mut self, candidate: &Candidate) {
         if self.stop.load(Ordering::Relaxed) && has_process(candidate) {
-            self.phase(candidate, "stopping the server; Ctrl-C again ends it without waiting");
+            self.phase(candidate, Phase::Stop);
         }
     }
 
@@ -392,7 +393,7 @@ impl Run<'_> {
         number: usize,
     ) -> Result<Option<Measures>> {
         let Some(load) = course.reload(number)? else { return Ok(None) };
-        self.phase(candidate, "loading the tables anew");
+        self.phase(candidate, Phase::Reload);
         let outcome = self.execute(plan, site, load, None)?;
         if let Some(failure) = outcome.failure {
             return Err(failure.into());
@@ -405,8 +406,11 @@ impl Run<'_> {
         let trials = self.summary.all.saturating_sub(self.summary.measured + self.summary.found);
         self.observer.notice(Event::StepBegins {
             candidate: &candidate.facts.name.0,
-            step: &plan.steps[number].facts.label,
+            step: &plan.experiment.steps[number],
+            round: self.round,
             progress: crew.progress(),
+            number: self.summary.measured + self.summary.found + 1,
+            all: self.summary.all,
             seconds: self.forecast.seconds(number),
             seconds_after: self.forecast.seconds_after(number, trials),
         });
@@ -440,14 +444,16 @@ impl Run<'_> {
     }
 
     fn tell_stored(&mut self, plan: &Plan, number: usize, trial: &Trial, was_found: bool) {
-        let done = self.summary.measured + self.summary.found;
-        self.observer.notice(Event::TrialStored {
-            trial,
-            step: &plan.experiment.steps[number],
-            was_found,
-            done,
-            all: self.summary.all,
-        });
+        let count = Count { done: self.summary.measured + self.summary.found, all: self.summary.all };
+        let step = &plan.experiment.steps[number];
+        self.observer.notice(Event::TrialStored { trial, step, was_found, count: Some(count) });
+    }
+
+    /// Counts a trial of a step in which candidates take turns, which was stored, and tells of it.
+    fn take_in_turns(&mut self, plan: &Plan, number: usize, trial: &Trial) {
+        self.take_in(plan, number, trial);
+        let step = &plan.experiment.steps[number];
+        self.observer.notice(Event::TrialStored { trial, step, was_found: false, count: None });
     }
 }
 

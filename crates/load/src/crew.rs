@@ -120,6 +120,9 @@ impl Crew {
             gate.wait();
 
             let mut is_open = window.warm_up.is_zero();
+            if is_open {
+                self.progress.open();
+            }
             let mut ending = Ending::new(&self.interrupters);
             let mut heartbeat = Heartbeat::new(origin);
             loop {
@@ -128,6 +131,7 @@ impl Crew {
                     is_open = true;
                     before = watch.snapshot();
                     started_at = SystemTime::now();
+                    self.progress.open();
                 }
                 let until_open = if is_open { LOOK_EVERY } else { origin.saturating_duration_since(now) };
                 let planned = LOOK_EVERY.min(until_open);

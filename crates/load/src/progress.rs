@@ -1,6 +1,6 @@
 //! How far a running step is, for whoever watches.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -100,12 +100,23 @@ pub fn latency_between(before: &LatencyCounts, after: &LatencyCounts, share: f64
 pub struct Progress {
     /// Its roles in the order of the plan.
     pub roles: Vec<RoleProgress>,
+    is_open: AtomicBool,
     vitals: Mutex<Measures>,
 }
 
 impl Progress {
     pub(crate) fn new(roles: Vec<RoleProgress>) -> Self {
-        Progress { roles, vitals: Mutex::default() }
+        Progress { roles, is_open: AtomicBool::new(false), vitals: Mutex::default() }
+    }
+
+    /// Whether the window is open, or was. Slices have windows of their own, of which nothing is told.
+    pub fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
+    }
+
+    /// Takes in that the window opens.
+    pub(crate) fn open(&self) {
+        self.is_open.store(true, Ordering::Relaxed);
     }
 
     /// What machine and server used in the last second: counters per second, and levels. Empty before the first.

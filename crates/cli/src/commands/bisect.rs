@@ -11,8 +11,9 @@ use super::perform::{Measured, measure};
 use crate::Outcome;
 use crate::arguments::{Bisect, PlaceArguments};
 use crate::output;
+use crate::reporter::{Part, Reporter};
 
-pub(crate) fn run(arguments: &Bisect) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
     let places = &arguments.compare.places;
     let mut search = Search::new(request(&arguments.compare)?, arguments.step.as_deref())?;
     let began = Instant::now();
@@ -22,13 +23,13 @@ pub(crate) fn run(arguments: &Bisect) -> Result<Outcome> {
         if !probes.is_empty() && left == Some(Duration::ZERO) {
             break;
         }
-        output::complain(&format!("probe {}: {}", probes.len() + 1, request.name));
+        reporter.part(&Part::Probe { name: &request.name, number: probes.len() + 1 });
         let only_step = Some(search.step().to_owned());
         let options = RunOptions { only_step, keeps_margins, ..RunOptions::default() };
         let places_now = PlaceArguments { budget: left, ..places.clone() };
-        let measured = measure(&request, &places_now, options)?;
+        let measured = measure(&request, &places_now, options, reporter)?;
         if measured.is_interrupted() {
-            return Ok(measured.tell(places));
+            return Ok(measured.tell(places, reporter));
         }
         search.learn(&measured.experiment, &measured.trials)?;
         probes.push((candidate, measured));
@@ -46,8 +47,8 @@ pub(crate) fn run(arguments: &Bisect) -> Result<Outcome> {
     let format = if places.json { Format::Json } else { Format::Text };
     let printed = output::print_report(&basecase_report::bisection(&bisected, format, &options));
     let Some((_, last)) = probes.last() else { return printed.map(|()| Outcome::Done) };
-    let written = last.write_pages(&options, places);
-    let outcome = last.tell(places);
+    let written = last.write_pages(&options, places, reporter);
+    let outcome = last.tell(places, reporter);
     printed.and(written)?;
     Ok(probes.iter().fold(outcome, |worst, (_, measured)| worst.max(measured.outcome())))
 }

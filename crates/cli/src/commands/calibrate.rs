@@ -10,26 +10,27 @@ use super::perform::measure;
 use crate::Outcome;
 use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
+use crate::reporter::{Part, Reporter};
 
-pub(crate) fn run(arguments: &Calibrate) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome> {
     let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
     let _hogs = Hogs::start(arguments.hogs)?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let Some(first) = repeats.first() else { return Ok(Outcome::Done) };
-    let probe = spins(first, places)?;
+    let probe = spins(first, places, reporter)?;
     let mut runs: Vec<Stored> = Vec::with_capacity(repeats.len());
     let mut worst = Outcome::Done;
     for (number, calibration) in repeats.iter().enumerate() {
         let planted = calibration.planted(&probe, &arguments.slowdowns, arguments.copies.into())?;
         let mut places = places.clone();
         if repeats.len() > 1 {
-            output::complain(&format!("calibration {} of {}", number + 1, repeats.len()));
+            reporter.part(&Part::Calibration { number: number + 1, of: repeats.len() });
             places.out.push((number + 1).to_string());
         }
-        let measured = measure(&planted, &places, RunOptions::default())?;
-        measured.write_pages(&options, &places)?;
-        worst = worst.max(measured.tell(&places));
+        let measured = measure(&planted, &places, RunOptions::default(), reporter)?;
+        measured.write_pages(&options, &places, reporter)?;
+        worst = worst.max(measured.tell(&places, reporter));
         runs.push((measured.experiment, measured.trials));
         if basecase_stop::is_asked() {
             break;
@@ -57,7 +58,7 @@ fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
 }
 
 /// The trials that tell what a spin takes.
-fn spins(calibration: &Calibration, places: &PlaceArguments) -> Result<Vec<Trial>> {
+fn spins(calibration: &Calibration, places: &PlaceArguments, reporter: &Reporter) -> Result<Vec<Trial>> {
     let options = RunOptions { most_rounds: Some(1), ..RunOptions::default() };
-    Ok(measure(&calibration.probe(), places, options)?.trials)
+    Ok(measure(&calibration.probe(), places, options, reporter)?.trials)
 }

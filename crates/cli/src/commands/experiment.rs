@@ -11,11 +11,11 @@ use basecase_workload::insert_benchmark::Pace;
 use super::perform::{check, make_folder, perform};
 use crate::Outcome;
 use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
-use crate::output;
+use crate::reporter::{Part, Reporter};
 use crate::task::task;
 
 /// Two SQLite configs that really differ, at a size that takes about a minute.
-pub(crate) fn demo(arguments: &Demo) -> Result<Outcome> {
+pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
     let candidates = ["sqlite@rollback_full", "sqlite@wal_normal"]
         .into_iter()
         .map(str::parse)
@@ -49,12 +49,13 @@ pub(crate) fn demo(arguments: &Demo) -> Result<Outcome> {
         profile: Vec::new(),
         profile_measured: false,
         json: false,
+        progress: arguments.progress,
     };
-    perform(&request, &places)
+    perform(&request, &places, reporter)
 }
 
-pub(crate) fn compare(arguments: &Compare) -> Result<Outcome> {
-    perform(&request(arguments)?, &arguments.places)
+pub(crate) fn compare(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
+    perform(&request(arguments)?, &arguments.places, reporter)
 }
 
 /// What `compare` asks for.
@@ -85,7 +86,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
     })
 }
 
-pub(crate) fn run(arguments: &Run) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     let Run { file, scale, size, places } = arguments;
     let mut variants = file::read(file, *scale)?;
     if let Some(size) = size {
@@ -102,7 +103,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome> {
     }
     // What is wrong with the last size should not be found out after the others have run.
     for later in variants.iter().skip(1) {
-        check(&later.request, places)?;
+        check(&later.request, places, reporter)?;
     }
     let began = Instant::now();
     let mut worst = Outcome::Done;
@@ -112,10 +113,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Outcome> {
         let left = |budget: Duration| budget.saturating_sub(began.elapsed()) / (count - number) as u32;
         let mut places = PlaceArguments { budget: places.budget.map(left), ..places.clone() };
         if let Some(size) = size.filter(|_| count > 1) {
-            output::complain(&format!("size {size}: {} of {count}", number + 1));
+            reporter.part(&Part::Size { name: &size, number: number + 1, of: count });
             places.out.push(size);
         }
-        worst = worst.max(perform(&request, &places)?);
+        worst = worst.max(perform(&request, &places, reporter)?);
         if basecase_stop::is_asked() {
             break;
         }

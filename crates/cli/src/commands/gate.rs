@@ -12,15 +12,16 @@ use super::perform::{Measured, measure};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
+use crate::reporter::Reporter;
 
-pub(crate) fn run(arguments: &Gate) -> Result<Outcome> {
+pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
     request.protocol = request.protocol.in_rounds();
     let places = &arguments.compare.places;
     for file in [&arguments.junit, &arguments.summary].into_iter().flatten() {
         try_to_write(file)?;
     }
-    let measured = measure(&request, places, RunOptions::default())?;
+    let measured = measure(&request, places, RunOptions::default(), reporter)?;
     let Measured { experiment, trials, .. } = &measured;
     let verdicts = Verdicts::new(experiment, trials);
     // Decided before anything is written: what becomes of the report must not hide a regression.
@@ -33,13 +34,13 @@ pub(crate) fn run(arguments: &Gate) -> Result<Outcome> {
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
     let format = if places.json { Format::Json } else { Format::Text };
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
-        output::complain_of(&error);
+        reporter.error(&error);
     }
-    let pages = measured.write_pages(&options, places);
-    output::complain(&verdicts.headline());
-    let mut outcome = measured.tell(places).max(verdict);
+    let pages = measured.write_pages(&options, places, reporter);
+    reporter.verdicts(&verdicts);
+    let mut outcome = measured.tell(places, reporter).max(verdict);
     for error in [written, pages].into_iter().filter_map(Result::err) {
-        output::complain_of(&error);
+        reporter.error(&error);
         outcome = outcome.max(Outcome::CouldNotRun);
     }
     Ok(outcome)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use basecase_lab::{Event, Observer as _, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
+use basecase_lab::{Event, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Format, KnownNoise, Options, kept_apart};
 use basecase_server::default_home;
@@ -13,7 +13,7 @@ use super::store::known_noise;
 use crate::Outcome;
 use crate::arguments::{PlaceArguments, ProbeArgument};
 use crate::output;
-use crate::screen::Screen;
+use crate::reporter::Reporter;
 
 /// What was measured, now and before.
 pub(crate) struct Measured {
@@ -28,17 +28,18 @@ pub(crate) fn measure(
     request: &Request,
     arguments: &PlaceArguments,
     options: RunOptions,
+    reporter: &Reporter,
 ) -> Result<Measured> {
     // What needs nothing else to be known as wrong.
     let profile = profile_order(arguments)?;
-    let command = command_line();
+    let command = output::command_line();
     // The store first: whatever is wrong with it should not wait for a download.
     let mut store = Store::create_or_open(&arguments.store)?;
     let _lock = store.lock_for_run(&command)?;
-    let mut screen = Screen::new();
-    let mut plan = prepare(request, arguments, &command, &mut screen)?;
+    let mut observer = reporter.observer();
+    let mut plan = prepare(request, arguments, &command, observer.as_mut())?;
     for note in kept_apart(&plan.experiment, &store.experiments()?) {
-        screen.line(&note);
+        observer.notice(Event::Note(&note));
     }
     // A report that cannot be written should not be found out after hours of work.
     make_folder(&arguments.out)?;
@@ -53,7 +54,7 @@ pub(crate) fn measure(
     let summary = {
         // Before and after, a signal ends the process as it does any other: nothing is lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
-        basecase_lab::run(&mut plan, &mut store, options, basecase_stop::flag(), &mut screen)?
+        basecase_lab::run(&mut plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
     let experiment = plan.experiment;
     let trials = store.trials(&experiment.id)?;
@@ -62,15 +63,15 @@ pub(crate) fn measure(
 }
 
 /// Finds what is wrong with a request that is not its turn yet.
-pub(crate) fn check(request: &Request, arguments: &PlaceArguments) -> Result<()> {
-    prepare(request, arguments, &command_line(), &mut Screen::new()).map(|_| ())
+pub(crate) fn check(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<()> {
+    prepare(request, arguments, &output::command_line(), reporter.observer().as_mut()).map(|_| ())
 }
 
 fn prepare(
     request: &Request,
     arguments: &PlaceArguments,
     command: &str,
-    screen: &mut Screen,
+    observer: &mut dyn Observer,
 ) -> Result<Plan> {
     basecase_client::set_connect_patience(arguments.connect_timeout);
     let home = default_home()?;
@@ -80,21 +81,21 @@ fn prepare(
         transport: arguments.transport.map(Into::into),
         timing: arguments.timing,
     };
-    Plan::prepare(request, &places, command, &mut |text| {
-        screen.notice(Event::Phase { candidate: "", text });
+    Plan::prepare(request, &places, command, &mut |words| {
+        observer.notice(Event::Phase { candidate: None, phase: Phase::Prepare(words) });
     })
 }
 
 /// Runs a request, writes its pages and prints its report.
-pub(crate) fn perform(request: &Request, arguments: &PlaceArguments) -> Result<Outcome> {
-    let measured = measure(request, arguments, RunOptions::default())?;
+pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<Outcome> {
+    let measured = measure(request, arguments, RunOptions::default(), reporter)?;
     let Measured { experiment, trials, .. } = &measured;
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
     let format = if arguments.json { Format::Json } else { Format::Text };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
-    let written = measured.write_pages(&options, arguments);
-    let outcome = measured.tell(arguments);
+    let written = measured.write_pages(&options, arguments, reporter);
+    let outcome = measured.tell(arguments, reporter);
     printed.and(written)?;
     Ok(outcome)
 }
@@ -106,32 +107,20 @@ impl Measured {
     }
 
     /// Writes the pages of the report and says where they are.
-    pub(crate) fn write_pages(&self, options: &Options, arguments: &PlaceArguments) -> Result<()> {
+    pub(crate) fn write_pages(
+        &self,
+        options: &Options,
+        arguments: &PlaceArguments,
+        reporter: &Reporter,
+    ) -> Result<()> {
         let page = basecase_report::write_pages(&self.experiment, &self.trials, options, &arguments.out)?;
-        output::complain(&format!("report: {}", absolute(&page).display()));
+        reporter.page_written(&absolute(&page));
         Ok(())
     }
 
     /// Says what was found, where it is, and what failed.
-    pub(crate) fn tell(&self, arguments: &PlaceArguments) -> Outcome {
-        let summary = &self.summary;
-        if summary.found > 0 {
-            output::complain(&format!(
-                "{} of {} trials were in {} already and were not run again",
-                summary.found,
-                summary.all,
-                arguments.store.display()
-            ));
-        }
-        output::complain(&format!("store:  {}", absolute(&arguments.store).display()));
-        if summary.interrupted {
-            output::complain(output::INTERRUPTED);
-        } else if !summary.failed.is_empty() {
-            output::complain(&format!("failed: {}", summary.failed.join(", ")));
-            output::complain(
-                "hint: the report has each reason and the end of the server's log; the same command tries again",
-            );
-        }
+    pub(crate) fn tell(&self, arguments: &PlaceArguments, reporter: &Reporter) -> Outcome {
+        reporter.summary(&self.summary, &arguments.store, &absolute(&arguments.store));
         self.outcome()
     }
 
@@ -158,13 +147,6 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
             path.display()
         )
     })
-}
-
-/// The command line with the passwords of URLs left out.
-fn command_line() -> String {
-    let words = std::env::args_os().map(|word| output::safe_word(&word.to_string_lossy()));
-    // The path of the program is nobody's business, and its name is.
-    std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -12,7 +12,7 @@ use super::past::is_kept;
 use super::rounds::slot_of;
 use super::{Run, unrest};
 use crate::agenda::Agenda;
-use crate::observer::Event;
+use crate::observer::{Event, Phase};
 use crate::plan::{Candidate, Plan};
 use crate::site::{Content, Site};
 
@@ -79,7 +79,7 @@ impl Run<'_> {
         if let Some(warning) = unrest(plan.settle, &settled) {
             self.observer.notice(Event::Note(&format!("{}, image: {warning}", candidate.facts.name)));
         }
-        self.phase(candidate, "stopping the server and keeping its data");
+        self.phase(candidate, Phase::Keep);
         drop(site.control);
         if let Some(note) = site.served.stop() {
             self.observer.notice(Event::Note(&note));

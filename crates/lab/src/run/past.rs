@@ -9,6 +9,7 @@ use basecase_workload::insert_benchmark::Purpose;
 use super::Run;
 use crate::checks;
 use crate::course::Course;
+use crate::observer::{Phase, Reason};
 use crate::plan::{Candidate, Plan};
 use crate::site::{Content, Site};
 
@@ -31,12 +32,12 @@ impl Run<'_> {
         first: usize,
     ) -> Result<Option<Site>> {
         if self.options.rebuilds {
-            self.phase(candidate, "building the database again, as --rebuild says");
+            self.phase(candidate, Phase::Rebuild(Reason::Asked));
             return Ok(None);
         }
-        self.phase(candidate, "looking at what the interrupted run left");
+        self.phase(candidate, Phase::Inspect);
         if plan.steps[first].changes_rows_in_place {
-            self.phase(candidate, "the interrupted step changes rows: building the database again");
+            self.phase(candidate, Phase::Rebuild(Reason::ChangesRows));
             return Ok(None);
         }
         let Some(last) = self.stored(plan, candidate, first - 1)? else {
@@ -54,7 +55,7 @@ impl Run<'_> {
         drop(site.control);
         site.served.stop();
         holds.with_context(is_kept)?;
-        self.phase(candidate, "the interrupted step had begun: building the database again");
+        self.phase(candidate, Phase::Rebuild(Reason::HadBegun));
         Ok(None)
     }
 
@@ -71,7 +72,7 @@ impl Run<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok((course, State::default()));
             }
-            self.phase(candidate, &format!("rebuilding: {}", plan.steps[step].facts.name));
+            self.phase(candidate, Phase::RebuildStep(&plan.steps[step].facts.name));
             let step_plan = course.plan(step, Purpose::Rebuild)?;
             let outcome = self.execute(plan, site, step_plan, plan.steps[step].limit)?;
             course.advance(step, &outcome);

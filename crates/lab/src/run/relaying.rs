@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Failure, Freezer, Leg, Outcome, Runner, Taken, relay};
+use basecase_load::{Crew, Failure, Freezer, Leg, Outcome, Runner, Taken, relay};
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
@@ -97,8 +97,15 @@ impl Run<'_> {
                 }
             }
         }
-        let round_name = format!("round {}", round + 1);
-        self.observer.notice(Event::Phase { candidate: &round_name, text: &step.facts.label });
+        self.observer.notice(Event::TurnsBegin {
+            round,
+            step: &step.facts,
+            candidates: stands
+                .iter()
+                .map(|stand| candidates[stand.candidate].facts.name.0.as_str())
+                .collect(),
+            progress: crews.iter().map(Crew::progress).collect(),
+        });
         let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
         let name = format!("{} in round {round}", step.facts.name);
         let mut lead = match portion {

@@ -17,7 +17,7 @@ use super::relaying::{Occasion, Relayed, Stand};
 use super::score::MOST_WORK;
 use super::{Run, failed_trial};
 use crate::agenda::Agenda;
-use crate::observer::Event;
+use crate::observer::{Event, Phase};
 use crate::plan::{Candidate, Plan, Source};
 use crate::site::{Content, Site};
 
@@ -137,6 +137,8 @@ impl Run<'_> {
             }
             let round_began = Instant::now();
             self.round = round;
+            let labels = steps.iter().map(|step| plan.steps[*step].facts.label.as_str());
+            self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
             let to_first_look = schedule.looks.first().map_or(0, |look| look.saturating_sub(round));
             let turns: usize = steps.iter().map(|step| agenda.runners(*step).len()).sum();
             self.most_work = most_work(left, to_first_look as usize * turns, plan.timing.of(MOST_WORK));
@@ -301,7 +303,7 @@ impl Run<'_> {
             trials.iter().map(|(candidate, trial)| (&candidates[*candidate].cells[number], trial)).collect();
         self.store.save_together(&plan.experiment.id, &together)?;
         for (candidate, trial) in trials {
-            self.take_in(plan, number, &trial);
+            self.take_in_turns(plan, number, &trial);
             if !trial.is_complete() {
                 for stand in stands.extract_if(.., |stand| stand.candidate == candidate) {
                     // Whatever state it left is not for the next round.
@@ -327,7 +329,7 @@ impl Run<'_> {
         }
         let trial = failed_trial(plan, candidate, number, self.place(position), error, None);
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], &trial)?;
-        self.take_in(plan, number, &trial);
+        self.take_in_turns(plan, number, &trial);
         Ok(())
     }
 
@@ -359,7 +361,7 @@ impl Run<'_> {
     ) -> Result<Stand> {
         let directory = slot_of(plan, slot);
         let (image, kept) = (image_of(candidate), kept_of(candidate));
-        self.phase(candidate, "starting the server");
+        self.phase(candidate, Phase::Start);
         // A server that a killed run left there is stopped first.
         let copied = cell::Cell::new(None);
         let bring = || match data {

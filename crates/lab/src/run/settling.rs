@@ -5,6 +5,7 @@ use basecase_model::Measures;
 use basecase_server::{LOOK_EVERY, Settle, Settling, settle};
 
 use super::Run;
+use crate::observer::Phase;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
 
@@ -15,13 +16,7 @@ const AT_REST: &str = "settle.at_rest";
 impl Run<'_> {
     /// Settles as the plan says. How it went, and what was left.
     pub(super) fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
-        let waiting = match plan.settle {
-            Settle::Condition => "settling: paying the debt and waiting until it is at rest",
-            Settle::Purged => "settling: paying the debt and waiting until nothing is left to purge",
-            Settle::Formula => "settling: paying the debt and waiting as long as the formula says",
-            Settle::Off => "not settling",
-        };
-        self.phase(candidate, waiting);
+        self.phase(candidate, Phase::Settle(plan.settle));
         let Site { served, control, tables, .. } = site;
         let settled = settle(
             served.as_ref(),

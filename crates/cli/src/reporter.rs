@@ -1,0 +1,157 @@
+//! Tells on standard error how a command goes on: people as text, programs as events.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use basecase_lab::{Observer, Summary};
+use basecase_report::Gate;
+
+use crate::Outcome;
+use crate::arguments::ProgressArgument;
+use crate::events::{EventObserver, Events, Told, with_hints};
+use crate::output::{self, INTERRUPTED, complain};
+use crate::screen::Screen;
+
+/// Who is told.
+pub(crate) enum Reporter {
+    /// People.
+    Text,
+    /// Programs.
+    Json(Events),
+}
+
+/// One of several experiments that a command runs.
+pub(crate) enum Part<'a> {
+    /// A size of an experiment file.
+    Size { name: &'a str, number: usize, of: usize },
+    /// A repetition of a calibration.
+    Calibration { number: usize, of: usize },
+    /// A probe of a bisection, which says itself when it has enough.
+    Probe { name: &'a str, number: usize },
+}
+
+impl Reporter {
+    pub(crate) fn new(progress: ProgressArgument) -> Reporter {
+        match progress {
+            ProgressArgument::Text => Reporter::Text,
+            ProgressArgument::Json => {
+                Reporter::Json(Events::begin(&output::command_line(), Arc::new(output::complain_in_json)))
+            }
+        }
+    }
+
+    /// Who watches a run.
+    pub(crate) fn observer(&self) -> Box<dyn Observer> {
+        match self {
+            Reporter::Text => Box::new(Screen::new()),
+            Reporter::Json(events) => Box::new(EventObserver::new(events.clone())),
+        }
+    }
+
+    /// An experiment of several begins.
+    pub(crate) fn part(&self, part: &Part<'_>) {
+        match (self, part) {
+            (Reporter::Text, Part::Size { name, number, of }) => {
+                complain(&format!("size {name}: {number} of {of}"));
+            }
+            (Reporter::Text, Part::Calibration { number, of }) => {
+                complain(&format!("calibration {number} of {of}"));
+            }
+            (Reporter::Text, Part::Probe { name, number }) => complain(&format!("probe {number}: {name}")),
+            (Reporter::Json(events), part) => {
+                let (kind, name, number, of) = match part {
+                    Part::Size { name, number, of } => ("size", Some(*name), *number, Some(*of)),
+                    Part::Calibration { number, of } => ("calibration", None, *number, Some(*of)),
+                    Part::Probe { name, number } => ("probe", Some(*name), *number, None),
+                };
+                events.tell(&Told::PartBegins { kind, name, number, of });
+            }
+        }
+    }
+
+    /// The pages of a report are written.
+    pub(crate) fn page_written(&self, page: &Path) {
+        let page = page.display().to_string();
+        match self {
+            Reporter::Text => complain(&format!("report: {page}")),
+            Reporter::Json(events) => events.tell(&Told::ReportWritten { path: &page }),
+        }
+    }
+
+    /// An experiment in rounds is judged.
+    pub(crate) fn verdicts(&self, verdicts: &Gate<'_>) {
+        let text = verdicts.headline();
+        match self {
+            Reporter::Text => complain(&text),
+            Reporter::Json(events) => events.tell(&Told::Verdicts {
+                regressions: verdicts.regressions(),
+                failed: verdicts.failed(),
+                text: &text,
+            }),
+        }
+    }
+
+    /// A run is over, with its results in this store: as the user named it, and where it is.
+    pub(crate) fn summary(&self, summary: &Summary, named: &Path, store: &Path) {
+        match self {
+            Reporter::Text => tell_people(summary, named, store),
+            Reporter::Json(events) => events.tell(&Told::Summary {
+                store: &store.display().to_string(),
+                trials: summary.all,
+                measured: summary.measured,
+                found: summary.found,
+                failed: &summary.failed,
+                interrupted: summary.interrupted,
+            }),
+        }
+        if summary.interrupted {
+            self.interrupted();
+        }
+    }
+
+    /// The user stopped it.
+    pub(crate) fn interrupted(&self) {
+        match self {
+            Reporter::Text => complain(INTERRUPTED),
+            Reporter::Json(events) => {
+                let (message, hints) = with_hints(INTERRUPTED);
+                events.tell(&Told::Interrupted { message, hints });
+            }
+        }
+    }
+
+    /// Something went wrong.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let text = output::explained(error);
+        match self {
+            Reporter::Text => complain(&format!("error: {text}")),
+            Reporter::Json(events) => {
+                let (message, hints) = with_hints(&text);
+                events.tell(&Told::Error { message, hints });
+            }
+        }
+    }
+
+    /// The command is over.
+    pub(crate) fn end(&self, outcome: Outcome) {
+        if let Reporter::Json(events) = self {
+            let interrupted = basecase_stop::is_asked();
+            events.tell(&Told::End { exit_code: outcome.exit_code(), outcome: outcome.id(), interrupted });
+        }
+    }
+}
+
+fn tell_people(summary: &Summary, named: &Path, store: &Path) {
+    let Summary { all, found, failed, interrupted, .. } = summary;
+    if *found > 0 {
+        let named = named.display();
+        complain(&format!("{found} of {all} trials were in {named} already and were not run again"));
+    }
+    complain(&format!("store:  {}", store.display()));
+    if !interrupted && !failed.is_empty() {
+        complain(&format!("failed: {}", failed.join(", ")));
+        complain(
+            "hint: the report has each reason and the end of the server's log; the same command tries again",
+        );
+    }
+}

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use basecase_server::{
-    Build, ConfigFile, Host, Instance, InstanceSpec, Library, Owner, Transport, default_home,
-};
+use basecase_process::Owner;
+use basecase_server::{Build, ConfigFile, Host, Instance, InstanceSpec, Library, Transport, default_home};
 use basecase_tests::Sandbox;
 
 /// A build, which is downloaded where it is not at hand.

@@ -1,7 +1,7 @@
 //! Other work, made up: what do measurements come to while somebody else wants the processors?
 
 use anyhow::{Context, Result};
-use basecase_probe::Heir;
+use basecase_process::Heir;
 
 /// Processes that do nothing but keep a processor busy each, until this is dropped or basecase is gone.
 #[derive(Debug)]

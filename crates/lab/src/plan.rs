@@ -11,9 +11,10 @@ use basecase_client::sqlite::SqliteSession;
 use basecase_model::{
     CandidateFacts, CandidateName, Cell, Dbms, Engine, Experiment, HostFacts, PROTOCOL_REVISION,
 };
+use basecase_process::{Account, FolderHold, Owner};
 use basecase_server::{
-    Account, Build, BuildRequest, Config, ConfigFile, FolderHold, Host, Instance, Library, Owner, Plant,
-    Settle, SettleLimit, Transport, check,
+    Build, BuildRequest, Config, ConfigFile, Host, Instance, Library, Plant, Settle, SettleLimit, Transport,
+    check,
 };
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;

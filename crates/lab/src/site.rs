@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail};
 use basecase_client::{Endpoint, Session};
 use basecase_model::{Check, Measures, State, TableState, TrialStatus, names};
 use basecase_probe::{Target, Watch};
+use basecase_process::Owner;
 use basecase_server::{
-    Build, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Owner, Served, SqliteServer,
-    Transport, debt, drain, of_instance, of_url,
+    Build, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Served, SqliteServer, Transport,
+    debt, drain, of_instance, of_url,
 };
 
 use crate::candidate_facts::complete;

@@ -8,7 +8,6 @@
 mod arrivals;
 mod crew;
 mod driver;
-mod freezer;
 mod heartbeat;
 mod lane;
 mod mending;
@@ -25,7 +24,6 @@ mod turn;
 mod worker;
 
 pub use crew::{Crew, Limits};
-pub use freezer::Freezer;
 pub use outcome::{AssembleError, Failure, Outcome};
 pub use progress::{LatencyCounts, Progress, RoleProgress, end_of, latency_between};
 pub use relay::{Leg, Runner, Taken, relay};

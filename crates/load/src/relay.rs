@@ -9,7 +9,6 @@ use basecase_model::{Measures, OperationClass, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
-use crate::freezer::Freezer;
 use crate::heartbeat::{Heartbeat, STOPPED};
 use crate::outcome::Outcome;
 use crate::progress::RoleProgress;
@@ -17,6 +16,7 @@ use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::team::News;
 use crate::turn::{Share, SliceEnd, Turns};
+use basecase_process::Freezer;
 
 /// One candidate's crew, and what of its server is watched.
 pub struct Runner<'a> {

@@ -1,7 +1,7 @@
 //! Crews that take turns, on two embedded databases: what counts in which slice, and how it ends.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "common/standing.rs"]
+#[path = "../../process/tests/common/standing.rs"]
 mod standing;
 
 use std::process::Command;

@@ -7,14 +7,13 @@
 //!
 //! Files that the user names are read by [`read_text`] alone.
 //!
-//! [`Heir`] and [`panic_message`] are no readers; they are here because all that watch over processes and threads stand above this floor.
+//! [`panic_message`] is no reader; it is here because all that watch over threads stand above this floor.
 
 mod canary;
 mod clock;
 mod confinement;
 mod device;
 mod hardware;
-mod heir;
 mod host;
 mod level;
 mod memory;
@@ -35,7 +34,6 @@ pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use confinement::{memory_limit_bytes, usable_cores, usable_memory_bytes};
 pub use device::{device_under, filesystem_under};
 pub use hardware::HardwareCounters;
-pub use heir::Heir;
 pub use host::host_facts;
 pub use memory::{client_peak_rss_bytes, host_dirty_bytes, server_pss_bytes};
 pub use memory_kills::{MemoryKills, Shortage};

@@ -6,7 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use basecase_server::{BuildRequest, ConfigFile, Host, Instance, InstanceSpec, Library, Owner, Transport};
+use basecase_process::Owner;
+use basecase_server::{BuildRequest, ConfigFile, Host, Instance, InstanceSpec, Library, Transport};
 
 fn main() -> std::process::ExitCode {
     let Err(error) = hold() else { return std::process::ExitCode::SUCCESS };

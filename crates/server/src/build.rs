@@ -7,7 +7,6 @@ use std::process::Command;
 use basecase_model::{BuildFacts, Dbms};
 use thiserror::Error;
 
-use crate::account::{Account, AccountError};
 use crate::binary;
 use crate::disk::sha256_of;
 use crate::life;
@@ -19,6 +18,7 @@ use crate::server_version::server_version;
 use crate::supply;
 use crate::tree::Tree;
 use crate::version::Version;
+use basecase_process::{Account, AccountError};
 
 /// Why a tree of programs is no usable build.
 #[derive(Debug, Error)]

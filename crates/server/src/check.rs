@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use basecase_model::{Dbms, Engine};
 use thiserror::Error;
 
-use crate::account::{Account, AccountError};
 use crate::build::Build;
 use crate::config::Config;
 use crate::host::Host;
-use crate::private_folder::{FolderError, PrivateFolder};
-use crate::scratch::Scratch;
 use crate::sizing::share_of_memory;
 use crate::suggestion::nearest;
+use basecase_process::Scratch;
+use basecase_process::{Account, AccountError};
+use basecase_process::{FolderError, PrivateFolder};
 
 /// Why a build would not start with a config.
 #[derive(Debug, Error)]

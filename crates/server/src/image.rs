@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::instance::InstanceError;
-use crate::private_folder::PrivateFolder;
-use crate::tree_copy::{self, Owner};
+use basecase_process::PrivateFolder;
+use basecase_process::tree_copy::{self, Owner};
 
 /// What of a server's directory, or of an embedded database's, is its data; what says that it is whole comes last.
 const ENTRIES: [&str; 7] =

@@ -6,25 +6,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::account::Account;
 use crate::build::Build;
 use crate::config::Config;
 use crate::disk::directory_bytes;
-use crate::guard::Guard;
 pub use crate::instance_error::InstanceError;
 use crate::instance_error::SOCKET_PATH_LIMIT;
-use crate::keeper;
 use crate::life::{self, Life};
-use crate::lock::{DATA, DirectoryLock, Owner};
-use crate::log::{end_of, folded, indented, last_lines};
 use crate::plant::Plant;
-use crate::private_folder::PrivateFolder;
-use crate::process;
 use crate::secret::random_password;
 use crate::shortage::{KillWatch, KilledForMemory, was_killed};
 use basecase_client::{Endpoint, Password};
 use basecase_model::{Dbms, Engine};
 use basecase_probe::{ProcessorSet, Shortage};
+use basecase_process::Account;
+use basecase_process::Guard;
+use basecase_process::PrivateFolder;
+use basecase_process::log::{end_of, folded, indented, last_lines};
+use basecase_process::{DATA, DirectoryLock, Owner};
 use rustix::fs::OFlags;
 
 /// The database user that owns every instance.
@@ -140,7 +138,7 @@ impl Instance {
             account.check_reaches(&spec.directory)?;
         }
         Self::check_path(&spec.directory)?;
-        let lock = DirectoryLock::acquire(&folder, spec.owner.clone())?;
+        let lock = DirectoryLock::acquire(&folder, spec.owner.clone(), &life::kinds())?;
         let instance = Instance {
             spec,
             folder,
@@ -191,14 +189,14 @@ impl Instance {
         command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = PathBuf::from(command.get_program());
         // By force: a mysqld that makes its log files heeds nothing else, and what is half made is made anew.
-        let [_, force] = self.life().stop_signals();
-        process::die_with_parent(&mut command, force);
+        let [_, force] = self.life().kind().stop_signals;
+        basecase_process::die_with_parent(&mut command, force);
         let kill_watch = KillWatch::begin(self);
         let wait = |child: Child| {
-            let _registration = process::end_on_stop(&child, force);
+            let _registration = basecase_process::end_on_stop(&child, force);
             child.wait_with_output()
         };
-        let output = keeper::spawn(command, None)
+        let output = basecase_process::spawn(command, None)
             .and_then(wait)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
         basecase_stop::check()?;
@@ -266,8 +264,8 @@ impl Instance {
             self.set_stopped()?;
             return Ok(Stopped::Unclean(format!("the server had ended by itself ({status})")));
         }
-        let [stop, force] = self.life().stop_signals();
-        process::send(child.id(), stop);
+        let [stop, force] = self.life().kind().stop_signals;
+        basecase_process::send(child.id(), stop);
         let mut warning = None;
         let mut status = wait(&mut child, STOP_PATIENCE);
         if status.is_none() {
@@ -275,7 +273,7 @@ impl Instance {
             warning = Some(format!(
                 "the server did not stop within {seconds} s and was stopped by force, without a checkpoint"
             ));
-            process::send(child.id(), force);
+            basecase_process::send(child.id(), force);
             status = wait(&mut child, QUIT_PATIENCE);
         }
         let Some(status) = status else {

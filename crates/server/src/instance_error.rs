@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::account::AccountError;
-use crate::lock::LockError;
-use crate::private_folder::FolderError;
 use crate::shortage::KilledForMemory;
+use basecase_process::AccountError;
+use basecase_process::FolderError;
+use basecase_process::LockError;
 
 /// What the kernel allows for a socket's path, in bytes, without its final zero.
 pub(crate) const SOCKET_PATH_LIMIT: usize = 107;

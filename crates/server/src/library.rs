@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::account::Account;
 use crate::build::{Build, BuildError};
 use crate::catalogue::Catalogue;
 use crate::client_tool::Failure;
@@ -13,13 +12,14 @@ use crate::fetch::Fetch;
 use crate::loader::{self, KnownLibraries};
 use crate::mark::Mark;
 use crate::obtain_error::ObtainError;
-use crate::private_folder::make_open;
 use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::source::Shelf;
 use crate::supply;
-use crate::trust::{self, Purpose};
 use crate::turn::Turn;
+use basecase_process::Account;
+use basecase_process::make_open;
+use basecase_process::{Purpose, trust};
 
 /// One line of the list of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]

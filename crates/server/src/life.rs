@@ -11,11 +11,10 @@ use std::process::Command;
 
 use basecase_client::Endpoint;
 use basecase_model::Dbms;
+use basecase_process::ServerKind;
 use basecase_stop::{Registration, on_stop};
-use rustix::process::Signal;
 
 use crate::instance::{Instance, InstanceError};
-use crate::process;
 use crate::tree::Tree;
 use crate::version::Version;
 
@@ -23,8 +22,8 @@ pub(crate) use mysql::{own_settings as mysql_own_settings, setting as mysql_sett
 
 /// What differs between dbms in the life of a server: one of Postgres, one of the family of MySQL.
 pub(crate) trait Life: Sync {
-    /// The names of its server programs.
-    fn programs(&self) -> &'static [&'static str];
+    /// How a server that a dead owner left is known, and what stops any.
+    fn kind(&self) -> ServerKind;
 
     /// What a tree lacks to be initialised and started, and a sentence on what a whole one has.
     fn missing(&self, tree: &Tree, dbms: Dbms, version: &Version) -> Option<(&'static str, &'static str)>;
@@ -56,9 +55,6 @@ pub(crate) trait Life: Sync {
     /// Whether a server that has ended says in its log that its port was taken.
     fn is_port_taken(&self, log: &str) -> bool;
 
-    /// The signals that stop a server: in order, with a checkpoint; and by force, where that takes too long.
-    fn stop_signals(&self) -> [Signal; 2];
-
     /// Where the instance's `database` is reached as [`crate::SUPERUSER`]; with an empty name, none or the one that is always there.
     fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint;
 }
@@ -80,26 +76,7 @@ pub(crate) fn of(dbms: Dbms) -> &'static dyn Life {
     }
 }
 
-/// The life of the server that the process `pid` is, if it is one on the data directory `data`.
-pub(crate) fn serving(pid: u32, data: &Path) -> Option<&'static dyn Life> {
-    let arguments = process::arguments(pid)?;
-    let (program, arguments) = arguments.split_first()?;
-    let name = Path::new(program).file_name()?;
-    let lives: [&'static dyn Life; 2] = [&postgres::Postgres, &mysql::Mysql];
-    let life = lives.into_iter().find(|life| life.programs().iter().any(|known| name == *known))?;
-    let names_data = arguments.iter().any(|argument| {
-        let value = argument.to_str().and_then(|text| text.strip_prefix("--datadir="));
-        value.map_or(argument == data, |value| Path::new(value) == data)
-    });
-    names_data.then_some(life)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_that_is_no_server_is_told_apart() {
-        assert!(serving(std::process::id(), Path::new("/")).is_none());
-    }
+/// All kinds of servers that a dead owner may have left.
+pub(crate) fn kinds() -> [ServerKind; 2] {
+    [postgres::Postgres.kind(), mysql::Mysql.kind()]
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::account::Account;
 use crate::tree::Tree;
+use basecase_process::Account;
 
 /// The Debian package of a library by the start of its file name, where that is not derived from the name.
 const PACKAGES: &[(&str, &str)] = &[

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use basecase_model::Dbms;
 use thiserror::Error;
 
-use crate::account::AccountError;
 use crate::build::BuildError;
 use crate::recipe::RecipeError;
 use crate::source::CompileError;
-use crate::trust::TrustError;
+use basecase_process::AccountError;
+use basecase_process::TrustError;
 
 /// What was to be downloaded, from where, with what.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::private_folder::{PrivateFolder, make_open};
-use crate::trust::{self, Purpose, TrustError};
+use basecase_process::{PrivateFolder, make_open};
+use basecase_process::{Purpose, TrustError, trust};
 
 const SOURCE: &str = include_str!("plant.c");
 /// A slowdown that is planted in a server.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::disk::sha256_of;
-use crate::trust::{self, Purpose, TrustError};
+use basecase_process::{Purpose, TrustError, trust};
 
 /// The file in a build's folder with the checksums, as `sha256sum --check` reads them.
 const FILE: &str = ".basecase-programs";

@@ -11,11 +11,11 @@ use basecase_model::{Dbms, Measures, Value, names};
 use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
-use crate::lock::{DirectoryLock, Owner};
-use crate::private_folder::PrivateFolder;
 use crate::served::{Debt, SelfReport, Served, integer, set, text};
 use crate::settle::Patience;
 use crate::table_name::literal;
+use basecase_process::PrivateFolder;
+use basecase_process::{DirectoryLock, Owner};
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
@@ -52,7 +52,7 @@ impl SqliteServer {
     /// When another basecase has the folder, or somebody else could have made it, or it cannot be used.
     pub fn open(folder: &Path, config: &Config, owner: Owner) -> Result<Self, InstanceError> {
         let folder = PrivateFolder::make(folder, None)?;
-        let lock = DirectoryLock::acquire(&folder, owner)?;
+        let lock = DirectoryLock::acquire(&folder, owner, &[])?;
         let path = folder.path().join(FILE);
         let endpoint = Endpoint::Sqlite(File { path, pragmas: config.facts().settings });
         Ok(SqliteServer { endpoint, folder, lock })

@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::guard::Guard;
 use crate::instance::{Instance, InstanceError, Transport};
-use crate::keeper;
 use crate::plant::Planted;
-use crate::process;
 use crate::shortage::KillWatch;
+use basecase_process::Guard;
 
 /// How often a server whose port was taken meanwhile gets another one.
 const PORT_ATTEMPTS: u32 = 4;
@@ -73,10 +71,10 @@ impl Instance {
             self.write(Planted::FILE, &[0; size_of::<[u64; 2]>()])?;
             command.envs(plant.environment(library, &self.spec.directory));
         }
-        let [stop, force] = self.life().stop_signals();
-        process::die_with_parent(&mut command, stop);
+        let [stop, force] = self.life().kind().stop_signals;
+        basecase_process::die_with_parent(&mut command, stop);
         self.kill_watch = Some(KillWatch::begin(self));
-        let child = keeper::spawn(command, self.processors.clone())
+        let child = basecase_process::spawn(command, self.processors.clone())
             .map_err(|source| InstanceError::Spawn { program, source })?;
         let pid = child.id();
         self.child = Some(child);

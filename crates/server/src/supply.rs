@@ -7,10 +7,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::account::Account;
 use crate::apt::{self, Apt, Archives};
 use crate::client_tool::Failure;
 use crate::loader;
+use basecase_process::Account;
 
 /// The folder in a build's tree for libraries that did not come with it.
 pub(crate) const FOLDER: &str = ".basecase-lib";

@@ -6,9 +6,8 @@ use std::process::Command;
 
 use basecase_model::Dbms;
 
-use crate::account::Account;
-use crate::process;
 use crate::supply;
+use basecase_process::Account;
 
 /// Folders of an installation in which its server program may lie, below what the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[
@@ -97,7 +96,7 @@ impl Tree {
 
     /// A command for the program `name`, which finds the libraries that the tree brings.
     pub(crate) fn command(&self, name: &str, account: Option<&Account>) -> Command {
-        let mut command = process::command(&self.bin.join(name), account);
+        let mut command = basecase_process::command(&self.bin.join(name), account);
         let folders: Vec<&str> = self.libraries.iter().filter_map(|folder| folder.to_str()).collect();
         if !folders.is_empty() {
             command.env("LD_LIBRARY_PATH", folders.join(":"));

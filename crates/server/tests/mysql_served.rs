@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
+use basecase_process::Owner;
 use basecase_server::{
-    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Look, Owner, Served, SettleLimit,
-    Settled, Settling, Transport, default_home, of_instance, of_url, settle,
+    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Look, Served, SettleLimit, Settled,
+    Settling, Transport, default_home, of_instance, of_url, settle,
 };
 use directory::directory;
 use obtain::obtain;

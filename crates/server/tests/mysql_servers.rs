@@ -12,9 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use basecase_model::{Dbms, Engine, Value};
+use basecase_process::Owner;
 use basecase_server::{
-    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Owner, Stopped,
-    Transport, check, default_home,
+    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Stopped, Transport,
+    check, default_home,
 };
 use directory::directory;
 use obtain::obtain;

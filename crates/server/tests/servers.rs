@@ -14,9 +14,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use basecase_model::{Dbms, names};
+use basecase_process::{LockError, Owner};
 use basecase_server::{
-    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, LockError, Owner,
-    Stopped, Transport, check, default_home, of_instance,
+    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Stopped, Transport,
+    check, default_home, of_instance,
 };
 use directory::directory;
 use obtain::obtain;

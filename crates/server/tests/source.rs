@@ -4,9 +4,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use basecase_process::Owner;
 use basecase_server::{
-    ConfigFile, Host, Instance, InstanceSpec, Library, Owner, Setup, SourceBuild, SourceOrder, Stopped,
-    Transport, check, default_home,
+    ConfigFile, Host, Instance, InstanceSpec, Library, Setup, SourceBuild, SourceOrder, Stopped, Transport,
+    check, default_home,
 };
 
 /// Compiled as fast as can be: about two minutes of CPU, the first time. Sources of Postgres 15 need neither bison nor flex.

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Crew, Failure, Freezer, Leg, Outcome, Runner, Taken, relay};
+use basecase_load::{Crew, Failure, Leg, Outcome, Runner, Taken, relay};
 use basecase_model::{Measures, Observation, Place, Trial, names};
+use basecase_process::Freezer;
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 

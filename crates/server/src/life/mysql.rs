@@ -10,6 +10,7 @@ use std::time::Duration;
 use basecase_client::mysql::Address;
 use basecase_client::{Endpoint, Host, Password};
 use basecase_model::{Dbms, Engine};
+use basecase_process::ServerKind;
 use rustix::process::Signal;
 
 use super::{Life, shut_down_on_stop};
@@ -22,8 +23,13 @@ use crate::version::Version;
 pub(super) struct Mysql;
 
 impl Life for Mysql {
-    fn programs(&self) -> &'static [&'static str] {
-        &["mysqld", "mariadbd"]
+    fn kind(&self) -> ServerKind {
+        ServerKind {
+            programs: &["mysqld", "mariadbd"],
+            data_argument: "--datadir=",
+            pid_file: "mysqld.pid",
+            stop_signals: [Signal::TERM, Signal::KILL],
+        }
     }
 
     fn missing(&self, tree: &Tree, dbms: Dbms, version: &Version) -> Option<(&'static str, &'static str)> {
@@ -95,10 +101,6 @@ impl Life for Mysql {
 
     fn is_port_taken(&self, log: &str) -> bool {
         log.contains("Bind on TCP/IP port")
-    }
-
-    fn stop_signals(&self) -> [Signal; 2] {
-        [Signal::TERM, Signal::KILL]
     }
 
     fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Host, Password};
 use basecase_model::Dbms;
+use basecase_process::ServerKind;
 use rustix::process::Signal;
 
 use super::{Life, shut_down_on_stop};
@@ -24,8 +25,13 @@ const MAINTENANCE_DATABASE: &str = "postgres";
 pub(super) struct Postgres;
 
 impl Life for Postgres {
-    fn programs(&self) -> &'static [&'static str] {
-        &["postgres"]
+    fn kind(&self) -> ServerKind {
+        ServerKind {
+            programs: &["postgres"],
+            data_argument: "",
+            pid_file: "postmaster.pid",
+            stop_signals: [Signal::INT, Signal::QUIT],
+        }
     }
 
     fn missing(&self, tree: &Tree, _: Dbms, _: &Version) -> Option<(&'static str, &'static str)> {
@@ -127,10 +133,6 @@ impl Life for Postgres {
     }
 
     /// Fast, and at once without a checkpoint.
-    fn stop_signals(&self) -> [Signal; 2] {
-        [Signal::INT, Signal::QUIT]
-    }
-
     fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint {
         let (host, password) = match instance.tcp_password() {
             Some(password) => (Host::Tcp("127.0.0.1".into()), password),

@@ -7,7 +7,7 @@ use super::error::CompileError;
 use super::table::DebianSource;
 use crate::apt::{Apt, Archives};
 use crate::client_tool::Failure;
-use crate::private_folder::make_open;
+use basecase_process::make_open;
 
 impl DebianSource {
     /// The upstream archive of this package in the folder `sources`, downloaded when it is not there yet.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use basecase_model::Dbms;
 use thiserror::Error;
 
-use crate::private_folder::FolderError;
+use basecase_process::FolderError;
 
 /// Why a build could not be made from source.
 #[derive(Debug, Error)]

@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use super::error::CompileError;
 use super::toolchain::Toolchain;
-use crate::account::owner_of;
-use crate::log::last_lines;
+use basecase_process::log::last_lines;
+use basecase_process::owner_of;
 
 /// Settings that go before those of any file.
 const ALWAYS: [(&str, &str); 4] = [

@@ -12,9 +12,7 @@ use super::error::{CompileError, StepError};
 use super::hint;
 use super::toolchain::{Compiler, Toolchain};
 use super::tree::Kind;
-use crate::keeper;
-use crate::log::{end_of, indented, last_lines};
-use crate::process;
+use basecase_process::log::{end_of, indented, last_lines};
 
 /// Lines of the log in an error.
 const TAIL_LINES: usize = 20;
@@ -167,8 +165,8 @@ impl Log {
         writeln!(self.file, "$ cd {folder} && {}", words(&command))?;
         command.stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
         // make passes the signal on: when basecase is killed, only the commands in hand run to their end.
-        process::die_with_parent(&mut command, Signal::TERM);
-        let mut child = keeper::spawn(command, None)?;
+        basecase_process::die_with_parent(&mut command, Signal::TERM);
+        let mut child = basecase_process::spawn(command, None)?;
         let mut next = Instant::now() + SIGN_OF_LIFE;
         loop {
             if let Some(status) = child.try_wait()? {

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 use super::error::CompileError;
 use super::git::Repository;
 use super::toolchain::Toolchain;
-use crate::account::{Account, act, owner_of};
 use crate::disk::sha256_of;
+use basecase_process::{Account, act, owner_of};
 
 /// Digits of a commit in names.
 const COMMIT_DIGITS: usize = 8;

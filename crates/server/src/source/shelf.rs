@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CompileError;
 use super::label::ANY;
-use crate::account::Account;
 use crate::build::Build;
 use crate::obtain_error::ObtainError;
 use crate::recipe::{BuildRequest, RecipeError, Source};
 use crate::suggestion::alternatives;
 use crate::version::Version;
+use basecase_process::Account;
 
 /// The file. It is written last: a folder without it is no build.
 const MARK: &str = ".basecase-source.toml";

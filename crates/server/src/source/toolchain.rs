@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::error::CompileError;
-use crate::account::Account;
-use crate::process;
+use basecase_process::Account;
 
 /// Where programs are looked for.
 #[derive(Debug, Clone)]
@@ -57,7 +56,7 @@ impl Language {
 impl Toolchain {
     /// That of the system, run as `account`: what is compiled is code of somebody else.
     pub(crate) fn system(account: Option<Account>) -> Self {
-        Toolchain { path: process::PATH.into(), account }
+        Toolchain { path: basecase_process::PATH.into(), account }
     }
 
     /// One that finds programs nowhere but in `folder`.
@@ -89,7 +88,7 @@ impl Toolchain {
 
     /// The same as another user.
     pub(crate) fn command_as(&self, program: &Path, account: Option<&Account>) -> Command {
-        let mut command = process::command(program, account);
+        let mut command = basecase_process::command(program, account);
         command.env("PATH", &self.path);
         command
     }

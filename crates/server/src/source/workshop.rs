@@ -17,13 +17,13 @@ use super::shelf::{Shelf, SourceBuild, is_wanted, numbers_of};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
-use crate::account::{Account, act};
 use crate::archive::open_to_all;
 use crate::host::Host;
-use crate::private_folder::{PrivateFolder, folder_in};
 use crate::programs;
 use crate::recipe::BuildRequest;
-use crate::tree_copy::{self, Owner};
+use basecase_process::tree_copy::{self, Owner};
+use basecase_process::{Account, act};
+use basecase_process::{PrivateFolder, folder_in};
 
 /// Rises when builds are made otherwise than before in a way that no argument shows.
 const REVISION: u32 = 1;

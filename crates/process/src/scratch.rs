@@ -5,10 +5,10 @@ use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use basecase_probe::Heir;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::account::Account;
+use crate::heir::Heir;
 use crate::private_folder::{FolderError, PrivateFolder, folder_in, names};
 
 /// Where they lie, below a folder of the user's.
@@ -20,7 +20,7 @@ const SCRIPT: &str =
 /// An empty folder, removed with all that is in it when this is dropped. After a kill a shell that outlives this process removes it, and
 /// should that be killed too, whoever makes the next one does.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     place: PathBuf,
     folder: PrivateFolder,
     heir: Option<Heir>,
@@ -31,7 +31,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When it cannot be made, or somebody else could have made those above it.
-    pub(crate) fn new(top: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
+    pub fn new(top: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         // A folder without a lock has lost its owner, and a new one has none yet.
         let place = locked(&top.join(PLACE))?;
@@ -47,7 +47,7 @@ impl Scratch {
     }
 
     /// The folder.
-    pub(crate) fn folder(&self) -> &PrivateFolder {
+    pub fn folder(&self) -> &PrivateFolder {
         &self.folder
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use basecase_probe::Heir;
 use rustix::process::Signal;
 
+use crate::heir::Heir;
 use crate::process::start_time;
 
 /// How long a server gets to stop after this process is gone.
@@ -26,12 +26,12 @@ set -- ${stat##*) }
 /// Watches over one server. Its parent-death signal asks it to stop, and some that are just starting never do: MariaDB 10.11 waits for a
 /// thread that has ended.
 #[derive(Debug)]
-pub(crate) struct Guard(Heir);
+pub struct Guard(Heir);
 
 impl Guard {
     /// Over the process `pid`, which gets `signal` when it is still there some time after this process is gone. `None` where there is no
     /// shell, or the server has ended: the parent-death signal is all there is then.
-    pub(crate) fn over(pid: u32, signal: Signal) -> Option<Guard> {
+    pub fn over(pid: u32, signal: Signal) -> Option<Guard> {
         Guard::with_patience(pid, signal, PATIENCE)
     }
 
@@ -43,7 +43,7 @@ impl Guard {
     }
 
     /// The server has stopped.
-    pub(crate) fn dismiss(mut self) {
+    pub fn dismiss(mut self) {
         let _ = self.0.tell("stopped");
         self.0.dismiss();
     }

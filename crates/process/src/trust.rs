@@ -104,7 +104,7 @@ impl Purpose {
 ///
 /// # Errors
 /// When it could be somebody else's doing.
-pub(crate) fn check(path: &Path, metadata: &Metadata, purpose: Purpose) -> Result<(), TrustError> {
+pub fn check(path: &Path, metadata: &Metadata, purpose: Purpose) -> Result<(), TrustError> {
     let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
     if !purpose.may_own(owner) {
         return Err(TrustError::Owner { path: path.to_path_buf(), owner, purpose });
@@ -122,7 +122,7 @@ pub(crate) fn check(path: &Path, metadata: &Metadata, purpose: Purpose) -> Resul
 ///
 /// # Errors
 /// Naming the first folder that has not.
-pub(crate) fn check_above(path: &Path, purpose: Purpose) -> Result<(), TrustError> {
+pub fn check_above(path: &Path, purpose: Purpose) -> Result<(), TrustError> {
     for above in path.ancestors().skip(1) {
         let metadata = above
             .symlink_metadata()

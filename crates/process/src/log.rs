@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// The last 64 KiB of a file.
-pub(crate) fn end_of(mut file: File) -> io::Result<String> {
+///
+/// # Errors
+/// When it cannot be read.
+pub fn end_of(mut file: File) -> io::Result<String> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(1 << 16)))?;
     let mut bytes = Vec::new();
@@ -12,13 +15,14 @@ pub(crate) fn end_of(mut file: File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-pub(crate) fn last_lines(text: &str, count: usize) -> String {
+/// The last `count` lines of `text`.
+pub fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
 /// `text` with lines that follow each other and differ in digits only, as those of all sessions of a server that dies, told once.
-pub(crate) fn folded(text: &str) -> String {
+pub fn folded(text: &str) -> String {
     let without_digits = |line: &str| line.replace(|letter: char| letter.is_ascii_digit(), "");
     let mut told: Vec<String> = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -34,7 +38,8 @@ pub(crate) fn folded(text: &str) -> String {
     told.join("\n")
 }
 
-pub(crate) fn indented(text: &str) -> String {
+/// `text` with each line indented by two spaces.
+pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use basecase_probe::{Heir, server_processes};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use basecase_probe::server_processes;
+use rustix::process::Signal;
+
+use crate::heir::Heir;
+use crate::process::send;
 
 /// Lets what was last read go on when nothing more can come, for then this process is gone.
 const GUARD: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
@@ -17,7 +19,7 @@ const GUARD: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] |
 #[derive(Debug, Default)]
 pub struct Freezer {
     /// The processes of each server that stands still, by its root.
-    frozen: BTreeMap<u32, Vec<Pid>>,
+    frozen: BTreeMap<u32, Vec<u32>>,
     guard: Option<Heir>,
 }
 
@@ -34,11 +36,9 @@ impl Freezer {
 
     /// Stops some of the processes of a server, or lets all of them go on where nobody could do so later.
     fn stop(&mut self, root: u32, pids: Vec<u32>) {
-        let pids: Vec<Pid> =
-            pids.into_iter().filter_map(|pid| i32::try_from(pid).ok()).map(Pid::from_raw).collect();
         self.frozen.entry(root).or_default().extend(&pids);
         if self.tell_guard() {
-            send(&pids, Signal::SIGSTOP);
+            send_all(&pids, Signal::STOP);
         } else {
             self.thaw(root);
         }
@@ -47,14 +47,14 @@ impl Freezer {
     /// Lets a server go on.
     pub fn thaw(&mut self, root: u32) {
         if let Some(pids) = self.frozen.remove(&root) {
-            send(&pids, Signal::SIGCONT);
+            send_all(&pids, Signal::CONT);
             self.tell_guard();
         }
     }
 
     /// Tells the guard which processes stand still; false when there is none.
     fn tell_guard(&mut self) -> bool {
-        let pids: Vec<String> = self.frozen.values().flatten().map(Pid::to_string).collect();
+        let pids: Vec<String> = self.frozen.values().flatten().map(u32::to_string).collect();
         let pids = pids.join(" ");
         if self.guard.as_mut().is_some_and(|guard| guard.tell(&pids).is_ok()) {
             return true;
@@ -78,11 +78,8 @@ impl Drop for Freezer {
     }
 }
 
-/// Sends a signal to processes. That one of them has ended meanwhile is no matter.
-fn send(pids: &[Pid], signal: Signal) {
-    for pid in pids {
-        let _ = kill(*pid, signal);
-    }
+fn send_all(pids: &[u32], signal: Signal) {
+    pids.iter().for_each(|pid| send(*pid, signal));
 }
 
 #[cfg(test)]
@@ -118,7 +115,7 @@ mod tests {
     }
 
     fn end(mut family: Child, pids: &[u32]) {
-        send(&pids.iter().map(|pid| Pid::from_raw(*pid as i32)).collect::<Vec<_>>(), Signal::SIGKILL);
+        send_all(pids, Signal::KILL);
         family.wait().unwrap();
     }
 
@@ -137,7 +134,7 @@ mod tests {
     /// Kills the guard, and returns once it has ended.
     fn kill_guard(freezer: &Freezer) {
         let guard = freezer.guard.as_ref().unwrap().id();
-        kill(Pid::from_raw(guard as i32), Signal::SIGKILL).unwrap();
+        send(guard, Signal::KILL);
         let is_there = || {
             std::fs::read_to_string(format!("/proc/{guard}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
         };

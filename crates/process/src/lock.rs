@@ -1,7 +1,9 @@
 //! One owner for each instance directory, and the end of what a dead owner left behind.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,14 +13,13 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::life;
 use crate::private_folder::{FolderError, PrivateFolder};
 use crate::process;
 
 /// The lock's file in the instance directory.
 const FILE: &str = "basecase.lock";
 /// The folder of a server's data in the instance directory.
-pub(crate) const DATA: &str = "data";
+pub const DATA: &str = "data";
 /// How long a left-over server gets to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -67,6 +68,33 @@ pub struct Owner {
     pub candidate: String,
 }
 
+/// A kind of server that a dead owner may have left in a directory: how it is known, and what stops it.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerKind {
+    /// The names of its programs.
+    pub programs: &'static [&'static str],
+    /// What stands before the path of the data directory in the argument that names it; empty where the path stands alone.
+    pub data_argument: &'static str,
+    /// The file in its data directory whose first line is its process number.
+    pub pid_file: &'static str,
+    /// The signals that stop it: in order, with a checkpoint; and by force, where that takes too long.
+    pub stop_signals: [Signal; 2],
+}
+
+impl ServerKind {
+    /// Whether the process `pid` is a server of this kind on the data directory `data`.
+    fn is_serving(&self, pid: u32, data: &Path) -> bool {
+        let Some(words) = process::arguments(pid) else { return false };
+        let Some((program, arguments)) = words.split_first() else { return false };
+        let name = Path::new(program).file_name();
+        let is_data = |argument: &std::ffi::OsString| {
+            let value = argument.as_bytes().strip_prefix(self.data_argument.as_bytes());
+            value.is_some_and(|value| Path::new(OsStr::from_bytes(value)) == data)
+        };
+        self.programs.iter().any(|known| name == Some(OsStr::new(known))) && arguments.iter().any(is_data)
+    }
+}
+
 /// What the lock's file says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
@@ -80,15 +108,18 @@ struct Record {
 
 /// The lock on an instance directory, held until dropped.
 #[derive(Debug)]
-pub(crate) struct DirectoryLock {
+pub struct DirectoryLock {
     folder: PrivateFolder,
     file: File,
     record: Record,
 }
 
 impl DirectoryLock {
-    /// Locks `folder`. A server that a dead owner left running on the data in it is stopped first.
-    pub(crate) fn acquire(folder: &PrivateFolder, owner: Owner) -> Result<Self, LockError> {
+    /// Locks `folder`. A server of one of `kinds` that a dead owner left running on the data in it is stopped first.
+    ///
+    /// # Errors
+    /// When another basecase has the directory, a server does not stop, or the lock's file cannot be used.
+    pub fn acquire(folder: &PrivateFolder, owner: Owner, kinds: &[ServerKind]) -> Result<Self, LockError> {
         let directory = folder.path();
         let mut file = open_locked(folder)?;
         let record = Record {
@@ -106,9 +137,9 @@ impl DirectoryLock {
             return Err(held(directory, Some(old.clone())));
         }
         let data = directory.join(DATA);
-        let written = ["postmaster.pid", "mysqld.pid"].map(|name| pid_in(&data, name));
-        for pid in written.into_iter().chain([old.and_then(|old| old.server_pid)]).flatten() {
-            stop_leftover(pid, directory, &data)?;
+        let written = kinds.iter().map(|kind| pid_in(&data, kind.pid_file));
+        for pid in written.chain([old.and_then(|old| old.server_pid)]).flatten() {
+            stop_leftover(pid, directory, kinds)?;
         }
         let mut lock = DirectoryLock { folder: folder.clone(), file, record };
         lock.write()?;
@@ -116,13 +147,19 @@ impl DirectoryLock {
     }
 
     /// Writes down the server's process number, so that it is found when this process dies.
-    pub(crate) fn set_server(&mut self, pid: Option<u32>) -> Result<(), LockError> {
+    ///
+    /// # Errors
+    /// When the lock's file cannot be written.
+    pub fn set_server(&mut self, pid: Option<u32>) -> Result<(), LockError> {
         self.record.server_pid = pid;
         self.write()
     }
 
     /// Removes the lock's file. Another owner may have the directory from then on.
-    pub(crate) fn remove_file(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it is there and cannot be removed.
+    pub fn remove_file(&self) -> io::Result<()> {
         self.folder.remove(FILE)
     }
 
@@ -147,7 +184,7 @@ impl FolderHold {
     /// # Errors
     /// When another basecase has it, or somebody else could have made it, or it cannot be used.
     pub fn take(folder: &Path, owner: Owner) -> Result<Self, LockError> {
-        Ok(FolderHold(DirectoryLock::acquire(&PrivateFolder::make_above(folder)?, owner)?))
+        Ok(FolderHold(DirectoryLock::acquire(&PrivateFolder::make_above(folder)?, owner, &[])?))
     }
 }
 
@@ -216,7 +253,7 @@ fn pid_in(data: &Path, name: &str) -> Option<u32> {
     PrivateFolder::open(data).ok()??.text(name).ok()?.lines().next()?.trim().parse().ok()
 }
 
-fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockError> {
+fn stop_leftover(pid: u32, directory: &Path, kinds: &[ServerKind]) -> Result<(), LockError> {
     // A process that ends loses its command line before it closes its files.
     let until = Instant::now() + PATIENCE / 30;
     let is_ending = || process::arguments(pid).is_some_and(|words| words.iter().all(|word| word.is_empty()));
@@ -225,9 +262,10 @@ fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockErro
     }
     // Never a process that merely has the number of a dead server.
     let started = process::start_time(pid);
-    let Some(server) = life::serving(pid, data) else { return Ok(()) };
+    let data = directory.join(DATA);
+    let Some(server) = kinds.iter().find(|kind| kind.is_serving(pid, &data)) else { return Ok(()) };
     let is_there = || started.is_some() && process::start_time(pid) == started;
-    for (signal, patience) in server.stop_signals().into_iter().zip([PATIENCE, PATIENCE / 6]) {
+    for (signal, patience) in server.stop_signals.into_iter().zip([PATIENCE, PATIENCE / 6]) {
         let until = Instant::now() + patience;
         if is_there() {
             process::send(pid, signal);
@@ -248,6 +286,13 @@ fn stop_leftover(pid: u32, directory: &Path, data: &Path) -> Result<(), LockErro
 mod tests {
     use super::*;
 
+    const KIND: ServerKind = ServerKind {
+        programs: &["postgres"],
+        data_argument: "",
+        pid_file: "postmaster.pid",
+        stop_signals: [Signal::INT, Signal::QUIT],
+    };
+
     fn owner() -> Owner {
         Owner { experiment: "e1".into(), candidate: "pg176.x10a_c2r24".into() }
     }
@@ -256,13 +301,13 @@ mod tests {
     fn a_held_directory_names_its_owner() {
         let top = tempfile::tempdir().unwrap();
         let folder = PrivateFolder::make(&top.path().join("one"), None).unwrap();
-        let lock = DirectoryLock::acquire(&folder, owner()).unwrap();
-        let message = DirectoryLock::acquire(&folder, owner()).unwrap_err().to_string();
+        let lock = DirectoryLock::acquire(&folder, owner(), &[]).unwrap();
+        let message = DirectoryLock::acquire(&folder, owner(), &[]).unwrap_err().to_string();
         let expected =
             format!("in use by basecase process {} (pg176.x10a_c2r24 of experiment e1)", std::process::id());
         assert!(message.contains(&expected), "{message}");
         drop(lock);
-        let lock = DirectoryLock::acquire(&folder, owner()).unwrap();
+        let lock = DirectoryLock::acquire(&folder, owner(), &[]).unwrap();
         lock.remove_file().unwrap();
         assert!(!folder.has(FILE).unwrap());
     }
@@ -279,7 +324,7 @@ mod tests {
             owner: owner(),
         };
         folder.write(FILE, serde_json::to_string(&record).unwrap().as_bytes()).unwrap();
-        let mut lock = DirectoryLock::acquire(&folder, owner()).unwrap();
+        let mut lock = DirectoryLock::acquire(&folder, owner(), &[]).unwrap();
         lock.set_server(Some(7)).unwrap();
         let text = folder.text(FILE).unwrap();
         assert_eq!(serde_json::from_str::<Record>(&text).unwrap().server_pid, Some(7));
@@ -294,13 +339,13 @@ mod tests {
         let mut shell = std::process::Command::new("/bin/sh");
         shell.arg0("postgres").args(["-c", "while true; do sleep 0.1; done"]).arg(data.path());
         let mut server = shell.spawn().unwrap();
-        while life::serving(server.id(), data.path()).is_none() {
+        while !KIND.is_serving(server.id(), data.path()) {
             std::thread::sleep(Duration::from_millis(1));
         }
         process::send(server.id(), Signal::STOP);
         data.write("postmaster.pid", server.id().to_string().as_bytes()).unwrap();
         let began = Instant::now();
-        DirectoryLock::acquire(&folder, owner()).unwrap();
+        DirectoryLock::acquire(&folder, owner(), &[KIND]).unwrap();
         assert!(began.elapsed() < PATIENCE / 2, "{:?}", began.elapsed());
         server.wait().unwrap();
     }

@@ -18,7 +18,10 @@ struct Order {
 static KEEPER: OnceLock<Mutex<Option<mpsc::Sender<Order>>>> = OnceLock::new();
 
 /// Spawns `command` from the keeper's thread, to run on these processors only.
-pub(crate) fn spawn(command: Command, processors: Option<ProcessorSet>) -> io::Result<Child> {
+///
+/// # Errors
+/// When the program cannot be started, or the thread that spawns is gone.
+pub fn spawn(command: Command, processors: Option<ProcessorSet>) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that spawns servers has ended");
     let keeper = KEEPER.get_or_init(|| Mutex::new(start().ok()));
     let (reply, answer) = mpsc::channel();

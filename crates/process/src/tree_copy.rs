@@ -15,7 +15,7 @@ const PIECE_BYTES: u64 = 64 << 20;
 
 /// To whom copies belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub enum Owner {
     /// To whom the originals belong, with their permissions: servers refuse data that others may read.
     Same,
     /// To the caller, of originals that all belong to this user.
@@ -24,7 +24,10 @@ pub(crate) enum Owner {
 
 /// Copies what is called `name` in the open folder `from` into `to`, where nothing has that name. Returns the bytes of all files. What is
 /// neither file, folder nor link is left out: a socket is of the server that left it.
-pub(crate) fn copy(from: &File, to: &File, name: &OsStr, owner: Owner) -> io::Result<u64> {
+///
+/// # Errors
+/// When something cannot be read or written, belongs to a user whose files are not to be copied, or the user wants to stop.
+pub fn copy(from: &File, to: &File, name: &OsStr, owner: Owner) -> io::Result<u64> {
     let found = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode as RawMode) {
         FileType::Directory => {

@@ -54,7 +54,7 @@ pub enum FolderError {
 
 /// A folder that belongs to one user alone.
 #[derive(Debug, Clone)]
-pub(crate) struct PrivateFolder {
+pub struct PrivateFolder {
     path: PathBuf,
     handle: Arc<File>,
     /// Whose it is; `None` is the caller.
@@ -66,7 +66,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// When somebody else could have made it, or it cannot be made.
-    pub(crate) fn make(path: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
+    pub fn make(path: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
         let folder = PrivateFolder::made(path, account)?;
         folder.take_over(PRIVATE)?;
         Ok(folder)
@@ -76,7 +76,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// When somebody else could have made it, or it cannot be made.
-    pub(crate) fn make_above(path: &Path) -> Result<Self, FolderError> {
+    pub fn make_above(path: &Path) -> Result<Self, FolderError> {
         let folder = PrivateFolder::made(path, None)?;
         match account::existing() {
             None => folder.take_over(PRIVATE)?,
@@ -93,7 +93,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// When somebody else could have made it, or it cannot be opened.
-    pub(crate) fn open(path: &Path) -> Result<Option<Self>, FolderError> {
+    pub fn open(path: &Path) -> Result<Option<Self>, FolderError> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => {
@@ -116,24 +116,27 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// When it is a link, or somebody else could have made it, or it cannot be made.
-    pub(crate) fn folder(&self, name: &str) -> Result<Self, FolderError> {
+    pub fn folder(&self, name: &str) -> Result<Self, FolderError> {
         let folder = make_in(&self.handle, &self.path, OsStr::new(name), self.account.as_ref())?;
         folder.take_over(PRIVATE)?;
         Ok(folder)
     }
 
     /// Its path, absolute and without links.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its handle.
-    pub(crate) fn handle(&self) -> &File {
+    pub fn handle(&self) -> &File {
         &self.handle
     }
 
     /// Makes the file `name` anew, readable by the folder's user alone whatever the umask, in place of what there was.
-    pub(crate) fn create(&self, name: &str) -> io::Result<File> {
+    ///
+    /// # Errors
+    /// When what was there cannot be removed, or the file cannot be made.
+    pub fn create(&self, name: &str) -> io::Result<File> {
         self.remove(name)?;
         let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let file = File::from(openat(&*self.handle, name, flags, Mode::empty())?);
@@ -142,12 +145,18 @@ impl PrivateFolder {
     }
 
     /// Writes the file `name` anew.
-    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.create(name)?.write_all(bytes)
     }
 
     /// Opens the file `name` to read, write or append to it. What is no plain file of the folder's own is removed and made anew.
-    pub(crate) fn keep(&self, name: &str, access: OFlags) -> io::Result<File> {
+    ///
+    /// # Errors
+    /// When it can neither be opened nor made anew.
+    pub fn keep(&self, name: &str, access: OFlags) -> io::Result<File> {
         match openat(&*self.handle, name, FILE | access, Mode::empty()) {
             Ok(file) => {
                 let file = File::from(file);
@@ -165,13 +174,19 @@ impl PrivateFolder {
     }
 
     /// Opens the file `name` to read it.
-    pub(crate) fn read(&self, name: &str) -> io::Result<File> {
+    ///
+    /// # Errors
+    /// When there is none, or it is no plain file, or it cannot be opened.
+    pub fn read(&self, name: &str) -> io::Result<File> {
         let file = File::from(openat(&*self.handle, name, FILE | OFlags::RDONLY, Mode::empty())?);
         if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::INVAL.into()) }
     }
 
     /// The text of the file `name`.
-    pub(crate) fn text(&self, name: &str) -> io::Result<String> {
+    ///
+    /// # Errors
+    /// As [`PrivateFolder::read`], and when it is no text.
+    pub fn text(&self, name: &str) -> io::Result<String> {
         let mut text = String::new();
         self.read(name)?.read_to_string(&mut text)?;
         Ok(text)
@@ -181,7 +196,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// When that cannot be told.
-    pub(crate) fn has(&self, name: &str) -> io::Result<bool> {
+    pub fn has(&self, name: &str) -> io::Result<bool> {
         match statat(&*self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(false),
             found => Ok(found.map(|_| true)?),
@@ -189,7 +204,7 @@ impl PrivateFolder {
     }
 
     /// Whether `file` is the one of that name.
-    pub(crate) fn is_named(&self, name: &str, file: &File) -> bool {
+    pub fn is_named(&self, name: &str, file: &File) -> bool {
         let named = statat(&*self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         named.is_ok_and(|named| {
             file.metadata().is_ok_and(|own| own.ino() == named.st_ino && own.dev() == named.st_dev)
@@ -197,7 +212,7 @@ impl PrivateFolder {
     }
 
     /// Whether `other` is this very folder.
-    pub(crate) fn is_same(&self, other: &PrivateFolder) -> bool {
+    pub fn is_same(&self, other: &PrivateFolder) -> bool {
         let number = |folder: &PrivateFolder| {
             folder.handle.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok()
         };
@@ -205,28 +220,43 @@ impl PrivateFolder {
     }
 
     /// Removes what has that name, a folder with all that is in it. A link is removed, not what it leads to. Nothing of that name is no error.
-    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
         remove_in(&self.handle, OsStr::new(name))
     }
 
     /// Removes all that is in it.
-    pub(crate) fn clear(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When something in it cannot be removed.
+    pub fn clear(&self) -> io::Result<()> {
         clear(&self.handle)
     }
 
     /// Removes the folder itself with all that is in it.
-    pub(crate) fn destroy(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When something in it, or the folder, cannot be removed.
+    pub fn destroy(&self) -> io::Result<()> {
         self.clear()?;
         std::fs::remove_dir(&self.path)
     }
 
     /// Moves what has that name into another folder of the same file system.
-    pub(crate) fn hand_over(&self, name: &str, to: &PrivateFolder) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it cannot be moved.
+    pub fn hand_over(&self, name: &str, to: &PrivateFolder) -> io::Result<()> {
         self.rename(OsStr::new(name), to, name)
     }
 
     /// The same under another name.
-    pub(crate) fn rename(&self, name: &OsStr, to: &PrivateFolder, new: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it cannot be moved.
+    pub fn rename(&self, name: &OsStr, to: &PrivateFolder, new: &str) -> io::Result<()> {
         Ok(renameat(&*self.handle, name, &*to.handle, new)?)
     }
 
@@ -248,12 +278,18 @@ impl PrivateFolder {
 }
 
 /// Makes a folder that everybody may look into and nobody else may write to, whatever the umask, with those above it.
-pub(crate) fn make_open(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_open(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
 /// The names of what is in an open folder.
-pub(crate) fn names(folder: &File) -> io::Result<Vec<OsString>> {
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn names(folder: &File) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
@@ -265,7 +301,10 @@ pub(crate) fn names(folder: &File) -> io::Result<Vec<OsString>> {
 }
 
 /// Opens the folder `name` in `folder`, which is no link.
-pub(crate) fn folder_in(folder: &File, name: &OsStr) -> io::Result<File> {
+///
+/// # Errors
+/// When there is none, or it is a link, or it cannot be opened.
+pub fn folder_in(folder: &File, name: &OsStr) -> io::Result<File> {
     Ok(File::from(openat(folder, name, FOLDER, Mode::empty())?))
 }
 

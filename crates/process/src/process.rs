@@ -12,11 +12,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::account::Account;
 
 /// Where programs look for other programs.
-pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A command for a program of a build: as `account`, in a folder that it can read, and with nothing of the caller's
 /// environment, which might name other libraries (`LD_LIBRARY_PATH`) or other servers (`PGHOST`).
-pub(crate) fn command(program: &Path, account: Option<&Account>) -> Command {
+pub fn command(program: &Path, account: Option<&Account>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
     if let Some(account) = account {
@@ -31,7 +31,7 @@ pub(crate) fn command(program: &Path, account: Option<&Account>) -> Command {
     unsafe_code,
     reason = "pre_exec is unsafe; the closure makes two system calls and allocates nothing"
 )]
-pub(crate) fn die_with_parent(command: &mut Command, signal: Signal) {
+pub fn die_with_parent(command: &mut Command, signal: Signal) {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only async-signal-safe work is allowed. prctl and getppid are bare system calls,
     // and the error is built from a constant number. std runs this after the change of user, which would undo the
@@ -51,7 +51,7 @@ pub(crate) fn die_with_parent(command: &mut Command, signal: Signal) {
 
 /// Sends `signal` to the child once the user wants to stop, until the registration is dropped. `None` where the kernel has no handle of a
 /// process, without which the number may come to name another.
-pub(crate) fn end_on_stop(child: &Child, signal: Signal) -> Option<Registration> {
+pub fn end_on_stop(child: &Child, signal: Signal) -> Option<Registration> {
     let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()?;
     Some(on_stop(move || {
         // That it has ended is what is wanted.
@@ -60,7 +60,7 @@ pub(crate) fn end_on_stop(child: &Child, signal: Signal) -> Option<Registration>
 }
 
 /// Sends `signal` to the process `pid`. That it is gone already is no matter.
-pub(crate) fn send(pid: u32, signal: Signal) {
+pub fn send(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw);
     if let Some(pid) = pid {
         let _ = rustix::process::kill_process(pid, signal);
@@ -69,7 +69,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 
 /// When the process started, in clock ticks since boot: with the pid it names one process for good. `None` when there is
 /// none, or only its remains (a zombie).
-pub(crate) fn start_time(pid: u32) -> Option<u64> {
+pub fn start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

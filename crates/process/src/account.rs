@@ -121,7 +121,10 @@ impl Account {
 }
 
 /// The user to whom `path` belongs, where root should act with that user's rights: what another user has made may not lead it elsewhere.
-pub(crate) fn owner_of(path: &Path) -> std::io::Result<Option<Account>> {
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn owner_of(path: &Path) -> std::io::Result<Option<Account>> {
     let metadata = path.metadata()?;
     let is_another = rustix::process::geteuid().is_root() && metadata.uid() != 0;
     Ok(is_another.then(|| Account {
@@ -132,7 +135,10 @@ pub(crate) fn owner_of(path: &Path) -> std::io::Result<Option<Account>> {
 }
 
 /// Does `work` in a thread that has the rights of `account` and no others; with those of the caller where there is none.
-pub(crate) fn act<T: Send>(
+///
+/// # Errors
+/// When the thread cannot take on the user's rights, panics, or `work` fails.
+pub fn act<T: Send>(
     account: Option<&Account>,
     work: impl FnOnce() -> std::io::Result<T> + Send,
 ) -> std::io::Result<T> {

@@ -410,8 +410,8 @@ mod tests {
 
     #[test]
     fn slices_are_as_short_as_their_events_allow() {
-        let lengths =
-            [1e6, 340.0, 100.0, 50.0, 20.0, 8.0, 1.0, 0.1, 0.0].map(|rate| length_at(rate, MS).as_millis());
+        let lengths = [1e6, 340.0, 100.0, 50.0, 20.0, 8.0, 1.0, 0.1, 0.0]
+            .map(|rate| length_at(rate, MS, Timing::ORDINARY).as_millis());
         assert_eq!(lengths, [30, 30, 30, 40, 100, 250, 2_000, 3_000, 3_000]);
     }
 

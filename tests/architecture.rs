@@ -16,6 +16,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("client", 1),
     ("probe", 1),
     ("stats", 1),
+    ("analysis", 2),
     ("process", 2),
     ("store", 2),
     ("load", 3),

@@ -72,6 +72,7 @@ const BESIDE: &[(&str, &[&str])] = &[
     (
         "it holds what was measured, judges it or shows it",
         &[
+            "crates/analysis/src",
             "crates/cli/src",
             "crates/model/src/candidate.rs",
             "crates/model/src/cell.rs",

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use basecase_analysis::Preset as Thresholds;
 use basecase_lab::{
     CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Timing, Verify, read_change, read_settle_limit,
     read_time,
 };
 use basecase_model::ProfileKind;
-use basecase_report::Preset as Thresholds;
 use basecase_server::{BuildRequest, Settle, SettleLimit, Setup, SourceOrder, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use basecase_analysis::Gate;
 use basecase_lab::{Observer, Summary};
-use basecase_report::Gate;
+use basecase_report::headline;
 
 use crate::Outcome;
 use crate::arguments::ProgressArgument;
@@ -80,7 +81,7 @@ impl Reporter {
 
     /// An experiment in rounds is judged.
     pub(crate) fn verdicts(&self, verdicts: &Gate<'_>) {
-        let text = verdicts.headline();
+        let text = headline(verdicts);
         match self {
             Reporter::Text => complain(&text),
             Reporter::Json(events) => events.tell(&Told::Verdicts {

@@ -1,11 +1,12 @@
 //! Whatever servers and files of others say, no format of the report lets it steer a terminal or deceive a reader.
 
+use basecase_analysis::{Gate, Results, Rounds};
 use basecase_model::{Experiment, Trial, TrialStatus, printable};
 use proptest::prelude::*;
 
 use crate::fixture::{self, Shape};
 use crate::options::{Format, Options};
-use crate::{Gate, explain, render, write_pages};
+use crate::{explain, gate_summary, junit, render, write_pages};
 
 const FORMATS: [Format; 5] = [Format::Text, Format::Markdown, Format::Blog, Format::Csv, Format::Json];
 
@@ -124,9 +125,10 @@ fn defect_06_what_pipelines_read_holds_nothing_hidden() {
         trial.status = TrialStatus::Failed { reason: "gone".into(), log_tail: "line 1\nline 2".into() };
     }
     put(HOSTILE, &mut experiment, &mut trials);
-    let gate = Gate::new(&experiment, &trials);
+    let rounds = Rounds::of(&experiment, &trials);
+    let gate = Gate::of(&Results::of(&experiment, &trials, rounds.as_ref()));
     assert!(gate.failed() > 0);
-    let (summary, junit) = (gate.summary(), gate.junit());
+    let (summary, junit) = (gate_summary(&gate), junit(&gate));
     assert!(
         is_clean(&summary) && !summary.contains("<script>") && !summary.contains("\n# next"),
         "{summary}"

@@ -1,67 +1,31 @@
-//! Tables, charts and pages out of finished trials.
+//! Documents, tables and charts out of what `analysis` found.
 //!
-//! Pure: an [`Experiment`] and its trials go in, text or files come out. Every number is
-//! computed once, in `metrics` or in `tables`, and each renderer only prints it.
+//! Pure: an [`Experiment`] and its trials go in, text or files come out. Every number comes from `basecase_analysis`; `words` and `tables`
+//! say it, `documents` put it in order, and `formats` write it.
 
-mod bisection;
-mod blog;
-mod calibration;
-mod chart;
-mod csv;
-mod document;
-mod effect;
+mod charts;
+mod documents;
 mod error;
-mod explanation;
-mod failures;
-mod findings;
-mod flame_graph;
-mod gate;
-mod heat;
-mod history;
+mod formats;
 #[cfg(test)]
 mod hostile;
-mod html;
-mod json;
-mod judged;
-mod known_noise;
-mod markdown;
-mod measured;
-mod method;
-mod metrics;
-mod notes;
 mod options;
-mod packing;
-mod pool;
-mod results;
-mod rounds;
-mod shape;
-mod sla;
-mod sweep_chart;
 mod tables;
-mod text;
-mod throughput;
-mod track_chart;
-
-#[doc(hidden)]
-pub mod fixture;
+mod words;
 
 use std::path::{Path, PathBuf};
 
+use basecase_analysis::{Bisected, CalibrationRun, Gate, Results, Rounds, Stored, VersionHistory};
 use basecase_model::{Experiment, Trial};
 
-pub use bisection::{Bisected, Probed};
+#[doc(hidden)]
+pub use basecase_analysis::fixture;
+pub use documents::kept_apart;
 pub use error::Error;
-pub use gate::Gate;
-pub use known_noise::KnownNoise;
-pub use notes::kept_apart;
-pub use options::{Format, Options, Preset, Thresholds, UnknownPreset};
+pub use options::{Format, Options};
+pub use words::headline;
 
-use calibration::Calibrated;
-use results::Results;
-use rounds::Rounds;
-
-/// An experiment with its trials, as a store has them.
-pub type Stored = (Experiment, Vec<Trial>);
+use formats::{blog, csv, html, json, markdown, text};
 
 /// The report as one text.
 ///
@@ -71,8 +35,8 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
     match format {
-        Format::Text => text::render(&document::compose(&results, options), options.ansi),
-        Format::Markdown => markdown::render(&document::compose(&results, options)),
+        Format::Text => text::render(&documents::compose(&results, options), options.ansi),
+        Format::Markdown => markdown::render(&documents::compose(&results, options)),
         Format::Blog => markdown::render(&blog::compose(&results, options)),
         Format::Csv => csv::render(&results),
         Format::Json => json::render(&results),
@@ -96,7 +60,7 @@ pub fn explain(
 ) -> Result<String, Error> {
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref());
-    let blocks = explanation::compose(&results, wanted, options)?;
+    let blocks = documents::explanation(&results, wanted, options.thresholds)?;
     Ok(written(&blocks, format, options))
 }
 
@@ -122,23 +86,23 @@ pub fn history(
         let stored = others.iter().zip(rounds);
         stored.map(|((other, trials), rounds)| Results::of(other, trials, rounds.as_ref())).collect()
     });
-    let report = history::Report::of(&chosen, others.as_deref(), wanted)?;
+    let found = VersionHistory::of(&chosen, others.as_deref(), wanted)?;
     Ok(match format {
-        Format::Json => report.json(),
-        _ => written(&report.compose(), format, options),
+        Format::Json => documents::history::json(&found),
+        _ => written(&documents::history::compose(&found), format, options),
     })
 }
 
 /// With which of many candidates a step changed, as a search among them found it.
 pub fn bisection(bisected: &Bisected<'_>, format: Format, options: &Options) -> String {
     match format {
-        Format::Json => bisected.json(),
-        _ => written(&bisected.compose(), format, options),
+        Format::Json => documents::bisection::json(bisected),
+        _ => written(&documents::bisection::compose(bisected), format, options),
     }
 }
 
 /// Blocks as Markdown, or else as text.
-fn written(blocks: &[document::Block], format: Format, options: &Options) -> String {
+fn written(blocks: &[documents::Block], format: Format, options: &Options) -> String {
     match format {
         Format::Markdown => markdown::render(blocks),
         _ => text::render(blocks, options.ansi),
@@ -151,9 +115,19 @@ pub fn calibration(runs: &[Stored], options: &Options) -> String {
     let rounds =
         runs.iter().filter_map(|(experiment, trials)| Some((experiment, Rounds::of(experiment, trials)?)));
     let rounds: Vec<(&Experiment, Rounds<'_>)> = rounds.collect();
-    let calibrated: Vec<Calibrated<'_>> =
-        rounds.iter().map(|(experiment, rounds)| Calibrated { experiment, rounds }).collect();
-    text::render(&calibration::blocks(&calibrated), options.ansi)
+    let runs: Vec<CalibrationRun<'_>> =
+        rounds.iter().map(|(experiment, rounds)| CalibrationRun { experiment, rounds }).collect();
+    text::render(&documents::calibration(&runs), options.ansi)
+}
+
+/// The verdicts as JUnit test cases: a decided regression is a failure, what failed is an error, what is not decided is skipped.
+pub fn junit(gate: &Gate<'_>) -> String {
+    formats::junit::render(gate)
+}
+
+/// A summary in Markdown, as for a pull request: what failed, what changed and what is not known first, the rest folded away.
+pub fn gate_summary(gate: &Gate<'_>) -> String {
+    formats::gate_summary::render(gate)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.

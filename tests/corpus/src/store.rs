@@ -12,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use basecase_report::{Format, Options, Stored};
+use basecase_analysis::Stored;
+use basecase_report::{Format, Options};
 use basecase_store::Store;
 use tempfile::TempDir;
 

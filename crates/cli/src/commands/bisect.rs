@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use basecase_analysis::{Bisected, Probed};
 use basecase_lab::{Probe, RunOptions, Search};
-use basecase_report::{Bisected, Format, Options, Probed};
+use basecase_report::{Format, Options};
 
 use super::experiment::request;
 use super::perform::{Measured, measure};

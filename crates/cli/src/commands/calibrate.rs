@@ -1,9 +1,10 @@
 //! `calibrate`: what this machine can tell.
 
 use anyhow::{Result, bail};
+use basecase_analysis::Stored;
 use basecase_lab::{Calibration, Hogs, RunOptions};
 use basecase_model::Trial;
-use basecase_report::{Options, Stored};
+use basecase_report::Options;
 
 use super::experiment::{request, request_with_seed};
 use super::perform::measure;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use basecase_analysis::{Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
-use basecase_report::{Format, Gate as Verdicts, Options};
+use basecase_report::{Format, Options, gate_summary, junit};
 
 use super::experiment::request;
 use super::perform::{Measured, measure};
@@ -23,7 +24,8 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     }
     let measured = measure(&request, places, RunOptions::default(), reporter)?;
     let Measured { experiment, trials, .. } = &measured;
-    let verdicts = Verdicts::new(experiment, trials);
+    let rounds = Rounds::of(experiment, trials);
+    let verdicts = Verdicts::of(&Results::of(experiment, trials, rounds.as_ref()));
     // Decided before anything is written: what becomes of the report must not hide a regression.
     let verdict = match (verdicts.regressions(), verdicts.failed()) {
         (0, 0) => Outcome::Done,
@@ -48,8 +50,8 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
 
 /// Writes what a pipeline reads, each file whatever became of the other.
 fn write_files(arguments: &Gate, verdicts: &Verdicts<'_>) -> Result<()> {
-    let junit = write(arguments.junit.as_deref(), &verdicts.junit());
-    let summary = write(arguments.summary.as_deref(), &verdicts.summary());
+    let junit = write(arguments.junit.as_deref(), &junit(verdicts));
+    let summary = write(arguments.summary.as_deref(), &gate_summary(verdicts));
     junit.and(summary)
 }
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use basecase_analysis::{KnownNoise, Stored};
 use basecase_model::{Cell, Experiment, Trial};
-use basecase_report::{KnownNoise, Stored};
 use basecase_store::Store;
 
 use crate::arguments::{Store as Arguments, StoreCommand};

@@ -1,9 +1,9 @@
 //! Facts of the experiment, the host and the builds as tables.
 
+use basecase_analysis::Results;
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
 use super::{Cell, Column, Row, Table, grouped};
-use crate::results::Results;
 
 /// What was run, and with what.
 pub(crate) fn experiment(results: &Results<'_>) -> Table {

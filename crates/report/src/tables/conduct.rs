@@ -1,11 +1,10 @@
 //! How the rounds of each step went, and what others took of the machine meanwhile.
 
+use basecase_analysis::{Conduct, Level, NOISY_MACHINE, Results, Rounds};
 use basecase_stats::NOISY_CORES;
 
 use super::{Cell, Column, MISSING, Row, Table};
-use crate::judged::{NOISY_MACHINE, duration};
-use crate::results::Results;
-use crate::rounds::{Conduct, Level, Rounds};
+use crate::words::duration;
 
 /// A row for each compared step of which there is a round.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Table {

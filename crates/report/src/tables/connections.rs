@@ -1,10 +1,10 @@
 //! Whether the connections of a role were served alike.
 
+use basecase_analysis::Results;
 use basecase_model::{RoleRecord, StepFacts};
 
 use super::roles::roles;
 use super::{Cell, Column, Row, Table, grouped};
-use crate::results::Results;
 
 /// One row per candidate and role of several connections; `None` when there is none, and of the Insert Benchmark.
 pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFacts)) -> Option<Table> {

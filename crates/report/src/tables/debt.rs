@@ -1,12 +1,10 @@
 //! What steps that write come to with the work that they put off.
 
+use basecase_analysis::{Effect, Results, Rounds};
 use basecase_model::{StepFacts, names};
 use basecase_stats::{Decision, Metric};
 
 use super::{Cell, Column, MISSING, Row, Table};
-use crate::effect::Effect;
-use crate::results::Results;
-use crate::rounds::Rounds;
 
 /// A row for each contender of each step of which it is known; `None` of none.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Option<Table> {

@@ -1,10 +1,9 @@
 //! Events of a step with the counts, rates and latencies that sysbench reports.
 
+use basecase_analysis::{Measured, Results, latencies};
 use basecase_model::{Headline, StatementClass, StepFacts};
 
-use super::response_time::latencies;
 use super::{Cell, Column, NOT_AVAILABLE, Row, Table, absent, grouped, number};
-use crate::results::{Measured, Results};
 
 /// One row per candidate; `None` of steps that are no events of a workload file.
 pub(crate) fn table(

@@ -1,10 +1,9 @@
 //! Queries per second by group, relative to the base case and absolute, in the form of published results.
 
+use basecase_analysis::{Results, StepGroup, Thresholds};
+
 use super::relative::IN_ROUNDS;
-use super::{Cell, Column, Row, Table, absent, relative_to};
-use crate::options::Thresholds;
-use crate::results::Results;
-use crate::shape::StepGroup;
+use super::{Cell, Column, Row, Table, absent, relative, relative_to};
 
 /// How to read the relative tables.
 pub(crate) fn relative_reading(results: &Results<'_>) -> &'static str {
@@ -19,7 +18,7 @@ pub(crate) const ABSOLUTE: &str = "Every statement counts as a query, BEGIN and 
 
 /// A table for each group with the other candidates relative to the base case; none without another candidate.
 pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
-    let cell = |step, candidate| results.relative_cell(step, candidate, thresholds);
+    let cell = |step, candidate| relative::cell(results, step, candidate, thresholds);
     let others: Vec<usize> = results.candidates().map(|(candidate, _)| candidate).skip(1).collect();
     if others.is_empty() {
         return Vec::new();
@@ -27,7 +26,7 @@ pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) ->
     let tables = results.groups().into_iter().map(|group| {
         let mut table = table(results, &group, &others, cell);
         table.key.insert(0, relative_to(results));
-        table.legend = results.relative_legend(thresholds);
+        table.legend = relative::legend(results, thresholds);
         table
     });
     tables.collect()
@@ -80,9 +79,10 @@ fn table(
 
 #[cfg(test)]
 mod tests {
+    use basecase_analysis::Preset;
+
     use super::*;
     use crate::fixture;
-    use crate::options::Preset;
 
     #[test]
     fn one_candidate_has_one_block_and_no_ratios() {

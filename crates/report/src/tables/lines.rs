@@ -1,10 +1,10 @@
 //! The metrics of a step as tables.
 
+use basecase_analysis::Results;
+use basecase_analysis::metrics::{EXTRAS, Metric, TAG, line};
 use basecase_model::StepFacts;
 
 use super::{Cell, Column, FAILED, MISSING, Row, Table, number};
-use crate::metrics::{EXTRAS, Metric, TAG, line};
-use crate::results::Results;
 
 /// How to read every table of metrics.
 pub(crate) fn reading(results: &Results<'_>) -> String {

@@ -1,7 +1,8 @@
 //! The rules by which cells are coloured.
 
+use basecase_analysis::{Direction, Thresholds};
+
 use super::Mark;
-use crate::options::Thresholds;
 
 /// One value of a column as it is shown, and whether it is not to be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +56,10 @@ pub(crate) fn quarters_least_is_best(column: &[Option<i64>]) -> Vec<Mark> {
 
 /// Marks a value relative to the base case by its rounded per cent.
 pub(crate) fn relative(ratio: f64, thresholds: Thresholds) -> Mark {
-    let percent = (100.0 * ratio).round() as i64;
-    if percent >= thresholds.better_from_pct {
-        Mark::Better
-    } else if percent <= thresholds.worse_to_pct {
-        Mark::Worse
-    } else {
-        Mark::None
+    match thresholds.direction(ratio) {
+        Some(Direction::Better) => Mark::Better,
+        Some(Direction::Worse) => Mark::Worse,
+        None => Mark::None,
     }
 }
 
@@ -75,8 +73,9 @@ pub(crate) fn relative_legend(thresholds: Thresholds) -> Vec<(Mark, String)> {
 
 #[cfg(test)]
 mod tests {
+    use basecase_analysis::Preset;
+
     use super::*;
-    use crate::options::Preset;
 
     fn column(values: &[i64]) -> Vec<Option<Shown>> {
         values.iter().map(|&value| Some(Shown { value, ignored: false })).collect()

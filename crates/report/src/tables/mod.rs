@@ -6,6 +6,7 @@ pub(crate) mod configs;
 pub(crate) mod connections;
 pub(crate) mod debt;
 pub(crate) mod events;
+pub(crate) mod explanation;
 pub(crate) mod groups;
 pub(crate) mod latency_ratio;
 pub(crate) mod lines;
@@ -24,8 +25,9 @@ pub(crate) mod verdicts;
 
 use std::borrow::Cow;
 
-use crate::effect::Effect;
-use crate::results::Results;
+use basecase_analysis::{Effect, Results};
+
+use crate::words::EffectWords as _;
 
 /// What is shown where there is no value to compare.
 pub(crate) const MISSING: &str = "–";

@@ -1,11 +1,9 @@
 //! How small a change the rounds of each step and contender can show.
 
+use basecase_analysis::{Judged, Results, percent_of_logarithm};
 use basecase_stats::Decision;
 
 use super::{Cell, Column, MISSING, Row, Table};
-use crate::effect::percent_of_logarithm;
-use crate::judged::Judged;
-use crate::results::Results;
 
 /// A row for each step and contender, in the order of the verdicts; `None` where nothing is judged.
 pub(crate) fn table(results: &Results<'_>) -> Option<Table> {

@@ -1,13 +1,10 @@
 //! What an operation of a workload file's step costs the machine, in the form of published metric tables.
 
+use basecase_analysis::metrics::{Metric, RESOURCES};
+use basecase_analysis::{Finding, Results, StepGroup, Thresholds};
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Mark, Row, Table, absent, lines, number, relative_to};
-use crate::findings::Finding;
-use crate::metrics::{Metric, RESOURCES};
-use crate::options::Thresholds;
-use crate::results::Results;
-use crate::shape::StepGroup;
+use super::{Cell, Column, Mark, Row, Table, absent, lines, number, relative, relative_to};
 
 /// How to read these tables.
 pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the \
@@ -32,12 +29,12 @@ pub(crate) fn beyond(
     let mut rows = Vec::new();
     for Finding { candidate, ratios } in findings {
         for &(step, _) in ratios {
-            let rate = results.relative_cell(step, *candidate, thresholds);
+            let rate = relative::cell(results, step, *candidate, thresholds);
             if rate.mark == Mark::None {
                 continue;
             }
             let mut cells = vec![Cell::plain(&results.experiment.candidates[*candidate].name.0), rate];
-            cells.extend(costs().map(|cost| results.relative_cost_cell(cost, step, *candidate)));
+            cells.extend(costs().map(|cost| relative::cost_cell(results, cost, step, *candidate)));
             rows.push(Row { step: Some(step), ..Row::new(&results.experiment.steps[step].label, cells) });
         }
     }
@@ -45,7 +42,7 @@ pub(crate) fn beyond(
     columns.extend(costs().map(|cost| Column::numbers(cost.name, lines::meaning(cost))));
     (!rows.is_empty()).then(|| Table {
         caption: format!("{}: costs relative to the base case", group.name),
-        legend: results.relative_legend(thresholds),
+        legend: relative::legend(results, thresholds),
         corner: "step",
         columns,
         rows,
@@ -64,7 +61,7 @@ pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Ta
     });
     let to_base = table(results, step, 1, |candidate, metric| {
         results.measured(step.0, candidate).and(results.measured(step.0, 0))?;
-        Some(results.relative_cost_cell(metric, step.0, candidate))
+        Some(relative::cost_cell(results, metric, step.0, candidate))
     });
     let mut tables = vec![Table { caption: format!("{} costs", step.1.label), ..absolute }];
     if !to_base.rows.is_empty() {

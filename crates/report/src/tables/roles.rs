@@ -1,9 +1,9 @@
 //! What each role of a step did, over all clients.
 
+use basecase_analysis::{Results, quotient};
 use basecase_model::{RoleRecord, StepFacts, Trial};
 
 use super::{Cell, Column, Row, Table, grouped, number};
-use crate::results::{Results, quotient};
 
 /// One row per candidate and role; `None` when no trial of the step is complete.
 pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &StepFacts)) -> Option<Table> {

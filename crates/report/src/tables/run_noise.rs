@@ -1,12 +1,9 @@
 //! What single runs of a step can tell.
 
+use basecase_analysis::{Results, Server, Thresholds, percent_of_logarithm, server};
 use basecase_model::StepFacts;
 
 use super::{Cell, Column, Row, Table};
-use crate::effect::percent_of_logarithm;
-use crate::known_noise::{Server, server};
-use crate::options::Thresholds;
-use crate::results::Results;
 
 /// How to read it.
 pub(crate) const READING: &str = "How far a single run differs from another one of a server that is alike, by the luck of starts and of the \
@@ -52,4 +49,46 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
         rows,
         ..Table::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{KnownNoise, Stored, fixture};
+
+    use crate::options::{Format, Options};
+    use crate::render;
+
+    /// Single runs of two versions, and two experiments in rounds of which only the first is alike.
+    fn store() -> (Stored, Vec<Stored>) {
+        let (mut experiment, trials) = fixture::history(&[0.0, -0.07], 1, 0.001, 5);
+        experiment.id = "single".into();
+        experiment.schedule = None;
+        let mut others =
+            vec![fixture::history(&[0.0, 0.0], 8, 0.002, 7), fixture::history(&[0.0, 0.0], 8, 0.2, 9)];
+        others[1].0.parameters.push(("rows".into(), "1".into()));
+        ((experiment, trials), others)
+    }
+
+    #[test]
+    fn rounds_of_the_store_tell_what_single_runs_are_worth() {
+        let ((experiment, trials), others) = store();
+        let noise = KnownNoise::of(&experiment, &others);
+        let options = Options { noise, ..Options::default() };
+        let text = render(&experiment, &trials, Format::Text, &options);
+        insta::assert_snapshot!(text.split("Facts\n").next().unwrap_or_default());
+        let json = render(&experiment, &trials, Format::Json, &options);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let interval = &json["steps"][0]["cells"][1]["interval"];
+        assert!(interval[0].as_f64() < Some(1.0) && interval[1].as_f64() > Some(1.0), "{json:#}");
+    }
+
+    #[test]
+    fn what_tells_nothing_leaves_the_note_on_single_runs() {
+        let ((experiment, trials), _) = store();
+        let plain = render(&experiment, &trials, Format::Text, &Options::default());
+        assert!(
+            plain.contains("verdicts need repeated rounds") && !plain.contains("single runs can tell"),
+            "{plain}"
+        );
+    }
 }

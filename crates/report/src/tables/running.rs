@@ -2,47 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use basecase_analysis::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 use basecase_model::{CandidateFacts, Dbms, Experiment};
 
 use super::{Cell, Column, Mark, Row, Table};
-use crate::notes::first;
-
-/// Settings that say nothing when they differ, by name, and what each group of them is. `*` stands for anything.
-const BOUND_TO_DIFFER: [(&str, &[&str]); 4] = [
-    (
-        "paths and files",
-        &[
-            "*dir",
-            "*_directory",
-            "*_directories",
-            "*_file",
-            "*_path",
-            "*_basename",
-            "*_index",
-            "log_error",
-            "relay_log",
-            "secure_file_priv",
-        ],
-    ),
-    ("ports and sockets", &["port", "*_port", "*socket", "listen_addresses", "bind_address"]),
-    (
-        "names of version and server",
-        &[
-            "version",
-            "version_*",
-            "server_version*",
-            "innodb_version",
-            "*_uuid",
-            "server_id",
-            "hostname",
-            "cluster_name",
-        ],
-    ),
-    (
-        "clocks and positions",
-        &["timestamp", "pseudo_thread_id", "rand_seed*", "gtid_executed", "gtid_purged", "*_pos", "uptime*"],
-    ),
-];
+use crate::documents::notes::first;
 
 /// Most names that one line lists.
 const NAMED: usize = 16;
@@ -125,35 +89,11 @@ pub(crate) fn brief(values: &[&str]) -> Vec<String> {
     lists.iter().map(rest).collect()
 }
 
-/// Whether the config of a candidate sets what the server calls `name`.
-pub(crate) fn sets(candidate: &CandidateFacts, name: &str) -> bool {
-    candidate.config.settings.iter().any(|(set, _)| plain(set) == plain(name))
-}
-
-/// A setting's name as servers tell it, whichever way a config spells it.
-fn plain(name: &str) -> String {
-    name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")
-}
-
-/// Whether the setting says nothing when it differs.
-pub(crate) fn is_bound_to_differ(name: &str) -> bool {
-    BOUND_TO_DIFFER.iter().any(|(_, patterns)| patterns.iter().any(|pattern| fits(pattern, name)))
-}
-
-/// Whether a name fits a pattern that may begin and end with `*`.
-fn fits(pattern: &str, name: &str) -> bool {
-    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
-        (Some(_), Some(_)) => name.contains(pattern.trim_matches('*')),
-        (Some(end), None) => name.ends_with(end),
-        (None, Some(start)) => name.starts_with(start),
-        (None, None) => name == pattern,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use basecase_analysis::fixture;
+
     use super::*;
-    use crate::fixture;
 
     #[test]
     fn a_default_that_changed_is_marked_and_what_a_config_sets_is_not() {
@@ -179,42 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bound_to_differ_is_known_by_its_name() {
-        for name in [
-            "datadir",
-            "data_directory",
-            "pid_file",
-            "mysqlx_port",
-            "server_version_num",
-            "socket",
-            "server_uuid",
-        ] {
-            assert!(is_bound_to_differ(name), "{name}");
-        }
-        for name in [
-            "shared_buffers",
-            "innodb_file_per_table",
-            "io_method",
-            "max_connections",
-            "tls_version",
-            "gtid_mode",
-        ] {
-            assert!(!is_bound_to_differ(name), "{name}");
-        }
-    }
-
-    #[test]
     fn of_lists_the_differing_items_are_shown() {
         assert_eq!(brief(&["a=on,b=on", "a=on,b=off"]), ["… b=on", "… b=off"]);
         assert_eq!(brief(&["1", "a,b"]), ["1", "a,b"]);
-    }
-
-    #[test]
-    fn a_config_may_spell_a_name_in_any_way() {
-        assert_eq!(plain("loose-innodb-IO-capacity"), "innodb_io_capacity");
-        assert_eq!(plain("innodb_io_capacity"), "innodb_io_capacity");
-        let mut candidate = fixture::sample().0.candidates.remove(0);
-        candidate.config.settings = vec![("datestyle".into(), "iso".into())];
-        assert!(sets(&candidate, "DateStyle") && !sets(&candidate, "TimeZone"));
     }
 }

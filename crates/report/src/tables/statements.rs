@@ -1,9 +1,9 @@
 //! What the kinds of statements of a step came to.
 
+use basecase_analysis::{Measured, Results, quotient};
 use basecase_model::{StatementClass, StatementRecord, StepFacts};
 
 use super::{Cell, Column, Row, Table, grouped, number};
-use crate::results::{Measured, Results, quotient};
 
 /// One row per candidate and kind of statement; `None` where a step's statements are of no kind.
 pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFacts)) -> Option<Table> {

@@ -1,12 +1,11 @@
 //! Tables 1 to 3 and the seconds in which the target rate was missed.
 
+use basecase_analysis::{Results, Thresholds};
 use basecase_model::{Headline, StepFacts};
 
 use super::marks::{Shown, quarters};
 use super::relative::IN_ROUNDS;
-use super::{Cell, Column, Mark, Row, Table, absent};
-use crate::options::Thresholds;
-use crate::results::Results;
+use super::{Cell, Column, Mark, Row, Table, absent, relative};
 
 /// The summary tables in their order. The last two are absent when no step has a target rate.
 pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
@@ -69,8 +68,8 @@ fn absolute(results: &Results<'_>) -> Table {
 
 /// Table 2: the headline value divided by the base case's.
 fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
-    let cell = |step, candidate| results.relative_cell(step, candidate, thresholds);
-    let mut legend = results.relative_legend(thresholds);
+    let cell = |step, candidate| relative::cell(results, step, candidate, thresholds);
+    let mut legend = relative::legend(results, thresholds);
     legend.push((Mark::Ignored, "inserts missed their target rate: do not compare".into()));
     Table {
         caption: "Table 2: throughput relative to the base case".into(),
@@ -185,9 +184,10 @@ fn units<'a>(steps: impl Iterator<Item = &'a StepFacts>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use basecase_analysis::Preset;
+
     use super::*;
     use crate::fixture;
-    use crate::options::Preset;
 
     #[test]
     fn a_base_case_that_failed_leaves_its_column_without_ratios() {

@@ -1,11 +1,11 @@
 //! One step against numbers of threads: a table for each measure.
 
+use basecase_analysis::metrics::{CPU_SHARES, INNODB_ROWS};
+use basecase_analysis::{Measured, Results, Sweep};
+
 use super::events::percentile_name;
-use super::{Cell, Column, Row, Table, absent, number, relative_to};
-use crate::metrics::{CPU_SHARES, INNODB_ROWS};
+use super::{Cell, Column, Row, Table, absent, number, relative, relative_to};
 use crate::options::Options;
-use crate::results::{Measured, Results};
-use crate::shape::Sweep;
 
 /// How to read the tables of a sweep.
 pub(crate) const READING: &str = "A row for each number of threads, a column for each candidate. Every \
@@ -17,10 +17,10 @@ pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Opt
         Some(Cell::plain(format!("{:.0}", results.headline(step, candidate)?)).of_trial(step, candidate))
     })];
     if results.experiment.candidates.len() > 1 {
-        let cell = |step, candidate| Some(results.relative_cell(step, candidate, options.thresholds));
+        let cell = |step, candidate| Some(relative::cell(results, step, candidate, options.thresholds));
         let to_base = table(results, sweep, "queries/s relative to the base case".into(), 1, cell);
         let reading = relative_to(results);
-        tables.push(Table { reading, legend: results.relative_legend(options.thresholds), ..to_base });
+        tables.push(Table { reading, legend: relative::legend(results, options.thresholds), ..to_base });
     }
     tables
 }

@@ -1,12 +1,11 @@
 //! What is decided on each step and contender.
 
+use basecase_analysis::{Attribution, Effect, Judged, Results, percent_of_logarithm};
 use basecase_stats::{Metric, Verdict};
 
 use super::relative::decided;
 use super::{Cell, Column, MISSING, Mark, Row, Table};
-use crate::effect::{Effect, percent_of_logarithm};
-use crate::judged::Judged;
-use crate::results::Results;
+use crate::words::JudgedWords as _;
 
 /// How to read the table.
 const READING: &str = "Change is that of throughput, CPU that of the server's CPU time per operation, in per cent of the base case's with \
@@ -97,11 +96,10 @@ fn verdict_on_cpu(judged: &Judged<'_>) -> Cell {
         Verdict::Improvement => "less",
         other => other.as_str(),
     };
-    let reading = judged.attribution();
-    let text = match reading {
-        "" => word.to_owned(),
-        _ if reading.starts_with(word) => reading.to_owned(),
-        _ => format!("{word}; {reading}"),
+    let text = match judged.attribution().map(Attribution::as_str) {
+        None => word.to_owned(),
+        Some(cause) if cause.starts_with(word) => cause.to_owned(),
+        Some(cause) => format!("{word}; {cause}"),
     };
     Cell::marked(text, decided(verdict))
 }

@@ -1,0 +1,93 @@
+//! With which of many candidates a step changed, as a search among them found it.
+
+use basecase_model::{Experiment, Trial};
+use basecase_stats::{Bisection, BisectionEnd, Decision, Metric};
+
+use crate::effect::Effect;
+use crate::results::Results;
+use crate::rounds::Rounds;
+
+/// A search for the candidate with which a step changed.
+#[derive(Debug)]
+pub struct Bisected<'a> {
+    /// All candidates in their order, as the user wrote them; the first is the base case.
+    pub candidates: Vec<String>,
+    /// What the step is called.
+    pub label: &'a str,
+    /// Those that were measured.
+    pub probes: Vec<Probed>,
+    /// How far the search has come.
+    pub bisection: &'a Bisection,
+}
+
+/// What rounds beside the first candidate say of another one.
+#[derive(Debug)]
+pub struct Probed {
+    candidate: usize,
+    /// What is decided on its throughput.
+    pub decision: Decision,
+    /// How long a round of it takes, seconds.
+    pub round_s: Option<f64>,
+}
+
+/// Where a candidate belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// It is the first, which the others are held against.
+    First,
+    /// It was not measured.
+    NotMeasured,
+    /// It was measured, and it is open where it belongs.
+    NotDecided,
+    /// It is like the first.
+    LikeFirst,
+    /// It is like neither end.
+    LikeNeither,
+    /// It is like the last: the change is in it.
+    LikeLast,
+}
+
+impl Probed {
+    /// Of the candidate of that number, which is the second one of the experiment, on the step of that name; `None` where there is no round
+    /// of both.
+    pub fn new(candidate: usize, step: &str, experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
+        let rounds = Rounds::of(experiment, trials);
+        let results = Results::of(experiment, trials, rounds.as_ref());
+        let judged = results.judged(results.step_named(step)?, 1)?;
+        Some(Probed { candidate, decision: judged.throughput.clone(), round_s: judged.round_s })
+    }
+
+    /// Its throughput divided by that of the first; `None` without a round.
+    pub fn effect(&self) -> Option<Effect> {
+        Effect::of_decision(Metric::Throughput, &self.decision)
+    }
+}
+
+impl Bisected<'_> {
+    /// What is known of a candidate, if it was measured.
+    pub fn probed(&self, candidate: usize) -> Option<&Probed> {
+        self.probes.iter().find(|probe| probe.candidate == candidate)
+    }
+
+    /// The name of a candidate.
+    pub fn name(&self, candidate: usize) -> &str {
+        self.candidates.get(candidate).map_or("", String::as_str)
+    }
+
+    /// Where a candidate belongs.
+    pub fn side(&self, candidate: usize) -> Side {
+        if candidate == 0 {
+            Side::First
+        } else if self.probed(candidate).is_none() {
+            Side::NotMeasured
+        } else if self.bisection.end() == Some(BisectionEnd::Open(candidate)) {
+            Side::NotDecided
+        } else {
+            match self.bisection.bracket() {
+                Some((_, since)) if candidate >= since => Side::LikeLast,
+                Some((before, _)) if candidate > before => Side::LikeNeither,
+                _ => Side::LikeFirst,
+            }
+        }
+    }
+}

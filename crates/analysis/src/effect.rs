@@ -1,0 +1,75 @@
+//! How far a contender is from the base case.
+
+use basecase_stats::{Decision, Estimate, Interval, Metric, RunNoise, Suite};
+
+/// A rate or a cost divided by that of the base case, with the ratios that the rounds do not contradict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effect {
+    /// Above 1 is more than the base case's.
+    pub ratio: f64,
+    /// The smallest and the largest ratio; absent where there are too few rounds, or none tells it.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Effect {
+    /// Of logarithms, which are above 0 where the contender is better: of a cost less is.
+    fn of(metric: Metric, effect: f64, interval: Option<Interval>) -> Effect {
+        let ends = interval.map(|Interval { lower, upper }| [lower, upper]);
+        match metric {
+            Metric::Throughput => {
+                Effect { ratio: effect.exp(), interval: ends.map(|ends| ends.map(f64::exp)) }
+            }
+            Metric::ServerCpu => Effect {
+                ratio: (-effect).exp(),
+                interval: ends.map(|[lower, upper]| [(-upper).exp(), (-lower).exp()]),
+            },
+        }
+    }
+
+    /// What a decision says; `None` without a round.
+    pub fn of_decision(metric: Metric, decision: &Decision) -> Option<Effect> {
+        Some(Effect::of(metric, decision.estimate?, decision.interval))
+    }
+
+    /// Of logarithms of a ratio that is more where they are larger, as of a cost.
+    pub fn of_estimate(estimate: Estimate) -> Effect {
+        Effect::of(Metric::Throughput, estimate.effect, estimate.interval)
+    }
+
+    /// A ratio of two single runs that differ by luck as well.
+    pub fn of_single_runs(ratio: f64, noise: RunNoise) -> Effect {
+        Effect { ratio, ..Effect::of(Metric::Throughput, ratio.ln(), Some(noise.interval(ratio.ln()))) }
+    }
+
+    /// The geometric mean ratio of a suite; `None` without a round that all its steps have.
+    pub fn of_suite(metric: Metric, suite: &Suite) -> Option<Effect> {
+        Some(Effect::of(metric, suite.effect?, suite.interval))
+    }
+
+    /// The same against another base case, to which this one's base case is as `other`. The errors of independent ratios add as squares of
+    /// their logarithms.
+    pub fn times(&self, other: Effect) -> Effect {
+        let ratio = self.ratio * other.ratio;
+        let ends = self.interval.zip(other.interval).map(|(own, others)| {
+            let error = |end: usize| (own[end] / self.ratio).ln().hypot((others[end] / other.ratio).ln());
+            [ratio * (-error(0)).exp(), ratio * error(1).exp()]
+        });
+        Effect { ratio, interval: ends }
+    }
+
+    /// The base case's rate divided by this one.
+    pub fn inverse(&self) -> Effect {
+        let interval = self.interval.map(|[lower, upper]| [upper.recip(), lower.recip()]);
+        Effect { ratio: self.ratio.recip(), interval }
+    }
+}
+
+/// The difference of a ratio to 1 in per cent.
+pub fn percent(ratio: f64) -> f64 {
+    100.0 * (ratio - 1.0)
+}
+
+/// The size in per cent of an effect that is a logarithm, e.g. `2` of a margin of ln 1.02.
+pub fn percent_of_logarithm(effect: f64) -> f64 {
+    percent(effect.exp())
+}

@@ -1,0 +1,92 @@
+//! Why there is no finding.
+
+use basecase_stats::HistoryError;
+use thiserror::Error;
+
+/// Why there is no finding.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Nothing of the experiment has that name.
+    #[error("the experiment has no {what} `{name}`\nhint: {}", alternatives(name, known))]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// No cell of the experiment has that key.
+    #[error(
+        "the experiment has no cell whose key begins with {0}\nhint: `basecase store show` prints the keys; a step, or CANDIDATE/STEP, names \
+         cells as well"
+    )]
+    UnknownKey(String),
+    /// Several cells have it.
+    #[error("the keys of {} cells begin with {beginning}\nhint: give more digits: {}", known.len(), known.join(", "))]
+    AmbiguousKey {
+        /// What was given of a key.
+        beginning: String,
+        /// The cells.
+        known: Vec<String>,
+    },
+    /// What was named is what the others are compared with.
+    #[error("{name} is the base case, with which the others are compared\nhint: name one of the others: {}", others.join(", "))]
+    BaseCase {
+        /// Its name.
+        name: String,
+        /// The other candidates.
+        others: Vec<String>,
+    },
+    /// There is a base case and nothing else.
+    #[error(
+        "the experiment has one candidate only, and nothing to hold against it\nhint: name two or more in `basecase compare`; the first is \
+         the base case"
+    )]
+    Alone,
+    /// What was named has no result.
+    #[error(
+        "nothing was measured that explains {0}: it takes a complete trial of the base case and of a candidate\nhint: `basecase store show` \
+         tells which trials failed; the command of the run measures what is missing"
+    )]
+    NotMeasured(String),
+    /// No cell differs from the base case by more than the thresholds.
+    #[error(
+        "there is nothing to explain: no measured cell is beyond the thresholds\nhint: name a step to have it explained all the same"
+    )]
+    NothingBeyond,
+    /// There are no two versions to compare.
+    #[error(
+        "there is no history: no step was measured on two candidates, in the same round where the experiment has rounds\nhint: `basecase \
+         store show` tells which trials failed; the command of the run measures what is missing"
+    )]
+    NoHistory,
+    /// Versions of several dates were asked for, and the experiment was not measured in rounds.
+    #[error(
+        "dates tell something of experiments in rounds only: their versions are held against a base case of the same round\nhint: without \
+         --dates the candidates of one experiment are looked at; `basecase compare … --rounds 5` measures in rounds"
+    )]
+    DatesOfSingleRuns,
+    /// A number of a trial is none.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// No step of an experiment in rounds changed, as far as it is decided.
+    #[error(
+        "there is nothing to explain: of no step it is decided that it changed\nhint: name a step to have it explained all the same"
+    )]
+    NothingChanged,
+}
+
+/// How alike two names are at least, 0 to 1, when one is taken for a slip of the other.
+const ALIKE: f64 = 0.75;
+
+/// Every name that is known, and before them the one that is most like `name`.
+fn alternatives(name: &str, known: &[String]) -> String {
+    let likeness = |known: &String| strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase());
+    let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    let all = known.join(", ");
+    match nearest.filter(|nearest| likeness(nearest) > ALIKE) {
+        Some(nearest) => format!("did you mean `{nearest}`? There are {all}"),
+        None => format!("there are {all}"),
+    }
+}

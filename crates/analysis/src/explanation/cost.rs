@@ -1,0 +1,471 @@
+//! What an operation uses, and how much of a change in speed each use can account for.
+
+use basecase_model::{OperationClass, names};
+
+use crate::metrics::ratio;
+use crate::results::{Measured, quotient};
+
+/// What limits how much of it can be used at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lanes {
+    /// Processors, as far as there are sessions to use them.
+    Processors,
+    /// Sessions that wait.
+    Sessions,
+}
+
+/// Where the time of a use comes from.
+#[derive(Clone, Copy)]
+enum Time {
+    /// What there is of it is time, in µs.
+    Itself,
+    /// It was measured beside the amount, in µs.
+    Measured(fn(&Measured<'_>) -> Option<f64>),
+    /// A unit is taken to cost so many µs: enough to sort by, and said to be about.
+    About(f64),
+}
+
+/// How specific a cause is: CPU time is where many others end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// It names what was done more often.
+    Deed,
+    /// It names what was waited for.
+    Wait,
+    /// It is where many of them end.
+    Sum,
+}
+
+/// A use.
+pub struct CostKind {
+    /// What it is called at the beginning of a sentence.
+    pub name: &'static str,
+    /// The unit in which it is shown, per operation.
+    pub unit: &'static str,
+    /// What the stored number is divided by for it.
+    scale: f64,
+    /// What of it there was in the window.
+    amount: fn(&Measured<'_>) -> Option<f64>,
+    time: Time,
+    lanes: Lanes,
+    /// How specific a cause it is.
+    pub depth: Depth,
+    /// Parts of the names of settings that touch it.
+    pub settings: &'static [&'static str],
+}
+
+/// A use of base case and candidate.
+pub struct Cost {
+    /// What is used.
+    pub kind: &'static CostKind,
+    /// Per operation of the base case, in the kind's unit.
+    pub base: f64,
+    /// Per operation of the candidate.
+    pub candidate: f64,
+    /// The part of the change in time per operation that it can account for: 1 is all of it, below 0 it works against it. `None`
+    /// when there is no change to speak of.
+    pub share: Option<f64>,
+    /// The part of the longer one of both times per operation that it adds or saves.
+    pub weight: f64,
+    /// Whether the share rests on what a unit is taken to cost.
+    pub is_about: bool,
+}
+
+impl CostKind {
+    /// What there is of it per operation, in its unit.
+    pub fn per_operation(&self, measured: &Measured<'_>) -> Option<f64> {
+        Some(self.amount_per_operation(measured)? / self.scale)
+    }
+
+    /// The same as it is stored.
+    fn amount_per_operation(&self, measured: &Measured<'_>) -> Option<f64> {
+        measured.spread((self.amount)(measured)?)
+    }
+}
+
+impl Cost {
+    /// Whether it counts deeds, of which those that come by the clock grow with the time per operation.
+    pub fn is_count(&self) -> bool {
+        !matches!(self.kind.time, Time::Itself)
+    }
+
+    /// Whether it moved so far that it is told in any case: noise may hide what it does to the speed.
+    pub fn is_conspicuous(&self) -> bool {
+        let (times, weight) = CONSPICUOUS;
+        let ratio = self.ratio();
+        self.is_count() && self.weight >= weight && (ratio >= times || ratio <= 1.0 / times)
+    }
+
+    /// Candidate / base case, as [`ratio`].
+    pub fn ratio(&self) -> f64 {
+        ratio(self.candidate, self.base)
+    }
+}
+
+fn counter(measured: &Measured<'_>, name: &str) -> Option<f64> {
+    measured.trial.counters.get(name)
+}
+
+/// What the server itself counted, as much of it as falls to the window: it also counted before the window opened.
+fn told(measured: &Measured<'_>, name: &str) -> Option<f64> {
+    Some(measured.counted_per_second(name)? * measured.trial.seconds)
+}
+
+fn either(measured: &Measured<'_>, name: &str, other: &str) -> Option<f64> {
+    counter(measured, name).or_else(|| counter(measured, other))
+}
+
+/// What the host did besides server and client, and what the hypervisor gave to others, as far as no processor was idle
+/// meanwhile: it was taken from the step. µs of CPU.
+fn taken_us(measured: &Measured<'_>) -> Option<f64> {
+    let known = counter(measured, names::SERVER_CPU_US)? + counter(measured, names::CLIENT_CPU_US)?;
+    let steal = counter(measured, names::HOST_CPU_STEAL_US).unwrap_or(0.0);
+    let idle = counter(measured, names::HOST_CPU_IDLE_US)?;
+    Some((measured.host_cpu_us()? + steal - known - idle).max(0.0))
+}
+
+/// The server's part of the time that reads of the device took, by the bytes that it made the device read; all of it where these
+/// are not known.
+fn read_us(measured: &Measured<'_>) -> Option<f64> {
+    let own = |name| counter(measured, name);
+    let (time_us, bytes) = (own(names::DEVICE_READ_US)?, own(names::DEVICE_READ_BYTES)?);
+    let part = own(names::SERVER_READ_BYTES).map_or(1.0, |server| (server / bytes.max(1.0)).min(1.0));
+    Some(time_us * part)
+}
+
+/// Time that sessions spent in states whose names hold one of these parts, µs over all sessions; `None` when nobody looked.
+fn waits(measured: &Measured<'_>, parts: &[&str]) -> Option<f64> {
+    counter(measured, names::SESSION_LOOKS).filter(|looks| *looks > 0.0)?;
+    let is_such =
+        |name: &str| name.starts_with(names::SESSION_PREFIX) && parts.iter().any(|part| name.contains(part));
+    Some(measured.trial.counters.iter().filter(|(name, _)| is_such(name)).map(|(_, time_us)| time_us).sum())
+}
+
+fn switches(measured: &Measured<'_>) -> Option<f64> {
+    let own = |name| counter(measured, name);
+    let server = own(names::SERVER_VOLUNTARY_SWITCHES)
+        .zip(own(names::SERVER_INVOLUNTARY_SWITCHES))
+        .map(|(voluntary, involuntary)| voluntary + involuntary);
+    server.or_else(|| own(names::HOST_CONTEXT_SWITCHES))
+}
+
+const KIB: f64 = 1024.0;
+
+/// Parts of the names of settings that touch how much is read, and how.
+const READING: &[&str] =
+    &["shared_buffers", "buffer_pool", "cache", "effective_io", "io_method", "io_combine", "read_ahead"];
+
+/// The uses that are looked at. What a unit costs where it is only taken to: a page from the system's cache 5 µs, a context
+/// switch 2 µs, a page fault 0.7 µs, a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
+static KINDS: [CostKind; 15] = [
+    CostKind {
+        name: "pages that the server's cache lacked",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_CACHE_MISSES),
+        time: Time::About(5.0),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: READING,
+    },
+    CostKind {
+        name: "reads from storage",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| either(m, names::SERVER_READ_BYTES, names::DEVICE_READ_BYTES),
+        time: Time::Measured(read_us),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: READING,
+    },
+    CostKind {
+        name: "log written",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| told(m, names::SERVER_LOG_BYTES),
+        time: Time::About(4.0 / KIB),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: &[
+            "full_page_writes",
+            "wal_",
+            "checkpoint",
+            "checksum",
+            "redo",
+            "log_bin",
+            "binlog",
+            "log_file_size",
+        ],
+    },
+    CostKind {
+        name: "syncs of the log",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_LOG_SYNCS),
+        time: Time::About(200.0),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: &[
+            "log_bin",
+            "fsync",
+            "synchronous_commit",
+            "flush_log_at",
+            "sync_binlog",
+            "flush_method",
+            "commit_delay",
+        ],
+    },
+    CostKind {
+        name: "writes to storage",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| counter(m, names::DEVICE_WRITTEN_BYTES),
+        time: Time::Measured(|m| counter(m, names::DEVICE_WRITE_US)),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: &[
+            "full_page_writes",
+            "log_bin",
+            "doublewrite",
+            "sync_binlog",
+            "flush_log_at",
+            "wal_",
+            "checkpoint",
+            "flush",
+            "io_capacity",
+            "binlog",
+            "redo",
+            "synchronous",
+            "journal_mode",
+            "bgwriter",
+        ],
+    },
+    CostKind {
+        name: "pages written",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_PAGES_WRITTEN),
+        time: Time::About(5.0),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: &[
+            "checkpoint",
+            "max_wal_size",
+            "bgwriter",
+            "io_capacity",
+            "dirty_pages",
+            "shared_buffers",
+            "buffer_pool",
+        ],
+    },
+    CostKind {
+        name: "context switches",
+        unit: "",
+        scale: 1.0,
+        amount: switches,
+        time: Time::About(2.0),
+        lanes: Lanes::Processors,
+        depth: Depth::Deed,
+        settings: &[
+            "io_method",
+            "io_workers",
+            "thread_",
+            "spin",
+            "commit_delay",
+            "synchronous_commit",
+            "parallel",
+        ],
+    },
+    CostKind {
+        name: "page faults",
+        unit: "",
+        scale: 1.0,
+        amount: |m| counter(m, names::SERVER_MINOR_FAULTS),
+        time: Time::About(0.7),
+        lanes: Lanes::Processors,
+        depth: Depth::Deed,
+        settings: &["huge_pages", "large_pages", "work_mem", "temp_buffers", "mmap"],
+    },
+    CostKind {
+        name: "rows read",
+        unit: "",
+        scale: 1.0,
+        amount: |m| told(m, names::SERVER_ROWS_READ),
+        time: Time::About(0.2),
+        lanes: Lanes::Processors,
+        depth: Depth::Deed,
+        settings: &["enable_", "page_cost", "statistics", "optimizer", "collapse_limit", "geqo"],
+    },
+    CostKind {
+        name: "temporary files",
+        unit: "KiB",
+        scale: KIB,
+        amount: |m| told(m, names::SERVER_TEMPORARY_BYTES),
+        time: Time::About(1.0 / KIB),
+        lanes: Lanes::Sessions,
+        depth: Depth::Deed,
+        settings: &["work_mem", "temp_", "tmp_table", "sort_buffer"],
+    },
+    CostKind {
+        name: "waiting for commits and the log",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"]),
+        time: Time::Itself,
+        lanes: Lanes::Sessions,
+        depth: Depth::Wait,
+        settings: &[
+            "log_bin",
+            "sync_binlog",
+            "flush_log_at",
+            "synchronous_commit",
+            "fsync",
+            "wal_sync",
+            "commit_delay",
+            "doublewrite",
+        ],
+    },
+    CostKind {
+        name: "waiting for data files",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| waits(m, &["io_datafile", "io_aio", "io_bufio"]),
+        time: Time::Itself,
+        lanes: Lanes::Sessions,
+        depth: Depth::Wait,
+        settings: &["shared_buffers", "cache", "effective_io", "io_method", "io_combine", "io_workers"],
+    },
+    CostKind {
+        name: "waiting for locks",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"]),
+        time: Time::Itself,
+        lanes: Lanes::Sessions,
+        depth: Depth::Wait,
+        settings: &["lock", "isolation", "partitions", "instances", "spin", "autoinc"],
+    },
+    CostKind {
+        name: "CPU time of the server",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| counter(m, names::SERVER_CPU_US),
+        time: Time::Itself,
+        lanes: Lanes::Processors,
+        depth: Depth::Sum,
+        settings: &[
+            "jit",
+            "track_",
+            "plan_cache_mode",
+            "performance_schema",
+            "log_statement",
+            "log_min_duration",
+            "debug_",
+            "checksum",
+            "compression",
+            "character_set",
+            "collation",
+            "query_cache",
+            "query_id",
+        ],
+    },
+    CostKind {
+        name: "CPU time of the client",
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| counter(m, names::CLIENT_CPU_US),
+        time: Time::Itself,
+        lanes: Lanes::Processors,
+        depth: Depth::Sum,
+        // Of an embedded dbms it holds the engine.
+        settings: &["synchronous", "journal_mode", "cache_size", "mmap_size", "page_size"],
+    },
+];
+
+/// Deeds that became so many times more or fewer, and weigh so much, are told even where the change says nothing of them.
+const CONSPICUOUS: (f64, f64) = (1.5, 0.05);
+
+/// Changes in throughput below which there is nothing to account for.
+const NO_CHANGE: f64 = 0.005;
+
+/// What base case and candidate use, as far as both tell.
+pub(super) fn costs(base: &Measured<'_>, candidate: &Measured<'_>) -> Vec<Cost> {
+    KINDS.iter().filter_map(|kind| cost(kind, base, candidate)).collect()
+}
+
+fn cost(kind: &'static CostKind, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<Cost> {
+    let (before, after) = (kind.amount_per_operation(base)?, kind.amount_per_operation(candidate)?);
+    let time_us = |measured: &Measured<'_>, amount: f64| match kind.time {
+        Time::Itself => Some(amount),
+        Time::Measured(time_us) => measured.spread(time_us(measured)?),
+        Time::About(unit_us) => Some(amount * unit_us),
+    };
+    let added_us = time_us(base, before).zip(time_us(candidate, after)).map(|(before, after)| after - before);
+    let longer_us =
+        [base, candidate].into_iter().filter_map(|measured| lanes_us(kind.lanes, measured)).reduce(f64::max);
+    let share =
+        added_us.zip(elapsed_us(kind.lanes, base, candidate)).and_then(|(added, all)| quotient(added, all));
+    Some(Cost {
+        kind,
+        base: before / kind.scale,
+        candidate: after / kind.scale,
+        share,
+        weight: added_us
+            .zip(longer_us)
+            .and_then(|(added, longer)| quotient(added.abs(), longer))
+            .unwrap_or(0.0),
+        is_about: matches!(kind.time, Time::About(_)),
+    })
+}
+
+/// What an operation takes longer with the candidate, in µs of all lanes and without what others took; below 0 when it is faster,
+/// `None` when it is as fast.
+fn elapsed_us(lanes: Lanes, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<f64> {
+    let (before, after) = (processor_us(base)?, processor_us(candidate)?);
+    if (after / before).ln().abs() < NO_CHANGE {
+        return None;
+    }
+    Some(lanes_us(lanes, candidate)? - lanes_us(lanes, base)?)
+}
+
+/// How long an operation takes, in µs of all lanes and without what others took.
+fn lanes_us(lanes: Lanes, measured: &Measured<'_>) -> Option<f64> {
+    let factor = match lanes {
+        Lanes::Processors => 1.0,
+        Lanes::Sessions => sessions(measured) / processors(measured),
+    };
+    Some(processor_us(measured)? * factor)
+}
+
+fn sessions(measured: &Measured<'_>) -> f64 {
+    measured.trial.roles_of(measured.headline_class()).count() as f64
+}
+
+/// Processors that the step can use: a session keeps about one busy, with the client's share of the work.
+fn processors(measured: &Measured<'_>) -> f64 {
+    sessions(measured).min(f64::from(measured.cores)).max(1.0)
+}
+
+/// What others took from an operation, in µs of processors.
+pub(super) fn taken_per_operation_us(measured: &Measured<'_>) -> Option<f64> {
+    measured.spread(taken_us(measured)?)
+}
+
+/// How long an operation takes, seen from the processors and without what others took from it, µs.
+pub(super) fn processor_us(measured: &Measured<'_>) -> Option<f64> {
+    let whole = quotient(processors(measured) * 1e6, measured.headline()?)?;
+    // Of what others took, the step's processors lost their part, and never what server and client used.
+    let part = processors(measured) / f64::from(measured.cores.max(1));
+    let taken = taken_per_operation_us(measured).unwrap_or(0.0) * part;
+    let used =
+        [names::SERVER_CPU_US, names::CLIENT_CPU_US].map(|name| measured.per_operation(name).unwrap_or(0.0));
+    Some((whole - taken).max(used.iter().sum::<f64>().min(whole)))
+}
+
+/// The operations that are spoken of.
+pub fn operation(measured: &Measured<'_>) -> &'static str {
+    match measured.headline_class() {
+        OperationClass::Query => "query",
+        _ => "row",
+    }
+}

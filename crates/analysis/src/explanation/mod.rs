@@ -1,0 +1,254 @@
+//! Where the time went: what moved together with the speed of a step, base case against candidate.
+
+mod absence;
+mod choice;
+mod cost;
+mod counter;
+mod function;
+mod hardware;
+mod plan;
+mod setting;
+
+use basecase_model::Profile;
+
+pub use self::absence::Absent;
+pub use self::choice::{CellNumbers, cells, changed};
+pub use self::cost::{Cost, CostKind, Depth, operation};
+pub use self::counter::{MOVED, MovedCounter};
+pub use self::function::FunctionShares;
+pub use self::hardware::{Hardware, HardwareAbsence, HardwareCount, hardware_absence};
+pub use self::plan::PlanChange;
+pub use self::setting::SettingChange;
+
+pub(crate) use self::choice::known_steps;
+use self::cost::{costs, processor_us, taken_per_operation_us};
+use crate::effect::Effect;
+use crate::judged::Judged;
+use crate::results::{Measured, Paired, Results, quotient};
+
+/// Changes of the ratio by less are none, as a logarithm.
+const LEAST_CHANGE: f64 = 0.02;
+/// A cause names a cost that grew by so much more than the time per operation: what comes by the clock grows with that time.
+const BEYOND_TIME: f64 = 1.15;
+/// The share from which a cost is a cause.
+const CAUSE_SHARE: f64 = 0.15;
+
+/// What moved with a step's speed.
+pub struct Explanation<'a> {
+    /// The base case.
+    pub base: Measured<'a>,
+    /// The candidate.
+    pub candidate: Measured<'a>,
+    /// What is decided on it, in rounds.
+    pub judged: Option<Judged<'a>>,
+    /// Its rounds.
+    pub paired: Option<Paired<'a>>,
+    /// What the base case is called.
+    pub base_name: &'a str,
+    /// What the candidate is called.
+    pub candidate_name: &'a str,
+    /// What is not known of base case and candidate.
+    pub absent: [Vec<Absent>; 2],
+    /// What an operation costs, the largest shares of the change first.
+    pub costs: Vec<Cost>,
+    /// Statements that are executed in another way.
+    pub plans: Vec<PlanChange<'a>>,
+    /// Settings that differ, those of both servers first.
+    pub settings: Vec<SettingChange>,
+    /// What processors counted, where something did.
+    pub hardware: Option<Hardware<'a>>,
+    /// Profiles of one kind, of base case and candidate.
+    profiles: Vec<(&'a Profile, &'a Profile)>,
+}
+
+/// What moved and goes with the change.
+pub enum Cause<'e> {
+    /// Statements are executed in another way.
+    Plans,
+    /// An operation costs more or less of something.
+    Cost(&'e Cost),
+}
+
+/// What other work on the host took from the comparison.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disturbance {
+    /// µs of CPU that it took from an operation of the base case.
+    pub base_us: f64,
+    /// The same of the candidate.
+    pub candidate_us: f64,
+    /// The candidate's speed divided by the base case's.
+    pub ratio: f64,
+    /// What that would be about without it.
+    pub undisturbed_ratio: f64,
+}
+
+/// A number of the candidate divided by the base case's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CostRatio {
+    /// Of single runs. Infinite where only the candidate has some.
+    Single(f64),
+    /// The mean ratio of a round.
+    Rounds(Effect),
+    /// Of all rounds together, because some round has no such ratio.
+    AllRounds(f64),
+}
+
+impl CostRatio {
+    /// In rounds their mean ratio with its interval, where all of them have one; else `ratio`.
+    pub(crate) fn of(
+        ratio: f64,
+        paired: Option<&Paired<'_>>,
+        of: &dyn Fn(&Measured<'_>) -> Option<f64>,
+    ) -> CostRatio {
+        match paired.map(|paired| paired.effect(of)) {
+            None => CostRatio::Single(ratio),
+            Some(Some(effect)) => CostRatio::Rounds(effect),
+            Some(None) => CostRatio::AllRounds(ratio),
+        }
+    }
+}
+
+/// Time on processors that an operation takes, without what others took, µs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperationTime {
+    /// Of the base case.
+    pub base_us: f64,
+    /// Of the candidate.
+    pub candidate_us: f64,
+    /// The candidate's divided by the base case's.
+    pub ratio: CostRatio,
+}
+
+impl<'a> Explanation<'a> {
+    /// Of a candidate on a step; `None` when either is missing or the candidate is the base case.
+    pub fn of(results: &Results<'a>, step: usize, number: usize) -> Option<Self> {
+        let facts = |number: usize| results.experiment.candidates.get(number);
+        let (base_facts, candidate_facts) = (facts(0)?, facts(number).filter(|_| number > 0)?);
+        let (base, candidate) = (results.measured(step, 0)?, results.measured(step, number)?);
+        // Different dbms describe their plans in different words.
+        let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
+        Some(Explanation {
+            costs: sorted(costs(&base, &candidate)),
+            plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
+            settings: setting::changes(base_facts, candidate_facts),
+            hardware: Hardware::of(results, step, number),
+            profiles: function::pairs(results.profiles(step, 0), results.profiles(step, number)),
+            absent: [
+                absence::absent(base_facts, base.trial),
+                absence::absent(candidate_facts, candidate.trial),
+            ],
+            base,
+            candidate,
+            judged: results.judged(step, number),
+            paired: results.paired(step, number),
+            base_name: &base_facts.name.0,
+            candidate_name: &candidate_facts.name.0,
+        })
+    }
+
+    /// Headline value of the candidate divided by the base case's.
+    pub fn quotient(&self) -> Option<f64> {
+        quotient(self.candidate.headline()?, self.base.headline()?)
+    }
+
+    /// What moved and goes with the change, the likeliest cause first.
+    pub fn causes(&self) -> Vec<Cause<'_>> {
+        let slower = self.slower();
+        let mut found: Vec<&Cost> = self
+            .costs
+            .iter()
+            .filter(|cost| is_cause(cost, slower, self.is_changed()) || cost.is_conspicuous())
+            .collect();
+        // What names a deed comes before the time in which deeds end, and what a setting explains before what none does; within
+        // each the sort by share stays.
+        found.sort_by_key(|cost| (cost.kind.depth, self.touching(cost.kind.settings).is_empty()));
+        let plans = (!self.plans.is_empty()).then_some(Cause::Plans);
+        plans.into_iter().chain(found.into_iter().map(Cause::Cost)).collect()
+    }
+
+    /// Whether there is a change to account for: in rounds one that is decided, else one by more than a little.
+    pub fn is_changed(&self) -> bool {
+        match &self.judged {
+            Some(judged) => judged.throughput.verdict.is_change(),
+            None => self.slower().ln().abs() > LEAST_CHANGE,
+        }
+    }
+
+    /// How many times as long an operation takes, without what others on the host took from it.
+    fn slower(&self) -> f64 {
+        let times = processor_us(&self.candidate).zip(processor_us(&self.base));
+        times.and_then(|(after, before)| quotient(after, before)).unwrap_or(1.0)
+    }
+
+    /// What other work on the host did to the comparison, where it changes it by more than a little.
+    pub fn disturbance(&self) -> Option<Disturbance> {
+        let disturbance = Disturbance {
+            base_us: taken_per_operation_us(&self.base)?,
+            candidate_us: taken_per_operation_us(&self.candidate)?,
+            ratio: self.quotient()?,
+            undisturbed_ratio: 1.0 / self.slower(),
+        };
+        let Disturbance { ratio, undisturbed_ratio, .. } = disturbance;
+        ((ratio / undisturbed_ratio).ln().abs() > LEAST_CHANGE).then_some(disturbance)
+    }
+
+    /// The settings that differ, can act and have one of these parts in their names, in the order of the parts: they begin with
+    /// what touches a cost most.
+    pub fn touching(&self, parts: &[&str]) -> Vec<&SettingChange> {
+        let mut touching: Vec<&SettingChange> = Vec::new();
+        for part in parts {
+            let of_part = self.settings.iter().filter(|change| change.name.contains(part) && change.acts());
+            for change in of_part {
+                if !touching.contains(&change) {
+                    touching.push(change);
+                }
+            }
+        }
+        touching
+    }
+
+    /// A cost of the candidate divided by the base case's.
+    pub fn cost_ratio(&self, cost: &Cost) -> CostRatio {
+        CostRatio::of(cost.ratio(), self.paired.as_ref(), &|measured| cost.kind.per_operation(measured))
+    }
+
+    /// How long an operation takes; `None` where it is not known of both.
+    pub fn operation_time(&self) -> Option<OperationTime> {
+        let (base_us, candidate_us) = (processor_us(&self.base)?, processor_us(&self.candidate)?);
+        let ratio = CostRatio::of(candidate_us / base_us, self.paired.as_ref(), &processor_us);
+        Some(OperationTime { base_us, candidate_us, ratio })
+    }
+
+    /// The server's own counters that moved, those first that moved furthest.
+    pub fn counters(&self) -> Vec<MovedCounter<'a>> {
+        counter::moved(&self.base, &self.candidate, self.paired.as_ref())
+    }
+
+    /// Functions whose share of the time moved, by each kind of profile.
+    pub fn functions(&self) -> Vec<FunctionShares> {
+        self.profiles.iter().map(|(base, candidate)| FunctionShares::of(base, candidate)).collect()
+    }
+}
+
+/// Whether a cost goes with the change and is large enough for it; `slower` is how many times as long an operation takes.
+fn is_cause(cost: &Cost, slower: f64, is_changed: bool) -> bool {
+    // Turned so that a ratio above 1 goes with the change.
+    let (turned, time) =
+        if slower > 1.0 { (cost.ratio(), slower) } else { (1.0 / cost.ratio(), 1.0 / slower) };
+    let least = if cost.is_count() { time * BEYOND_TIME } else { 1.02 };
+    is_changed && cost.share.is_some_and(|share| share >= CAUSE_SHARE) && turned > least
+}
+
+/// The largest shares first; what has none is sorted by how far it moved, and behind.
+fn sorted(mut costs: Vec<Cost>) -> Vec<Cost> {
+    let weight = |cost: &Cost| match cost.share {
+        Some(share) => (1, share),
+        None => (0, cost.ratio().ln().abs()),
+    };
+    costs.retain(|cost| cost.base != 0.0 || cost.candidate != 0.0);
+    costs.sort_by(|left, right| {
+        let (left, right) = (weight(left), weight(right));
+        right.0.cmp(&left.0).then(right.1.total_cmp(&left.1))
+    });
+    costs
+}

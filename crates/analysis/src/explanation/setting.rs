@@ -1,0 +1,91 @@
+//! Settings of two servers as they ran.
+
+use basecase_model::CandidateFacts;
+
+use crate::settings::{is_bound_to_differ, sets};
+
+/// A setting that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingChange {
+    /// Its name, as the servers tell it.
+    pub name: String,
+    /// What the base case has; `None` when the server has no such setting.
+    pub base: Option<String>,
+    /// The same of the candidate.
+    pub candidate: Option<String>,
+    /// Whether no config sets it: the server brings another default.
+    pub is_default: bool,
+}
+
+impl SettingChange {
+    /// Whether it can act: a switch that came with a version and is off does not.
+    pub fn acts(&self) -> bool {
+        let is_off = |value: &Option<String>| {
+            value
+                .as_deref()
+                .is_none_or(|value| ["off", "0", "", "no", "none"].contains(&value.to_lowercase().as_str()))
+        };
+        self.is_of_both() || !is_off(&self.base) || !is_off(&self.candidate)
+    }
+
+    /// Whether both servers have the setting.
+    pub fn is_of_both(&self) -> bool {
+        self.base.is_some() && self.candidate.is_some()
+    }
+}
+
+/// The settings that differ and that both dbms could have: none of two different dbms.
+pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
+    if base.build.dbms != candidate.build.dbms || base.running.is_empty() || candidate.running.is_empty() {
+        return Vec::new();
+    }
+    let mut names: Vec<&String> = base.running.keys().chain(candidate.running.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let change = |name: &String| {
+        let (before, after) = (base.running.get(name), candidate.running.get(name));
+        (before != after && !is_bound_to_differ(name)).then(|| SettingChange {
+            name: name.clone(),
+            base: before.cloned(),
+            candidate: after.cloned(),
+            is_default: !sets(base, name) && !sets(candidate, name),
+        })
+    };
+    let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();
+    // What both have says more than what came or went with a version.
+    changes.sort_by_key(|change| !change.is_of_both());
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_setting_that_no_config_names_is_a_changed_default() {
+        let (experiment, _) = fixture::sample();
+        let mut base = experiment.candidates[0].clone();
+        base.config.settings = vec![("work_mem".into(), "4MB".into())];
+        let running = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        base.running = running(&[("work_mem", "4MB"), ("io_concurrency", "1"), ("port", "1"), ("same", "x")]);
+        let mut candidate = base.clone();
+        candidate.running = running(&[
+            ("work_mem", "8MB"),
+            ("io_concurrency", "16"),
+            ("port", "2"),
+            ("same", "x"),
+            ("io_method", "worker"),
+        ]);
+        let found = changes(&base, &candidate);
+        let told = |change: &SettingChange| (change.name.clone(), change.is_of_both(), change.is_default);
+        let expected =
+            [("io_concurrency", true, true), ("work_mem", true, false), ("io_method", false, true)];
+        let found: Vec<(String, bool, bool)> = found.iter().map(told).collect();
+        assert_eq!(found, expected.map(|(name, of_both, default)| (name.to_owned(), of_both, default)));
+        candidate.build.dbms = basecase_model::Dbms::Sqlite;
+        assert!(changes(&base, &candidate).is_empty());
+    }
+}

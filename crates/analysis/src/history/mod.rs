@@ -1,0 +1,216 @@
+//! Changes over many versions: the candidates of an experiment in their order, or those of many experiments in the order of their dates.
+
+mod anchors;
+mod version;
+
+use basecase_model::Experiment;
+use basecase_stats::{
+    Change, History, HistoryError, Interval, Plan, change_points, divisive_change_points, usual_penalty,
+};
+
+use crate::effect::Effect;
+use crate::error::Error;
+use crate::explanation::known_steps;
+use crate::results::Results;
+use anchors::Anchors;
+use version::{Version, versions};
+
+/// One step over all versions.
+pub struct StepHistory<'a> {
+    /// What the step is called.
+    pub label: &'a str,
+    /// Rounds of the version with most of them, or that all versions have; 0 of single runs.
+    pub rounds: usize,
+    /// Throughput of each version divided by that of the first base case.
+    pub ratios: Vec<Option<Effect>>,
+    /// Its changes, in the order of versions.
+    pub changes: Vec<Shift>,
+}
+
+/// A change at a version.
+pub struct Shift {
+    /// Number of the first version with the new level.
+    pub version: usize,
+    /// Its size, and how sure it is.
+    pub change: Change,
+}
+
+/// What was found of an experiment, or of all that have its base case.
+pub struct VersionHistory<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// What the versions are called; the first is the base case.
+    pub versions: Vec<String>,
+    /// Each step on which two versions were measured.
+    pub steps: Vec<StepHistory<'a>>,
+    /// Of how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` when it is
+    /// about one experiment.
+    pub joined: Option<(usize, usize)>,
+    /// Base cases that took the place of the first one, by name.
+    pub successors: Vec<&'a str>,
+}
+
+impl<'a> VersionHistory<'a> {
+    /// The changes of all steps that are compared, or of those that `wanted` names by name or label. They are one family. With `others`,
+    /// the candidates of those experiments in rounds that have the base case of the chosen one, or one whose place it took, are versions
+    /// as well, in the order of dates.
+    ///
+    /// # Errors
+    /// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
+    pub fn of(
+        chosen: &Results<'a>,
+        others: Option<&[Results<'a>]>,
+        wanted: Option<&str>,
+    ) -> Result<Self, Error> {
+        let experiment = chosen.experiment;
+        if others.is_some() && experiment.schedule.is_none() {
+            return Err(Error::DatesOfSingleRuns);
+        }
+        let steps = match wanted {
+            Some(wanted) => known_steps(chosen, wanted)?,
+            None => chosen.steps().filter(|(_, facts)| facts.is_compared()).map(|(step, _)| step).collect(),
+        };
+        let names: Vec<&str> = steps.iter().map(|step| experiment.steps[*step].name.as_str()).collect();
+        let anchors = Anchors::of(chosen, others.unwrap_or_default(), &names);
+        let is_shared =
+            |other: &&Results<'_>| names.iter().any(|step| anchors.in_experiment(other, step).is_some());
+        let joined: Option<Vec<_>> = others.map(|others| others.iter().filter(is_shared).collect());
+        let versions = versions(chosen, anchors.first, joined.as_deref());
+        if versions.len() < 2 {
+            return Err(Error::Alone);
+        }
+        let mut histories = if experiment.schedule.is_some() {
+            in_rounds(experiment, &anchors, &versions, &steps)?
+        } else {
+            of_single_runs(chosen, &steps)?
+        };
+        histories.retain(|history| history.ratios.iter().flatten().count() > 1);
+        if histories.is_empty() {
+            return Err(Error::NoHistory);
+        }
+        let joined = joined.zip(others).map(|(joined, others)| (joined.len(), others.len() - joined.len()));
+        let versions = versions.into_iter().map(|version| version.label).collect();
+        let successors = anchors.later_names().collect();
+        Ok(VersionHistory { experiment, versions, steps: histories, joined, successors })
+    }
+}
+
+fn in_rounds<'a>(
+    experiment: &'a Experiment,
+    anchors: &Anchors<'_, 'a>,
+    versions: &[Version<'_, 'a>],
+    steps: &[usize],
+) -> Result<Vec<StepHistory<'a>>, HistoryError> {
+    let handovers = anchors.handovers();
+    let history = |step: &usize| {
+        let facts = &experiment.steps[*step];
+        let margin = experiment.schedule.as_ref().map_or(0.0, |schedule| schedule.margin(facts));
+        let later = versions[1..].iter();
+        let measured: Vec<_> = later.map(|version| version.measured(anchors, &facts.name)).collect();
+        History::of_step(&measured, &handovers, &facts.name, (1.0 + margin).ln())
+    };
+    let histories: Vec<History> = steps.iter().map(history).collect::<Result<_, _>>()?;
+    let penalty = |history: &History| usual_penalty(history.versions());
+    let changes = change_points(&histories, penalty, Plan::default().false_discovery_rate);
+    let course = |((step, history), changes): ((&usize, &History), Vec<Change>)| {
+        let name = &experiment.steps[*step].name;
+        let ratios: Vec<Option<Effect>> =
+            versions.iter().map(|version| version.effect(anchors, name)).collect();
+        let shift = |change: Change| {
+            // A version without rounds has the level of the next one, and shows nothing.
+            let measured = (change.version..ratios.len()).find(|version| ratios[*version].is_some());
+            Shift { version: measured.unwrap_or(change.version), change }
+        };
+        let changes = changes.into_iter().map(shift).collect();
+        StepHistory { label: &experiment.steps[*step].label, rounds: history.rounds(), ratios, changes }
+    };
+    Ok(steps.iter().zip(&histories).zip(changes).map(course).collect())
+}
+
+fn of_single_runs<'a>(results: &Results<'a>, steps: &[usize]) -> Result<Vec<StepHistory<'a>>, HistoryError> {
+    let experiment = results.experiment;
+    let course = |step: &usize| {
+        // What has no value is left out; each change is then brought back to its version.
+        let logarithm = |(version, _)| {
+            let value = results.headline(*step, version).filter(|_| !results.missed_sla(*step, version))?;
+            Some((version, value.ln())).filter(|(_, value)| value.is_finite())
+        };
+        let (places, values): (Vec<usize>, Vec<f64>) = results.candidates().filter_map(logarithm).unzip();
+        let shift = |change: Change| Shift { version: places[change.version], change };
+        let effect = |(version, _)| Some(Effect { ratio: results.relative(*step, version)?, interval: None });
+        Ok(StepHistory {
+            label: &experiment.steps[*step].label,
+            rounds: 0,
+            ratios: results.candidates().map(effect).collect(),
+            changes: divisive_change_points(&values)?.into_iter().map(shift).collect(),
+        })
+    };
+    steps.iter().map(course).collect()
+}
+
+impl Shift {
+    /// The new level divided by the one before.
+    pub fn effect(&self) -> Effect {
+        let Interval { lower, upper } = self.change.interval;
+        Effect { ratio: self.change.magnitude.exp(), interval: Some([lower.exp(), upper.exp()]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::rounds::Rounds;
+
+    /// The versions with which changes began in a planted history, each with its step and whether it is slower.
+    fn changes(levels: &[f64], seed: u64) -> Vec<(String, String, bool)> {
+        let (experiment, trials) = fixture::history(levels, 8, 0.005, seed);
+        let rounds = Rounds::of(&experiment, &trials);
+        let found =
+            VersionHistory::of(&Results::of(&experiment, &trials, rounds.as_ref()), None, None).unwrap();
+        let changes = |step: &StepHistory<'_>| -> Vec<(String, String, bool)> {
+            let change = |shift: &Shift| {
+                let is_slower = shift.effect().ratio < 1.0;
+                (step.label.to_owned(), found.versions[shift.version].clone(), is_slower)
+            };
+            step.changes.iter().map(change).collect()
+        };
+        found.steps.iter().flat_map(changes).collect()
+    }
+
+    #[test]
+    fn the_version_where_a_change_began_is_named() {
+        for version in 1..6 {
+            let level = |number: usize| if number < version { 0.0 } else { -0.05 };
+            let levels: Vec<f64> = (0..6).map(level).collect();
+            let expected = ("l.i0".to_owned(), format!("pg18{version}.x10a"), true);
+            assert_eq!(changes(&levels, version as u64), [expected]);
+        }
+        assert_eq!(changes(&[0.0, 0.05], 11).len(), 1, "of two candidates too");
+    }
+
+    #[test]
+    fn versions_that_are_alike_have_no_change() {
+        let shown = (1..=100).filter(|seed| !changes(&[0.0; 6], *seed).is_empty()).count();
+        assert!(shown <= 5, "{shown} of 100");
+        let shown = (1..=100).filter(|seed| !changes(&[0.0; 2], *seed).is_empty()).count();
+        assert!(shown <= 5, "{shown} of 100 with two candidates");
+    }
+
+    #[test]
+    fn a_version_that_always_failed_is_passed_over() {
+        let (experiment, mut trials) = fixture::history(&[0.0, 0.0, 0.0, -0.1, -0.1], 8, 0.005, 3);
+        trials.retain(|trial| trial.candidate != "pg183.x10a");
+        // One that failed once costs the others this round.
+        trials.retain(|trial| trial.candidate != "pg182.x10a" || trial.place.round != 0);
+        let stored = (experiment, trials);
+        let rounds = Rounds::of(&stored.0, &stored.1);
+        let found =
+            VersionHistory::of(&Results::of(&stored.0, &stored.1, rounds.as_ref()), None, Some("l.i0"))
+                .unwrap();
+        let step = &found.steps[0];
+        assert_eq!((step.rounds, step.ratios[3]), (7, None));
+        assert_eq!(step.changes.len(), 1);
+        assert_eq!(found.versions[step.changes[0].version], "pg184.x10a", "the first version that shows it");
+    }
+}

@@ -1,0 +1,190 @@
+//! What the rounds say of a contender on a step, and of its steps together.
+
+use std::fmt;
+
+use basecase_stats::{Decision, Metric, Qualifier, Suite, Verdict};
+
+use crate::effect::Effect;
+use crate::results::Results;
+use crate::rounds::Conduct;
+
+/// The flag of a step during which others used much of the machine.
+pub const NOISY_MACHINE: &str = "noisy_machine";
+
+/// The flag of a step of one connection that the operating system placed with its server as it liked.
+pub const UNPINNED: &str = "unpinned";
+
+/// A contender on a step, judged.
+#[derive(Clone, Copy)]
+pub struct Judged<'a> {
+    /// The step, by number.
+    pub step: usize,
+    /// The contender, by number.
+    pub candidate: usize,
+    /// What is decided on its throughput: its verdict.
+    pub throughput: &'a Decision,
+    /// What is decided on the server's CPU time per operation, where it is known.
+    pub cpu: Option<&'a Decision>,
+    conduct: Option<&'a Conduct>,
+    /// How long a round of it takes, with the steps of a chain that lead to it.
+    pub round_s: Option<f64>,
+}
+
+/// What throughput and CPU time per operation say together of the cause of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attribution {
+    /// Slower, with more CPU time per operation.
+    MoreCpu,
+    /// Slower, with as much.
+    Waiting,
+    /// As fast, with more: a machine without idle processors would show it.
+    Hidden,
+    /// Faster, with less CPU time per operation.
+    LessCpu,
+    /// Faster, with as much.
+    LessWaiting,
+}
+
+impl Attribution {
+    /// The words for it, in tables and in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Attribution::MoreCpu => "more CPU per operation",
+            Attribution::Waiting => "waiting",
+            Attribution::Hidden => "hidden: will show at saturation",
+            Attribution::LessCpu => "less CPU per operation",
+            Attribution::LessWaiting => "less waiting",
+        }
+    }
+}
+
+impl fmt::Display for Attribution {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// What the steps of a contender say together.
+#[derive(Clone, Copy)]
+pub struct JudgedSuite<'a> {
+    /// The contender, by number.
+    pub candidate: usize,
+    /// How many of its steps changed, and how many of these are expected to be false at most.
+    pub suite: &'a Suite,
+    /// Geometric mean of the ratios of its steps.
+    pub effect: Effect,
+    /// Steps that are judged.
+    pub steps: usize,
+    /// Those without change.
+    pub unchanged: usize,
+    /// Those without enough data.
+    pub open: usize,
+}
+
+impl<'a> Results<'a> {
+    /// A contender on a step; `None` where there is no round of both, or no round at all.
+    pub fn judged(&self, step: usize, candidate: usize) -> Option<Judged<'a>> {
+        let rounds = self.rounds?;
+        let decision = |metric| rounds.judgement.decision(metric, step, candidate);
+        let seconds = |step: usize| rounds.conduct(step)?.round_s;
+        let of_chain = || (0..=step).filter_map(seconds).sum();
+        Some(Judged {
+            step,
+            candidate,
+            throughput: decision(Metric::Throughput)?,
+            cpu: decision(Metric::ServerCpu),
+            conduct: rounds.conduct(step),
+            round_s: seconds(step).map(|own| if self.experiment.is_chain() { of_chain() } else { own }),
+        })
+    }
+
+    /// Everything that is judged: changes first, then what is open, then what is unchanged, the largest effect first.
+    pub fn all_judged(&self) -> Vec<Judged<'a>> {
+        let of_step =
+            |(step, _)| self.candidates().filter_map(move |(candidate, _)| self.judged(step, candidate));
+        let mut all: Vec<Judged<'a>> = self.steps().flat_map(of_step).collect();
+        let size = |judged: &Judged<'_>| judged.throughput.estimate.map_or(0.0, f64::abs);
+        all.sort_by(|one, other| one.order().cmp(&other.order()).then(size(other).total_cmp(&size(one))));
+        all
+    }
+
+    /// The changes, those that lost most first.
+    pub fn changes(&self) -> Vec<Judged<'a>> {
+        let mut changes = self.all_judged();
+        changes.retain(|judged| judged.throughput.verdict.is_change());
+        let effect = |judged: &Judged<'_>| judged.throughput.estimate.unwrap_or(0.0);
+        changes.sort_by(|one, other| effect(one).total_cmp(&effect(other)));
+        changes
+    }
+
+    /// What the steps of each contender say together.
+    pub fn suites(&self) -> Vec<JudgedSuite<'a>> {
+        let suite = |(candidate, _)| self.judged_suite(candidate);
+        self.candidates().filter_map(suite).collect()
+    }
+
+    fn judged_suite(&self, candidate: usize) -> Option<JudgedSuite<'a>> {
+        let suite = self.rounds?.judgement.suite(Metric::Throughput, candidate)?;
+        let verdict = |(step, _)| Some(self.judged(step, candidate)?.throughput.verdict);
+        let verdicts: Vec<Verdict> = self.steps().filter_map(verdict).collect();
+        let count = |verdict| verdicts.iter().filter(|one| **one == verdict).count();
+        Some(JudgedSuite {
+            candidate,
+            suite,
+            effect: Effect::of_suite(Metric::Throughput, suite)?,
+            steps: verdicts.len(),
+            unchanged: count(Verdict::NoChange),
+            open: count(Verdict::NotEnoughData),
+        })
+    }
+}
+
+impl Judged<'_> {
+    /// The label of its step.
+    pub fn step_name<'r>(&self, results: &Results<'r>) -> &'r str {
+        results.experiment.steps.get(self.step).map_or("", |step| &step.label)
+    }
+
+    /// The contender's name.
+    pub fn candidate_name<'r>(&self, results: &Results<'r>) -> &'r str {
+        results.experiment.candidates.get(self.candidate).map_or("", |facts| &facts.name.0)
+    }
+
+    fn order(&self) -> u8 {
+        match self.throughput.verdict {
+            Verdict::Regression | Verdict::Improvement => 0,
+            Verdict::NotEnoughData => 1,
+            Verdict::NoChange => 2,
+        }
+    }
+
+    /// What throughput and CPU time per operation say together of the cause; `None` where they say nothing.
+    pub fn attribution(&self) -> Option<Attribution> {
+        use Verdict::{Improvement, NoChange, Regression};
+        if self.throughput.qualifier == Some(Qualifier::MissedRate) {
+            return None;
+        }
+        match (self.throughput.verdict, self.cpu.map(|cpu| cpu.verdict)) {
+            (Regression, Some(Regression)) => Some(Attribution::MoreCpu),
+            (Regression, Some(NoChange)) => Some(Attribution::Waiting),
+            (NoChange, Some(Regression)) => Some(Attribution::Hidden),
+            (Improvement, Some(Improvement)) => Some(Attribution::LessCpu),
+            (Improvement, Some(NoChange)) => Some(Attribution::LessWaiting),
+            _ => None,
+        }
+    }
+
+    /// What is odd about its rounds and about the machine meanwhile.
+    pub fn flags(&self) -> Vec<&'static str> {
+        let is_set =
+            |flag, is_set: fn(&Conduct) -> bool| self.conduct.filter(|conduct| is_set(conduct)).map(|_| flag);
+        let of_machine =
+            [is_set(NOISY_MACHINE, Conduct::is_noisy), is_set(UNPINNED, |conduct| conduct.is_unpinned)];
+        self.throughput
+            .flags
+            .iter()
+            .map(|flag| flag.as_str())
+            .chain(of_machine.into_iter().flatten())
+            .collect()
+    }
+}

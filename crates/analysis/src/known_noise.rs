@@ -1,0 +1,129 @@
+//! What single runs scatter by, as far as experiments in rounds of the same store tell.
+
+use basecase_model::{CandidateFacts, Dbms, Engine, Experiment, StepFacts};
+use basecase_stats::RunNoise;
+
+use crate::Stored;
+use crate::results::{Measured, Results};
+
+/// By name of the step and kind of server.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KnownNoise(Vec<(String, Server, Known)>);
+
+/// What is known of a step on a kind of server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    /// How far runs scatter.
+    pub noise: RunNoise,
+    /// Rounds that tell it.
+    pub rounds: usize,
+}
+
+/// A kind of server: a dbms, and its engine where it has several.
+pub type Server = (Dbms, Option<Engine>);
+
+/// The kind of a candidate.
+pub fn server(candidate: &CandidateFacts) -> Server {
+    (candidate.build.dbms, candidate.engine)
+}
+
+impl KnownNoise {
+    /// What is known of the steps of an experiment, out of those of `others` that tell it.
+    pub fn of(experiment: &Experiment, others: &[Stored]) -> KnownNoise {
+        let alike: Vec<&Stored> =
+            others.iter().filter(|(other, _)| KnownNoise::is_told_by(experiment, other)).collect();
+        let mut servers: Vec<Server> = experiment.candidates.iter().map(server).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        let of = |step: &StepFacts, server: Server| {
+            let runs: Vec<_> = alike.iter().map(|stored| runs(stored, step, server)).collect();
+            let rounds = |servers: &Vec<Vec<f64>>| servers.iter().map(Vec::len).max().unwrap_or(0);
+            let rounds = runs.iter().map(rounds).sum();
+            Some((step.name.clone(), server, Known { noise: RunNoise::of_runs(&runs)?, rounds }))
+        };
+        let of_step = |step| servers.iter().filter_map(move |server| of(step, *server));
+        KnownNoise(experiment.steps.iter().filter(|step| step.is_compared()).flat_map(of_step).collect())
+    }
+
+    /// Whether rounds of one experiment tell what single runs of another scatter by: on the same host, of the same workload and sizes and with
+    /// the same placement, whatever the length of steps and the seed. Each round has fresh starts, as a single run has.
+    pub fn is_told_by(experiment: &Experiment, other: &Experiment) -> bool {
+        let sizes = |experiment: &Experiment| -> Vec<(String, String)> {
+            let is_size = |(name, _): &&(String, String)| {
+                !name.contains("seconds") && !["list", "seed"].contains(&name.as_str())
+            };
+            experiment.parameters.iter().filter(is_size).cloned().collect()
+        };
+        experiment.schedule.is_none()
+            && other.schedule.is_some()
+            && experiment.kept_apart_by(other).is_empty()
+            && other.workload == experiment.workload
+            && sizes(other) == sizes(experiment)
+    }
+
+    fn get(&self, step: &str, server: Server) -> Option<Known> {
+        let known = self.0.iter().find(|(name, kind, _)| name == step && *kind == server);
+        known.map(|(_, _, known)| *known)
+    }
+}
+
+/// ln throughput of the rounds of each candidate of that kind.
+fn runs((other, trials): &Stored, step: &StepFacts, kind: Server) -> Vec<Vec<f64>> {
+    let own = trials.iter().filter(|trial| trial.is_complete() && trial.measured_by == other.id);
+    let own: Vec<_> = own.filter(|trial| trial.step == step.name && trial.profiles.is_empty()).collect();
+    let of = |candidate: &CandidateFacts| {
+        let own = own.iter().filter(|trial| trial.candidate == candidate.name.0);
+        let rate = |trial| Measured { trial, rounds: 1, step, cores: other.host.cores }.headline();
+        own.filter_map(|trial| rate(*trial)).map(f64::ln).filter(|value| value.is_finite()).collect()
+    };
+    other.candidates.iter().filter(|candidate| server(candidate) == kind).map(of).collect()
+}
+
+impl Results<'_> {
+    /// Whether of some step something is known.
+    pub fn knows_noise(&self) -> bool {
+        self.known_noise.is_some_and(|known| !known.0.is_empty())
+    }
+
+    /// What is known of how a contender's single run differs from the base case's where nothing but luck does; with the number of rounds
+    /// of the less known of the two.
+    pub fn difference_noise(&self, step: usize, candidate: usize) -> Option<Known> {
+        let known = self.known_noise?;
+        let (name, candidates) = (&self.experiment.steps.get(step)?.name, &self.experiment.candidates);
+        let of = |candidate: usize| known.get(name, server(candidates.get(candidate)?));
+        let (base, contender) = (of(0)?, of(candidate)?);
+        Some(Known {
+            noise: RunNoise::between(base.noise, contender.noise),
+            rounds: base.rounds.min(contender.rounds),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Single runs of two versions, and two experiments in rounds of which only the first is alike.
+    fn store() -> (Stored, Vec<Stored>) {
+        let (mut experiment, trials) = fixture::history(&[0.0, -0.07], 1, 0.001, 5);
+        experiment.id = "single".into();
+        experiment.schedule = None;
+        let mut others =
+            vec![fixture::history(&[0.0, 0.0], 8, 0.002, 7), fixture::history(&[0.0, 0.0], 8, 0.2, 9)];
+        others[1].0.parameters.push(("rows".into(), "1".into()));
+        ((experiment, trials), others)
+    }
+
+    #[test]
+    fn what_is_not_alike_tells_nothing() {
+        let ((experiment, _), mut others) = store();
+        let known = |others: &[Stored]| KnownNoise::of(&experiment, others).0.len();
+        assert_eq!(known(&others), 2, "two steps");
+        assert_eq!(known(&others[1..]), 0, "of another size");
+        others[0].1.iter_mut().for_each(|trial| trial.measured_by = "elsewhere".into());
+        assert_eq!(known(&others), 0, "measured by another, which tells it");
+        let in_rounds = fixture::history(&[0.0, 0.0], 8, 0.002, 7);
+        assert_eq!(KnownNoise::of(&in_rounds.0, &others).0.len(), 0, "rounds have intervals of their own");
+    }
+}

@@ -1,0 +1,64 @@
+//! From finished trials to findings, as values.
+//!
+//! An [`Experiment`] and its trials go in, and numbers, verdicts and causes come out. Nothing here is laid out for a reader: tables,
+//! documents and charts are made of the findings by `report`. The words that are here are names, as that of a metric or a class, and errors.
+
+mod bisection;
+mod calibration;
+mod effect;
+mod error;
+mod explanation;
+mod failures;
+mod findings;
+mod function_share;
+mod gate;
+mod history;
+mod judged;
+mod known_noise;
+mod latencies;
+mod latency_ratio;
+mod measured;
+pub mod metrics;
+mod pool;
+mod results;
+mod rounds;
+mod settings;
+mod shape;
+mod sla;
+mod thresholds;
+mod throughput;
+
+#[doc(hidden)]
+pub mod fixture;
+
+use basecase_model::{Experiment, Trial};
+
+pub use bisection::{Bisected, Probed, Side};
+pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
+pub use effect::{Effect, percent, percent_of_logarithm};
+pub use error::Error;
+pub use explanation::{
+    Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Depth, Disturbance, Explanation, FunctionShares,
+    Hardware, HardwareAbsence, HardwareCount, MOVED, MovedCounter, OperationTime, PlanChange, SettingChange,
+    cells, changed, hardware_absence, operation,
+};
+pub use failures::{Failure, failures};
+pub use findings::Finding;
+pub use function_share::{FunctionShare, stacks, total};
+pub use gate::{Conclusion, Gate, GateCase};
+pub use history::{Shift, StepHistory, VersionHistory};
+pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
+pub use known_noise::{Known, KnownNoise, Server, server};
+pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};
+pub use latency_ratio::{LEAST_BEYOND, LatencyRatio};
+pub use pool::Pooled;
+pub use results::{Measured, Paired, Results, quotient};
+pub use rounds::{Conduct, Level, Rounds};
+pub use settings::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
+pub use shape::{StepGroup, Sweep, timed_name};
+pub use sla::{Shortfall, Sla};
+pub use thresholds::{Direction, Preset, Thresholds, UnknownPreset};
+pub use throughput::Throughput;
+
+/// An experiment with its trials, as a store has them.
+pub type Stored = (Experiment, Vec<Trial>);

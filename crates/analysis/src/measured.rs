@@ -1,0 +1,156 @@
+//! What the counters and roles of a trial come to: the formulas behind every metric.
+
+use basecase_model::{OperationClass, RoleRecord, names};
+
+use crate::latencies::latencies;
+use crate::results::{Measured, quotient};
+use crate::sla::Shortfall;
+use crate::throughput::Throughput;
+
+impl Measured<'_> {
+    /// A counter divided by the seconds of the window.
+    pub fn per_second(&self, name: &str) -> Option<f64> {
+        quotient(self.trial.counters.get(name)?, self.trial.seconds)
+    }
+
+    /// Thousands of rows that one connection scans per second, the published number of scans: not multiplied by the connections.
+    pub fn scanned_krows_per_second(&self) -> Option<f64> {
+        let rows = self.step.scanned_rows?;
+        let mean_s = latencies(self.trial, self.headline_class())?.service.mean_ns() / 1e9;
+        quotient(rows as f64 / 1e3, mean_s)
+    }
+
+    /// A counter per second of the time over which it counted: of the server's own ones with the warm-up.
+    pub fn counted_per_second(&self, name: &str) -> Option<f64> {
+        let counters = &self.trial.counters;
+        let counted =
+            counters.get(names::SERVER_COUNTED_SECONDS).filter(|_| names::is_counted_by_server(name));
+        quotient(counters.get(name)?, counted.unwrap_or(self.trial.seconds))
+    }
+
+    /// Such a counter spread over the operations.
+    pub fn counted_per_operation(&self, name: &str) -> Option<f64> {
+        quotient(self.counted_per_second(name)?, self.headline()?)
+    }
+
+    /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
+    pub fn spread(&self, amount: f64) -> Option<f64> {
+        quotient(quotient(amount, self.trial.seconds)?, self.headline()?)
+    }
+
+    /// A counter spread over the operations.
+    pub fn per_operation(&self, name: &str) -> Option<f64> {
+        self.spread(self.trial.counters.get(name)?)
+    }
+
+    /// A counter spread over the inserted rows.
+    pub fn per_insert(&self, name: &str) -> Option<f64> {
+        quotient(self.per_second(name)?, self.inserts_per_second()?)
+    }
+
+    /// CPU time of the whole host, µs over all cores: what server and client took at least, for the host's may be counted in ticks of some
+    /// ms and theirs exactly.
+    pub fn host_cpu_us(&self) -> Option<f64> {
+        let counters = &self.trial.counters;
+        let in_ticks =
+            || Some(counters.get(names::HOST_CPU_USER_US)? + counters.get(names::HOST_CPU_SYSTEM_US)?);
+        let host = counters.get(names::HOST_CPU_US).or_else(in_ticks)?;
+        let of_both = [names::SERVER_CPU_US, names::CLIENT_CPU_US];
+        Some(host.max(of_both.iter().filter_map(|name| counters.get(name)).sum()))
+    }
+
+    /// A counter of CPU time in per cent of all cores' time.
+    pub fn share(&self, name: &str) -> Option<f64> {
+        quotient(self.per_second(name)? / 1e4, f64::from(self.cores))
+    }
+
+    /// Events of the headline's class, over all its roles.
+    pub fn events(&self) -> u64 {
+        self.trial.roles_of(self.headline_class()).map(|role| role.events).sum()
+    }
+
+    /// Events per second: of each role over its own window, as [`Measured::queries_per_second`].
+    pub fn events_per_second(&self) -> f64 {
+        let roles = self.trial.roles_of(self.headline_class());
+        let rate = |role: &RoleRecord| {
+            quotient(role.events as f64 * 1e6, role.ended_us.saturating_sub(role.started_us) as f64)
+        };
+        // The sum over no role is -0, which prints as such.
+        roles.filter_map(rate).sum::<f64>() + 0.0
+    }
+
+    /// Statements repeated after an error that a repetition can mend.
+    pub fn retries(&self) -> u64 {
+        self.trial.roles.iter().map(|role| role.retries).sum()
+    }
+
+    /// What the headline's class finished in each interval.
+    pub fn throughput(&self) -> Option<Throughput> {
+        Throughput::of(self.trial.roles_of(self.headline_class()), self.rounds)
+    }
+
+    /// The latency that so many per cent of the events did not exceed.
+    pub fn event_latency_ms(&self, percentile: f64) -> Option<f64> {
+        let latencies = latencies(self.trial, self.headline_class())?;
+        Some(latencies.service.quantile_ns(percentile / 100.0) as f64 / 1e6)
+    }
+
+    /// The service time that this share (0 to 1) of the statements of a class did not exceed, µs.
+    pub fn latency_us(&self, class: OperationClass, quantile: f64) -> Option<f64> {
+        Some(latencies(self.trial, class)?.service.quantile_ns(quantile) as f64 / 1e3)
+    }
+
+    /// Seconds in which the background inserts missed their target; `None` where the step has no target.
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        let target = self.step.sla_target?;
+        Shortfall::judge(
+            target,
+            &Throughput::of(self.trial.roles_of(OperationClass::Insert), self.rounds)?.seconds()?,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::Trial;
+
+    use super::*;
+    use crate::fixture;
+    use crate::results::Results;
+
+    #[test]
+    fn defect_27_the_host_took_at_least_what_server_and_client_did() {
+        let (experiment, mut trials) = fixture::sample();
+        let host =
+            |trials: &[Trial]| Results::new(&experiment, &trials[..1]).measured(0, 0).unwrap().host_cpu_us();
+        let counters = |values: [(&str, f64); 4], trials: &mut [Trial]| {
+            values.iter().for_each(|(name, value)| trials[0].counters.set(name, *value));
+        };
+        let ticks = [
+            (names::HOST_CPU_USER_US, 300.0),
+            (names::HOST_CPU_SYSTEM_US, 185.6),
+            (names::SERVER_CPU_US, 531.5),
+            (names::CLIENT_CPU_US, 60.0),
+        ];
+        counters(ticks, &mut trials);
+        assert_eq!(host(&trials), Some(591.5));
+        trials[0].counters.set(names::HOST_CPU_US, 640.0);
+        assert_eq!(host(&trials), Some(640.0), "counted as exactly as the processes");
+    }
+
+    #[test]
+    fn only_what_the_server_counted_holds_the_warm_up() {
+        let (experiment, mut trials) = fixture::sample();
+        let Trial { seconds, counters, .. } = &mut trials[0];
+        for name in [names::SERVER_CPU_US, names::SERVER_LOG_BYTES, "postgres.wal.wal_bytes"] {
+            counters.set(name, 6e6);
+        }
+        counters.set(names::SERVER_COUNTED_SECONDS, *seconds * 3.0);
+        let results = Results::new(&experiment, &trials[..1]);
+        let measured = results.measured(0, 0).unwrap();
+        let per_second = |name| measured.counted_per_second(name).unwrap() * trials[0].seconds / 1e6;
+        assert!((per_second(names::SERVER_CPU_US) - 6.0).abs() < 1e-9);
+        assert!((per_second(names::SERVER_LOG_BYTES) - 2.0).abs() < 1e-9);
+        assert!((per_second("postgres.wal.wal_bytes") - 2.0).abs() < 1e-9);
+    }
+}

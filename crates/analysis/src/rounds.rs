@@ -1,0 +1,174 @@
+//! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
+
+use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
+use basecase_stats::{Judge, Judgement, JudgementError, NOISY_CORES, Plan, Recovery, usual_canary_ns};
+
+use crate::pool::{Pooled, pooled};
+
+/// What is known of an experiment in rounds.
+pub struct Rounds<'a> {
+    /// How it is decided.
+    pub schedule: Schedule,
+    /// The decisions; none where the rounds cannot be judged.
+    pub judgement: Judgement,
+    /// Why they cannot.
+    pub refusal: Option<JudgementError>,
+    /// Every step on every candidate, out of all rounds.
+    pub pooled: Vec<Pooled<'a>>,
+    // One per step.
+    conducts: Vec<Conduct>,
+    /// What was planted in servers, and what was found of it.
+    pub recoveries: Vec<Recovery>,
+    /// Trials that failed and were not measured again in the same round.
+    failed: Vec<Trial>,
+}
+
+/// How the rounds of a step went, over all candidates.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conduct {
+    /// How client and servers were placed on processors; several where that changed.
+    pub placements: Vec<String>,
+    /// Whether the operating system placed the one connection and its server as it liked.
+    pub is_unpinned: bool,
+    /// Slices of a candidate in a round, of the shortest and the longest round; absent where candidates did not take turns.
+    pub slices: Option<(usize, usize)>,
+    /// Mean length of a slice, seconds.
+    pub slice_s: Option<f64>,
+    /// Mean length of a round of the step with all that belongs to it, seconds.
+    pub round_s: Option<f64>,
+    /// Bytes of the copies of the data that rounds began with.
+    pub copy_bytes: Option<Level>,
+    /// Time until those were on the device, seconds.
+    pub copy_s: Option<Level>,
+    /// Processors that others used.
+    pub others_cores: Option<Level>,
+    /// Share of the time that the hypervisor gave to others, 0 to 1.
+    pub steal_share: Option<Level>,
+    /// How much longer a fixed loop before a pass took than before most passes, 0 for as long.
+    pub slowed: Option<Level>,
+}
+
+/// A level over the trials of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Its mean.
+    pub mean: f64,
+    /// The largest of them.
+    pub largest: f64,
+}
+
+impl<'a> Rounds<'a> {
+    /// Of an experiment and all its trials; `None` when it is not in rounds.
+    pub fn of(experiment: &Experiment, trials: &'a [Trial]) -> Option<Self> {
+        let schedule = experiment.schedule.clone()?;
+        let (judgement, refusal) = match Judgement::of(experiment, trials) {
+            Ok(judgement) => (judgement, None),
+            Err(error) => (Judgement::default(), Some(error)),
+        };
+        let conducts = experiment.steps.iter().map(|step| Conduct::of(step, trials)).collect();
+        let failed = trials.iter().filter(|trial| is_lost(trial, trials)).cloned().collect();
+        let recoveries = judgement.recoveries(experiment, trials);
+        let pooled = pooled(experiment, trials);
+        Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, failed })
+    }
+
+    /// The newest trial of a step on a candidate that failed and was not made up for.
+    pub fn failed(&self, step: &str, candidate: &str) -> Option<&Trial> {
+        self.failed.iter().rfind(|trial| trial.step == step && trial.candidate == candidate)
+    }
+
+    /// The rounds of a step that two candidates have, in their order.
+    pub fn pairs(
+        &self,
+        step: &str,
+        base: &str,
+        contender: &str,
+    ) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
+        let of = |candidate: &str| {
+            let is_of =
+                |pooled: &&Pooled<'a>| pooled.trial.step == step && pooled.trial.candidate == candidate;
+            self.pooled.iter().find(is_of).map_or(&[][..], |pooled| pooled.rounds.as_slice())
+        };
+        let contenders = of(contender);
+        of(base).iter().filter_map(move |base| {
+            Some((*base, *contenders.iter().find(|other| other.round() == base.round())?))
+        })
+    }
+
+    /// How the rounds of a step went.
+    pub fn conduct(&self, step: usize) -> Option<&Conduct> {
+        self.conducts.get(step)
+    }
+
+    /// The errors that were agreed on.
+    pub fn plan(&self) -> Plan {
+        self.judgement.judge().map(Judge::plan).cloned().unwrap_or_default()
+    }
+}
+
+/// Whether a trial failed and there is no complete one in its place.
+fn is_lost(trial: &Trial, trials: &[Trial]) -> bool {
+    let replaces = |other: &Trial| {
+        other.is_complete()
+            && other.place.round == trial.place.round
+            && (&other.step, &other.candidate) == (&trial.step, &trial.candidate)
+    };
+    !trial.is_complete() && !trials.iter().any(replaces)
+}
+
+impl Conduct {
+    fn of(step: &StepFacts, trials: &[Trial]) -> Conduct {
+        let trials: Vec<&Trial> =
+            trials.iter().filter(|trial| trial.is_complete() && trial.step == step.name).collect();
+        let mut placements: Vec<String> = trials.iter().map(|trial| trial.placement.clone()).collect();
+        placements.sort();
+        placements.dedup();
+        let counts = || trials.iter().map(|trial| trial.slices.len()).filter(|count| *count > 0);
+        let lengths: Vec<f64> = trials
+            .iter()
+            .flat_map(|trial| &trial.slices)
+            .map(|slice: &Slice| slice.length_us / 1e6)
+            .collect();
+        let level = |name: &str| {
+            Level::of(&trials.iter().filter_map(|trial| trial.gauges.get(name)).collect::<Vec<_>>())
+        };
+        Conduct {
+            placements,
+            is_unpinned: step.threads == Some(1) && trials.iter().any(|trial| is_unpinned(trial)),
+            slices: counts().min().zip(counts().max()),
+            slice_s: Level::of(&lengths).map(|level| level.mean),
+            round_s: level(names::ROUND_SECONDS).map(|level| level.mean),
+            copy_bytes: level(names::IMAGE_BYTES),
+            copy_s: level(names::IMAGE_COPY_SECONDS),
+            others_cores: level(names::ROUND_OTHERS_CORES),
+            steal_share: level(names::ROUND_STEAL_SHARE),
+            slowed: slowed(&trials),
+        }
+    }
+
+    /// Whether others used so much of the machine that rounds scatter.
+    pub fn is_noisy(&self) -> bool {
+        self.others_cores.is_some_and(|others| others.mean > NOISY_CORES)
+    }
+}
+
+/// See [`Conduct::slowed`].
+fn slowed(trials: &[&Trial]) -> Option<Level> {
+    let mut canaries: Vec<f64> =
+        trials.iter().flat_map(|trial| &trial.slices).filter_map(|slice| slice.canary_ns).collect();
+    let usual = usual_canary_ns(&mut canaries)?;
+    Level::of(&canaries.iter().map(|canary| canary / usual - 1.0).collect::<Vec<_>>())
+}
+
+/// Whether nothing of a server and its client was pinned. An embedded database has no other thread to wake up.
+fn is_unpinned(trial: &Trial) -> bool {
+    trial.placement == "unpinned" && trial.slices.iter().any(|slice| slice.server_cpu_us.is_some())
+}
+
+impl Level {
+    /// `None` of no value.
+    fn of(values: &[f64]) -> Option<Level> {
+        let largest = values.iter().copied().max_by(f64::total_cmp)?;
+        Some(Level { mean: values.iter().sum::<f64>() / values.len() as f64, largest })
+    }
+}

@@ -1,0 +1,8 @@
+//! What is drawn: series, packed for a page, and pictures of stacks.
+
+pub(crate) mod flame_graph;
+pub(crate) mod heat;
+pub(crate) mod packing;
+pub(crate) mod step;
+pub(crate) mod sweep;
+pub(crate) mod track;

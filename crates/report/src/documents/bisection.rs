@@ -1,0 +1,212 @@
+//! With which of many candidates a step changed, as a search among them found it.
+
+use basecase_analysis::{Bisected, Effect, Probed, Side};
+use basecase_stats::BisectionEnd;
+use serde::Serialize;
+
+use crate::documents::Block;
+use crate::formats::json;
+use crate::tables::{Cell, Column, Mark, Row, Table};
+use crate::words::{EffectWords as _, verdict};
+
+/// The report as it is read from top to bottom.
+pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
+    vec![
+        Block::Title(format!("Bisection: {}", bisected.label)),
+        Block::Paragraph(sentence(bisected)),
+        Block::Table(table(bisected)),
+        Block::Paragraph(READING.into()),
+    ]
+}
+
+/// What it came to, e.g. `102.8 % faster (101.1–104.5 %) since postgres:17.11. …`.
+fn sentence(bisected: &Bisected<'_>) -> String {
+    let words = |candidate: usize| {
+        bisected.probed(candidate).map_or_else(
+            || "trials failed, so that there is no round".to_owned(),
+            |probed| verdict(&probed.decision, probed.round_s),
+        )
+    };
+    let last = bisected.candidates.len().saturating_sub(1);
+    let (first_name, last_name) = (bisected.name(0), bisected.name(last));
+    let Some((before, since)) = bisected.bisection.bracket() else {
+        return match bisected.bisection.end() {
+            Some(BisectionEnd::Unchanged) => {
+                format!("{last_name} does not differ from {first_name}: {}.", words(last))
+            }
+            _ => format!("How far {last_name} is from {first_name} is not decided: {}. {GO_ON}", words(last)),
+        };
+    };
+    let (before, since) = (bisected.name(before), bisected.name(since));
+    let bracket = format!("The change began after {before}, and with {since} at the latest.");
+    match bisected.bisection.end() {
+        Some(BisectionEnd::Began(version)) => {
+            let effect = bisected.probed(version).and_then(Probed::effect);
+            let difference = effect.map(|effect| effect.difference()).unwrap_or_default();
+            let like =
+                if before == first_name { String::new() } else { format!(" {before} is like {first_name}.") };
+            format!("{difference} since {since}.{like}")
+        }
+        Some(BisectionEnd::Between(version)) => {
+            let name = bisected.name(version);
+            format!(
+                "{name} is like neither {first_name} nor {last_name}: there is more than one change. Bisect from {before} to {name}, and \
+                 from {name} to {since}."
+            )
+        }
+        Some(BisectionEnd::Open(version)) => {
+            format!("{bracket} Of {} it is not decided: {}. {GO_ON}", bisected.name(version), words(version))
+        }
+        Some(BisectionEnd::Unchanged) | None => format!("{bracket} {GO_ON}"),
+    }
+}
+
+fn table(bisected: &Bisected<'_>) -> Table {
+    let row = |(candidate, name): (usize, &String)| {
+        let (probed, side) = (bisected.probed(candidate), bisected.side(candidate));
+        let ratio = |effect: Effect| {
+            let mark = if effect.ratio < 1.0 { Mark::Worse } else { Mark::Better };
+            Cell { mark: if side == Side::LikeLast { mark } else { Mark::None }, ..Cell::ratio(&effect) }
+        };
+        let ratio = probed.and_then(Probed::effect).map_or_else(Cell::default, ratio);
+        let rounds = probed.map(|probed| probed.decision.rounds.to_string()).unwrap_or_default();
+        Row::new(name, vec![ratio, Cell::plain(rounds), Cell::plain(words(side))])
+    };
+    Table {
+        caption: format!("Throughput relative to {}", bisected.name(0)),
+        corner: "candidate",
+        columns: vec![Column::numbers("ratio", ""), Column::numbers("rounds", ""), Column::words("it is")],
+        rows: bisected.candidates.iter().enumerate().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// The report as one JSON object with a newline at its end.
+pub(crate) fn json(bisected: &Bisected<'_>) -> String {
+    let candidate = |(number, name): (usize, &String)| {
+        let probed = bisected.probed(number);
+        let effect = probed.and_then(Probed::effect);
+        Candidate {
+            candidate: name.clone(),
+            ratio: effect.map(|effect| effect.ratio),
+            interval: effect.and_then(|effect| effect.interval),
+            rounds: probed.map(|probed| probed.decision.rounds),
+            reading: words(bisected.side(number)),
+        }
+    };
+    let bracket = bisected.bisection.bracket();
+    let object = Object {
+        step: bisected.label,
+        is_found: matches!(bisected.bisection.end(), Some(BisectionEnd::Began(_))),
+        before: bracket.map(|(before, _)| bisected.name(before)),
+        since: bracket.map(|(_, since)| bisected.name(since)),
+        sentence: sentence(bisected),
+        candidates: bisected.candidates.iter().enumerate().map(candidate).collect(),
+    };
+    json::written(&object)
+}
+
+/// Where a candidate belongs, in words.
+fn words(side: Side) -> &'static str {
+    match side {
+        Side::First => "the first",
+        Side::NotMeasured => "not measured",
+        Side::NotDecided => "not decided",
+        Side::LikeFirst => "like the first",
+        Side::LikeNeither => "like neither",
+        Side::LikeLast => "like the last",
+    }
+}
+
+const GO_ON: &str = "The same command goes on; a larger --budget lets it go further.";
+
+const READING: &str = "The last candidate is held against the first, and then the one in the middle of what is left, beside both of them, until \
+                       its whole interval is on one side of half of the change. It is taken that there is one change: what \
+                       comes and goes in between is not seen.";
+
+#[derive(Serialize)]
+struct Object<'a> {
+    step: &'a str,
+    is_found: bool,
+    before: Option<&'a str>,
+    since: Option<&'a str>,
+    sentence: String,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Serialize)]
+struct Candidate {
+    candidate: String,
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+    rounds: Option<usize>,
+    reading: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{Rounds, Stored, fixture};
+    use basecase_stats::{Bisection, BisectionProbe, Metric};
+
+    use super::*;
+    use crate::options::{Format, Options};
+
+    /// Two candidates in rounds, the second of which is at this level.
+    fn pair(level: f64) -> Stored {
+        fixture::history(&[0.0, level], 8, 0.005, 7)
+    }
+
+    /// A search among candidates at these levels.
+    fn search(levels: &[f64]) -> (Bisection, Vec<Probed>, String) {
+        let mut bisection = Bisection::new(levels.len()).unwrap();
+        let (mut probes, mut step) = (Vec::new(), String::new());
+        while let Some(probe) = bisection.probe() {
+            let (candidate, margin) = match probe {
+                BisectionProbe::Last => (levels.len() - 1, None),
+                BisectionProbe::Middle { version, margin } => (version, Some(margin)),
+            };
+            let (mut experiment, trials) = pair(levels[candidate]);
+            let schedule = experiment.schedule.as_mut().unwrap();
+            if let Some(margin) = margin {
+                (schedule.read_margin, schedule.write_margin) = (margin, margin);
+            }
+            let rounds = Rounds::of(&experiment, &trials).unwrap();
+            let number = experiment.steps.iter().position(basecase_model::StepFacts::is_compared).unwrap();
+            step = experiment.steps[number].name.clone();
+            bisection.learn(rounds.judgement.decision(Metric::Throughput, number, 1));
+            probes.extend(Probed::new(candidate, &step, &experiment, &trials));
+        }
+        (bisection, probes, step)
+    }
+
+    fn text(levels: &[f64], format: Format) -> String {
+        let (bisection, probes, label) = search(levels);
+        let bisected = Bisected {
+            candidates: (0..levels.len()).map(|number| format!("postgres:17.{number}")).collect(),
+            label: &label,
+            probes,
+            bisection: &bisection,
+        };
+        crate::bisection(&bisected, format, &Options::default())
+    }
+
+    #[test]
+    fn a_search_that_found_the_change() {
+        insta::assert_snapshot!(text(&[0.0, 0.0, 0.0, -0.06, -0.06, -0.06], Format::Text));
+    }
+
+    #[test]
+    fn a_search_as_json() {
+        insta::assert_snapshot!(text(&[0.0, 0.04, 0.04], Format::Json));
+    }
+
+    #[test]
+    fn searches_that_found_none() {
+        let sentence = |levels: &[f64]| {
+            let text = text(levels, Format::Json);
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()["sentence"].as_str().unwrap().to_owned()
+        };
+        insta::assert_snapshot!(sentence(&[0.0, 0.0, 0.001]));
+        insta::assert_snapshot!(sentence(&[0.0, -0.05, -0.1]));
+    }
+}

@@ -1,0 +1,51 @@
+//! Where the time went, from top to bottom.
+
+use basecase_analysis::{Error, Explanation, Results, Thresholds, cells};
+
+use crate::documents::Block;
+use crate::tables::explanation as tables;
+use crate::words::{absences, change, summary};
+
+/// Plans that are shown.
+const PLANS: usize = 20;
+
+/// The explanations that were asked for, one after the other.
+///
+/// # Errors
+/// When nothing is called so, or nothing was measured under it.
+pub(crate) fn compose(
+    results: &Results<'_>,
+    wanted: Option<&str>,
+    thresholds: Thresholds,
+) -> Result<Vec<Block>, Error> {
+    let mut blocks = Vec::new();
+    for (step, candidate) in cells(results, wanted, thresholds)? {
+        let (Some(facts), Some(explanation)) =
+            (results.experiment.steps.get(step), Explanation::of(results, step, candidate))
+        else {
+            continue;
+        };
+        blocks.push(Block::Heading(format!("{} on {}", explanation.candidate_name, facts.label)));
+        blocks.extend([Block::List(summary(&explanation)), Block::Paragraph(change(&explanation, facts))]);
+        blocks.extend(details(&explanation));
+    }
+    match wanted {
+        _ if !blocks.is_empty() => Ok(blocks),
+        Some(wanted) => Err(Error::NotMeasured(wanted.to_owned())),
+        None if results.rounds.is_some() => Err(Error::NothingChanged),
+        None => Err(Error::NothingBeyond),
+    }
+}
+
+/// What is not known, and everything that moved.
+pub(crate) fn details(explanation: &Explanation<'_>) -> Vec<Block> {
+    let absences = absences(explanation).into_iter().map(Block::Paragraph);
+    let mut blocks: Vec<Block> =
+        absences.chain(tables::tables(explanation).into_iter().map(Block::Table)).collect();
+    for change in explanation.plans.iter().take(PLANS) {
+        blocks.push(Block::Paragraph(format!("Plans of {}: {}", change.base.statement, change.base.sql)));
+        blocks.push(Block::Log(format!("{}\n{}", explanation.base_name, change.base.text)));
+        blocks.push(Block::Log(format!("{}\n{}", explanation.candidate_name, change.candidate.text)));
+    }
+    blocks
+}

@@ -1,0 +1,329 @@
+//! Changes over many versions, as text and JSON.
+
+use basecase_analysis::{Shift, StepHistory, VersionHistory};
+use basecase_stats::Change;
+use serde::Serialize;
+
+use crate::documents::Block;
+use crate::formats::json;
+use crate::tables::{self, Cell, Column, Mark, Row, Table};
+use crate::words::EffectWords as _;
+
+/// The report as it is read from top to bottom.
+pub(crate) fn compose(history: &VersionHistory<'_>) -> Vec<Block> {
+    let mut blocks = vec![Block::Title(format!("History: {}", history.experiment.name))];
+    blocks.push(match (&history.experiment.schedule, history.joined) {
+        (None, _) => Block::Note(SINGLE_RUNS.into()),
+        (Some(_), None) => Block::Paragraph(IN_ROUNDS.into()),
+        (Some(_), Some((joined, left_out))) => {
+            Block::Paragraph(over_dates(joined, left_out, &history.successors))
+        }
+    });
+    blocks.push(Block::Table(table(history)));
+    blocks.push(Block::Heading("Change points".into()));
+    let lines = |step: &StepHistory<'_>| -> Vec<String> {
+        step.changes.iter().map(|shift| line(history, step, shift)).collect()
+    };
+    let lines: Vec<String> = history.steps.iter().flat_map(lines).collect();
+    blocks.push(if lines.is_empty() { Block::Paragraph("None.".into()) } else { Block::List(lines) });
+    blocks
+}
+
+/// E.g. `point-query: 4.8 % slower (4.1–5.5 %) since pg180.x10a`.
+fn line(history: &VersionHistory<'_>, step: &StepHistory<'_>, shift: &Shift) -> String {
+    format!("{}: {} since {}", step.label, shift.effect().difference(), history.versions[shift.version])
+}
+
+/// A row for each step or for each version, whichever are more.
+fn table(history: &VersionHistory<'_>) -> Table {
+    let is_in_rounds = history.experiment.schedule.is_some();
+    let ratio = |step: &StepHistory<'_>, version: usize| {
+        let shift = step.changes.iter().find(|shift| shift.version == version);
+        let mark = shift.map_or(Mark::None, mark_of);
+        match step.ratios[version] {
+            Some(effect) if version > 0 && is_in_rounds => Cell { mark, ..Cell::ratio(&effect) },
+            Some(effect) => Cell::marked(format!("{:.3}", effect.ratio), mark),
+            None => Cell::marked(tables::MISSING, mark),
+        }
+    };
+    let cells = |step: &StepHistory<'_>| -> Vec<Cell> {
+        let rounds = is_in_rounds.then(|| Cell::plain(step.rounds.to_string()));
+        (0..history.versions.len()).map(|version| ratio(step, version)).chain(rounds).collect()
+    };
+    let cells: Vec<Vec<Cell>> = history.steps.iter().map(cells).collect();
+    let versions = history.versions.iter().map(String::as_str).chain(is_in_rounds.then_some("rounds"));
+    let steps = history.steps.iter().map(|step| step.label);
+    let (corner, columns, rows) = if history.versions.len() > history.steps.len() {
+        let column = |place: usize| cells.iter().map(|cells| cells[place].clone()).collect();
+        let rows = versions.enumerate().map(|(place, name)| Row::new(name, column(place)));
+        ("version", steps.collect::<Vec<_>>(), rows.collect())
+    } else {
+        let rows = steps.zip(cells).map(|(name, cells)| Row::new(name, cells));
+        ("step", versions.collect(), rows.collect())
+    };
+    let meanings = [(Mark::Worse, "a slower level begins"), (Mark::Better, "a faster level begins")];
+    let shifts = || history.steps.iter().flat_map(|step| &step.changes);
+    Table {
+        caption: format!("Throughput relative to {}", history.versions[0]),
+        corner,
+        columns: columns.into_iter().map(|name| Column::numbers(name, "")).collect(),
+        rows,
+        legend: meanings
+            .into_iter()
+            .filter(|(mark, _)| shifts().any(|shift| mark_of(shift) == *mark))
+            .map(|(mark, meaning)| (mark, meaning.to_owned()))
+            .collect(),
+        ..Table::default()
+    }
+}
+
+/// The report as one JSON object with a newline at its end.
+pub(crate) fn json(history: &VersionHistory<'_>) -> String {
+    let step = |step| of_step(history, step);
+    let object = Object {
+        experiment: &history.experiment.name,
+        id: &history.experiment.id,
+        in_rounds: history.experiment.schedule.is_some(),
+        base: history.versions.first().map(String::as_str),
+        versions: history.versions.iter().map(String::as_str).collect(),
+        steps: history.steps.iter().map(step).collect(),
+    };
+    json::written(&object)
+}
+
+fn of_step<'a>(history: &'a VersionHistory<'_>, step: &'a StepHistory<'_>) -> Step<'a> {
+    Step {
+        step: step.label,
+        rounds: history.experiment.schedule.is_some().then_some(step.rounds),
+        ratios: step.ratios.iter().map(|effect| effect.map(|effect| effect.ratio)).collect(),
+        intervals: step.ratios.iter().map(|effect| effect.and_then(|effect| effect.interval)).collect(),
+        changes: step.changes.iter().map(|shift| point(history, shift)).collect(),
+    }
+}
+
+fn point<'a>(history: &'a VersionHistory<'_>, shift: &Shift) -> Point<'a> {
+    let Change { magnitude, interval, p, adjusted_p, .. } = shift.change;
+    Point {
+        since: &history.versions[shift.version],
+        ratio: magnitude.exp(),
+        interval: [interval.lower.exp(), interval.upper.exp()],
+        p,
+        adjusted_p,
+    }
+}
+
+fn mark_of(shift: &Shift) -> Mark {
+    if shift.change.magnitude < 0.0 { Mark::Worse } else { Mark::Better }
+}
+
+const IN_ROUNDS: &str = "Every version was measured in the same rounds as the base case. A change is named by the version with which the new \
+                         level begins; its size is against the level before, with its 95 % interval. Of all changes that are named 5 % at \
+                         most are false on average, and none is smaller than half of the step's margin.";
+
+const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no verdict: how much of a difference is noise cannot be told from \
+                           them. Change points are those of the compatibility mode, by energy statistic and t-test as in Apache Otava, with \
+                           intervals of 99.9 %. It corrects nothing for the places that it looks at, and with fewer than four versions \
+                           on a side it says nothing. Measure in rounds (--rounds, --budget) for more.";
+
+/// How to read versions of several experiments.
+fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
+    let successors = match successors.join(", ") {
+        names if names.is_empty() => names,
+        names => format!(
+            " Later base cases: {names}. Each was measured beside the one before it; what that leaves open is a part of the intervals of all \
+             that was measured with it, and of changes between before and after."
+        ),
+    };
+    let left_out = match left_out {
+        0 => String::new(),
+        count => format!(" Left out: {count}, of another base case, workload, size, host or protocol."),
+    };
+    format!(
+        "Versions are those of this experiment and of {joined} more of the store, in the order in which they were first measured. Each was \
+         measured in rounds with the base case, and not with all of the others. A change is named by the version with which the new level \
+         begins; its size is against the level before, with its 95 % interval. Whether the first version differs from the base case is for \
+         its verdict to say. Of all changes that are named 5 % at most are false on average, and none is smaller than half of the step's \
+         margin.{successors}{left_out}"
+    )
+}
+
+#[derive(Serialize)]
+struct Object<'a> {
+    experiment: &'a str,
+    id: &'a str,
+    in_rounds: bool,
+    base: Option<&'a str>,
+    versions: Vec<&'a str>,
+    steps: Vec<Step<'a>>,
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    step: &'a str,
+    rounds: Option<usize>,
+    ratios: Vec<Option<f64>>,
+    intervals: Vec<Option<[f64; 2]>>,
+    changes: Vec<Point<'a>>,
+}
+
+#[derive(Serialize)]
+struct Point<'a> {
+    since: &'a str,
+    ratio: f64,
+    interval: [f64; 2],
+    p: f64,
+    adjusted_p: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{Stored, fixture};
+    use basecase_model::Experiment;
+
+    use crate::history;
+    use crate::options::{Format, Options};
+
+    #[test]
+    fn rounds_as_text_and_json() {
+        let levels = [0.0, 0.0, -0.05, -0.05, 0.01, 0.01];
+        let stored = fixture::history(&levels, 8, 0.005, 3);
+        let print = |format| history(&stored, None, None, format, &Options::default()).unwrap();
+        insta::assert_snapshot!(print(Format::Text));
+        insta::assert_snapshot!(print(Format::Json));
+    }
+
+    /// A night on which a base case and others were measured: their names, their builds and their levels.
+    fn night(number: usize, measured: &[(&str, &str, f64)]) -> Stored {
+        let levels: Vec<f64> = measured.iter().map(|(_, _, level)| *level).collect();
+        let (mut experiment, mut trials) = fixture::history(&levels, 8, 0.005, 40 + number as u64);
+        experiment.id = format!("night{number}");
+        experiment.created_at = format!("2026-11-{:02}T03:00:00Z", number + 1);
+        let names: Vec<String> =
+            experiment.candidates.iter().map(|candidate| candidate.name.0.clone()).collect();
+        for trial in &mut trials {
+            let place = names.iter().position(|name| *name == trial.candidate).unwrap();
+            trial.measured_by.clone_from(&experiment.id);
+            trial.cell = format!("{} {}", measured[place].1, trial.step);
+            trial.candidate = measured[place].0.to_owned();
+        }
+        // Builds of one checksum are one build only if nothing else tells them apart.
+        let one = experiment.candidates[0].clone();
+        for (candidate, (name, build, _)) in experiment.candidates.iter_mut().zip(measured) {
+            *candidate = one.clone();
+            candidate.name.0 = (*name).to_owned();
+            candidate.build.sha256 = Some((*build).to_owned());
+        }
+        (experiment, trials)
+    }
+
+    /// Nights on each of which one build is measured against the anchor, in a store.
+    fn nights(levels: &[f64]) -> Vec<Stored> {
+        let of_level = |(number, level): (usize, &f64)| {
+            let build = format!("night{number}");
+            night(number, &[("pg180.x10a", "anchor", 0.0), ("pg181.x10a", &build, *level)])
+        };
+        levels.iter().enumerate().map(of_level).collect()
+    }
+
+    /// Three nights against 17; one with 18 as well, in that order or the other; and three against 18, of which the last two are slower.
+    fn nights_with_two_anchors(is_reversed: bool) -> Vec<Stored> {
+        let (old, new) = (("pg17.x10a", "17"), ("pg18.x10a", "18"));
+        let of_number = |number: usize| {
+            let build = format!("dev{number}");
+            let with = |anchors: &[((&str, &str), f64)], level: f64| {
+                let anchors = anchors.iter().map(|((name, build), level)| (*name, *build, *level));
+                night(number, &anchors.chain([("dev.x10a", build.as_str(), level)]).collect::<Vec<_>>())
+            };
+            match number {
+                0..3 => with(&[(old, 0.0)], 0.02),
+                3 if is_reversed => with(&[(new, 0.0), (old, -0.03)], -0.01),
+                3 => with(&[(old, 0.0), (new, 0.03)], 0.02),
+                4 => with(&[(new, 0.0)], -0.01),
+                _ => with(&[(new, 0.0)], -0.07),
+            }
+        };
+        (0..7).map(of_number).collect()
+    }
+
+    #[test]
+    fn a_base_case_that_takes_the_place_of_another_continues_the_history() {
+        let print = |is_reversed: bool, format| {
+            let mut nights = nights_with_two_anchors(is_reversed);
+            let chosen = nights.remove(6);
+            history(&chosen, Some(&nights), Some("l.i0"), format, &Options::default()).unwrap()
+        };
+        insta::assert_snapshot!(print(false, Format::Text));
+        for is_reversed in [false, true] {
+            let text = print(is_reversed, Format::Text);
+            assert_eq!(text.matches(" since ").count(), 1, "{text}");
+            assert!(text.contains("slower (") && text.contains("since dev.x10a 2026-11-06"), "{text}");
+            assert!(print(is_reversed, Format::Json).contains("\"base\": \"pg17.x10a\""));
+        }
+    }
+
+    #[test]
+    fn base_cases_that_were_not_measured_beside_each_other_have_histories_of_their_own() {
+        let mut nights = nights_with_two_anchors(false);
+        nights.remove(3);
+        let chosen = nights.remove(5);
+        let text = history(&chosen, Some(&nights), Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        assert!(text.contains("relative to pg18.x10a") && text.contains("Left out: 3,"), "{text}");
+    }
+
+    #[test]
+    fn nights_become_versions() {
+        let mut nights = nights(&[0.0, 0.0, 0.0, -0.05, -0.05, -0.05]);
+        // The base case against itself, another base case, and the same build once more on the last night.
+        let again = nights[0].0.candidates[0].clone();
+        nights[0].0.candidates.push(again);
+        nights[1].1.iter_mut().for_each(|trial| trial.cell.push_str(" elsewhere"));
+        let again = nights[4].0.candidates[1].build.clone();
+        nights[5].0.candidates[1].build = again;
+        let chosen = nights.remove(5);
+        let text = history(&chosen, Some(&nights), None, Format::Text, &Options::default()).unwrap();
+        insta::assert_snapshot!(text);
+        let json = history(&chosen, Some(&nights), Some("l.i0"), Format::Json, &Options::default()).unwrap();
+        assert!(json.contains("\"since\": \"pg181.x10a 2026-11-04\""), "{json}");
+    }
+
+    #[test]
+    fn two_of_one_night_are_told_apart() {
+        let mut nights = nights(&[0.0, 0.0, 0.0]);
+        nights[1].0.created_at = "2026-11-01T15:30:00Z".into();
+        let chosen = nights.remove(2);
+        let text = history(&chosen, Some(&nights), Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        assert!(text.contains("pg181.x10a 2026-11-01 03:00") && text.contains("2026-11-01 15:30"), "{text}");
+    }
+
+    #[test]
+    fn single_runs_are_read_in_the_compatibility_mode() {
+        let levels: Vec<f64> = (0..20).map(|number| if number < 12 { 0.0 } else { -0.1 }).collect();
+        let (mut experiment, trials) = fixture::history(&levels, 1, 0.0005, 5);
+        experiment.schedule = None;
+        let stored = (experiment, trials);
+        let text = history(&stored, None, Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        assert!(
+            text.contains("NOTE: Each version was measured once. Single runs carry no verdict"),
+            "{text}"
+        );
+        assert!(text.contains("since pg1812.x10a"), "{text}");
+    }
+
+    #[test]
+    fn what_has_no_history_is_refused() {
+        let stored = fixture::history(&[0.0, 0.0], 5, 0.005, 1);
+        let refuse = |stored: &Stored, others: Option<&[Stored]>, wanted: Option<&str>| {
+            let text = history(stored, others, wanted, Format::Text, &Options::default());
+            text.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let said = refuse(&stored, None, Some("l.i2"));
+        assert!(said.contains("no step `l.i2`\nhint: did you mean `l.i"), "{said}");
+        let said = refuse(&(stored.0.clone(), vec![]), None, None);
+        assert!(said.contains("no step was measured on two candidates"), "{said}");
+        let alone = refuse(&fixture::history(&[0.0], 5, 0.005, 1), None, None);
+        assert!(alone.starts_with("the experiment has one candidate only"), "{alone}");
+        let once = Experiment { schedule: None, ..stored.0 };
+        let said = refuse(&(once, stored.1), Some(&[]), None);
+        assert!(said.starts_with("dates tell something of experiments in rounds only"), "{said}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Documents as sequences of blocks, for the formats that print from top to bottom.
+
+pub(crate) mod bisection;
+mod calibration;
+mod explanation;
+pub(crate) mod history;
+pub(crate) mod method;
+pub(crate) mod notes;
+mod report;
+
+pub(crate) use calibration::blocks as calibration;
+pub(crate) use explanation::{compose as explanation, details};
+pub use notes::kept_apart;
+pub(crate) use report::{CLASSES, compose, failed, of_events, of_latencies, summary, timed, title};
+
+use crate::tables::Table;
+
+/// One part of a printed report.
+pub(crate) enum Block {
+    /// The report's title.
+    Title(String),
+    /// Heading of a section.
+    Heading(String),
+    /// A sentence that must not be missed.
+    Note(String),
+    /// A sentence.
+    Paragraph(String),
+    /// Several short lines.
+    List(Vec<String>),
+    /// Text of a program, as it was printed.
+    Log(String),
+    /// A table.
+    Table(Table),
+}

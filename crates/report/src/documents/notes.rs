@@ -1,0 +1,230 @@
+//! Sentences that a reader of the tables must not miss.
+
+use std::collections::BTreeMap;
+
+use basecase_analysis::Results;
+use basecase_model::{CandidateFacts, Experiment};
+
+/// What the tables cannot tell.
+pub(crate) fn noise(results: &Results<'_>) -> &'static str {
+    let is_known = || results.knows_noise();
+    match results.rounds {
+        Some(_) => IN_ROUNDS,
+        None if is_known() => KNOWN_NOISE,
+        None => NOISE,
+    }
+}
+
+const KNOWN_NOISE: &str = "Each cell is one measurement. In parentheses is what its ratio may be where the two runs differ by chance as \
+                           much as runs of this step do, at 95 %. A mark goes by the thresholds and is no verdict; verdicts need \
+                           repeated rounds.";
+
+const IN_ROUNDS: &str = "Rates are those of all rounds together, so that quotients of them differ a little from mean ratios of rounds. \
+                         What has no verdict of a change may have changed all the same.";
+
+const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
+                                cannot be told from noise; verdicts need repeated rounds.";
+
+/// What sets candidates apart, or does not.
+pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {
+    toolchains(experiment).into_iter().chain(again(experiment)).chain(short_timing(experiment))
+}
+
+/// That the numbers are worth nothing, of an experiment that tested the program.
+fn short_timing(experiment: &Experiment) -> Option<String> {
+    let mark = experiment.short_timing()?;
+    Some(format!(
+        "Warm-ups, slices and pauses had {mark} of their usual length: these numbers test basecase, say nothing about servers, and get no verdict."
+    ))
+}
+
+/// Which contenders are the base case itself; `None` when none is.
+fn again(experiment: &Experiment) -> Option<String> {
+    let (base, contenders) = experiment.candidates.split_first()?;
+    let names: Vec<&str> = contenders
+        .iter()
+        .filter(|contender| contender.name.is_again(&base.name))
+        .map(|contender| contender.name.0.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "The base case against itself: {}. What is found there is noise, and a change would be a false alarm.",
+            names.join(", ")
+        )
+    })
+}
+
+/// What sets the Insert Benchmark's numbers apart from published ones.
+const PUBLISHED: &str = "Beside published results: prices are plain integers here, where the reference writes \
+                                    decimals that the server parses and casts, so the server uses less CPU per inserted \
+                                    row; and a step's clock runs from its first statement to its last, without the start \
+                                    of clients.";
+
+/// What sets the numbers apart from published ones; `None` of a workload file that names no mode.
+pub(crate) fn published(results: &Results<'_>) -> Option<String> {
+    if !results.is_workload_file() {
+        return Some(PUBLISHED.into());
+    }
+    let (_, mode) = results.experiment.parameters.iter().find(|(name, _)| name == "mode")?;
+    let meaning = match mode.as_str() {
+        "compatible" => {
+            "every peculiarity of the published benchmark is kept, so that numbers can be held against published ones."
+        }
+        "clean" => {
+            "biases of the published benchmark are left out, so numbers are not to be held against published ones."
+        }
+        _ => return None,
+    };
+    Some(format!("Mode {mode}: {meaning}"))
+}
+
+/// Says which rows of one dbms were compiled differently, or may have been; `None` when its builds share one known toolchain.
+fn toolchains(experiment: &Experiment) -> Option<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    let differs_within_its_dbms = |candidate: &&CandidateFacts| {
+        experiment.candidates.iter().any(|other| {
+            let is_known = candidate.build.compiler.is_some() && candidate.build.flags.is_some();
+            other.build.dbms == candidate.build.dbms
+                && other.build.short != candidate.build.short
+                && !(is_known && other.build.toolchain() == candidate.build.toolchain())
+        })
+    };
+    for candidate in experiment.candidates.iter().filter(differs_within_its_dbms) {
+        let toolchain = candidate.build.toolchain();
+        let name = candidate.name.0.as_str();
+        match groups.iter_mut().find(|(known, _)| *known == toolchain) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((toolchain, vec![name])),
+        }
+    }
+    if groups.is_empty() {
+        return None;
+    }
+    let groups: Vec<String> = groups
+        .into_iter()
+        .map(|(toolchain, names)| format!("{} with {toolchain}", names.join(", ")))
+        .collect();
+    Some(format!(
+        "These rows were compiled differently, or do not say how: {}. A difference between them may come from the compiler and not from \
+         the version: an -Os build was 10 % slower than an -O2 build of the same version, as much as a regression.",
+        groups.join("; ")
+    ))
+}
+
+/// Which of the experiments in its store nothing of an experiment is mixed with, a line for those that differ from it in the same.
+pub fn kept_apart(experiment: &Experiment, others: &[Experiment]) -> Vec<String> {
+    let mut by_reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for other in others {
+        let reasons = experiment.kept_apart_by(other);
+        if !reasons.is_empty() {
+            by_reasons.entry(reasons.join("; ")).or_default().push(format!("{} ({})", other.id, other.name));
+        }
+    }
+    let line = |(reasons, names): (String, Vec<String>)| {
+        format!("kept apart, being measured otherwise ({reasons}): {}", first(&names, NAMED_APART))
+    };
+    by_reasons.into_iter().map(line).collect()
+}
+
+/// How many of the experiments that are kept apart for the same reasons are named.
+const NAMED_APART: usize = 3;
+
+/// The first of some names, and how many more there are: `a, b and 3 more`.
+pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
+    let named: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let named = named.join(", ");
+    match names.len().saturating_sub(most) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// A warning's text with the candidates that have it, each with its steps.
+type Warning<'a> = (&'a str, Vec<(&'a str, Vec<&'a str>)>);
+
+/// The warnings of all chosen trials, each text once with where it holds, in the order of the steps.
+pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
+    let mut warnings: Vec<Warning<'_>> = Vec::new();
+    for (candidate, facts) in results.candidates() {
+        for (step, step_facts) in results.steps() {
+            let trial = results.trial(step, candidate);
+            for text in trial.into_iter().flat_map(|trial| &trial.warnings) {
+                let known = warnings.iter().position(|(known, _)| known == text).unwrap_or_else(|| {
+                    warnings.push((text, Vec::new()));
+                    warnings.len() - 1
+                });
+                let places = &mut warnings[known].1;
+                match places.last_mut().filter(|(name, _)| *name == facts.name.0) {
+                    Some((_, steps)) => steps.push(&step_facts.name),
+                    None => places.push((&facts.name.0, vec![&step_facts.name])),
+                }
+            }
+        }
+    }
+    let place = |(name, steps): &(&str, Vec<&str>)| format!("{name} in {}", steps.join(", "));
+    let line = |(text, places): &Warning<'_>| {
+        format!("{text} ({})", places.iter().map(place).collect::<Vec<_>>().join("; "))
+    };
+    warnings.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn one_toolchain_needs_no_note() {
+        let (mut experiment, _) = fixture::sample();
+        assert!(toolchains(&experiment).unwrap().contains("-Os"));
+        let build = experiment.candidates[0].build.clone();
+        for candidate in &mut experiment.candidates {
+            candidate.build.compiler = build.compiler.clone();
+            candidate.build.flags = build.flags.clone();
+        }
+        assert_eq!(toolchains(&experiment), None);
+        // What does not say how it was compiled may have been compiled in any way.
+        for candidate in &mut experiment.candidates {
+            candidate.build.flags = None;
+        }
+        assert!(toolchains(&experiment).unwrap().contains("unknown flags"));
+    }
+
+    #[test]
+    fn experiments_measured_otherwise_are_named_by_what_they_differ_in() {
+        let (experiment, _) = fixture::sample();
+        let other = |id: &str, protocol_revision: u32| {
+            let id = id.to_owned();
+            Experiment { id, name: "n".into(), protocol_revision, ..experiment.clone() }
+        };
+        let same = other("same", experiment.protocol_revision);
+        let earlier = ["a", "b", "c", "d"].map(|id| other(id, 0));
+        let mut there = other("e", 0);
+        (there.host.id, there.host.cores) = ("there".into(), experiment.host.cores + 1);
+        let revision = format!("protocol revision 0, here {}", experiment.protocol_revision);
+        let cores = format!("cores {}, here {}", there.host.cores, experiment.host.cores);
+        assert_eq!(
+            kept_apart(&experiment, &[&[same, there][..], &earlier].concat()),
+            [
+                format!("kept apart, being measured otherwise ({revision}): a (n), b (n), c (n) and 1 more"),
+                format!("kept apart, being measured otherwise ({revision}; {cores}): e (n)"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_warning_is_told_once_with_all_its_places() {
+        let (experiment, mut trials) = fixture::sample();
+        for trial in &mut trials {
+            trial.warnings.clear();
+        }
+        let base = experiment.candidates[0].name.0.clone();
+        for trial in
+            trials.iter_mut().filter(|trial| trial.candidate == base && trial.step.starts_with("l.i"))
+        {
+            trial.warnings.push("client was the limit".into());
+        }
+        let expected = format!("client was the limit ({base} in l.i0, l.i1, l.i2)");
+        assert_eq!(warnings(&Results::new(&experiment, &trials)), [expected]);
+    }
+}

@@ -1,0 +1,191 @@
+//! The report on an experiment, from top to bottom.
+
+use basecase_analysis::{Clock, Results, failures};
+use basecase_model::{OperationClass, StepFacts};
+
+use super::{Block, method, notes};
+use crate::options::Options;
+use crate::tables::{
+    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, resources,
+    response_time, run_noise, running, statements, summary, sweeps, verdicts,
+};
+use crate::words::{FailureWords as _, refusal, suite_lines};
+
+/// The classes whose response times are shown, in their order.
+pub(crate) const CLASSES: [OperationClass; 3] =
+    [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
+
+/// The whole report.
+pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let experiment = results.experiment;
+    let mut blocks = vec![Block::Title(title(results))];
+    blocks.extend(verdicts(results));
+    blocks.extend(notes::candidates(experiment).map(Block::Note));
+    for section in summary(results, options) {
+        blocks.extend(section.heading.map(Block::Heading));
+        blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
+        blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
+    }
+    blocks.push(Block::Paragraph(notes::noise(results).into()));
+    blocks.extend(notes::published(results).map(Block::Paragraph));
+    blocks.extend(failed(results));
+    let warnings = notes::warnings(results);
+    if !warnings.is_empty() {
+        blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
+    }
+    if options.steps {
+        blocks.extend(method::blocks(results));
+        blocks.extend(steps(results, options));
+    }
+    blocks.push(Block::Heading("Facts".into()));
+    let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
+    let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
+    blocks.extend(facts.into_iter().chain(settings).map(Block::Table));
+    blocks
+}
+
+/// What is decided, of an experiment in rounds.
+pub(crate) fn verdicts(results: &Results<'_>) -> Vec<Block> {
+    let refusal = results.rounds.and_then(refusal);
+    let mut blocks: Vec<Block> = refusal.map(Block::Note).into_iter().collect();
+    let lines = suite_lines(results);
+    if !lines.is_empty() {
+        blocks.push(Block::List(lines));
+    }
+    blocks.extend(verdicts::table(results).map(Block::Table));
+    blocks
+}
+
+/// Tables of the summary that are read in the same way.
+pub(crate) struct Section {
+    /// What they show, where they share a heading.
+    pub(crate) heading: Option<String>,
+    /// How to read all of them.
+    pub(crate) reading: Option<&'static str>,
+    /// The tables; never none.
+    pub(crate) tables: Vec<Table>,
+    /// Tables that need not be seen at once.
+    pub(crate) more: Vec<Table>,
+    /// What those show.
+    pub(crate) more_title: &'static str,
+    /// Whether it is a sweep, which has charts.
+    pub(crate) is_sweep: bool,
+}
+
+/// The tables that every format but the machine's shows first.
+pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
+    let section = |heading: &str, reading, tables| Section {
+        heading: Some(heading.to_owned()),
+        reading: Some(reading),
+        tables,
+        more: Vec::new(),
+        more_title: "Latency, events and CPU",
+        is_sweep: false,
+    };
+    let mut sections = if results.is_workload_file() {
+        of_workload_file(results, options, section)
+    } else {
+        let mut tables = summary::tables(results, options.thresholds);
+        let more = tables.split_off(2);
+        let more_title = "Insert rate of the read-write steps";
+        vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }]
+    };
+    let noise = run_noise::table(results, options.thresholds);
+    sections.extend(noise.map(|table| section("What single runs can tell", run_noise::READING, vec![table])));
+    sections
+}
+
+fn of_workload_file(
+    results: &Results<'_>,
+    options: &Options,
+    section: impl Fn(&str, &'static str, Vec<Table>) -> Section,
+) -> Vec<Section> {
+    let mut sections = vec![
+        section(
+            "Relative queries per second",
+            groups::relative_reading(results),
+            groups::relative_to_base(results, options.thresholds),
+        ),
+        section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),
+    ];
+    sections.retain(|section| !section.tables.is_empty());
+    sections.extend(results.sweeps().iter().map(|sweep| Section {
+        more: sweeps::others(results, sweep, options),
+        is_sweep: true,
+        ..section(
+            &format!("{} by threads", sweep.name),
+            sweeps::READING,
+            sweeps::throughput(results, sweep, options),
+        )
+    }));
+    sections
+}
+
+/// The report's title, e.g. `demo: insert-benchmark, 20,000 rows, 1 client`.
+pub(crate) fn title(results: &Results<'_>) -> String {
+    let experiment = results.experiment;
+    let (count, unit) = results.concurrency();
+    let rows = grouped(experiment.loaded_rows);
+    format!("{}: {}, {rows} rows, {count} {unit}", experiment.name, experiment.workload)
+}
+
+/// The trials that failed, with what the server said; nothing when there is none.
+pub(crate) fn failed(results: &Results<'_>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for failure in failures(results) {
+        if blocks.is_empty() {
+            blocks.push(Block::Heading("Failed trials".into()));
+        }
+        blocks.push(Block::Paragraph(format!("{}: {}", failure.place(), failure.reason)));
+        let checks = failure.check_lines();
+        if !checks.is_empty() {
+            blocks.push(Block::List(checks));
+        }
+        if !failure.log_tail.is_empty() {
+            blocks.push(Block::Log(failure.log_tail.to_owned()));
+        }
+    }
+    blocks
+}
+
+fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Heading("How to read the tables of the steps".into()),
+        Block::Paragraph(response_time::reading(results)),
+        Block::Paragraph(lines::reading(results)),
+    ];
+    if results.is_workload_file() {
+        blocks.push(Block::Paragraph(resources::READING.into()));
+    }
+    for step in results.steps() {
+        blocks.push(Block::Heading(format!("{}: {}", step.1.label, step.1.title)));
+        blocks.extend(of_events(results, step, options).into_iter().map(Block::Table));
+        blocks.extend(of_latencies(results, step).into_iter().map(Block::Table));
+        blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
+        blocks.extend(lines::tables(results, step).map(Block::Table));
+    }
+    blocks
+}
+
+/// Whose latencies are told, by which clock.
+pub(crate) fn timed() -> impl Iterator<Item = (OperationClass, Clock)> {
+    CLASSES.into_iter().flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
+}
+
+/// The latencies of a step, and in rounds each beside what it is of the base case's.
+pub(crate) fn of_latencies(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {
+    let tables = |(class, clock)| {
+        [response_time::table(results, step, class, clock), latency_ratio::table(results, step, class, clock)]
+    };
+    timed().flat_map(tables).flatten().collect()
+}
+
+/// What only steps of workload files have: events, kinds of statements, and how connections fared.
+pub(crate) fn of_events(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Vec<Table> {
+    let tables = [
+        events::table(results, step, options.percentile),
+        statements::table(results, step),
+        connections::table(results, step),
+    ];
+    tables.into_iter().flatten().collect()
+}

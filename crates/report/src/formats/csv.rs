@@ -1,0 +1,190 @@
+//! The report as comma-separated lines, one per candidate and step.
+
+use std::borrow::Cow;
+
+use basecase_analysis::{Effect, Results, metrics};
+use basecase_model::{TrialStatus, printable};
+use basecase_stats::{Decision, Metric};
+
+use crate::words::{qualifier_word, verdict_word};
+
+/// Prints a header and one line per candidate and step. What is not known is an empty field.
+pub(crate) fn render(results: &Results<'_>) -> String {
+    let mut fields =
+        vec!["step", "candidate", "unit", "value", "relative", "sla_target", "sla_met", "failed"];
+    fields.extend(metrics::COLUMNS.iter().map(|metric| metric.name));
+    fields.push(metrics::TAG);
+    fields.extend(metrics::extras().map(|metric| metric.name));
+    let mut fields: Vec<Cow<'_, str>> = fields.into_iter().map(Cow::Borrowed).collect();
+    let of_file = results.is_workload_file();
+    if of_file {
+        fields.extend(["group", "threads"].map(Cow::Borrowed));
+        fields
+            .extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(|metric| metric.name.into()));
+        fields.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
+    }
+    if results.rounds.is_some() {
+        fields.extend(OF_ROUNDS.map(Cow::Borrowed));
+        if of_file {
+            let ends = |metric: &metrics::Metric| {
+                ["low", "high"].map(|end| format!("relative {} {end}", metric.name))
+            };
+            fields.extend(metrics::RESOURCES.iter().flat_map(ends).map(Cow::Owned));
+        }
+    }
+    let mut text = fields.join(",");
+    text.push_str("\r\n");
+    for (step, facts) in results.steps() {
+        for (candidate, candidate_facts) in results.candidates() {
+            let name = candidate_facts.name.0.as_str();
+            let measured = results.measured(step, candidate);
+            let sla = measured.and_then(|measured| measured.sla());
+            let failed = results.trial(step, candidate).and_then(|trial| match &trial.status {
+                TrialStatus::Failed { reason, .. } => Some(reason.clone()),
+                TrialStatus::Complete => None,
+            });
+            let metric = |metric: &metrics::Metric| number(measured.and_then(|m| (metric.of)(&m)));
+            let mut fields = vec![
+                facts.name.clone(),
+                name.to_owned(),
+                facts.headline.unit().to_owned(),
+                number(results.headline(step, candidate)),
+                number(results.relative(step, candidate)),
+                number(facts.sla_target),
+                sla.map_or_else(String::new, |sla| sla.met.to_string()),
+                failed.unwrap_or_default(),
+            ];
+            fields.extend(metrics::COLUMNS.iter().map(metric));
+            fields.push(name.to_owned());
+            fields.extend(metrics::extras().map(metric));
+            let cost = |metric| results.relative_cost(metric, step, candidate);
+            let costs: Vec<Option<Effect>> =
+                metrics::RESOURCES.iter().filter(|_| of_file).map(cost).collect();
+            if of_file {
+                fields.push(facts.group.clone().unwrap_or_default());
+                fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
+                fields.extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(metric));
+                fields.extend(costs.iter().map(|cost| number(cost.map(|cost| cost.ratio))));
+            }
+            if results.rounds.is_some() {
+                fields.extend(of_rounds(results, step, candidate));
+                if of_file {
+                    fields.extend(costs.iter().flat_map(|cost| ends(cost.and_then(|cost| cost.interval))));
+                }
+            }
+            let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quoted(field)).collect();
+            text.push_str(&quoted.join(","));
+            text.push_str("\r\n");
+        }
+    }
+    text
+}
+
+/// What only experiments in rounds have.
+const OF_ROUNDS: [&str; 15] = [
+    "relative_low",
+    "relative_high",
+    "verdict",
+    "qualifier",
+    "rounds",
+    "margin",
+    "block_sd",
+    "detectable",
+    "adjusted_p",
+    "server_cpu_relative",
+    "server_cpu_relative_low",
+    "server_cpu_relative_high",
+    "server_cpu_verdict",
+    "flags",
+    "rounds_dropped",
+];
+
+fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 15] {
+    let Some(judged) = results.judged(step, candidate) else { return Default::default() };
+    let Decision {
+        verdict, qualifier, rounds, rounds_dropped, margin, block_sd, detectable, adjusted_p, ..
+    } = judged.throughput;
+    let judged_ends =
+        |metric| ends(results.judged_effect(metric, step, candidate).and_then(|effect| effect.interval));
+    let [low, high] = judged_ends(Metric::Throughput);
+    let [cpu_low, cpu_high] = judged_ends(Metric::ServerCpu);
+    let cpu = results.judged_effect(Metric::ServerCpu, step, candidate);
+    [
+        low,
+        high,
+        verdict_word(*verdict),
+        qualifier.map(|qualifier| qualifier_word(qualifier).to_owned()).unwrap_or_default(),
+        rounds.to_string(),
+        number(Some(*margin)),
+        number(*block_sd),
+        number(*detectable),
+        number(Some(*adjusted_p)),
+        number(cpu.map(|effect| effect.ratio)),
+        cpu_low,
+        cpu_high,
+        judged.cpu.map(|cpu| verdict_word(cpu.verdict)).unwrap_or_default(),
+        judged.flags().join(" "),
+        rounds_dropped.to_string(),
+    ]
+}
+
+/// The ends of an interval; empty fields where it is not known.
+fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
+    [interval.map(|[low, _]| low), interval.map(|[_, high]| high)].map(number)
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// A field as it stands in a line. Spreadsheets would compute what begins as a formula does, so that is marked as text.
+fn quoted(field: &str) -> Cow<'_, str> {
+    let field = printable(field);
+    let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    let lead = if is_formula { "'" } else { "" };
+    if field.contains([',', '"', '\n']) {
+        Cow::Owned(format!("\"{lead}{}\"", field.replace('"', "\"\"")))
+    } else if is_formula {
+        Cow::Owned(format!("{lead}{field}"))
+    } else {
+        field
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Format, Options};
+    use crate::{fixture, render};
+
+    #[test]
+    fn whole_report() {
+        let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+    }
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+    }
+
+    #[test]
+    fn fields_that_need_it_are_quoted() {
+        assert_eq!(super::quoted("plain"), "plain");
+        assert_eq!(super::quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+    }
+
+    #[test]
+    fn defect_06_fields_of_others_are_no_formulas() {
+        assert_eq!(super::quoted("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+        assert_eq!(super::quoted("@sum(a1,a2)"), "\"'@sum(a1,a2)\"");
+        assert_eq!(super::quoted("-0.25"), "-0.25");
+        assert_eq!(super::quoted("a\rb\u{1b}"), "a[U+000D]b[U+001B]");
+    }
+}

@@ -1,0 +1,87 @@
+//! The verdicts of an experiment in rounds as Markdown, as for a pull request.
+
+use basecase_analysis::{Conclusion, Gate, GateCase};
+use basecase_stats::Verdict;
+
+use crate::formats::markdown::escaped;
+use crate::words::{CaseWords, gate_case, headline};
+
+/// What failed, what changed and what is not known first, the rest folded away.
+pub(crate) fn render(gate: &Gate<'_>) -> String {
+    let base = gate.experiment.candidates.first().map_or("", |base| base.name.0.as_str());
+    let is_unchanged = |case: &&GateCase<'_>| case.conclusion() == Conclusion::Judged(Verdict::NoChange);
+    let (unchanged, telling): (Vec<_>, Vec<_>) = gate.cases.iter().partition(is_unchanged);
+    let table = |cases: &[&GateCase<'_>]| {
+        let rows: String = cases.iter().map(|case| row(gate, case)).collect();
+        format!("| step | candidate | verdict | change | rounds |\n|---|---|---|---:|---:|\n{rows}")
+    };
+    let mut text = format!("### {}\n\nCompared with {}.\n", headline(gate), escaped(base));
+    if !telling.is_empty() {
+        text.push_str(&format!("\n{}", table(&telling)));
+    }
+    if !unchanged.is_empty() {
+        let count = unchanged.len();
+        let steps = if count == 1 { "step" } else { "steps" };
+        text.push_str(&format!(
+            "\n<details><summary>{count} {steps} without change</summary>\n\n{}\n</details>\n",
+            table(&unchanged)
+        ));
+    }
+    text
+}
+
+fn row(gate: &Gate<'_>, case: &GateCase<'_>) -> String {
+    let CaseWords { step, candidate, words, details, rounds } = gate_case(gate, case);
+    let change = if case.conclusion() == Conclusion::Failed { String::new() } else { details };
+    let cells = [step, candidate, &words, &change].map(escaped);
+    let [step, candidate, words, change] = cells;
+    format!("| {step} | {candidate} | {}{words} | {change} | {rounds} |\n", sign(case.conclusion()))
+}
+
+/// What stands before the words of a case.
+fn sign(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Failed => "❌ ",
+        Conclusion::Judged(Verdict::Regression) => "🔴 ",
+        Conclusion::Judged(Verdict::Improvement) => "🟢 ",
+        Conclusion::Judged(Verdict::NotEnoughData) => "⚪ ",
+        Conclusion::Judged(Verdict::NoChange) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{Results, Rounds, fixture};
+    use basecase_model::{Trial, TrialStatus};
+
+    use super::*;
+    use crate::formats::junit;
+
+    fn fail(trial: &mut Trial) {
+        let reason = "the server closed the connection\nhint: see its log".into();
+        let log_tail = "PANIC: \u{1b}[31mno <memory>\u{0}\n".into();
+        trial.status = TrialStatus::Failed { reason, log_tail };
+        trial.slices.clear();
+    }
+
+    #[test]
+    fn defect_10_a_candidate_that_never_came_up_has_an_error_for_each_step() {
+        let (experiment, mut trials) = fixture::in_rounds();
+        let last = experiment.candidates[2].name.0.clone();
+        trials.retain(|trial| trial.candidate != last || trial.step == experiment.steps[0].name);
+        trials.iter_mut().filter(|trial| trial.candidate == last).for_each(fail);
+        let rounds = Rounds::of(&experiment, &trials);
+        let gate = Gate::of(&Results::of(&experiment, &trials, rounds.as_ref()));
+        let steps = gate.failed();
+        let headline = headline(&gate);
+        assert!(headline.starts_with(&format!("{steps} steps failed, 0 regressions")), "{headline}");
+        insta::assert_snapshot!(render(&gate));
+        let junit = junit::render(&gate);
+        assert!(junit.contains(&format!("errors=\"{steps}\"")), "{junit}");
+        assert_eq!(junit.matches("<error message=").count(), steps, "{junit}");
+        assert!(
+            junit.contains("[U+001B][31mno &lt;memory&gt;[U+0000]") && junit.contains("hint: see its log"),
+            "{junit}"
+        );
+    }
+}

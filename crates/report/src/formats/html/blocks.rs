@@ -1,0 +1,19 @@
+//! Parts of a printed report as HTML.
+
+use basecase_analysis::Results;
+use maud::{Markup, html};
+
+use super::table;
+use crate::documents::Block;
+
+/// One part; headings stand at `level` 2 or 3.
+pub(super) fn render(results: &Results<'_>, block: &Block, level: u8) -> Markup {
+    match block {
+        Block::Title(text) | Block::Heading(text) if level == 2 => html! { h2 { (text) } },
+        Block::Title(text) | Block::Heading(text) => html! { h3 { (text) } },
+        Block::Note(text) | Block::Paragraph(text) => html! { p { (text) } },
+        Block::List(lines) => html! { ul { @for line in lines { li { (line) } } } },
+        Block::Log(text) => html! { pre { (text) } },
+        Block::Table(found) => table::render(results, found),
+    }
+}

@@ -1,0 +1,106 @@
+//! Facts, failures and warnings on the overview.
+
+use basecase_analysis::{Results, failures};
+use maud::{Markup, html};
+
+use super::{page_name, table};
+use crate::documents::notes;
+use crate::tables::{builds, configs, running};
+use crate::words::FailureWords as _;
+
+/// The trials that failed, with what the server said.
+pub(super) fn failed(results: &Results<'_>) -> Markup {
+    let failures = failures(results);
+    html! {
+        @if !failures.is_empty() {
+            details #failed {
+                summary { span.swatch.missed { "!" } " Failed trials (" (failures.len()) ")" }
+                @for failure in &failures {
+                    article.failure {
+                        h3 { (failure.place()) }
+                        p { (failure.reason) }
+                        @let checks = failure.check_lines();
+                        @if !checks.is_empty() {
+                            ul { @for line in &checks { li { (line) } } }
+                        }
+                        @if !failure.log_tail.is_empty() {
+                            h4 { "Last lines of the server's log" }
+                            pre { (failure.log_tail) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Advice that makes no trial fail.
+pub(super) fn warnings(results: &Results<'_>) -> Markup {
+    let warnings = notes::warnings(results);
+    html! {
+        @if !warnings.is_empty() {
+            details #warnings {
+                summary { span.swatch.worse { "!" } " Warnings (" (warnings.len()) ")" }
+                ul { @for warning in &warnings { li { (warning) } } }
+            }
+        }
+    }
+}
+
+/// What each step is.
+pub(super) fn steps(results: &Results<'_>) -> Markup {
+    html! {
+        details #steps {
+            summary { "Steps" }
+            p { "Each page has bars, response times, metrics, roles and per-second charts of one step." }
+            ul.steps.named[results.is_workload_file()] {
+                @for (_, step) in results.steps() {
+                    li { a href=(page_name(step)) { (step.label) } span { (step.title) } }
+                }
+            }
+        }
+    }
+}
+
+/// What was run with what, where.
+pub(super) fn facts(results: &Results<'_>) -> Markup {
+    let experiment = results.experiment;
+    html! {
+        details #facts {
+            summary { "Experiment, host and builds" }
+            (table::render(results, &builds::experiment(results)))
+            (table::render(results, &builds::host(experiment)))
+            (table::render(results, &builds::builds(experiment)))
+            @for build in builds::distinct(experiment) {
+                @if build.flags.is_some() || !build.details.is_empty() {
+                    details {
+                        summary { "How " (build.short) " was built" }
+                        pre {
+                            @if let Some(flags) = &build.flags { "flags = " (flags) "\n" }
+                            @for (name, value) in &build.details { (name) " = " (value) "\n" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What configs say, and what servers made of it.
+pub(super) fn settings(results: &Results<'_>) -> Markup {
+    let experiment = results.experiment;
+    html! {
+        details #settings {
+            summary { "Configs and settings" }
+            @for differences in configs::differences(experiment) { (table::render(results, &differences)) }
+            @for differences in running::differences(experiment) { (table::render(results, &differences)) }
+            @for config in configs::distinct(experiment) {
+                details {
+                    summary { "All settings of " (config.label) " for " (config.dbms) }
+                    pre { @for (name, value) in &config.facts.settings { (name) " = " (value) "\n" } }
+                    p.small { "SHA-256 " code { (config.facts.sha256) } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Intervals of effects as drawings: a line for each step and contender, beside the band in which a change does not matter.
+
+use std::f64::consts::LN_10;
+
+use basecase_analysis::{Effect, Judged, Results};
+use basecase_stats::{Decision, Interval, Metric, Verdict};
+use maud::{Markup, html};
+
+use super::page_name;
+use crate::tables::relative::decided;
+use crate::words::{EffectWords as _, percent_text};
+
+/// Differences in per cent at which the axis may have a number; each is taken with its opposite.
+const TICKS: [f64; 11] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 900.0];
+/// What numbers on an axis are apart at least, as a share of the reach.
+const ROOM: f64 = 0.3;
+/// Effects beyond a factor of ten are drawn at the edge, as logarithms.
+const FURTHEST: f64 = LN_10;
+
+/// One line of a plot.
+struct Line<'a> {
+    name: Markup,
+    decision: &'a Decision,
+}
+
+/// A plot of all steps for each contender; `None` where nothing is judged.
+pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
+    let all = results.all_judged();
+    let step_name = |judged: &Judged<'_>| {
+        let step = results.experiment.steps.get(judged.step);
+        html! { @if let Some(step) = step { a href=(page_name(step)) { (step.label) } } }
+    };
+    let of = |candidate: usize| -> Vec<Line<'_>> {
+        let own = all.iter().filter(|judged| judged.candidate == candidate);
+        own.map(|judged| Line { name: step_name(judged), decision: judged.throughput }).collect()
+    };
+    let reach = reach(all.iter().map(|judged| judged.throughput));
+    (!all.is_empty()).then(|| {
+        html! {
+            div.forests {
+                @for (candidate, facts) in results.candidates() {
+                    @let lines = of(candidate);
+                    @if !lines.is_empty() { (plot(&facts.name.0, &lines, reach)) }
+                }
+            }
+        }
+    })
+}
+
+/// A plot of all contenders on one step.
+pub(super) fn of_step<'a>(results: &Results<'a>, step: usize) -> Option<Markup> {
+    let judged: Vec<Judged<'a>> =
+        results.candidates().filter_map(|(candidate, _)| results.judged(step, candidate)).collect();
+    let line = |judged: &Judged<'a>| Line {
+        name: html! { (judged.candidate_name(results)) },
+        decision: judged.throughput,
+    };
+    let lines: Vec<Line<'_>> = judged.iter().map(line).collect();
+    let reach = reach(judged.iter().map(|judged| judged.throughput));
+    (!lines.is_empty()).then(|| plot("Throughput against the base case", &lines, reach))
+}
+
+/// The largest effect that a plot has to hold, as a logarithm.
+fn reach<'a>(decisions: impl Iterator<Item = &'a Decision>) -> f64 {
+    let of = |decision: &Decision| {
+        let ends = decision.interval.map_or(0.0, Interval::reach);
+        ends.max(decision.estimate.map_or(0.0, f64::abs)).max(1.5 * decision.margin)
+    };
+    decisions.map(of).fold(0.0, f64::max).min(FURTHEST) * 1.04
+}
+
+fn plot(caption: &str, lines: &[Line<'_>], reach: f64) -> Markup {
+    html! {
+        figure.forest {
+            figcaption { (caption) }
+            @for line in lines { (drawn(line, reach)) }
+            div.effect { span {} (axis(reach)) span {} }
+        }
+    }
+}
+
+fn drawn(Line { name, decision }: &Line<'_>, reach: f64) -> Markup {
+    let place = |effect: f64| place(effect, reach);
+    let span = |low: f64, high: f64| (place(low), format!("{:.2}%", width(low, high, reach)));
+    let mark = decided(decision.verdict);
+    let sign = match decision.verdict {
+        Verdict::NotEnoughData => "?",
+        _ => mark.sign(),
+    };
+    let effect = Effect::of_decision(Metric::Throughput, decision);
+    let (band, band_width) = span(-decision.margin, decision.margin);
+    html! {
+        div.effect {
+            span.name { (name) }
+            svg.(colour(decision.verdict)) aria-hidden="true" {
+                rect.band x=(band) width=(band_width) height="100%" {}
+                line.zero x1=(place(0.0)) x2=(place(0.0)) y2="100%" {}
+                @if let Some(interval) = decision.interval {
+                    line.interval x1=(place(interval.lower)) x2=(place(interval.upper)) y1="50%" y2="50%" {}
+                }
+                @if let Some(estimate) = decision.estimate { circle cx=(place(estimate)) cy="50%" r="4" {} }
+            }
+            span.value {
+                @if let Some(effect) = effect { (effect.percent_text()) " % " small { (effect.percent_interval()) } }
+                span.sign { (sign) }
+            }
+        }
+    }
+}
+
+/// The class of a drawing, by which it is coloured.
+pub(super) fn colour(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Regression => "loss",
+        Verdict::Improvement => "gain",
+        Verdict::NoChange => "same",
+        Verdict::NotEnoughData => "open",
+    }
+}
+
+fn axis(reach: f64) -> Markup {
+    html! {
+        svg.axis aria-hidden="true" {
+            @for effect in ticks(reach) {
+                line x1=(place(effect, reach)) x2=(place(effect, reach)) y2="4" {}
+                text x=(place(effect, reach)) y="17" { (tick_text(effect)) }
+            }
+        }
+    }
+}
+
+/// The effects at which an axis has a number: 0, on each side the largest that fits, and one between where there is room for it.
+pub(super) fn ticks(reach: f64) -> Vec<f64> {
+    let sides: [fn(f64) -> f64; 2] =
+        [|percent| (1.0 - percent / 100.0).ln(), |percent| (1.0 + percent / 100.0).ln()];
+    let mut ticks = vec![0.0];
+    for side in sides {
+        let within = |room: f64| {
+            let fits = move |effect: &f64| effect.abs() <= room;
+            TICKS.into_iter().map(side).filter(fits).max_by(|one, other| one.abs().total_cmp(&other.abs()))
+        };
+        let Some(outer) = within(0.95 * reach) else { continue };
+        ticks.push(outer);
+        ticks.extend(within(outer.abs() - ROOM * reach).filter(|inner| inner.abs() >= ROOM * reach));
+    }
+    ticks.sort_by(f64::total_cmp);
+    ticks
+}
+
+/// The number of a tick, e.g. `-20 %`.
+pub(super) fn tick_text(effect: f64) -> String {
+    let text = percent_text(effect.exp(), 1);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// Where an effect stands on a plot, from its left edge.
+fn place(effect: f64, reach: f64) -> String {
+    format!("{:.2}%", share(effect, reach))
+}
+
+fn share(effect: f64, reach: f64) -> f64 {
+    50.0 + 50.0 * (effect / reach).clamp(-1.0, 1.0)
+}
+
+fn width(low: f64, high: f64, reach: f64) -> f64 {
+    share(high, reach) - share(low, reach)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_has_few_numbers_on_both_sides() {
+        let texts = |reach: f64| ticks(reach).into_iter().map(tick_text).collect::<Vec<_>>();
+        assert_eq!(texts(0.3), ["-20 %", "-10 %", "0 %", "+20 %"]);
+        assert_eq!(texts(0.02), ["-1 %", "0 %", "+1 %"]);
+        assert!(texts(FURTHEST).len() <= 5);
+    }
+
+    #[test]
+    fn what_is_beyond_the_edge_stands_at_the_edge() {
+        assert_eq!(
+            [-9.0, -0.1, 0.0, 9.0].map(|effect| place(effect, 0.2)),
+            ["0.00%", "25.00%", "50.00%", "100.00%"]
+        );
+    }
+}

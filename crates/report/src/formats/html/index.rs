@@ -1,0 +1,79 @@
+//! The overview.
+
+use basecase_analysis::Results;
+use maud::{Markup, html};
+
+use super::figure::{data, figure, without_script};
+use super::shell::{self, Page, Place};
+use super::sparkline::Sparklines;
+use super::{facts, table, verdicts};
+use crate::charts::sweep::{CHARTS_OF_SWEEP, charts};
+use crate::documents as document;
+use crate::documents::notes;
+use crate::options::Options;
+
+/// The page `index.html`.
+pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
+    let experiment = results.experiment;
+    let sweeps = charts(results, options);
+    let mut of_sweeps = sweeps.charts.iter().enumerate();
+    let has_charts = !sweeps.charts.is_empty();
+    let sections = document::summary(results, options);
+    let sparklines = Sparklines::of(results);
+    let content = html! {
+        p.lead {
+            (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
+            (experiment.workload) " workload"
+            @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
+            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them to prepare others" }
+            @if let Some(base) = experiment.candidates.first() {
+                "; every number is read against the base case, " strong { (base.name) }
+            }
+            "."
+        }
+        @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
+        section #summary {
+            @for note in notes::candidates(experiment) {
+                p.note role="note" { strong { "Note" } " " (note) }
+            }
+            @if has_charts { (without_script()) }
+            @for section in &sections {
+                @if let Some(heading) = &section.heading { h2 { (heading) } }
+                @if let Some(reading) = section.reading { p.small { (reading) } }
+                @if section.is_sweep {
+                    div.charts {
+                        @for (number, chart) in of_sweeps.by_ref().take(CHARTS_OF_SWEEP) {
+                            (figure(number, &chart.caption))
+                        }
+                    }
+                }
+                (table::render_together(results, &section.tables, &sparklines))
+            }
+            p.small {
+                (notes::noise(results))
+                @if let Some(published) = notes::published(results) { " " (published) }
+            }
+        }
+        div.folds {
+            (facts::failed(results))
+            (facts::warnings(results))
+            @for section in sections.iter().filter(|section| !section.more.is_empty()) {
+                details open[section.is_sweep && sweeps.charts.len() == CHARTS_OF_SWEEP] {
+                    summary {
+                        @if let Some(heading) = &section.heading { (heading) ": " }
+                        (section.more_title)
+                    }
+                    @for more in &section.more { (table::render(results, more)) }
+                }
+            }
+            (facts::steps(results))
+            (facts::facts(results))
+            (facts::settings(results))
+        }
+        @if has_charts { (data(&sweeps)) }
+    };
+    shell::render(
+        results,
+        &Page { title: document::title(results), place: Place::Overview, charts: has_charts, content },
+    )
+}

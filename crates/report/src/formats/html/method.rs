@@ -1,0 +1,23 @@
+//! The page on how the rounds were decided.
+
+use basecase_analysis::Results;
+use maud::{Markup, html};
+
+use super::blocks;
+use super::shell::{self, Page, Place};
+use crate::documents as document;
+use crate::documents::method;
+
+/// Name of the page.
+pub(super) const PAGE: &str = "method.html";
+
+/// The page.
+pub(super) fn page(results: &Results<'_>) -> Markup {
+    let content = html! {
+        section {
+            @for block in method::blocks(results) { (blocks::render(results, &block, 2)) }
+        }
+    };
+    let title = format!("{}: {}", method::TITLE, document::title(results));
+    shell::render(results, &Page { title, place: Place::Method, charts: false, content })
+}

@@ -1,0 +1,212 @@
+//! The report as a directory of pages that work offline.
+
+mod blocks;
+mod explanation;
+mod facts;
+mod figure;
+mod flame;
+mod folder;
+mod forest;
+mod index;
+mod method;
+mod metrics;
+mod round_chart;
+mod shell;
+mod sparkline;
+mod step;
+mod table;
+mod verdicts;
+
+use std::path::{Path, PathBuf};
+
+use basecase_analysis::Results;
+use basecase_model::StepFacts;
+use folder::{Folder, file_name};
+
+use crate::error::Error;
+use crate::options::Options;
+
+/// Files that every page uses, relative to the report's directory.
+const ASSETS: [(&str, &str); 5] = [
+    ("assets/report.css", include_str!("../../../assets/report.css")),
+    ("assets/charts.js", include_str!("../../../assets/charts.js")),
+    ("assets/uplot/uPlot.iife.min.js", include_str!("../../../assets/uplot/uPlot.iife.min.js")),
+    ("assets/uplot/uPlot.min.css", include_str!("../../../assets/uplot/uPlot.min.css")),
+    ("assets/uplot/LICENSE", include_str!("../../../assets/uplot/LICENSE")),
+];
+
+/// Writes all pages and assets and returns the path of `index.html`.
+pub(crate) fn write_pages(
+    results: &Results<'_>,
+    options: &Options,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
+    let mut folder = Folder::new(out_dir);
+    for (name, content) in ASSETS {
+        folder.write_asset(name, content)?;
+    }
+    for step in results.steps() {
+        folder.write(&page_name(step.1), &step::page(results, step, options).into_string())?;
+        flame::write_pictures(results, step.0, &mut folder)?;
+    }
+    if results.is_workload_file() {
+        folder.write(metrics::PAGE, &metrics::page(results).into_string())?;
+    }
+    if results.rounds.is_some() {
+        folder.write(method::PAGE, &method::page(results).into_string())?;
+    }
+    folder.write(INDEX, &index::page(results, options).into_string())?;
+    let index = folder.file(INDEX);
+    folder.finish()?;
+    Ok(index)
+}
+
+/// The page that is opened first.
+const INDEX: &str = "index.html";
+
+/// File name of a step's page. Names of steps come from users' files and may hold anything.
+fn page_name(step: &StepFacts) -> String {
+    format!("step-{}.html", file_name(&step.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::fixture::{self, Shape};
+    use crate::write_pages as write_all;
+
+    const LARGEST_PAGE: u64 = 3_000_000;
+    const LARGEST_REPORT: u64 = 25_000_000;
+
+    fn page_sizes(shape: Shape) -> Vec<u64> {
+        let (experiment, trials) = fixture::synthetic(shape);
+        let directory = tempfile::tempdir().unwrap();
+        write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+        let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap());
+        files
+            .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "html"))
+            .map(|entry| entry.metadata().unwrap().len())
+            .collect()
+    }
+
+    #[test]
+    fn pages_of_a_large_experiment_stay_small() {
+        for (steps, clients) in [(&["l.i1", "qr1000"][..], 1), (&["qr1000"], 20)] {
+            let sizes = page_sizes(Shape { candidates: 20, steps, seconds: 1800, clients });
+            assert_eq!(sizes.len(), steps.len() + 1);
+            assert!(sizes.iter().all(|size| *size < LARGEST_PAGE), "{clients} clients: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn all_pages_of_a_large_experiment_together_stay_small() {
+        let (experiment, trials) = fixture::microbenchmarks(12, &fixture::longest_list(), 900);
+        let directory = tempfile::tempdir().unwrap();
+        write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+        let sizes =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+        let whole: u64 = sizes.sum();
+        assert!(whole < LARGEST_REPORT, "{whole} bytes");
+    }
+
+    #[test]
+    fn pages_are_whole_escaped_and_offline() {
+        let (experiment, trials) = fixture::sample();
+        let directory = tempfile::tempdir().unwrap();
+        let index = write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+        assert_eq!(index, directory.path().join("index.html"));
+        let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+        let index = read("index.html");
+        assert!(index.contains("demo &lt;1&gt;") && !index.contains("<b>giving up"), "names are escaped");
+        assert!(index.contains("&lt;b&gt;giving up"), "the log tail is there");
+        assert!(index.contains("pi1 rows"), "the failed check is there");
+        assert!(index.contains("-Os"), "the note on toolchains is there");
+        for step in &experiment.steps {
+            let name = page_name(step);
+            assert!(index.contains(&name), "{name} is linked");
+            let page = read(&name);
+            assert!(page.contains("<noscript>") && page.contains("assets/charts.js"), "{name}");
+            assert!(
+                !page.contains("http://") && !page.contains("https://"),
+                "{name} asks for nothing from outside"
+            );
+        }
+        assert!(!index.contains("http://") && !index.contains("https://"));
+        assert!(read("assets/uplot/LICENSE").contains("MIT"));
+    }
+
+    #[test]
+    fn workload_files_have_an_overview_that_links_every_step() {
+        let many = fixture::microbenchmarks(12, &fixture::LIST, 2);
+        let sweep = fixture::sweep(3, &[1, 8, 64], 2);
+        for (experiment, trials) in [many, sweep] {
+            let directory = tempfile::tempdir().unwrap();
+            write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+            let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+            let index = read("index.html");
+            let is_sweep = experiment.groups.is_empty();
+            assert_eq!(
+                index.contains("\"kind\":\"threads\""),
+                is_sweep,
+                "sweeps have charts, others no script"
+            );
+            assert_eq!(index.contains("assets/charts.js"), is_sweep);
+            for step in &experiment.steps {
+                let page = read(&page_name(step));
+                assert!(index.contains(&page_name(step)) && page.contains(metrics::PAGE), "{}", step.label);
+            }
+            assert!(read(metrics::PAGE).contains("cpu/o"));
+        }
+    }
+
+    #[test]
+    fn the_same_rounds_give_the_same_pages() {
+        let (experiment, trials) = fixture::in_rounds();
+        let pages = || -> Vec<(String, String)> {
+            let directory = tempfile::tempdir().unwrap();
+            write_all(&experiment, &trials, &Options::default(), directory.path()).unwrap();
+            let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+            let mut pages: Vec<(String, String)> = files
+                .filter(|path| path.is_file())
+                .map(|path| {
+                    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                    (name, fs::read_to_string(path).unwrap())
+                })
+                .collect();
+            pages.sort();
+            pages
+        };
+        let first = pages();
+        assert_eq!(first, pages());
+        let page = |name: &str| &first.iter().find(|(file, _)| file == name).unwrap().1;
+        assert!(
+            page("index.html").contains("svg class=\"loss\"") && page("index.html").contains(method::PAGE)
+        );
+        assert!(page("step-point-query_range=100.html").contains("round by round"));
+        assert!(page(method::PAGE).contains("seed 4711") && !page(method::PAGE).contains("http"));
+    }
+
+    #[test]
+    fn an_experiment_without_any_trial_has_pages() {
+        let (experiment, _) = fixture::sample();
+        let directory = tempfile::tempdir().unwrap();
+        write_all(&experiment, &[], &Options::default(), directory.path()).unwrap();
+    }
+
+    #[test]
+    fn errors_name_the_file_and_a_remedy() {
+        let (experiment, trials) = fixture::sample();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error =
+            write_all(&experiment, &trials, &Options::default(), file.path()).unwrap_err().to_string();
+        assert!(error.contains(&file.path().display().to_string()) && error.contains("hint: "), "{error}");
+    }
+
+    #[test]
+    fn names_of_steps_cannot_leave_the_directory() {
+        let step = StepFacts { name: "../a b".into(), ..fixture::step("l.i0") };
+        assert_eq!(page_name(&step), "step-..~2fa~20b.html");
+    }
+}

@@ -1,0 +1,140 @@
+//! One table as HTML.
+
+use basecase_analysis::Results;
+use maud::{Markup, html};
+
+use super::page_name;
+use super::sparkline::Sparklines;
+use crate::tables::{Cell, Column, Mark, Table};
+
+/// The table in a container of its own that scrolls, with the meaning of its colours below.
+pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
+    html! { div.table { (grid(results, table, None)) (legend(table)) } }
+}
+
+/// Tables side by side, with the course of trials in their cells. What they share is said once above them: their key and the
+/// meaning of their colours.
+pub(super) fn render_together(results: &Results<'_>, tables: &[Table], sparklines: &Sparklines) -> Markup {
+    let Some(first) = tables.first() else { return Markup::default() };
+    let shares = tables.iter().all(|table| (&table.key, &table.legend) == (&first.key, &first.legend));
+    html! {
+        @if shares { (key(first)) (legend(first)) }
+        div.together {
+            @for table in tables {
+                @let own = Table { key: if shares { Vec::new() } else { table.key.clone() }, ..table.clone() };
+                div.table {
+                    (grid(results, &own, Some(sparklines)))
+                    @if !shares { (legend(table)) }
+                }
+            }
+        }
+    }
+}
+
+fn key(table: &Table) -> Markup {
+    html! { @if !table.key.is_empty() { ul.key { @for line in &table.key { li { (line) } } } } }
+}
+
+fn legend(table: &Table) -> Markup {
+    html! {
+        @if !table.legend.is_empty() {
+            ul.legend {
+                @for (mark, meaning) in &table.legend {
+                    li { span.swatch.(class(*mark)) { (mark.sign()) } " " (meaning) }
+                }
+            }
+        }
+    }
+}
+
+fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -> Markup {
+    let marks = !table.legend.is_empty();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(table.caption) {
+            table.keyed[!table.key.is_empty()] {
+                caption {
+                    div {
+                        strong { (table.caption) }
+                        @if !table.reading.is_empty() { " " span { (table.reading) } }
+                        (key(table))
+                    }
+                }
+                thead {
+                    tr {
+                        th scope="col" { (table.corner) }
+                        @for column in &table.columns { (heading(results, column, marks)) }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr class=[row.reference.then_some("reference")] {
+                            th scope="row" { (linked(results, row.step, &row.name)) }
+                            @for (cell, column) in row.cells.iter().zip(&table.columns) {
+                                @let trend = sparklines.zip(cell.trial).map(|(all, trial)| all.render(results, trial));
+                                (body(cell, column, marks, trend))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn heading(results: &Results<'_>, column: &Column, marks: bool) -> Markup {
+    let meaning = (!column.meaning.is_empty()).then_some(&column.meaning);
+    html! {
+        th scope="col" class=[column.words.then_some("words")] title=[meaning] {
+            (linked(results, column.step, &column.name))
+            @if marks { span.sign {} }
+        }
+    }
+}
+
+/// A name, as a link where it is that of a step.
+fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
+    let step = step.and_then(|number| results.experiment.steps.get(number));
+    html! {
+        @match step {
+            Some(step) => a href=(page_name(step)) { (name) },
+            None => (name),
+        }
+    }
+}
+
+fn body(cell: &Cell, column: &Column, marks: bool, trend: Option<Markup>) -> Markup {
+    let meaning = match cell.mark {
+        Mark::None => cell.share.map_or("", |_| "share"),
+        mark => class(mark),
+    };
+    let words = if column.words { "words" } else { "" };
+    let class = [words, meaning].join(" ");
+    let class = Some(class.trim()).filter(|class| !class.is_empty());
+    let shade = cell.share.map(|share| format!("--share:{share:.2}"));
+    html! {
+        td class=[class] style=[shade] {
+            (cell.text)
+            @if marks { span.sign { (cell.mark.sign()) } }
+            (small(cell))
+            @if let Some(trend) = trend { (trend) }
+        }
+    }
+}
+
+/// What stands below the text of a cell in small print.
+pub(super) fn small(cell: &Cell) -> Markup {
+    html! { @if !cell.small.is_empty() { small { (cell.small) } } }
+}
+
+fn class(mark: Mark) -> &'static str {
+    match mark {
+        Mark::None => "",
+        Mark::TopQuarter => "top",
+        Mark::BottomQuarter => "bottom",
+        Mark::Ignored => "ignored",
+        Mark::Better => "better",
+        Mark::Worse => "worse",
+        Mark::SlaFailed => "missed",
+        Mark::DefaultChanged => "changed",
+    }
+}

@@ -1,0 +1,205 @@
+//! The report for a terminal.
+
+use std::fmt::Write;
+
+use basecase_model::printable;
+
+use crate::documents::Block;
+use crate::tables::{Cell, Mark, Row, Table};
+
+/// Longest line of running text.
+const WIDTH: usize = 100;
+
+/// Prints the blocks as plain text, with ANSI colours when `ansi`.
+pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
+    let mut text = String::new();
+    for block in blocks {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        match block {
+            Block::Title(title) => {
+                let title = line(title);
+                let _ = writeln!(text, "{title}\n{}", "=".repeat(title.chars().count()));
+            }
+            Block::Heading(heading) => {
+                let heading = line(heading);
+                let _ = writeln!(text, "{heading}\n{}", "-".repeat(heading.chars().count()));
+            }
+            Block::Note(note) => wrapped(&mut text, "NOTE: ", note),
+            Block::Paragraph(paragraph) => wrapped(&mut text, "", paragraph),
+            Block::List(lines) => lines.iter().for_each(|line| wrapped(&mut text, "  * ", line)),
+            Block::Log(log) => printable(log).lines().for_each(|line| {
+                let _ = writeln!(text, "  | {line}");
+            }),
+            Block::Table(table) => write_table(&mut text, &table.map_text(&|text| line(text)), ansi),
+        }
+    }
+    text
+}
+
+/// What others wrote, within a line.
+fn line(text: &str) -> String {
+    printable(text).replace('\n', " ")
+}
+
+/// Writes `text` in lines of at most [`WIDTH`], the first after `lead` and the others indented as far.
+fn wrapped(out: &mut String, lead: &str, text: &str) {
+    for (number, paragraph) in printable(text).lines().enumerate() {
+        let mut line = if number == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
+        let mut empty = true;
+        for word in paragraph.split_whitespace() {
+            if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+                let _ = writeln!(out, "{line}");
+                line = " ".repeat(lead.len());
+                empty = true;
+            }
+            if !empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            empty = false;
+        }
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+fn write_table(out: &mut String, table: &Table, ansi: bool) {
+    let _ = writeln!(out, "{}", table.caption);
+    if !table.reading.is_empty() {
+        wrapped(out, "", &table.reading);
+    }
+    for line in &table.key {
+        let _ = writeln!(out, "{line}");
+    }
+    for (mark, meaning) in &table.legend {
+        wrapped(out, &format!("  {} ", mark.sign()), meaning);
+    }
+    let names = table.rows.iter().map(|row| row.name.as_str()).chain([table.corner]);
+    let first = names.map(width).max().unwrap_or(0);
+    let widths: Vec<usize> =
+        table.columns.iter().enumerate().map(|(index, _)| column_width(table, index)).collect();
+    let mut line = pad(table.corner, first, true);
+    for (column, &width) in table.columns.iter().zip(&widths) {
+        line.push_str("  ");
+        line.push_str(&pad(&column.name, width, column.words));
+        // Under the marks of the cells.
+        line.push_str(if has_marks(table) { " " } else { "" });
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+    for row in &table.rows {
+        write_row(out, table, row, first, &widths, ansi);
+    }
+}
+
+fn write_row(out: &mut String, table: &Table, row: &Row, first: usize, widths: &[usize], ansi: bool) {
+    let mut line = pad(&row.name, first, true);
+    for ((column, cell), &width) in table.columns.iter().zip(&row.cells).zip(widths) {
+        line.push_str("  ");
+        let mut text = pad(&cell.line(), width, column.words);
+        if has_marks(table) {
+            text.push_str(if cell.mark == Mark::None { " " } else { cell.mark.sign() });
+        }
+        match ansi_code(cell.mark).filter(|_| ansi) {
+            Some(code) => {
+                let _ = write!(line, "\u{1b}[{code}m{text}\u{1b}[0m");
+            }
+            None => line.push_str(&text),
+        }
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+}
+
+fn has_marks(table: &Table) -> bool {
+    !table.legend.is_empty()
+}
+
+fn column_width(table: &Table, index: usize) -> usize {
+    let cells =
+        table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell: &Cell| width(&cell.line()));
+    cells.chain([width(&table.columns[index].name)]).max().unwrap_or(0)
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn pad(text: &str, to: usize, left: bool) -> String {
+    if left { format!("{text:<to$}") } else { format!("{text:>to$}") }
+}
+
+fn ansi_code(mark: Mark) -> Option<&'static str> {
+    match mark {
+        Mark::None | Mark::DefaultChanged => None,
+        Mark::TopQuarter => Some("32"),
+        Mark::BottomQuarter | Mark::SlaFailed => Some("31"),
+        Mark::Ignored => Some("2"),
+        Mark::Better => Some("36"),
+        Mark::Worse => Some("33"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::{Format, Options};
+    use crate::{fixture, render};
+
+    #[test]
+    fn rounds() {
+        let (experiment, trials) = fixture::in_rounds();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
+
+    #[test]
+    fn summary() {
+        let (experiment, trials) = fixture::sample();
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
+
+    #[test]
+    fn every_step() {
+        let (experiment, trials) = fixture::sample();
+        let options = Options { steps: true, ..Options::default() };
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
+    }
+
+    #[test]
+    fn microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(4, &fixture::LIST, 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
+
+    #[test]
+    fn steps_of_microbenchmarks() {
+        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
+        let options = Options { steps: true, ..Options::default() };
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
+    }
+
+    #[test]
+    fn sweep() {
+        let (experiment, trials) = fixture::sweep(3, &[1, 4, 8, 16, 32, 64], 2);
+        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+    }
+
+    #[test]
+    fn colours_add_nothing_but_colour() {
+        let (experiment, trials) = fixture::sample();
+        let plain = render(&experiment, &trials, Format::Text, &Options::default());
+        let mut coloured =
+            render(&experiment, &trials, Format::Text, &Options { ansi: true, ..Options::default() });
+        assert!(coloured.contains("\u{1b}[36m"));
+        for code in ["0", "2", "31", "32", "33", "36"] {
+            coloured = coloured.replace(&format!("\u{1b}[{code}m"), "");
+        }
+        let trimmed: Vec<&str> = coloured.lines().map(str::trim_end).collect();
+        assert_eq!(trimmed, plain.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_log_cannot_steer_the_terminal() {
+        let (experiment, trials) = fixture::sample();
+        let text = render(&experiment, &trials, Format::Text, &Options::default());
+        assert!(!text.contains('\u{1b}'), "the fixture's log holds an escape sequence");
+    }
+}

@@ -1,0 +1,141 @@
+//! What moved with the speed of a step, as tables.
+
+use basecase_analysis::{
+    Cost, CostRatio, Explanation, FunctionShare, FunctionShares, Hardware, HardwareCount, MOVED,
+    MovedCounter, OperationTime, SettingChange, operation,
+};
+use basecase_model::ProfileKind;
+
+use super::{Cell, Column, Row, Table};
+use crate::words::{UNKNOWN, figure, setting_values};
+
+/// How to read the table of costs.
+const READING: &str = "The share is the part of the change in time per operation for which a cost can account: 100 % is all of it, \
+                       below 0 it works against it. About means that the time of a unit was not measured but taken to be as usual. Costs \
+                       overlap: what is read, written or switched is also CPU time.";
+/// Counters and functions that are shown.
+const MOST: usize = 20;
+
+/// Costs, counters, settings, and what the profile brought.
+pub(crate) fn tables(explanation: &Explanation<'_>) -> Vec<Table> {
+    let mut tables = vec![costs(explanation), counters(explanation), settings(explanation)];
+    tables.extend(explanation.hardware.as_ref().map(|found| hardware(explanation, found)));
+    tables.extend(explanation.functions().iter().map(functions));
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+fn costs(explanation: &Explanation<'_>) -> Table {
+    let row = |cost: &Cost| {
+        let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(", {}", cost.kind.unit) };
+        let about = if cost.is_about { "about " } else { "" };
+        let share = cost.share.map_or(String::new(), |share| format!("{about}{:.0} %", share * 100.0));
+        let values = [figure(cost.base), figure(cost.candidate)].map(Cell::plain);
+        let ratio = ratio_cell(explanation.cost_ratio(cost));
+        Row::new(
+            format!("{}{unit}", cost.kind.name),
+            values.into_iter().chain([ratio, Cell::plain(share)]).collect(),
+        )
+    };
+    let time = explanation.operation_time().map(|OperationTime { base_us, candidate_us, ratio }| {
+        let values = [figure(base_us), figure(candidate_us)].map(Cell::plain);
+        let cells = values.into_iter().chain([ratio_cell(ratio), Cell::plain("")]).collect();
+        Row { reference: true, ..Row::new("time on processors, without what others took, µs", cells) }
+    });
+    Table {
+        caption: format!("Costs per {}", operation(&explanation.base)),
+        reading: READING.into(),
+        corner: "cost",
+        columns: ["base case", "candidate", "ratio", "share"].map(|name| Column::numbers(name, "")).into(),
+        rows: time.into_iter().chain(explanation.costs.iter().map(row)).collect(),
+        ..Table::default()
+    }
+}
+
+fn counters(explanation: &Explanation<'_>) -> Table {
+    let row = |counter: &MovedCounter<'_>| {
+        let values = [figure(counter.base), figure(counter.candidate)].map(Cell::plain);
+        Row::new(counter.name, values.into_iter().chain([ratio_cell(counter.ratio)]).collect())
+    };
+    Table {
+        caption: format!("Counters of the server that moved, per {}", operation(&explanation.base)),
+        reading: format!("Those by {:.0} % or more, the furthest first.", (MOVED - 1.0) * 100.0),
+        corner: "counter",
+        columns: ["base case", "candidate", "ratio"].map(|name| Column::numbers(name, "")).into(),
+        rows: explanation.counters().iter().take(MOST).map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn settings(explanation: &Explanation<'_>) -> Table {
+    let row = |change: &SettingChange| {
+        let by = if change.is_default { "changed default" } else { "config" };
+        let (base, candidate) = setting_values(change);
+        Row::new(&change.name, [base, candidate, by.to_owned()].map(Cell::plain).into())
+    };
+    // Versions far apart have hundreds that only one of them knows.
+    let (of_both, of_one): (Vec<_>, Vec<_>) =
+        explanation.settings.iter().partition(|change| change.is_of_both() || !change.is_default);
+    let reading = match of_one.len() {
+        0 => String::new(),
+        count => format!("{count} more are known to one of the two only, and no config sets them."),
+    };
+    Table {
+        caption: "Settings that differ, as the servers ran".into(),
+        reading,
+        corner: "setting",
+        columns: ["base case", "candidate", "by"].map(Column::words).into(),
+        rows: of_both.into_iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn hardware(explanation: &Explanation<'_>, hardware: &Hardware<'_>) -> Table {
+    let row = |count: &HardwareCount| {
+        let cells = [figure(count.base), figure(count.candidate), ratio_text(count.ratio())];
+        Row::new(count.name, cells.map(Cell::plain).into())
+    };
+    Table {
+        caption: format!("Counters of the processors, per {}", operation(&explanation.base)),
+        reading: if hardware.is_of_profiled_pass { "Of the profiled pass.".into() } else { String::new() },
+        corner: "counter",
+        columns: ["base case", "candidate", "ratio"].map(|name| Column::numbers(name, "")).into(),
+        rows: hardware.counts().iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn functions(found: &FunctionShares) -> Table {
+    let percent = |share: f64| Cell::plain(format!("{:.1} %", share * 100.0));
+    let row = |share: &FunctionShare| {
+        let growth = Cell::plain(format!("{:+.1}", share.growth() * 100.0));
+        Row::new(&share.function, vec![percent(share.base), percent(share.candidate), growth])
+    };
+    let time = match found.kind {
+        ProfileKind::Cpu => "CPU time",
+        ProfileKind::OffCpu => "time off the processors",
+    };
+    Table {
+        caption: format!("Functions of the server, by their own share of {time}"),
+        reading: format!(
+            "{} samples of the base case, {} of the candidate.",
+            found.base_samples, found.candidate_samples
+        ),
+        corner: "function",
+        columns: ["base case", "candidate", "points"].map(|name| Column::numbers(name, "")).into(),
+        rows: found.shares.iter().take(MOST).map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn ratio_cell(ratio: CostRatio) -> Cell {
+    match ratio {
+        CostRatio::Single(ratio) => Cell::plain(ratio_text(ratio)),
+        CostRatio::Rounds(effect) => Cell::ratio(&effect),
+        CostRatio::AllRounds(ratio) => Cell { small: UNKNOWN.to_owned(), ..Cell::plain(ratio_text(ratio)) },
+    }
+}
+
+fn ratio_text(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{ratio:.2}") } else { "new".to_owned() }
+}

@@ -1,0 +1,266 @@
+//! Where the time went, in words.
+
+use std::fmt::Write as _;
+
+use basecase_analysis::{
+    Absent, Cause, Cost, CostRatio, Disturbance, Effect, Explanation, HardwareAbsence, Measured, PlanChange,
+    SettingChange, operation,
+};
+use basecase_model::StepFacts;
+use basecase_stats::Metric;
+
+use super::{EffectWords as _, JudgedWords as _};
+use crate::tables::{number, running::brief};
+
+/// Settings that are named beside a cause.
+const SETTINGS: usize = 4;
+
+/// Parts of the names of settings that touch plans.
+const OF_PLANS: [&str; 6] = ["enable_", "page_cost", "statistics", "optimizer", "index", "collapse_limit"];
+
+/// What moved and goes with the change, the likeliest cause first, in a sentence each.
+pub(crate) fn causes(explanation: &Explanation<'_>) -> Vec<String> {
+    let sentence = |cause| match cause {
+        Cause::Plans => planning(explanation),
+        Cause::Cost(cost) => Some(cost_sentence(explanation, cost)),
+    };
+    explanation.causes().into_iter().filter_map(sentence).collect()
+}
+
+/// The causes, or that there is none, and how far the host disturbed the comparison; never nothing.
+pub(crate) fn summary(explanation: &Explanation<'_>) -> Vec<String> {
+    let mut lines = causes(explanation);
+    if lines.is_empty() {
+        lines.push(match &explanation.judged {
+            _ if explanation.is_changed() => {
+                "no cost per operation moved enough to account for the change".to_owned()
+            }
+            Some(judged) => format!("no change is decided: {}", judged.verdict()),
+            None => "there is hardly a change to account for".to_owned(),
+        });
+    }
+    lines.extend(disturbance(explanation));
+    lines
+}
+
+/// The change in a sentence.
+pub(crate) fn change(explanation: &Explanation<'_>, step: &StepFacts) -> String {
+    let value = |measured: &Measured<'_>| number(measured.headline(), 0);
+    let quotient = || explanation.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
+    let judged =
+        explanation.judged.and_then(|judged| Effect::of_decision(Metric::Throughput, judged.throughput));
+    let ratio = judged.map_or_else(quotient, |effect| effect.ratio_line());
+    format!(
+        "{} on {}: {} → {} {} against {}, {ratio} of the base case",
+        explanation.candidate_name,
+        step.label,
+        value(&explanation.base),
+        value(&explanation.candidate),
+        step.headline.unit(),
+        explanation.base_name,
+    )
+}
+
+/// That statements are executed in another way.
+fn planning(explanation: &Explanation<'_>) -> Option<String> {
+    let first = explanation.plans.first()?;
+    let mut text = format!("another plan of {}", plan_change(first));
+    let more = explanation.plans.len() - 1;
+    if more > 0 {
+        let _ = write!(text, ", and of {more} more");
+    }
+    append_settings(explanation, &mut text, &OF_PLANS);
+    Some(text)
+}
+
+/// The first line of a plan that differs, without its figures.
+fn plan_change(change: &PlanChange<'_>) -> String {
+    let (before, after) = change.first_difference();
+    format!("{}: {before} → {after}", change.base.statement)
+}
+
+/// What other work on the host did to the comparison, where it changes it by more than a little.
+fn disturbance(explanation: &Explanation<'_>) -> Option<String> {
+    let Disturbance { base_us, candidate_us, ratio, undisturbed_ratio } = explanation.disturbance()?;
+    Some(format!(
+        "other work on the host took {} µs of CPU from a {} of the base case and {} µs from one of the candidate: without it \
+         the ratio would be about {undisturbed_ratio:.2} instead of {ratio:.2}",
+        figure(base_us),
+        operation(&explanation.base),
+        figure(candidate_us),
+    ))
+}
+
+fn cost_sentence(explanation: &Explanation<'_>, cost: &Cost) -> String {
+    let direction = if cost.ratio() > 1.0 { "more" } else { "less" };
+    let mut text = format!("{direction} {}", cost.kind.name);
+    let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(" {}", cost.kind.unit) };
+    let operation = operation(&explanation.base);
+    let _ = write!(text, " per {operation}: {} → {}{unit}", figure(cost.base), figure(cost.candidate));
+    match explanation.cost_ratio(cost) {
+        CostRatio::Rounds(effect) => {
+            let _ = write!(text, ", {}× {}", effect.ratio_text(), effect.ratio_interval());
+        }
+        CostRatio::Single(ratio) | CostRatio::AllRounds(ratio) if ratio.is_finite() => {
+            let _ = write!(text, " ({ratio:.2}×)");
+        }
+        CostRatio::Single(_) | CostRatio::AllRounds(_) => {}
+    }
+    if let Some(share) = cost.share {
+        let about = if cost.is_about { "about " } else { "" };
+        let share = (share * 100.0).round();
+        let _ = match share {
+            _ if share < 0.0 => write!(text, ", against the change"),
+            _ if share > 100.0 => write!(text, ", {about}all of the change"),
+            _ => write!(text, ", {about}{share:.0} % of the change"),
+        };
+    }
+    append_settings(explanation, &mut text, cost.kind.settings);
+    text
+}
+
+/// Adds the settings that have one of these parts in their names.
+fn append_settings(explanation: &Explanation<'_>, text: &mut String, parts: &[&str]) {
+    let touching = explanation.touching(parts);
+    let words: Vec<String> = touching.into_iter().take(SETTINGS).map(setting_change).collect();
+    if !words.is_empty() {
+        let _ = write!(text, "; {}", words.join(", "));
+    }
+}
+
+/// `name a → b`.
+fn setting_change(change: &SettingChange) -> String {
+    let default = if change.is_default { " (changed default)" } else { "" };
+    let (base, candidate) = setting_values(change);
+    format!("{} {base} → {candidate}{default}", change.name)
+}
+
+/// Both values as they are shown: of two lists, the items that differ.
+pub(crate) fn setting_values(change: &SettingChange) -> (String, String) {
+    let (Some(base), Some(candidate)) = (&change.base, &change.candidate) else {
+        return (shown(change.base.as_deref()), shown(change.candidate.as_deref()));
+    };
+    let values = brief(&[base, candidate]);
+    (shown(values.first().map(String::as_str)), shown(values.last().map(String::as_str)))
+}
+
+/// Longest value that is shown whole.
+const LONGEST: usize = 48;
+
+fn shown(value: Option<&str>) -> String {
+    match value {
+        None => "not there".to_owned(),
+        Some("") => "empty".to_owned(),
+        Some(value) if value.chars().count() > LONGEST => {
+            format!("{}…", value.chars().take(LONGEST).collect::<String>())
+        }
+        Some(value) => value.to_owned(),
+    }
+}
+
+/// What is not known of base case and candidate, a sentence for each, or one when it is the same.
+pub(crate) fn absences(explanation: &Explanation<'_>) -> Vec<String> {
+    let [base, candidate] = &explanation.absent;
+    let trials = [explanation.base.trial, explanation.candidate.trial];
+    let reason = if trials.iter().any(|trial| !trial.slices.is_empty()) {
+        "since candidates took turns"
+    } else {
+        "by --probe off or an older basecase"
+    };
+    let sentence = |names: &str, absent: &[Absent]| {
+        let absent: Vec<&str> = absent.iter().copied().map(absent_words).collect();
+        format!("Not kept of {names}, {reason}: {}.", absent.join(", "))
+    };
+    let (base_name, candidate_name) = (explanation.base_name, explanation.candidate_name);
+    if base == candidate && !base.is_empty() {
+        return vec![sentence(&format!("{base_name} and {candidate_name}"), base)];
+    }
+    let both = [(base_name, base), (candidate_name, candidate)].into_iter();
+    both.filter(|(_, absent)| !absent.is_empty()).map(|(name, absent)| sentence(name, absent)).collect()
+}
+
+fn absent_words(absent: Absent) -> &'static str {
+    match absent {
+        Absent::Tracks => "numbers over time",
+        Absent::Waits => "what sessions waited for",
+        Absent::Plans => "plans",
+        Absent::Counters => "the server's own counters",
+        Absent::Settings => "settings as the server ran",
+    }
+}
+
+/// That profiled trials have no counters of hardware, and why.
+pub(crate) fn hardware_absence(absence: HardwareAbsence) -> &'static str {
+    match absence {
+        HardwareAbsence::NoCounters => {
+            "Instructions, cycles and misses of caches and branches are absent: the machine has no counters of hardware, as \
+             most virtual machines."
+        }
+        HardwareAbsence::NothingCounted => {
+            "Instructions, cycles and misses of caches and branches are absent: the kernel counted no events of the \
+             server's threads."
+        }
+    }
+}
+
+/// A number with three digits that tell something.
+pub(crate) fn figure(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        size if size >= 0.001 => format!("{value:.4}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{Results, fixture};
+
+    use super::*;
+
+    #[test]
+    fn a_setting_is_told_with_both_values() {
+        let change = |base: Option<&str>, candidate: &str, is_default| SettingChange {
+            name: "io_method".into(),
+            base: base.map(str::to_owned),
+            candidate: Some(candidate.into()),
+            is_default,
+        };
+        assert_eq!(setting_change(&change(Some("sync"), "worker", false)), "io_method sync → worker");
+        assert_eq!(
+            setting_change(&change(None, "worker", true)),
+            "io_method not there → worker (changed default)"
+        );
+    }
+
+    #[test]
+    fn what_an_older_basecase_did_not_keep_is_said_once() {
+        use Absent::{Counters, Plans, Settings, Tracks, Waits};
+        let (experiment, trials) = fixture::sample();
+        let results = Results::new(&experiment, &trials);
+        let told = |absent: [Vec<Absent>; 2]| {
+            let mut explanation = Explanation::of(&results, 0, 1).unwrap();
+            explanation.absent = absent;
+            absences(&explanation)
+        };
+        assert_eq!(told([vec![], vec![]]), Vec::<String>::new());
+        let unwatched = vec![Tracks, Waits, Plans, Counters];
+        assert_eq!(
+            told([unwatched.clone(), unwatched]),
+            [
+                "Not kept of pg1711.x10a and pg1711.x10b_sync_off, by --probe off or an older basecase: numbers over time, what sessions waited \
+                 for, plans, the server's own counters."
+            ]
+        );
+        assert_eq!(
+            told([vec![Settings], vec![Tracks, Plans]]),
+            [
+                "Not kept of pg1711.x10a, by --probe off or an older basecase: settings as the server ran.",
+                "Not kept of pg1711.x10b_sync_off, by --probe off or an older basecase: numbers over time, plans."
+            ]
+        );
+    }
+}

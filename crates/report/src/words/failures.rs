@@ -1,0 +1,26 @@
+//! What failed, in words.
+
+use basecase_analysis::Failure;
+use basecase_model::Check;
+
+/// A failure in words.
+pub(crate) trait FailureWords {
+    /// Which candidate in which step.
+    fn place(&self) -> String;
+
+    /// Each failed check.
+    fn check_lines(&self) -> Vec<String>;
+}
+
+impl FailureWords for Failure<'_> {
+    fn place(&self) -> String {
+        let round = self.round.map(|round| format!(", round {}", round + 1)).unwrap_or_default();
+        format!("{} in {}{round}", self.candidate.name, self.step.name)
+    }
+
+    fn check_lines(&self) -> Vec<String> {
+        let line =
+            |check: &&Check| format!("{}: expected {}, is {}", check.name, check.expected, check.actual);
+        self.checks.iter().map(line).collect()
+    }
+}

@@ -1,0 +1,18 @@
+//! Findings in words: what stands in sentences, cells and headings, whichever the format.
+
+mod effect;
+mod explanation;
+mod failures;
+mod findings;
+mod gate;
+mod judged;
+mod machine;
+
+pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
+pub(crate) use explanation::{absences, causes, change, figure, hardware_absence, setting_values, summary};
+pub(crate) use failures::FailureWords;
+pub(crate) use findings::{lines, range};
+pub use gate::headline;
+pub(crate) use gate::{CaseWords, gate_case};
+pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
+pub(crate) use machine::{qualifier_word, verdict_word};

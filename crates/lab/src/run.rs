@@ -1,5 +1,6 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
+mod bench;
 mod images;
 mod measuring;
 mod neighbours;
@@ -12,6 +13,7 @@ mod quiet;
 mod relaying;
 mod rounds;
 mod score;
+mod servers;
 mod settling;
 
 use std::collections::BTreeSet;
@@ -19,21 +21,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use basecase_load::{Crew, Limits, Outcome};
+use basecase_load::{Limits, Outcome};
 use basecase_model::{Measures, Observation, Place, Trial, TrialStatus};
-use basecase_store::Store;
+use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
 
-use self::measuring::{assemble, prepare};
+use self::bench::{Alone, Bench, Deployment};
 use self::past::{AFTER_RESTART, ON_REBUILT};
 pub use self::profiling::ProfileOrder;
+use self::servers::Servers;
 use self::settling::unrest;
 use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
 use crate::observer::{Count, Event, Observer, Phase};
 use crate::plan::{Candidate, Plan, Source};
-use crate::site::{self, Content, Site};
+use crate::site::Content;
 use crate::task::Task;
 
 /// How a run ended.
@@ -84,11 +87,24 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
+    run_on(&mut Servers, plan, store, options, stop, observer)
+}
+
+/// The same on any bench.
+fn run_on<B: Bench>(
+    bench: &mut B,
+    plan: &mut Plan,
+    store: &mut Store,
+    options: RunOptions,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
     check_schedule(plan, store, &options)?;
     store.save_experiment(&plan.experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let observations = observations(&options);
     let mut run = Run {
+        bench,
         store,
         stop,
         observer,
@@ -176,7 +192,8 @@ fn observations(options: &RunOptions) -> Vec<Observation> {
     }
 }
 
-struct Run<'a> {
+struct Run<'a, B: Bench> {
+    bench: &'a mut B,
     store: &'a mut Store,
     options: RunOptions,
     stop: &'a AtomicBool,
@@ -204,7 +221,7 @@ struct Way {
     is_whole: bool,
 }
 
-impl Run<'_> {
+impl<B: Bench> Run<'_, B> {
     /// Each candidate once, from start to end.
     fn classic(
         &mut self,
@@ -256,7 +273,7 @@ impl Run<'_> {
         }
         if first == plan.steps.len() {
             if !self.options.keep_data
-                && let Err(error) = site::sweep(plan, candidate)
+                && let Err(error) = self.bench.sweep(plan, candidate)
             {
                 self.observer.notice(Event::Note(&format!("cannot clean up: {}", explain(&error))));
             }
@@ -277,9 +294,7 @@ impl Run<'_> {
         if let Some(site) = site {
             let note = if interrupted || self.options.keep_data || is_worth_keeping {
                 self.tell_stopping(candidate);
-                let mut site = site;
-                drop(site.control);
-                site.served.stop()
+                site.stop()
             } else {
                 self.phase(candidate, candidate.closing());
                 // Whatever cannot be cleaned up must not keep the next candidate from running.
@@ -305,7 +320,7 @@ impl Run<'_> {
         index: usize,
         candidate: &mut Candidate,
         way: &mut Way,
-        open: &mut Option<Site>,
+        open: &mut Option<B::Deployment>,
     ) -> Result<()> {
         let first = way.next;
         let mut course = plan.task.course(candidate.dialect)?;
@@ -319,7 +334,7 @@ impl Run<'_> {
         }
         if open.is_none() {
             self.phase(candidate, candidate.opening());
-            *open = Site::open(plan, candidate, Content::Fresh)?;
+            *open = self.bench.open(plan, candidate, &candidate.directory, Content::Fresh)?;
         }
         let site = open.as_mut().context("the candidate was not opened")?;
         site.identify(candidate)?;
@@ -363,24 +378,59 @@ impl Run<'_> {
 
     /// Runs the roles of a step and nothing else.
     fn execute(
-        &self,
+        &mut self,
         plan: &Plan,
-        site: &mut Site,
+        deployment: &mut B::Deployment,
         step_plan: StepPlan,
         limit: Option<Duration>,
     ) -> Result<Outcome> {
-        prepare(site, &step_plan)?;
-        let crew = assemble(plan, site, step_plan)?;
-        let outcome = crew.run(&site.watch, &self.limits(plan, limit));
-        if outcome.failure.is_none() {
-            // What it did must not count as done by the step that is measured next.
-            site.catch_up()?;
-        }
-        Ok(outcome)
+        let limits = limits(plan, limit, self.stop);
+        self.bench.execute(plan, deployment, step_plan, &limits)
     }
 
-    fn limits(&self, plan: &Plan, usual: Option<Duration>) -> Limits<'_> {
-        Limits { stop: self.stop, time: plan.step_limit_seconds.map(Duration::from_secs).or(usual) }
+    /// Measures one step. `None` when the user stopped it.
+    fn step(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        deployment: &mut B::Deployment,
+        course: &mut dyn Course,
+        number: usize,
+        position: usize,
+    ) -> Result<Option<Trial>> {
+        let outline = &plan.steps[number];
+        let place = self.place(position);
+        self.store.begin_step(&InFlight {
+            experiment: plan.experiment.id.clone(),
+            cell: candidate.cells[number].key(),
+            step: outline.facts.name.clone(),
+            candidate: candidate.facts.name.to_string(),
+            place,
+        })?;
+        let Run { bench, observer, summary, forecast, .. } = self;
+        let mut begins = |progress| {
+            let trials = summary.all.saturating_sub(summary.measured + summary.found);
+            observer.notice(Event::StepBegins {
+                candidate: &candidate.facts.name.0,
+                step: &plan.experiment.steps[number],
+                round: place.round,
+                progress,
+                number: summary.measured + summary.found + 1,
+                all: summary.all,
+                seconds: forecast.seconds(number),
+                seconds_after: forecast.seconds_after(number, trials),
+            });
+        };
+        let profile = self.options.profile.as_ref();
+        let step = Alone {
+            number,
+            place,
+            observation: self.observation,
+            profile: profile.filter(|_| self.observation == Observation::Profiled),
+            limits: limits(plan, outline.limit, self.stop),
+        };
+        let trial = bench.measure(plan, candidate, deployment, course, step, &mut begins)?;
+        Ok(trial.filter(|trial| !self.is_cut_short(trial)))
     }
 
     /// Loads the tables anew for a step that begins with them as they were, and tells how they settled.
@@ -388,32 +438,18 @@ impl Run<'_> {
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
-        site: &mut Site,
+        deployment: &mut B::Deployment,
         course: &mut dyn Course,
         number: usize,
     ) -> Result<Option<Measures>> {
         let Some(load) = course.reload(number)? else { return Ok(None) };
         self.phase(candidate, Phase::Reload);
-        let outcome = self.execute(plan, site, load, None)?;
+        let outcome = self.execute(plan, deployment, load, None)?;
         if let Some(failure) = outcome.failure {
             return Err(failure.into());
         }
         course.reset();
-        self.settle(plan, candidate, site).map(Some)
-    }
-
-    fn tell_begin(&mut self, plan: &Plan, candidate: &Candidate, number: usize, crew: &Crew) {
-        let trials = self.summary.all.saturating_sub(self.summary.measured + self.summary.found);
-        self.observer.notice(Event::StepBegins {
-            candidate: &candidate.facts.name.0,
-            step: &plan.experiment.steps[number],
-            round: self.round,
-            progress: crew.progress(),
-            number: self.summary.measured + self.summary.found + 1,
-            all: self.summary.all,
-            seconds: self.forecast.seconds(number),
-            seconds_after: self.forecast.seconds_after(number, trials),
-        });
+        self.settle(plan, candidate, deployment).map(Some)
     }
 
     fn save(&mut self, plan: &Plan, candidate: &Candidate, number: usize, trial: &Trial) -> Result<()> {
@@ -457,6 +493,11 @@ impl Run<'_> {
     }
 }
 
+/// When a step is stopped: by the user, or after its usual time, unless the user says otherwise.
+fn limits<'a>(plan: &Plan, usual: Option<Duration>, stop: &'a AtomicBool) -> Limits<'a> {
+    Limits { stop, time: plan.step_limit_seconds.map(Duration::from_secs).or(usual) }
+}
+
 /// A trial of a step before anything of it is known.
 fn blank_trial(
     plan: &Plan,
@@ -471,16 +512,16 @@ fn blank_trial(
 }
 
 /// A trial of a step that could not be measured.
-fn failed_trial(
+fn failed_trial<D: Deployment>(
     plan: &Plan,
     candidate: &Candidate,
     number: usize,
     place: Place,
     error: &anyhow::Error,
-    site: Option<&mut Site>,
+    deployment: Option<&mut D>,
 ) -> Trial {
-    let status = match site {
-        Some(site) => site.failure(error),
+    let status = match deployment {
+        Some(deployment) => deployment.failure(error),
         None => TrialStatus::Failed { reason: explain(error), log_tail: String::new() },
     };
     Trial { status, ..blank_trial(plan, candidate, number, place, SystemTime::now()) }

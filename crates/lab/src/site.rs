@@ -63,13 +63,8 @@ impl Content<'_> {
 }
 
 impl Site {
-    /// Brings a candidate up in its own directory. With [`Content::Left`], `None` when nothing was left that could be found again.
-    pub(crate) fn open(plan: &Plan, candidate: &Candidate, content: Content<'_>) -> Result<Option<Site>> {
-        Site::open_in(plan, candidate, &candidate.directory, content)
-    }
-
-    /// The same in another directory.
-    pub(crate) fn open_in(
+    /// Brings a candidate up in a directory. `None` when its content was to be found again, and nothing was left that could be.
+    pub(crate) fn open(
         plan: &Plan,
         candidate: &Candidate,
         directory: &Path,

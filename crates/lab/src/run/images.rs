@@ -8,19 +8,20 @@ use anyhow::{Context, Result};
 use basecase_model::State;
 use basecase_server::move_data;
 
+use super::bench::{Bench, Deployment as _};
 use super::past::is_kept;
 use super::rounds::slot_of;
 use super::{Run, unrest};
 use crate::agenda::Agenda;
 use crate::observer::{Event, Phase};
 use crate::plan::{Candidate, Plan};
-use crate::site::{Content, Site};
+use crate::site::Content;
 
 /// What the trial of a load says when its data had to be loaded once more.
 const ON_LOADED_AGAIN: &str =
     "the data was loaded again for rounds that came later: same rows, and no trial of its own";
 
-impl Run<'_> {
+impl<B: Bench> Run<'_, B> {
     /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there. Returns whether
     /// it is there.
     ///
@@ -47,8 +48,8 @@ impl Run<'_> {
         let candidate = &mut candidates[index];
         let slot = slot_of(plan, 0);
         self.phase(candidate, candidate.opening());
-        let mut site =
-            Site::open_in(plan, candidate, &slot, Content::Fresh)?.context("the candidate was not opened")?;
+        let opened = self.bench.open(plan, candidate, &slot, Content::Fresh)?;
+        let mut site = opened.context("the candidate was not opened")?;
         site.identify(candidate)?;
         plan.experiment.candidates[index] = candidate.facts.clone();
         self.store.save_experiment(&plan.experiment)?;
@@ -80,11 +81,9 @@ impl Run<'_> {
             self.observer.notice(Event::Note(&format!("{}, image: {warning}", candidate.facts.name)));
         }
         self.phase(candidate, Phase::Keep);
-        drop(site.control);
-        if let Some(note) = site.served.stop() {
+        if let Some(note) = site.stop() {
             self.observer.notice(Event::Note(&note));
         }
-        drop(site.served);
         move_data(&slot, &image)?;
         write_state(&image, &state)?;
         self.rebuilt.insert(index);

@@ -1,24 +1,25 @@
 //! Measures one step: runs it, and holds what came of it against the server, the tables and the workload.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Crew, Failure, Outcome};
+use basecase_load::{Crew, Failure, Outcome, Progress};
 use basecase_model::{
     Check, Dbms, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track,
     Trial, names,
 };
 use basecase_stop::pause;
-use basecase_store::InFlight;
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Portion, Preparation, StepPlan};
 
+use super::bench::Alone;
+use super::blank_trial;
 use super::neighbours::Neighbours;
 use super::observing::{Observations, observe};
 use super::plans::plans;
 use super::profiling::Profiling;
-use super::{Run, blank_trial};
 use crate::checks::{self, ServerCounts};
 use crate::course::Course;
 use crate::plan::{Candidate, Plan};
@@ -68,68 +69,55 @@ pub(super) struct Ended<'a> {
     pub(super) drain: Option<&'a AtomicBool>,
 }
 
-impl Run<'_> {
-    /// Measures one step. `None` when the user stopped it.
-    pub(super) fn step(
-        &mut self,
-        plan: &Plan,
-        candidate: &Candidate,
-        site: &mut Site,
-        course: &mut dyn Course,
-        number: usize,
-        position: usize,
-    ) -> Result<Option<Trial>> {
-        let step = &plan.steps[number];
-        let place = self.place(position);
-        self.store.begin_step(&InFlight {
-            experiment: plan.experiment.id.clone(),
-            cell: candidate.cells[number].key(),
-            step: step.facts.name.clone(),
-            candidate: candidate.facts.name.to_string(),
-            place,
-        })?;
-        let Ready { crew, warm_up, before, .. } = ready(plan, site, course, number)?;
-        self.tell_begin(plan, candidate, number, &crew);
-        let limits = self.limits(plan, step.limit);
-        let order = self.options.profile.as_ref().filter(|_| self.observation == Observation::Profiled);
-        let profiled = order.zip(site.served.pid());
-        let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
-        let (mut outcome, observations) = match self.observation {
-            Observation::Off => (crew.run(&site.watch, &limits), Ok(Observations::default())),
-            Observation::Usual | Observation::Profiled => {
-                let progress = crew.progress();
-                observe(site, &progress, |watch| crew.run(watch, &limits))
-            }
-        };
-        if matches!(outcome.failure, Some(Failure::Interrupted)) {
-            return Ok(None);
+/// Measures one step of one candidate. `None` when the user stopped it.
+pub(super) fn measure(
+    plan: &Plan,
+    candidate: &Candidate,
+    site: &mut Site,
+    course: &mut dyn Course,
+    step: Alone<'_>,
+    begins: &mut dyn FnMut(Arc<Progress>),
+) -> Result<Option<Trial>> {
+    let Alone { number, place, observation, profile, limits } = step;
+    let Ready { crew, warm_up, before, .. } = ready(plan, site, course, number)?;
+    begins(crew.progress());
+    let profiled = profile.zip(site.served.pid());
+    let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
+    let (mut outcome, observations) = match observation {
+        Observation::Off => (crew.run(&site.watch, &limits), Ok(Observations::default())),
+        Observation::Usual | Observation::Profiled => {
+            let progress = crew.progress();
+            observe(site, &progress, |watch| crew.run(watch, &limits))
         }
-        let observations = observations.unwrap_or_else(|failure| {
-            outcome.failure.get_or_insert(failure);
-            Observations::default()
-        });
-        let (profiles, mut seen) = profiling.map(Profiling::end).transpose()?.unwrap_or_default();
-        seen.extend(observations.sessions(outcome.opened, outcome.seconds));
-        let ended = Ended {
-            place,
-            warm_up,
-            before,
-            tracks: observations.tracks(outcome.opened, outcome.seconds),
-            seen,
-            profiles,
-            observation: self.observation,
-            wants_plans: self.observation != Observation::Off,
-            counts_rows: plan.counts_rows,
-            drain: None,
-            outcome,
-        };
-        let mut trial = conclude(plan, candidate, site, course, number, ended)?;
-        let is_known = site.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
-        let neighbours =
-            Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
-        trial.warnings.extend(neighbours.and_then(Neighbours::warning));
-        Ok(Some(trial).filter(|trial| !self.is_cut_short(trial)))
+    };
+    if matches!(outcome.failure, Some(Failure::Interrupted)) {
+        return Ok(None);
     }
+    let observations = observations.unwrap_or_else(|failure| {
+        outcome.failure.get_or_insert(failure);
+        Observations::default()
+    });
+    let (profiles, mut seen) = profiling.map(Profiling::end).transpose()?.unwrap_or_default();
+    seen.extend(observations.sessions(outcome.opened, outcome.seconds));
+    let ended = Ended {
+        place,
+        warm_up,
+        before,
+        tracks: observations.tracks(outcome.opened, outcome.seconds),
+        seen,
+        profiles,
+        observation,
+        wants_plans: observation != Observation::Off,
+        counts_rows: plan.counts_rows,
+        drain: None,
+        outcome,
+    };
+    let mut trial = conclude(plan, candidate, site, course, number, ended)?;
+    let is_known = site.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
+    let neighbours =
+        Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
+    trial.warnings.extend(neighbours.and_then(Neighbours::warning));
+    Ok(Some(trial))
 }
 
 /// Holds what came of a step against the server, the tables and the workload.

@@ -7,18 +7,19 @@ use basecase_model::State;
 use basecase_workload::insert_benchmark::Purpose;
 
 use super::Run;
+use super::bench::{Bench, Deployment as _};
 use crate::checks;
 use crate::course::Course;
 use crate::observer::{Phase, Reason};
 use crate::plan::{Candidate, Plan};
-use crate::site::{Content, Site};
+use crate::site::Content;
 
 /// What a resumed candidate's first trial has to say about itself.
 pub(super) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
 /// The same where the database was found again.
 pub(super) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
-impl Run<'_> {
+impl<B: Bench> Run<'_, B> {
     /// What an interrupted run left, when its tables hold exactly what the last stored step left. `None` when they do not, or nothing is
     /// left, or the user wants to begin anew.
     ///
@@ -30,7 +31,7 @@ impl Run<'_> {
         candidate: &Candidate,
         course: &mut dyn Course,
         first: usize,
-    ) -> Result<Option<Site>> {
+    ) -> Result<Option<B::Deployment>> {
         if self.options.rebuilds {
             self.phase(candidate, Phase::Rebuild(Reason::Asked));
             return Ok(None);
@@ -45,15 +46,15 @@ impl Run<'_> {
         };
         course.resume(first, &last.state);
         let is_kept = || is_kept(candidate);
-        let Some(mut site) = Site::open(plan, candidate, Content::Left).with_context(is_kept)? else {
+        let opened = self.bench.open(plan, candidate, &candidate.directory, Content::Left);
+        let Some(mut site) = opened.with_context(is_kept)? else {
             return Ok(None);
         };
         let holds = site.holds(course);
         if matches!(holds, Ok(true)) {
             return Ok(Some(site));
         }
-        drop(site.control);
-        site.served.stop();
+        site.stop();
         holds.with_context(is_kept)?;
         self.phase(candidate, Phase::Rebuild(Reason::HadBegun));
         Ok(None)
@@ -64,7 +65,7 @@ impl Run<'_> {
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
-        site: &mut Site,
+        site: &mut B::Deployment,
         first: usize,
     ) -> Result<(Box<dyn Course>, State)> {
         let mut course = plan.task.course(candidate.dialect)?;

@@ -1,34 +1,35 @@
 //! Measures one step of all candidates together: they take turns in short slices.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Crew, Failure, Leg, Outcome, Runner, Taken, relay};
+use basecase_load::{Crew, Failure, Leg, Outcome, Progress, Runner, Taken, relay};
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_process::Freezer;
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
+use super::bench::Together;
 use super::measuring::{Counted, Ended, Ready, conclude, counted_seconds, ready};
 use super::neighbours::Neighbours;
 use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::score::{Score, Wish};
-use super::{Run, failed_trial, unrest};
+use super::{failed_trial, unrest};
 use crate::course::Course;
-use crate::observer::Event;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
 
 /// A candidate that is up.
-pub(super) struct Stand {
+pub(super) struct Stand<D> {
     /// Its number.
     pub(super) candidate: usize,
     /// The directory that its server runs in.
     pub(super) slot: usize,
-    pub(super) site: Site,
+    pub(super) site: D,
     pub(super) course: Box<dyn Course>,
     /// What copying its data took, until a trial says so.
     pub(super) copied: Option<Copied>,
@@ -66,130 +67,115 @@ struct Turns {
     outcome: Outcome,
 }
 
-impl Run<'_> {
-    /// Measures one step of these candidates; `None` when the user stopped it.
-    pub(super) fn relay(
-        &mut self,
-        plan: &Plan,
-        candidates: &[Candidate],
-        stands: &mut [&mut Stand],
-        occasion: Occasion,
-    ) -> Result<Option<Relayed>> {
-        let Occasion { number, is_first } = occasion;
-        let round = self.round;
-        let step = &plan.steps[number];
-        let began = Instant::now();
-        let mut befores = Vec::with_capacity(stands.len());
-        let mut crews = Vec::with_capacity(stands.len());
-        let mut portion = None;
-        for (position, stand) in stands.iter_mut().enumerate() {
-            match ready(plan, &mut stand.site, stand.course.as_ref(), number) {
-                Ok(Ready { crew, before, portion: own, .. }) => {
-                    portion = own;
-                    befores.push(Before { counted: before, planted: planted(plan, stand) });
-                    crews.push(crew);
-                }
-                Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(None),
-                Err(error) => {
-                    let candidate = &candidates[stand.candidate];
-                    let place = self.place(position);
-                    let trial = failed_trial(plan, candidate, number, place, &error, Some(&mut stand.site));
-                    return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
-                }
+/// Measures one step of these candidates; `None` when the user stopped it.
+pub(super) fn relay_turns(
+    plan: &Plan,
+    candidates: &[Candidate],
+    stands: &mut [&mut Stand<Site>],
+    step: Together<'_>,
+    begins: &mut dyn FnMut(Vec<Arc<Progress>>),
+) -> Result<Option<Relayed>> {
+    let Together { number, is_first, round, most_work, patience, limits } = step;
+    let stop = limits.stop;
+    let place = |position: usize| Place { round, pass: 0, position: position as u32 };
+    let outline = &plan.steps[number];
+    let began = Instant::now();
+    let mut befores = Vec::with_capacity(stands.len());
+    let mut crews = Vec::with_capacity(stands.len());
+    let mut portion = None;
+    for (position, stand) in stands.iter_mut().enumerate() {
+        match ready(plan, &mut stand.site, stand.course.as_ref(), number) {
+            Ok(Ready { crew, before, portion: own, .. }) => {
+                portion = own;
+                befores.push(Before { counted: before, planted: planted(plan, stand) });
+                crews.push(crew);
+            }
+            Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
+            Err(error) => {
+                let candidate = &candidates[stand.candidate];
+                let trial =
+                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut stand.site));
+                return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
             }
         }
-        self.observer.notice(Event::TurnsBegin {
-            round,
-            step: &step.facts,
-            candidates: stands
-                .iter()
-                .map(|stand| candidates[stand.candidate].facts.name.0.as_str())
-                .collect(),
-            progress: crews.iter().map(Crew::progress).collect(),
-        });
-        let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
-        let name = format!("{} in round {round}", step.facts.name);
-        let mut lead = match portion {
-            None => {
-                let schedule = plan.experiment.schedule.as_ref();
-                let wish = Wish {
-                    base: stands.iter().position(|stand| stand.candidate == 0).unwrap_or(0),
-                    slice: plan.slice,
-                    margin: schedule.map_or(0.0, |schedule| schedule.margin(&step.facts)).ln_1p(),
-                    most_work: self.most_work,
-                    timing: plan.timing,
-                };
-                Lead::Slices(Score::new(orders, name, stands.len(), &step.facts, is_first, wish))
-            }
-            Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion, plan.timing)),
-        };
-        let runners = stands.iter().zip(crews).map(|(stand, crew)| {
-            let Site { watch, served, .. } = &stand.site;
-            let portions_of = portion.map(|_| step.facts.headline.class());
-            // Of reads a server has nothing to catch up on.
-            let stands_still = portion.is_some() || step.facts.writes;
-            Runner { crew, portions_of, stands_still, watch, server: served.pid() }
-        });
-        let mut patience = self.patience;
-        let mut quiet = Quiet::new(self.stop, plan.timing, &mut patience);
-        let limits = self.limits(plan, step.limit);
-        let outcomes = relay(runners.collect(), &limits, |taken| {
-            let leg = lead.next(taken)?;
-            quiet.wait_before(&leg, taken);
-            Some(leg)
-        });
-        self.patience = patience;
-        let is_interrupted = |outcome: &Outcome| matches!(outcome.failure, Some(Failure::Interrupted));
-        let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
-        // A session that was broken off may have told first.
-        if outcomes.iter().any(is_interrupted) || (is_broken_off && self.stop.load(Ordering::Relaxed)) {
-            return Ok(None);
-        }
-        let mut surroundings = others(&outcomes);
-        surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
-        let ended = stands.iter_mut().zip(befores).zip(outcomes).enumerate();
-        let ended = ended.filter(|(_, (_, outcome))| !is_broken_off || outcome.failure.is_some());
-        let turns = ended.map(|(position, ((stand, before), outcome))| {
-            (&mut **stand, Turns { number, place: self.place(position), before, outcome })
-        });
-        let mut trials = self.conclude_all(plan, candidates, turns.collect(), is_broken_off);
-        if trials.iter().any(|(_, trial)| self.is_cut_short(trial)) {
-            return Ok(None);
-        }
-        trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
-        Ok(Some(Relayed { trials, is_broken_off }))
     }
+    begins(crews.iter().map(Crew::progress).collect());
+    let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
+    let name = format!("{} in round {round}", outline.facts.name);
+    let mut lead = match portion {
+        None => {
+            let schedule = plan.experiment.schedule.as_ref();
+            let wish = Wish {
+                base: stands.iter().position(|stand| stand.candidate == 0).unwrap_or(0),
+                slice: plan.slice,
+                margin: schedule.map_or(0.0, |schedule| schedule.margin(&outline.facts)).ln_1p(),
+                most_work,
+                timing: plan.timing,
+            };
+            Lead::Slices(Score::new(orders, name, stands.len(), &outline.facts, is_first, wish))
+        }
+        Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion, plan.timing)),
+    };
+    let runners = stands.iter().zip(crews).map(|(stand, crew)| {
+        let Site { watch, served, .. } = &stand.site;
+        let portions_of = portion.map(|_| outline.facts.headline.class());
+        // Of reads a server has nothing to catch up on.
+        let stands_still = portion.is_some() || outline.facts.writes;
+        Runner { crew, portions_of, stands_still, watch, server: served.pid() }
+    });
+    let mut quiet = Quiet::new(stop, plan.timing, patience);
+    let outcomes = relay(runners.collect(), &limits, |taken| {
+        let leg = lead.next(taken)?;
+        quiet.wait_before(&leg, taken);
+        Some(leg)
+    });
+    let is_interrupted = |outcome: &Outcome| matches!(outcome.failure, Some(Failure::Interrupted));
+    let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
+    // A session that was broken off may have told first.
+    if outcomes.iter().any(is_interrupted) || (is_broken_off && stop.load(Ordering::Relaxed)) {
+        return Ok(None);
+    }
+    let mut surroundings = others(&outcomes);
+    surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
+    let ended = stands.iter_mut().zip(befores).zip(outcomes).enumerate();
+    let ended = ended.filter(|(_, (_, outcome))| !is_broken_off || outcome.failure.is_some());
+    let turns = ended.map(|(position, ((stand, before), outcome))| {
+        (&mut **stand, Turns { number, place: place(position), before, outcome })
+    });
+    let mut trials = conclude_all(plan, candidates, turns.collect(), is_broken_off, stop);
+    trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
+    Ok(Some(Relayed { trials, is_broken_off }))
+}
 
-    /// Holds what came of all turns against servers, tables and workload, one candidate after the other. What a step of a chain puts off, the
-    /// next one has to do with. What others do is thrown away with their data: it is paid now, while the other servers stand still.
-    fn conclude_all(
-        &self,
-        plan: &Plan,
-        candidates: &[Candidate],
-        turns: Vec<(&mut Stand, Turns)>,
-        is_broken_off: bool,
-    ) -> Vec<(usize, Trial)> {
-        let writes = turns.first().is_some_and(|(_, turns)| plan.steps[turns.number].facts.writes);
-        let drains = writes && !is_broken_off && !plan.experiment.is_chain() && plan.settle != Settle::Off;
-        let drained = |stand: &Stand| stand.site.served.pid().filter(|_| drains);
-        let mut freezer = Freezer::default();
-        for server in turns.iter().filter_map(|(stand, _)| drained(stand)) {
+/// Holds what came of all turns against servers, tables and workload, one candidate after the other. What a step of a chain puts off, the
+/// next one has to do with. What others do is thrown away with their data: it is paid now, while the other servers stand still.
+fn conclude_all(
+    plan: &Plan,
+    candidates: &[Candidate],
+    turns: Vec<(&mut Stand<Site>, Turns)>,
+    is_broken_off: bool,
+    stop: &AtomicBool,
+) -> Vec<(usize, Trial)> {
+    let writes = turns.first().is_some_and(|(_, turns)| plan.steps[turns.number].facts.writes);
+    let drains = writes && !is_broken_off && !plan.experiment.is_chain() && plan.settle != Settle::Off;
+    let drained = |stand: &Stand<Site>| stand.site.served.pid().filter(|_| drains);
+    let mut freezer = Freezer::default();
+    for server in turns.iter().filter_map(|(stand, _)| drained(stand)) {
+        freezer.freeze(server);
+    }
+    let conclude = |(stand, turns): (&mut Stand<Site>, Turns)| {
+        let server = drained(stand);
+        if let Some(server) = server {
+            freezer.thaw(server);
+        }
+        let candidate = &candidates[stand.candidate];
+        let trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(stop));
+        if let Some(server) = server {
             freezer.freeze(server);
         }
-        let conclude = |(stand, turns): (&mut Stand, Turns)| {
-            let server = drained(stand);
-            if let Some(server) = server {
-                freezer.thaw(server);
-            }
-            let candidate = &candidates[stand.candidate];
-            let trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(self.stop));
-            if let Some(server) = server {
-                freezer.freeze(server);
-            }
-            (stand.candidate, trial)
-        };
-        turns.into_iter().map(conclude).collect()
-    }
+        (stand.candidate, trial)
+    };
+    turns.into_iter().map(conclude).collect()
 }
 
 /// What says whose turn comes next.
@@ -213,7 +199,7 @@ impl Lead {
 fn conclude_turns(
     plan: &Plan,
     candidate: &Candidate,
-    stand: &mut Stand,
+    stand: &mut Stand<Site>,
     turns: Turns,
     drain: Option<&AtomicBool>,
 ) -> Trial {
@@ -250,7 +236,7 @@ fn conclude_turns(
 }
 
 /// What a planted library has done so far in a candidate's server.
-fn planted(plan: &Plan, stand: &Stand) -> Option<Planted> {
+fn planted(plan: &Plan, stand: &Stand<Site>) -> Option<Planted> {
     Planted::read(&slot_of(plan, stand.slot))
 }
 

@@ -4,24 +4,25 @@ use std::cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use basecase_model::{Cell, Measures, Trial};
 use basecase_server::{copy_data, keep_data, remove_data, take_data};
 use basecase_stats::Orders;
 
+use super::bench::{Bench, Deployment as _, Together};
 use super::images::{image_of, kept_of, read_state, remove_folder};
 use super::past::is_kept;
 use super::relaying::{Occasion, Relayed, Stand};
 use super::score::MOST_WORK;
-use super::{Run, failed_trial};
+use super::{Run, failed_trial, limits};
 use crate::agenda::Agenda;
 use crate::observer::{Event, Phase};
-use crate::plan::{Candidate, Plan, Source};
-use crate::site::{Content, Site};
+use crate::plan::{Candidate, Plan};
+use crate::site::Content;
 
-impl Run<'_> {
+impl<B: Bench> Run<'_, B> {
     /// Rounds in which the candidates take turns in each step, which begins with what the load left.
     pub(super) fn rounds(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
         self.until_decided(plan, candidates, |run, plan, candidates, agenda, steps| {
@@ -97,7 +98,7 @@ impl Run<'_> {
             }
             let failures = self.summary.failed.len();
             self.summary.all += plan.steps.len();
-            forget_server(&candidates[index]);
+            self.bench.forget(&candidates[index]);
             self.candidate(plan, index, &mut candidates[index])?;
             if self.summary.failed.len() > failures {
                 agenda.dismiss(index);
@@ -117,11 +118,11 @@ impl Run<'_> {
         let Some(schedule) = plan.experiment.schedule.clone() else { return Ok(()) };
         let trials = self.store.trials(&plan.experiment.id)?;
         let mut agenda = Agenda::new(&plan.experiment, trials, self.options.only_step.as_deref());
-        let began = Instant::now();
+        let began = self.bench.now();
         let mut last: Option<Done> = None;
         let mut judgement = agenda.judgement()?;
         loop {
-            let left = self.options.budget.map(|budget| budget.saturating_sub(began.elapsed()));
+            let left = self.options.budget.map(|budget| budget.saturating_sub(self.bench.now() - began));
             // Of the first round nothing is known, and one there is in any case.
             let known_left = left.filter(|_| last.is_some());
             let Some((round, steps)) = agenda.next_round(&judgement, known_left) else { break };
@@ -135,7 +136,7 @@ impl Run<'_> {
             if is_over || most.is_some_and(|most| round >= most) {
                 break;
             }
-            let round_began = Instant::now();
+            let round_began = self.bench.now();
             self.round = round;
             let labels = steps.iter().map(|step| plan.steps[*step].facts.label.as_str());
             self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
@@ -143,7 +144,8 @@ impl Run<'_> {
             let turns: usize = steps.iter().map(|step| agenda.runners(*step).len()).sum();
             self.most_work = most_work(left, to_first_look as usize * turns, plan.timing.of(MOST_WORK));
             round_of(self, plan, candidates, &mut agenda, &steps)?;
-            last = Some(Done { round, steps: steps.clone(), seconds: round_began.elapsed().as_secs_f64() });
+            let seconds = (self.bench.now() - round_began).as_secs_f64();
+            last = Some(Done { round, steps: steps.clone(), seconds });
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -152,7 +154,7 @@ impl Run<'_> {
             let is_decided = |step: &&usize| !open.contains(step) && !agenda.runners(**step).is_empty();
             self.observer.notice(Event::RoundEnds {
                 round,
-                seconds: round_began.elapsed().as_secs_f64(),
+                seconds: seconds,
                 decided: steps.iter().filter(is_decided).count(),
                 open: open.len(),
             });
@@ -231,9 +233,9 @@ impl Run<'_> {
         (slots, asked): (&[usize], &BTreeSet<usize>),
         first: usize,
         data: Data,
-    ) -> Result<Vec<Stand>> {
+    ) -> Result<Vec<Stand<B::Deployment>>> {
         // All of them before any starts: what two candidates have in common cannot be forgotten while one of them runs.
-        asked.iter().for_each(|index| forget_server(&candidates[*index]));
+        asked.iter().for_each(|index| self.bench.forget(&candidates[*index]));
         let mut stands = Vec::with_capacity(asked.len());
         for (slot, &index) in slots.iter().filter(|index| asked.contains(index)).enumerate() {
             match self.open_stand(plan, &mut candidates[index], index, slot, data) {
@@ -254,7 +256,7 @@ impl Run<'_> {
         plan: &Plan,
         candidates: &[Candidate],
         agenda: &mut Agenda,
-        stands: &mut Vec<Stand>,
+        stands: &mut Vec<Stand<B::Deployment>>,
         number: usize,
     ) -> Result<()> {
         let mut settled = Vec::with_capacity(stands.len());
@@ -283,12 +285,12 @@ impl Run<'_> {
         plan: &Plan,
         candidates: &[Candidate],
         agenda: &mut Agenda,
-        stands: &mut Vec<Stand>,
+        stands: &mut Vec<Stand<B::Deployment>>,
         occasion: Occasion,
     ) -> Result<bool> {
         let number = occasion.number;
         let runners = agenda.runners(number);
-        let mut present: Vec<&mut Stand> =
+        let mut present: Vec<&mut Stand<B::Deployment>> =
             stands.iter_mut().filter(|stand| runners.contains(&stand.candidate)).collect();
         let has_base = present.iter().any(|stand| stand.candidate == 0);
         if self.stop.load(Ordering::Relaxed) || present.len() < 2 || !has_base {
@@ -315,6 +317,36 @@ impl Run<'_> {
         Ok(is_broken_off)
     }
 
+    /// Measures a step of those that are up; `None` when the user stopped it.
+    fn relay(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        stands: &mut [&mut Stand<B::Deployment>],
+        occasion: Occasion,
+    ) -> Result<Option<Relayed>> {
+        let Occasion { number, is_first } = occasion;
+        let names: Vec<&str> =
+            stands.iter().map(|stand| candidates[stand.candidate].facts.name.0.as_str()).collect();
+        let Run { bench, observer, patience, round, .. } = self;
+        let outline = &plan.steps[number];
+        let mut begins = |progress| {
+            let candidates = names.clone();
+            observer.notice(Event::TurnsBegin { round: *round, step: &outline.facts, candidates, progress });
+        };
+        let step = Together {
+            number,
+            is_first,
+            round: *round,
+            most_work: self.most_work,
+            patience,
+            limits: limits(plan, outline.limit, self.stop),
+        };
+        let relayed = bench.take_turns(plan, candidates, stands, step, &mut begins)?;
+        let is_whole = |relayed: &Relayed| !relayed.trials.iter().any(|(_, trial)| self.is_cut_short(trial));
+        Ok(relayed.filter(is_whole))
+    }
+
     /// Saves that a candidate did not come as far as this step, unless the user wants to stop, which is reason enough.
     fn save_failure(
         &mut self,
@@ -327,21 +359,26 @@ impl Run<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let trial = failed_trial(plan, candidate, number, self.place(position), error, None);
+        let trial =
+            failed_trial(plan, candidate, number, self.place(position), error, None::<&mut B::Deployment>);
         self.store.save_trial(&plan.experiment.id, &candidate.cells[number], &trial)?;
         self.take_in_turns(plan, number, &trial);
         Ok(())
     }
 
     /// Brings a candidate down.
-    fn close_stand(&mut self, plan: &Plan, candidates: &[Candidate], stand: Stand, data: Data) -> Result<()> {
-        let Stand { candidate, slot, mut site, .. } = stand;
+    fn close_stand(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        stand: Stand<B::Deployment>,
+        data: Data,
+    ) -> Result<()> {
+        let Stand { candidate, slot, site, .. } = stand;
         self.tell_stopping(&candidates[candidate]);
-        drop(site.control);
-        if let Some(note) = site.served.stop() {
+        if let Some(note) = site.stop() {
             self.observer.notice(Event::Note(&note));
         }
-        drop(site.served);
         let slot = slot_of(plan, slot);
         match data {
             Data::Kept => keep_data(&slot, &kept_of(&candidates[candidate]))?,
@@ -358,7 +395,7 @@ impl Run<'_> {
         index: usize,
         slot: usize,
         data: Data,
-    ) -> Result<Stand> {
+    ) -> Result<Stand<B::Deployment>> {
         let directory = slot_of(plan, slot);
         let (image, kept) = (image_of(candidate), kept_of(candidate));
         self.phase(candidate, Phase::Start);
@@ -370,7 +407,7 @@ impl Run<'_> {
             Data::Loaded => Ok(()),
         };
         let content = if data == Data::Loaded { Content::Fresh } else { Content::Brought(&bring) };
-        let site = Site::open_in(plan, candidate, &directory, content);
+        let site = self.bench.open(plan, candidate, &directory, content);
         let site = if data == Data::Loaded { site } else { site.with_context(|| is_kept(candidate)) }?;
         let name = candidate.facts.name.clone();
         let is_gone = || format!("the data of {name} is gone");
@@ -405,13 +442,6 @@ impl Done {
 fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
     let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
     share.map_or(most, |share| share.min(most))
-}
-
-/// Lets the server's program be read anew, into other places of memory than in the round before.
-fn forget_server(candidate: &Candidate) {
-    if let Source::Build(build, _) = &candidate.source {
-        build.forget_server();
-    }
 }
 
 /// The orders that the experiment draws.

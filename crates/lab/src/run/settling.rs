@@ -1,10 +1,14 @@
 //! Settles what a step put off, before the next one.
 
+use std::sync::atomic::AtomicBool;
+
 use anyhow::Result;
+use basecase_load::Limits;
 use basecase_model::Measures;
 use basecase_server::{LOOK_EVERY, Settle, Settling, settle};
 
 use super::Run;
+use super::bench::Bench;
 use crate::observer::Phase;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
@@ -13,28 +17,33 @@ use crate::site::Site;
 const SETTLE_SECONDS: &str = "settle.seconds";
 const AT_REST: &str = "settle.at_rest";
 
-impl Run<'_> {
+impl<B: Bench> Run<'_, B> {
     /// Settles as the plan says. How it went, and what was left.
-    pub(super) fn settle(&mut self, plan: &Plan, candidate: &Candidate, site: &mut Site) -> Result<Measures> {
+    pub(super) fn settle(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        deployment: &mut B::Deployment,
+    ) -> Result<Measures> {
         self.phase(candidate, Phase::Settle(plan.settle));
-        let Site { served, control, tables, .. } = site;
-        let settled = settle(
-            served.as_ref(),
-            control.as_mut(),
-            tables,
-            Settling {
-                mode: plan.settle,
-                limit: plan.settle_limit,
-                loaded_rows: plan.experiment.loaded_rows,
-                look_every: plan.timing.of(LOOK_EVERY),
-            },
-            self.stop,
-        )?;
-        let mut gauges = settled.debt;
-        gauges.set(SETTLE_SECONDS, settled.seconds);
-        gauges.set(AT_REST, f64::from(u8::from(settled.at_rest)));
-        Ok(gauges)
+        self.bench.settle(plan, deployment, &Limits { stop: self.stop, time: None })
     }
+}
+
+/// Settles a server. How it went, and what was left.
+pub(super) fn settle_site(plan: &Plan, site: &mut Site, stop: &AtomicBool) -> Result<Measures> {
+    let Site { served, control, tables, .. } = site;
+    let settling = Settling {
+        mode: plan.settle,
+        limit: plan.settle_limit,
+        loaded_rows: plan.experiment.loaded_rows,
+        look_every: plan.timing.of(LOOK_EVERY),
+    };
+    let settled = settle(served.as_ref(), control.as_mut(), tables, settling, stop)?;
+    let mut gauges = settled.debt;
+    gauges.set(SETTLE_SECONDS, settled.seconds);
+    gauges.set(AT_REST, f64::from(u8::from(settled.at_rest)));
+    Ok(gauges)
 }
 
 /// What the reader should know of a step that began with a debt which settling should have paid.

@@ -1,0 +1,158 @@
+//! Where candidates are brought up, measured and brought down: all that a run does not decide by itself.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use basecase_load::{Limits, Outcome, Progress};
+use basecase_model::{Check, Measures, Observation, Place, State, Trial, TrialStatus};
+use basecase_workload::StepPlan;
+
+use super::profiling::ProfileOrder;
+use super::relaying::{Relayed, Stand};
+use crate::course::Course;
+use crate::plan::{Candidate, Plan};
+use crate::site::Content;
+
+/// One candidate while it is up.
+pub(super) trait Deployment {
+    /// Completes the facts of the candidate by what it says of itself.
+    ///
+    /// # Errors
+    /// When it is another version, or does not say.
+    fn identify(&mut self, candidate: &mut Candidate) -> Result<()>;
+
+    /// Whether the tables hold exactly what the course says they do.
+    ///
+    /// # Errors
+    /// When the dbms does not tell.
+    fn holds(&mut self, course: &mut dyn Course) -> Result<bool>;
+
+    /// What the tables hold.
+    ///
+    /// # Errors
+    /// When the dbms does not tell.
+    fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State>;
+
+    /// Compares what the tables hold with what they must.
+    ///
+    /// # Errors
+    /// When the dbms does not tell.
+    fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>>;
+
+    /// How a trial failed, with the end of the log.
+    fn failure(&mut self, error: &anyhow::Error) -> TrialStatus;
+
+    /// Brings it down and leaves its data. Returns a note when it did not stop smoothly.
+    fn stop(self) -> Option<String>;
+
+    /// Brings it down and removes its data. Returns a note when it did not stop smoothly.
+    ///
+    /// # Errors
+    /// When something of the data stays.
+    fn discard(self) -> Result<Option<String>>;
+}
+
+/// A step of one candidate by itself.
+pub(super) struct Alone<'a> {
+    pub(super) number: usize,
+    pub(super) place: Place,
+    /// How it is looked at.
+    pub(super) observation: Observation,
+    pub(super) profile: Option<&'a ProfileOrder>,
+    pub(super) limits: Limits<'a>,
+}
+
+/// A step in which candidates take turns.
+pub(super) struct Together<'a> {
+    pub(super) number: usize,
+    /// Whether the servers have just been started.
+    pub(super) is_first: bool,
+    pub(super) round: u32,
+    /// How long a candidate may work at most, where the usual time tells too little.
+    pub(super) most_work: Duration,
+    /// How often it is looked whether the machine is quiet before it begins all the same.
+    pub(super) patience: &'a mut u32,
+    pub(super) limits: Limits<'a>,
+}
+
+/// Where candidates are brought up, measured and brought down. A run decides what is done when; nothing that follows here depends on
+/// what was decided before but through the deployments and their data.
+pub(super) trait Bench {
+    type Deployment: Deployment;
+
+    /// The time that budgets are counted by.
+    fn now(&self) -> Instant;
+
+    /// Brings a candidate up in a directory. `None` when its content was to be found again, and nothing was left that could be.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    fn open(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+    ) -> Result<Option<Self::Deployment>>;
+
+    /// Removes what a finished candidate left when the run was cut short before it cleaned up.
+    ///
+    /// # Errors
+    /// When something of it stays.
+    fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()>;
+
+    /// Lets the candidate's program be read anew, into other places of memory than the last time.
+    fn forget(&mut self, candidate: &Candidate);
+
+    /// Settles as the plan says. How it went, and what was left.
+    ///
+    /// # Errors
+    /// When the dbms refuses or does not answer.
+    fn settle(
+        &mut self,
+        plan: &Plan,
+        deployment: &mut Self::Deployment,
+        limits: &Limits<'_>,
+    ) -> Result<Measures>;
+
+    /// Executes a step that is not measured.
+    ///
+    /// # Errors
+    /// When it cannot begin; what fails later is told in the outcome.
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        deployment: &mut Self::Deployment,
+        step_plan: StepPlan,
+        limits: &Limits<'_>,
+    ) -> Result<Outcome>;
+
+    /// Measures a step. `begins` is called before the clock starts. `None` when the user stopped it.
+    ///
+    /// # Errors
+    /// When it cannot begin; what fails later is told in the trial.
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        deployment: &mut Self::Deployment,
+        course: &mut dyn Course,
+        step: Alone<'_>,
+        begins: &mut dyn FnMut(Arc<Progress>),
+    ) -> Result<Option<Trial>>;
+
+    /// Measures a step of several candidates in turns. `begins` is called before the clock starts. `None` when the user stopped it.
+    ///
+    /// # Errors
+    /// Never for the sake of one candidate, whose failure is a trial.
+    fn take_turns(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        stands: &mut [&mut Stand<Self::Deployment>],
+        step: Together<'_>,
+        begins: &mut dyn FnMut(Vec<Arc<Progress>>),
+    ) -> Result<Option<Relayed>>;
+}

@@ -1,0 +1,125 @@
+//! The bench that there is outside of tests: servers on this machine, and the embedded database.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+use basecase_load::{Limits, Outcome, Progress};
+use basecase_model::{Check, Measures, State, Trial, TrialStatus};
+use basecase_workload::StepPlan;
+
+use super::bench::{Alone, Bench, Deployment, Together};
+use super::measuring::{assemble, measure, prepare};
+use super::relaying::{Relayed, Stand, relay_turns};
+use super::settling::settle_site;
+use crate::course::Course;
+use crate::plan::{Candidate, Plan, Source};
+use crate::site::{self, Content, Site};
+
+/// Servers on this machine, and the embedded database.
+pub(super) struct Servers;
+
+impl Deployment for Site {
+    fn identify(&mut self, candidate: &mut Candidate) -> Result<()> {
+        Site::identify(self, candidate)
+    }
+
+    fn holds(&mut self, course: &mut dyn Course) -> Result<bool> {
+        Site::holds(self, course)
+    }
+
+    fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State> {
+        Site::state(self, course, counts_rows)
+    }
+
+    fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>> {
+        Site::compare(self, course, state)
+    }
+
+    fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
+        Site::failure(self, error)
+    }
+
+    fn stop(self) -> Option<String> {
+        let Site { mut served, control, .. } = self;
+        drop(control);
+        served.stop()
+    }
+
+    fn discard(self) -> Result<Option<String>> {
+        Site::discard(self)
+    }
+}
+
+impl Bench for Servers {
+    type Deployment = Site;
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn open(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+    ) -> Result<Option<Site>> {
+        Site::open(plan, candidate, directory, content)
+    }
+
+    fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()> {
+        site::sweep(plan, candidate)
+    }
+
+    fn forget(&mut self, candidate: &Candidate) {
+        if let Source::Build(build, _) = &candidate.source {
+            build.forget_server();
+        }
+    }
+
+    fn settle(&mut self, plan: &Plan, deployment: &mut Site, limits: &Limits<'_>) -> Result<Measures> {
+        settle_site(plan, deployment, limits.stop)
+    }
+
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        deployment: &mut Site,
+        step_plan: StepPlan,
+        limits: &Limits<'_>,
+    ) -> Result<Outcome> {
+        prepare(deployment, &step_plan)?;
+        let crew = assemble(plan, deployment, step_plan)?;
+        let outcome = crew.run(&deployment.watch, limits);
+        if outcome.failure.is_none() {
+            // What it did must not count as done by the step that is measured next.
+            deployment.catch_up()?;
+        }
+        Ok(outcome)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        deployment: &mut Site,
+        course: &mut dyn Course,
+        step: Alone<'_>,
+        begins: &mut dyn FnMut(Arc<Progress>),
+    ) -> Result<Option<Trial>> {
+        measure(plan, candidate, deployment, course, step, begins)
+    }
+
+    fn take_turns(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        stands: &mut [&mut Stand<Site>],
+        step: Together<'_>,
+        begins: &mut dyn FnMut(Vec<Arc<Progress>>),
+    ) -> Result<Option<Relayed>> {
+        relay_turns(plan, candidates, stands, step, begins)
+    }
+}

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use basecase_builds::{Build, Library, default_home};
 use basecase_process::Owner;
-use basecase_server::{Build, ConfigFile, Host, Instance, InstanceSpec, Library, Transport, default_home};
+use basecase_server::{ConfigFile, Host, Instance, InstanceSpec, Transport};
 use basecase_tests::Sandbox;
 
 /// A build, which is downloaded where it is not at hand.

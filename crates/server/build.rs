@@ -1,6 +1,5 @@
-//! Recompiles the crate when a recipe or a config changes: both are embedded.
+//! Recompiles the crate when a config changes: they are embedded.
 
 fn main() {
-    println!("cargo::rerun-if-changed=../../recipes");
     println!("cargo::rerun-if-changed=../../configs");
 }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_analysis::Preset as Thresholds;
+use basecase_builds::{BuildRequest, Setup, SourceOrder};
 use basecase_lab::{
     CandidateSpec, PinRequest, Scale, Sizes, Slowdown, Timing, Verify, read_change, read_settle_limit,
     read_time,
 };
 use basecase_model::ProfileKind;
-use basecase_server::{BuildRequest, Settle, SettleLimit, Setup, SourceOrder, Transport};
+use basecase_server::{Settle, SettleLimit, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 

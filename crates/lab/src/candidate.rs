@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use basecase_builds::{Build, BuildRequest, RecipeError};
 use basecase_client::{AddressError, mysql, postgres};
 use basecase_model::{Dbms, Engine};
-use basecase_server::{Build, BuildRequest, RecipeError};
 use thiserror::Error;
 
 /// Where the dbms of a candidate comes from.

@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use basecase_builds::{Build, BuildRequest, Library};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::SqliteSession;
 use basecase_model::{
     CandidateFacts, CandidateName, Cell, Dbms, Engine, Experiment, HostFacts, PROTOCOL_REVISION,
 };
 use basecase_process::{Account, FolderHold, Owner};
-use basecase_server::{
-    Build, BuildRequest, Config, ConfigFile, Host, Instance, Library, Plant, Settle, SettleLimit, Transport,
-    check,
-};
+use basecase_server::{Config, ConfigFile, Host, Instance, Plant, Settle, SettleLimit, Transport, check};
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
 use serde::{Deserialize, Serialize};

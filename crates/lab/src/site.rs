@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use basecase_builds::Build;
 use basecase_client::{Endpoint, Session};
 use basecase_model::{Check, Measures, State, TableState, TrialStatus, names};
 use basecase_probe::{Target, Watch};
 use basecase_process::Owner;
 use basecase_server::{
-    Build, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Served, SqliteServer, Transport,
-    debt, drain, of_instance, of_url,
+    Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Served, SqliteServer, Transport, debt,
+    drain, of_instance, of_url,
 };
 
 use crate::candidate_facts::complete;

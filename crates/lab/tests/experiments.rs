@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use basecase_builds::{BuildRequest, Catalogue};
 use basecase_lab::{Origin, Request, file};
-use basecase_server::{BuildRequest, Catalogue, ConfigFile, Host};
+use basecase_server::{ConfigFile, Host};
 use file::Variant;
 
 fn files() -> Vec<PathBuf> {

@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use basecase_builds::{BuildRequest, Library};
 use basecase_process::Owner;
-use basecase_server::{BuildRequest, ConfigFile, Host, Instance, InstanceSpec, Library, Transport};
+use basecase_server::{ConfigFile, Host, Instance, InstanceSpec, Transport};
 
 fn main() -> std::process::ExitCode {
     let Err(error) = hold() else { return std::process::ExitCode::SUCCESS };

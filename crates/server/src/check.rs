@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use basecase_model::{Dbms, Engine};
 use thiserror::Error;
 
-use crate::build::Build;
 use crate::config::Config;
 use crate::host::Host;
 use crate::sizing::share_of_memory;
-use crate::suggestion::nearest;
+use basecase_builds::Build;
+use basecase_builds::nearest;
 use basecase_process::Scratch;
 use basecase_process::{Account, AccountError};
 use basecase_process::{FolderError, PrivateFolder};

@@ -11,9 +11,9 @@ use crate::host::Host;
 use crate::setting_rules::{check_line, refuse, spelled};
 use crate::settings::{self, Line};
 use crate::sizing;
-use crate::suggestion::{alternatives, nearest};
-use crate::version::Version;
 use crate::versions::Versions;
+use basecase_builds::Version;
+use basecase_builds::{alternatives, nearest};
 
 static CONFIGS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../configs");
 

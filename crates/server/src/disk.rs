@@ -1,10 +1,7 @@
 //! Disk space.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
-
-use sha2::{Digest, Sha256};
 
 /// Bytes that an unprivileged user may still write to the file system of `path`.
 ///
@@ -38,21 +35,6 @@ pub(crate) fn bytes_of(path: &Path, is_such: fn(&str) -> bool) -> io::Result<u64
         }
     }
     Ok(total)
-}
-
-/// The checksum of a file, in hexadecimal digits.
-pub(crate) fn sha256_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0_u8; 1 << 16];
-    loop {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            break;
-        }
-        hash.update(&buffer[..length]);
-    }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

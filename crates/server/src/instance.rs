@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::build::Build;
 use crate::config::Config;
 use crate::disk::directory_bytes;
 pub use crate::instance_error::InstanceError;
@@ -15,6 +14,7 @@ use crate::life::{self, Life};
 use crate::plant::Plant;
 use crate::secret::random_password;
 use crate::shortage::{KillWatch, KilledForMemory, was_killed};
+use basecase_builds::Build;
 use basecase_client::{Endpoint, Password};
 use basecase_model::{Dbms, Engine};
 use basecase_probe::{ProcessorSet, Shortage};

@@ -15,8 +15,6 @@ use basecase_process::ServerKind;
 use basecase_stop::{Registration, on_stop};
 
 use crate::instance::{Instance, InstanceError};
-use crate::tree::Tree;
-use crate::version::Version;
 
 pub(crate) use mysql::{own_settings as mysql_own_settings, setting as mysql_setting};
 
@@ -24,9 +22,6 @@ pub(crate) use mysql::{own_settings as mysql_own_settings, setting as mysql_sett
 pub(crate) trait Life: Sync {
     /// How a server that a dead owner left is known, and what stops any.
     fn kind(&self) -> ServerKind;
-
-    /// What a tree lacks to be initialised and started, and a sentence on what a whole one has.
-    fn missing(&self, tree: &Tree, dbms: Dbms, version: &Version) -> Option<(&'static str, &'static str)>;
 
     /// Name of the config file in the instance's directory.
     fn config_file(&self) -> &'static str;

@@ -19,13 +19,13 @@ use crate::served::{
     DATABASE, Debt, SelfReport, Served, destroy, drop_tables, integer, set, set_relations, settings, stop,
     text,
 };
-use crate::server_version::release_number;
 use crate::settle::Patience;
 use crate::shortage::KilledForMemory;
 use crate::side_by_side::execute_all;
 use crate::table_name::{bare, literal};
 use crate::telemetry::Telemetry;
-use crate::version::Version;
+use basecase_builds::Version;
+use basecase_builds::release_number;
 use status::Figures;
 
 /// How long sessions that were closed may take to end. Those that stay open longer do not matter.

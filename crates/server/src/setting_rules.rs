@@ -3,7 +3,7 @@
 use basecase_model::Dbms;
 
 use crate::settings::is_name;
-use crate::suggestion::{alternatives, nearest};
+use basecase_builds::{alternatives, nearest};
 
 /// Settings of Postgres that basecase gives itself, because its own work depends on them.
 const OF_POSTGRES: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::version::Version;
+use basecase_builds::Version;
 
 /// From one version on, and before another one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

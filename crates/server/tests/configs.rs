@@ -4,8 +4,9 @@
 #[path = "common/obtain.rs"]
 mod obtain;
 
+use basecase_builds::{Library, default_home};
 use basecase_model::{Dbms, Engine};
-use basecase_server::{ConfigFile, Host, Library, check, default_home};
+use basecase_server::{ConfigFile, Host, check};
 use obtain::obtain;
 
 /// The engine that a config is for.

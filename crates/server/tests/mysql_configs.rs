@@ -4,8 +4,9 @@
 #[path = "common/obtain.rs"]
 mod obtain;
 
+use basecase_builds::{Build, default_home};
 use basecase_model::Engine;
-use basecase_server::{Build, ConfigFile, Host, check, default_home};
+use basecase_server::{ConfigFile, Host, check};
 use obtain::obtain;
 
 const HOST: Host = Host { cores: 2, memory_bytes: 8 << 30, is_limited: false };

@@ -9,12 +9,13 @@ mod obtain;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use basecase_builds::{Build, Library, default_home};
 use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_process::Owner;
 use basecase_server::{
-    Build, ConfigFile, Depth, Host, Instance, InstanceSpec, Library, Look, Served, SettleLimit, Settled,
-    Settling, Transport, default_home, of_instance, of_url, settle,
+    ConfigFile, Depth, Host, Instance, InstanceSpec, Look, Served, SettleLimit, Settled, Settling, Transport,
+    of_instance, of_url, settle,
 };
 use directory::directory;
 use obtain::obtain;

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, Engine, Value};
 use basecase_process::Owner;
 use basecase_server::{
-    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Stopped, Transport,
-    check, default_home,
+    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Stopped, Transport, check,
 };
 use directory::directory;
 use obtain::obtain;

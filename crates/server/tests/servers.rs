@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, names};
 use basecase_process::{LockError, Owner};
 use basecase_server::{
-    Build, Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Library, Stopped, Transport,
-    check, default_home, of_instance,
+    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Stopped, Transport, check, of_instance,
 };
 use directory::directory;
 use obtain::obtain;

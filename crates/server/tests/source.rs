@@ -4,11 +4,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use basecase_builds::{Library, Setup, SourceBuild, SourceOrder, default_home};
 use basecase_process::Owner;
-use basecase_server::{
-    ConfigFile, Host, Instance, InstanceSpec, Library, Setup, SourceBuild, SourceOrder, Stopped, Transport,
-    check, default_home,
-};
+use basecase_server::{ConfigFile, Host, Instance, InstanceSpec, Stopped, Transport, check};
 
 /// Compiled as fast as can be: about two minutes of CPU, the first time. Sources of Postgres 15 need neither bison nor flex.
 fn compile(library: &Library, notify: &mut dyn FnMut(&str)) -> SourceBuild {

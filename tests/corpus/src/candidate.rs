@@ -1,8 +1,8 @@
 //! Words that name candidates, one on each line; among them URLs.
 
+use basecase_builds::{BuildRequest, Catalogue};
 use basecase_client::{mysql, postgres};
 use basecase_lab::{CandidateSpec, Origin};
-use basecase_server::{BuildRequest, Catalogue};
 
 use crate::{Marks, SECRET, check_refusal, shape};
 

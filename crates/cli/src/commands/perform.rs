@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use basecase_analysis::KnownNoise;
+use basecase_builds::default_home;
 use basecase_lab::{Event, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Format, Options, kept_apart};
-use basecase_server::default_home;
 use basecase_store::Store;
 
 use super::store::known_noise;

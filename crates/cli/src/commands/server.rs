@@ -1,8 +1,8 @@
 //! `server`: lists and gets builds.
 
 use anyhow::Result;
+use basecase_builds::{BuildRequest, Library, Listing, SourceBuild, default_home};
 use basecase_model::Dbms;
-use basecase_server::{BuildRequest, Library, Listing, SourceBuild, default_home};
 
 use crate::arguments::{CompileArguments, FromArgument, Server, ServerCommand};
 use crate::output;

@@ -14,10 +14,8 @@ use basecase_process::ServerKind;
 use rustix::process::Signal;
 
 use super::{Life, shut_down_on_stop};
-use crate::build::Build;
 use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
-use crate::tree::Tree;
-use crate::version::Version;
+use basecase_builds::{Build, initialises_itself, server_programs};
 
 /// The life of MySQL and MariaDB.
 pub(super) struct Mysql;
@@ -25,17 +23,11 @@ pub(super) struct Mysql;
 impl Life for Mysql {
     fn kind(&self) -> ServerKind {
         ServerKind {
-            programs: &["mysqld", "mariadbd"],
+            programs: server_programs(Dbms::Mysql),
             data_argument: "--datadir=",
             pid_file: "mysqld.pid",
             stop_signals: [Signal::TERM, Signal::KILL],
         }
-    }
-
-    fn missing(&self, tree: &Tree, dbms: Dbms, version: &Version) -> Option<(&'static str, &'static str)> {
-        let is_whole = initialises_itself(dbms, version) || !tree.bootstrap_scripts().is_empty();
-        let hint = "this version is initialised by the scripts of its share folder, which the installation must have";
-        (!is_whole).then_some(("share/mysql_system_tables.sql", hint))
     }
 
     fn config_file(&self) -> &'static str {
@@ -116,11 +108,6 @@ impl Life for Mysql {
             database: database.to_owned(),
         })
     }
-}
-
-/// Whether the server makes its data directory by itself. MariaDB does not in any version.
-fn initialises_itself(dbms: Dbms, version: &Version) -> bool {
-    dbms == Dbms::Mysql && version.is_at_least(&[5, 7])
 }
 
 /// One line of an option file. Options that switch something off take no value in old versions, and the binary log is switched off

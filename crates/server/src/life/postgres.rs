@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use basecase_builds::server_programs;
 use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Host, Password};
 use basecase_model::Dbms;
@@ -15,8 +16,6 @@ use rustix::process::Signal;
 use super::{Life, shut_down_on_stop};
 use crate::instance::{Instance, InstanceError, SUPERUSER, Transport};
 use crate::settings::quoted;
-use crate::tree::Tree;
-use crate::version::Version;
 
 /// The database that every data directory has from the beginning.
 const MAINTENANCE_DATABASE: &str = "postgres";
@@ -27,16 +26,11 @@ pub(super) struct Postgres;
 impl Life for Postgres {
     fn kind(&self) -> ServerKind {
         ServerKind {
-            programs: &["postgres"],
+            programs: server_programs(Dbms::Postgres),
             data_argument: "",
             pid_file: "postmaster.pid",
             stop_signals: [Signal::INT, Signal::QUIT],
         }
-    }
-
-    fn missing(&self, tree: &Tree, _: Dbms, _: &Version) -> Option<(&'static str, &'static str)> {
-        let hint = "an installation that basecase can start has postgres and initdb in one folder";
-        (!tree.bin().join("initdb").is_file()).then_some(("initdb", hint))
     }
 
     fn config_file(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Getting a build for a test.
 
-use basecase_server::{Build, Library, default_home};
+use basecase_builds::{Build, Library, default_home};
 
 /// The build that `request` means, got when it is not here.
 pub(crate) fn obtain(request: &str) -> Build {

@@ -4,13 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use basecase_model::Dbms;
-
 use crate::archive;
-use crate::binary;
 use crate::catalogue::Catalogue;
+use crate::checksum::sha256_of;
 use crate::client_tool::{self, Failure};
-use crate::disk::sha256_of;
+use crate::layout::layout_of;
 use crate::mark::{GotPackages, Mark};
 use crate::obtain_error::{Artifact, ObtainError};
 use crate::private_tree::Offer;
@@ -90,11 +88,8 @@ impl Fetch<'_> {
         notify(&format!("downloading and unpacking {artifact} and its libraries"));
         let got = offer.unpack(&self.recipe.form, tree, &place).map_err(failure)?;
         let program = tree.join("bin").join(&got.server);
-        let imprint = match self.recipe.dbms {
-            Dbms::Mysql | Dbms::Mariadb => binary::read_mysqld(&program),
-            Dbms::Postgres | Dbms::Sqlite => binary::read(&program),
-        };
-        let imprint = imprint.unwrap_or_default();
+        let layout = layout_of(self.recipe.dbms);
+        let imprint = layout.and_then(|layout| layout.imprint(&program, "").ok()).unwrap_or_default();
         let mark = Mark {
             sha256: got.sha256,
             got: Some(GotPackages {

@@ -14,7 +14,7 @@ use crate::mark::Mark;
 use crate::obtain_error::ObtainError;
 use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
-use crate::source::Shelf;
+use crate::source::{Shelf, SourceBuild, SourceOrder, Toolchain, Workshop};
 use crate::supply;
 use crate::turn::Turn;
 use basecase_process::Account;
@@ -92,13 +92,8 @@ impl Library {
         self.account.as_ref()
     }
 
-    /// The folder of builds.
-    pub(crate) fn builds(&self) -> &Path {
-        &self.builds
-    }
-
     /// The names of all providers, some more than once.
-    pub(crate) fn provider_names(&self) -> Vec<String> {
+    fn provider_names(&self) -> Vec<String> {
         self.catalogue.recipes().iter().map(|recipe| recipe.provider.name.clone()).collect()
     }
 
@@ -164,7 +159,7 @@ impl Library {
                 let shelf = Shelf::read(&self.builds);
                 if let Some(build) = shelf.find(request)? {
                     self.verify(&shelf.place(build))?;
-                    return build.open(&shelf.place(build), self.account());
+                    return Ok(build.open(&shelf.place(build), self.account())?);
                 }
                 Err(RecipeError::Version {
                     dbms: *dbms,
@@ -174,6 +169,29 @@ impl Library {
                 .into())
             }
         }
+    }
+
+    /// The build that `order` describes: compiled when it is not here yet. `notify` is called with a line for people before
+    /// anything that takes long, and every minute while it goes on.
+    ///
+    /// # Errors
+    /// When the source or a program that compiles is missing, or a step of the build fails.
+    pub fn compile(
+        &self,
+        order: &SourceOrder,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<SourceBuild, ObtainError> {
+        let workshop = Workshop {
+            builds: self.builds.clone(),
+            toolchain: Toolchain::system(self.account().cloned()),
+            reserved: self.provider_names(),
+        };
+        Ok(workshop.make(order, notify)?)
+    }
+
+    /// The builds from source that are here, sorted by dbms, version and label.
+    pub fn source_builds(&self) -> Vec<SourceBuild> {
+        Shelf::read(&self.builds).builds()
     }
 
     /// Makes sure, once in a run, that the programs in the folder `tree` are what was unpacked there.

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::apt::{self, Apt, Archives, Package};
 use crate::archive;
+use crate::checksum::sha256_of;
 use crate::client_tool::{Failure, run};
-use crate::disk::sha256_of;
 use crate::form::Form;
 use crate::pattern::below;
 use crate::recipe::Packages;

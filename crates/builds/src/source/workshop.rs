@@ -18,7 +18,6 @@ use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
 use crate::archive::open_to_all;
-use crate::host::Host;
 use crate::programs;
 use crate::recipe::BuildRequest;
 use basecase_process::tree_copy::{self, Owner};
@@ -180,7 +179,7 @@ impl Workshop {
         let source = plan.unpack(&work, &self.toolchain)?;
         let tree = plan.recognise(&source, account)?;
         let (kind, compilers) = (tree.kind, plan.compilers.clone());
-        let jobs = plan.order.jobs.unwrap_or_else(|| Host::detect().cores);
+        let jobs = plan.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
         let mut build = plan.describe(tree, &self.reserved)?;
         if let Ok(Some(other)) = shelf.find(&build.request()) {

@@ -1,7 +1,7 @@
 //! Near names for a name that does not exist.
 
 /// At most three of `names` that `wanted` may have been meant to be, nearest first.
-pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut scored: Vec<(f64, &str)> = names
         .into_iter()
         .map(|name| (strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase()), name))
@@ -13,7 +13,7 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub(crate) fn alternatives(names: &[String]) -> String {
+pub fn alternatives(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [only] => only.clone(),

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CompileError;
 use super::label::ANY;
-use crate::build::Build;
-use crate::obtain_error::ObtainError;
+use crate::build::{Build, BuildError};
 use crate::recipe::{BuildRequest, RecipeError, Source};
 use crate::suggestion::alternatives;
 use crate::version::Version;
@@ -66,7 +65,7 @@ impl SourceBuild {
     ///
     /// # Errors
     /// When its programs do not run, or the user of servers cannot reach them.
-    pub(crate) fn open(&self, place: &Path, account: Option<&Account>) -> Result<Build, ObtainError> {
+    pub(crate) fn open(&self, place: &Path, account: Option<&Account>) -> Result<Build, BuildError> {
         let mut build = Build::at(place, &self.request(), None, account)?;
         self.complete(&mut build.facts);
         Ok(build)

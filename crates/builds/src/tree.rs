@@ -43,7 +43,7 @@ const BOOTSTRAP_SCRIPTS: &[&str] = &[
 
 /// Where the programs and files of a build lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tree {
+pub struct Tree {
     bin: PathBuf,
     server: &'static str,
     libraries: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// The installation at `path`, which is its prefix or its folder of programs; `None` when no server program is there.
-    pub(crate) fn find(path: &Path) -> Option<Self> {
+    pub fn find(path: &Path) -> Option<Self> {
         let folders = PROGRAM_FOLDERS.iter().map(|folder| path.join(folder));
         let (folder, server) = folders
             .flat_map(|folder| SERVERS.iter().map(move |server| (folder.clone(), *server)))
@@ -68,17 +68,17 @@ impl Tree {
     }
 
     /// The folder of the programs.
-    pub(crate) fn bin(&self) -> &Path {
+    pub fn bin(&self) -> &Path {
         &self.bin
     }
 
     /// The name of the server program.
-    pub(crate) fn server(&self) -> &'static str {
+    pub fn server(&self) -> &'static str {
         self.server
     }
 
     /// The dbms, as far as files tell: older versions of MariaDB call their program `mysqld` too, and have a script of their own.
-    pub(crate) fn dbms(&self) -> Dbms {
+    pub fn dbms(&self) -> Dbms {
         let is_mariadb =
             || self.shares().any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
         match self.server {
@@ -90,12 +90,12 @@ impl Tree {
     }
 
     /// What MySQL calls `basedir`.
-    pub(crate) fn prefix(&self) -> &Path {
+    pub fn prefix(&self) -> &Path {
         prefix(&self.bin)
     }
 
     /// A command for the program `name`, which finds the libraries that the tree brings.
-    pub(crate) fn command(&self, name: &str, account: Option<&Account>) -> Command {
+    pub fn command(&self, name: &str, account: Option<&Account>) -> Command {
         let mut command = basecase_process::command(&self.bin.join(name), account);
         let folders: Vec<&str> = self.libraries.iter().filter_map(|folder| folder.to_str()).collect();
         if !folders.is_empty() {
@@ -105,24 +105,24 @@ impl Tree {
     }
 
     /// The folder in which MySQL and MariaDB find their messages, one folder for each language in it.
-    pub(crate) fn messages(&self) -> Option<PathBuf> {
+    pub fn messages(&self) -> Option<PathBuf> {
         self.shares().find(|folder| folder.join("english/errmsg.sys").is_file())
     }
 
     /// The folder of MySQL's and MariaDB's plugins.
-    pub(crate) fn plugins(&self) -> Option<PathBuf> {
+    pub fn plugins(&self) -> Option<PathBuf> {
         let of_prefix = PLUGIN_FOLDERS.iter().map(|folder| self.prefix().join(folder));
         of_prefix.into_iter().find(|folder| folder.is_dir())
     }
 
     /// The plugin with RocksDB, where it is not compiled into the server.
-    pub(crate) fn rocksdb_plugin(&self) -> Option<PathBuf> {
+    pub fn rocksdb_plugin(&self) -> Option<PathBuf> {
         self.plugins().map(|folder| folder.join("ha_rocksdb.so")).filter(|path| path.is_file())
     }
 
     /// The scripts that fill a new data directory of a server without `--initialize`, in their order; none when the tree
     /// lacks the first.
-    pub(crate) fn bootstrap_scripts(&self) -> Vec<PathBuf> {
+    pub fn bootstrap_scripts(&self) -> Vec<PathBuf> {
         let scripts_in = |folder: PathBuf| -> Vec<PathBuf> {
             let names = BOOTSTRAP_SCRIPTS.iter().flat_map(|name| {
                 let spellings = [name.replace("{}", "mariadb"), name.replace("{}", "mysql")];

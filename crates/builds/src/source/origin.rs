@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::error::CompileError;
 use super::git::Repository;
 use super::toolchain::Toolchain;
-use crate::disk::sha256_of;
+use crate::checksum::sha256_of;
 use basecase_process::{Account, act, owner_of};
 
 /// Digits of a commit in names.

@@ -1,40 +1,66 @@
-//! What a server program answers to `--version`.
+//! What differs between dbms in an installation: its programs, what they say of themselves, and what a whole one has.
+
+mod mysql;
+mod postgres;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use basecase_model::Dbms;
+use basecase_process::Account;
 
+use crate::binary::Imprint;
+use crate::tree::Tree;
 use crate::version::Version;
+pub use mysql::initialises_itself;
 
-/// The version in what the server of `dbms` said to `--version`, without what packagers and forks add to it; `None` when it is
-/// not that server's answer.
-pub(crate) fn server_version(dbms: Dbms, said: &str) -> Option<Version> {
-    // Some versions say something else before.
-    let mut words = said.split_whitespace();
+/// What differs between dbms in an installation.
+pub(crate) trait Layout: Sync {
+    /// The names of its server programs.
+    fn programs(&self) -> &'static [&'static str];
+
+    /// The version in what its server said to `--version`, without what packagers and forks add to it; `None` when it is not that
+    /// server's answer.
+    fn version(&self, said: &str) -> Option<Version>;
+
+    /// What a tree lacks to be initialised and started, and a sentence on what a whole one has.
+    fn missing(&self, tree: &Tree, version: &Version) -> Option<(&'static str, &'static str)>;
+
+    /// What its server program tells of how it was compiled; `said` is what it said to `--version`.
+    ///
+    /// # Errors
+    /// When the program cannot be read.
+    fn imprint(&self, program: &Path, said: &str) -> io::Result<Imprint>;
+
+    /// What its other programs tell of how they were compiled, by name; nothing by default.
+    fn details(&self, _tree: &Tree, _account: Option<&Account>) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+}
+
+/// The layout of installations of `dbms`; `None` where it has no server.
+pub(crate) fn layout_of(dbms: Dbms) -> Option<&'static dyn Layout> {
     match dbms {
-        Dbms::Postgres => {
-            words.find(|word| *word == "(PostgreSQL)")?;
-            release_number(words.next()?)
-        }
-        Dbms::Mysql | Dbms::Mariadb => {
-            words.find(|word| *word == "Ver")?;
-            let word = words.next()?;
-            // Both programs may be called mysqld, and MariaDB's says whose it is.
-            let is_mariadb = word.contains("MariaDB");
-            if is_mariadb == (dbms == Dbms::Mariadb) { release_number(word) } else { None }
-        }
+        Dbms::Postgres => Some(&postgres::Postgres),
+        Dbms::Mysql => Some(&mysql::Mysql { dbms: Dbms::Mysql }),
+        Dbms::Mariadb => Some(&mysql::Mysql { dbms: Dbms::Mariadb }),
         Dbms::Sqlite => None,
     }
 }
 
-/// The version at the start of `word`: `10.11.18` of `10.11.18-MariaDB-0+deb12u1`. Of an unreleased Postgres the words count:
-/// `19rc1`.
-pub(crate) fn release_number(word: &str) -> Option<Version> {
-    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
-    word.parse().or_else(|()| word[..end].parse()).ok()
+/// The names of the server programs of `dbms`; none where it has no server.
+pub fn server_programs(dbms: Dbms) -> &'static [&'static str] {
+    layout_of(dbms).map_or(&[], Layout::programs)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn version_of(dbms: Dbms, said: &str) -> Option<Version> {
+        layout_of(dbms)?.version(said)
+    }
 
     #[test]
     fn answers_of_all_servers() {
@@ -89,9 +115,9 @@ mod tests {
             ),
         ];
         for (dbms, said, expected) in cases {
-            assert_eq!(server_version(dbms, said), expected.parse().ok(), "{said}");
+            assert_eq!(version_of(dbms, said), expected.parse().ok(), "{said}");
             let others = Dbms::ALL.into_iter().filter(|other| *other != dbms);
-            assert!(others.into_iter().all(|other| server_version(other, said).is_none()), "{said}");
+            assert!(others.into_iter().all(|other| version_of(other, said).is_none()), "{said}");
         }
     }
 
@@ -99,7 +125,7 @@ mod tests {
     fn other_answers_have_no_version() {
         for said in ["", "\n", "mysqld", "mysqld  Ver", "mysqld  Ver unknown", "postgres (PostgreSQL)"] {
             for dbms in Dbms::ALL {
-                assert_eq!(server_version(dbms, said), None, "{dbms} {said:?}");
+                assert_eq!(version_of(dbms, said), None, "{dbms} {said:?}");
             }
         }
     }
@@ -108,7 +134,7 @@ mod tests {
         #[test]
         fn no_answer_makes_reading_panic(said in "(mysqld  Ver |postgres \\(PostgreSQL\\) )?\\PC{0,20}") {
             for dbms in Dbms::ALL {
-                let _ = server_version(dbms, &said);
+                let _ = version_of(dbms, &said);
             }
         }
     }

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::credentials::without_credentials;
 use crate::recipe::Recipe;
-use crate::secret::without_credentials;
 
 /// How many of the last lines of a failed download are shown.
 const TAIL_LINES: usize = 8;

@@ -7,14 +7,12 @@ use std::process::Command;
 use basecase_model::{BuildFacts, Dbms};
 use thiserror::Error;
 
-use crate::binary;
-use crate::disk::sha256_of;
-use crate::life;
+use crate::checksum::sha256_of;
+use crate::layout::layout_of;
 use crate::loader;
 use crate::page_cache;
 use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
-use crate::server_version::server_version;
 use crate::supply;
 use crate::tree::Tree;
 use crate::version::Version;
@@ -114,12 +112,12 @@ impl Build {
     }
 
     /// Where its files lie.
-    pub(crate) fn tree(&self) -> &Tree {
+    pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
     /// Dbms and version, as messages name them, e.g. `mysql 8.0.33`.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         format!("{} {}", self.facts.dbms, self.facts.version)
     }
 
@@ -146,7 +144,7 @@ impl Build {
             reason: format!("it says {said:?}"),
         })?;
         let Announcement { dbms, version } = &announced;
-        if let Some((what, hint)) = life::of(*dbms).missing(&tree, *dbms, version) {
+        if let Some((what, hint)) = layout_of(*dbms).and_then(|layout| layout.missing(&tree, version)) {
             let folder = tree.prefix().to_path_buf();
             return Err(BuildError::Incomplete { what, folder, hint });
         }
@@ -174,7 +172,7 @@ struct Announcement {
 impl Announcement {
     /// Reads the answer to `--version`.
     fn read(said: &str) -> Option<Self> {
-        let versions = Dbms::ALL.into_iter().filter_map(|dbms| Some((dbms, server_version(dbms, said)?)));
+        let versions = Dbms::ALL.into_iter().filter_map(|dbms| Some((dbms, layout_of(dbms)?.version(said)?)));
         versions.map(|(dbms, version)| Announcement { dbms, version }).next()
     }
 }
@@ -229,20 +227,9 @@ fn facts(
     account: Option<&Account>,
 ) -> BuildFacts {
     let program = tree.bin().join(tree.server());
-    let mut details = BTreeMap::new();
-    let mut imprint;
-    if announced.dbms == Dbms::Postgres {
-        let pg_config = tree.command("pg_config", account).output();
-        if let Ok(output) = pg_config
-            && output.status.success()
-        {
-            details = binary::parse_pg_config(&String::from_utf8_lossy(&output.stdout));
-        }
-        imprint = binary::read(&program).unwrap_or_default();
-    } else {
-        imprint = binary::read_mysqld(&program).unwrap_or_default();
-        imprint.version_text = said.split_once("Ver ").map(|(_, text)| text.to_owned());
-    }
+    let layout = layout_of(announced.dbms);
+    let mut details = layout.map_or_else(BTreeMap::new, |layout| layout.details(tree, account));
+    let imprint = layout.and_then(|layout| layout.imprint(&program, said).ok()).unwrap_or_default();
     let of_recipe = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);
     if let Some(configure) = imprint.configure {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::disk::sha256_of;
+use crate::checksum::sha256_of;
 use basecase_process::{Purpose, TrustError, trust};
 
 /// The file in a build's folder with the checksums, as `sha256sum --check` reads them.

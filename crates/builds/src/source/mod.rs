@@ -20,12 +20,10 @@ pub use error::{CompileError, StepError};
 pub(crate) use shelf::Shelf;
 pub use shelf::SourceBuild;
 pub use table::Setup;
+pub(crate) use toolchain::Toolchain;
+pub(crate) use workshop::Workshop;
 
-use crate::library::Library;
-use crate::obtain_error::ObtainError;
 use crate::recipe::BuildRequest;
-use toolchain::Toolchain;
-use workshop::Workshop;
 
 /// What is to be compiled, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,29 +40,4 @@ pub struct SourceOrder {
     pub configure: Vec<String>,
     /// How many compilers run at once; as many as there are processors when none is given.
     pub jobs: Option<u32>,
-}
-
-impl Library {
-    /// The build that `order` describes: compiled when it is not here yet. `notify` is called with a line for people before
-    /// anything that takes long, and every minute while it goes on.
-    ///
-    /// # Errors
-    /// When the source or a program that compiles is missing, or a step of the build fails.
-    pub fn compile(
-        &self,
-        order: &SourceOrder,
-        notify: &mut dyn FnMut(&str),
-    ) -> Result<SourceBuild, ObtainError> {
-        let workshop = Workshop {
-            builds: self.builds().to_path_buf(),
-            toolchain: Toolchain::system(self.account().cloned()),
-            reserved: self.provider_names(),
-        };
-        Ok(workshop.make(order, notify)?)
-    }
-
-    /// The builds from source that are here, sorted by dbms, version and label.
-    pub fn source_builds(&self) -> Vec<SourceBuild> {
-        Shelf::read(self.builds()).builds()
-    }
 }

@@ -115,6 +115,13 @@ fn number(text: &str) -> Option<u32> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
+/// The version at the start of `word`: `10.11.18` of `10.11.18-MariaDB-0+deb12u1`. Of an unreleased Postgres the words count:
+/// `19rc1`.
+pub fn release_number(word: &str) -> Option<Version> {
+    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+    word.parse().or_else(|()| word[..end].parse()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,49 @@
+//! Installations of MySQL and MariaDB.
+
+use std::io;
+use std::path::Path;
+
+use basecase_model::Dbms;
+
+use super::Layout;
+use crate::binary::{self, Imprint};
+use crate::tree::Tree;
+use crate::version::{Version, release_number};
+
+/// Installations of MySQL or MariaDB.
+pub(super) struct Mysql {
+    /// Which of the two.
+    pub(super) dbms: Dbms,
+}
+
+impl Layout for Mysql {
+    fn programs(&self) -> &'static [&'static str] {
+        &["mysqld", "mariadbd"]
+    }
+
+    fn version(&self, said: &str) -> Option<Version> {
+        // Some versions say something else before.
+        let mut words = said.split_whitespace();
+        words.find(|word| *word == "Ver")?;
+        let word = words.next()?;
+        // Both programs may be called mysqld, and MariaDB's says whose it is.
+        let is_mariadb = word.contains("MariaDB");
+        if is_mariadb == (self.dbms == Dbms::Mariadb) { release_number(word) } else { None }
+    }
+
+    fn missing(&self, tree: &Tree, version: &Version) -> Option<(&'static str, &'static str)> {
+        let is_whole = initialises_itself(self.dbms, version) || !tree.bootstrap_scripts().is_empty();
+        let hint = "this version is initialised by the scripts of its share folder, which the installation must have";
+        (!is_whole).then_some(("share/mysql_system_tables.sql", hint))
+    }
+
+    fn imprint(&self, program: &Path, said: &str) -> io::Result<Imprint> {
+        let version_text = said.split_once("Ver ").map(|(_, text)| text.to_owned());
+        Ok(Imprint { version_text, ..binary::read_mysqld(program)? })
+    }
+}
+
+/// Whether a server of `dbms` makes its data directory by itself. MariaDB does not in any version.
+pub fn initialises_itself(dbms: Dbms, version: &Version) -> bool {
+    dbms == Dbms::Mysql && version.is_at_least(&[5, 7])
+}

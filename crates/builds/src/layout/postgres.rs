@@ -1,0 +1,45 @@
+//! Installations of Postgres.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use basecase_process::Account;
+
+use super::Layout;
+use crate::binary::{self, Imprint};
+use crate::tree::Tree;
+use crate::version::{Version, release_number};
+
+/// Installations of Postgres.
+pub(super) struct Postgres;
+
+impl Layout for Postgres {
+    fn programs(&self) -> &'static [&'static str] {
+        &["postgres"]
+    }
+
+    fn version(&self, said: &str) -> Option<Version> {
+        let mut words = said.split_whitespace();
+        words.find(|word| *word == "(PostgreSQL)")?;
+        release_number(words.next()?)
+    }
+
+    fn missing(&self, tree: &Tree, _: &Version) -> Option<(&'static str, &'static str)> {
+        let hint = "an installation that basecase can start has postgres and initdb in one folder";
+        (!tree.bin().join("initdb").is_file()).then_some(("initdb", hint))
+    }
+
+    fn imprint(&self, program: &Path, _said: &str) -> io::Result<Imprint> {
+        binary::read(program)
+    }
+
+    fn details(&self, tree: &Tree, account: Option<&Account>) -> BTreeMap<String, String> {
+        match tree.command("pg_config", account).output() {
+            Ok(output) if output.status.success() => {
+                binary::parse_pg_config(&String::from_utf8_lossy(&output.stdout))
+            }
+            _ => BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Builds of a dbms: obtained by a recipe, compiled from source, or found in a folder. Never a running server.
+//!
+//! The way through: a [`Catalogue`] of [`Recipe`]s says what there is; a [`Library`] resolves what the user asked for into
+//! [`Source`]s and turns each into a [`Build`]. Where the programs of a dbms lie and what a whole installation has is its layout's to say.
+
+mod apt;
+mod archive;
+mod binary;
+mod build;
+mod catalogue;
+mod checksum;
+mod client_tool;
+mod credentials;
+mod fetch;
+mod form;
+mod layout;
+mod library;
+mod loader;
+mod mark;
+mod obtain_error;
+mod page_cache;
+mod pattern;
+mod private_tree;
+mod programs;
+mod recipe;
+mod source;
+mod suggestion;
+mod supply;
+mod tree;
+mod turn;
+mod version;
+
+pub use build::{Build, BuildError};
+pub use catalogue::Catalogue;
+pub use credentials::without_credentials;
+pub use form::{Form, Links, Part};
+pub use layout::{initialises_itself, server_programs};
+pub use library::{Library, Listing, default_home};
+pub use obtain_error::{Artifact, ObtainError};
+pub use programs::ProgramsError;
+pub use recipe::{BuildRequest, Packages, Provider, Recipe, RecipeError, Source};
+pub use source::{CompileError, Setup, SourceBuild, SourceOrder, StepError};
+pub use suggestion::{alternatives, nearest};
+pub use tree::Tree;
+pub use version::{Version, release_number};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use basecase_model::{BuildFacts, Dbms};
+use basecase_process::{Account, AccountError};
 use thiserror::Error;
 
 use crate::checksum::sha256_of;
@@ -16,7 +17,6 @@ use crate::recipe::{BuildRequest, Recipe};
 use crate::supply;
 use crate::tree::Tree;
 use crate::version::Version;
-use basecase_process::{Account, AccountError};
 
 /// Why a tree of programs is no usable build.
 #[derive(Debug, Error)]

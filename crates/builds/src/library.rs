@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use basecase_process::{Account, Purpose, make_open, trust};
+
 use crate::build::{Build, BuildError};
 use crate::catalogue::Catalogue;
 use crate::client_tool::Failure;
@@ -17,9 +19,6 @@ use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::source::{Shelf, SourceBuild, SourceOrder, Toolchain, Workshop};
 use crate::supply;
 use crate::turn::Turn;
-use basecase_process::Account;
-use basecase_process::make_open;
-use basecase_process::{Purpose, trust};
 
 /// One line of the list of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::tree::Tree;
 use basecase_process::Account;
+
+use crate::tree::Tree;
 
 /// The Debian package of a library by the start of its file name, where that is not derived from the name.
 const PACKAGES: &[(&str, &str)] = &[

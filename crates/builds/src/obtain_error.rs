@@ -4,13 +4,12 @@ use std::io;
 use std::path::PathBuf;
 
 use basecase_model::Dbms;
+use basecase_process::{AccountError, TrustError};
 use thiserror::Error;
 
 use crate::build::BuildError;
 use crate::recipe::RecipeError;
 use crate::source::CompileError;
-use basecase_process::AccountError;
-use basecase_process::TrustError;
 
 /// What was to be downloaded, from where, with what.
 #[derive(Debug, Clone, PartialEq, Eq)]

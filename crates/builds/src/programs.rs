@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use basecase_process::{Purpose, TrustError, trust};
 use thiserror::Error;
 
 use crate::checksum::sha256_of;
-use basecase_process::{Purpose, TrustError, trust};
 
 /// The file in a build's folder with the checksums, as `sha256sum --check` reads them.
 const FILE: &str = ".basecase-programs";

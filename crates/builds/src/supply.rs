@@ -7,10 +7,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use basecase_process::Account;
+
 use crate::apt::{self, Apt, Archives};
 use crate::client_tool::Failure;
 use crate::loader;
-use basecase_process::Account;
 
 /// The folder in a build's tree for libraries that did not come with it.
 pub(crate) const FOLDER: &str = ".basecase-lib";

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use basecase_model::Dbms;
+use basecase_process::Account;
 
 use crate::supply;
-use basecase_process::Account;
 
 /// Folders of an installation in which its server program may lie, below what the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use basecase_model::{Measures, OperationClass, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
+use basecase_process::Freezer;
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
 use crate::heartbeat::{Heartbeat, STOPPED};
@@ -16,7 +17,6 @@ use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::team::News;
 use crate::turn::{Share, SliceEnd, Turns};
-use basecase_process::Freezer;
 
 /// One candidate's crew, and what of its server is watched.
 pub struct Runner<'a> {

@@ -1,23 +1,17 @@
 //! Whether a build accepts a config, asked before any start.
 
-mod mysql;
-mod postgres;
-
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use basecase_builds::{Build, nearest};
 use basecase_model::{Dbms, Engine};
+use basecase_process::{Account, AccountError, FolderError, PrivateFolder, Scratch};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::host::Host;
-use crate::sizing::share_of_memory;
-use basecase_builds::Build;
-use basecase_builds::nearest;
-use basecase_process::Scratch;
-use basecase_process::{Account, AccountError};
-use basecase_process::{FolderError, PrivateFolder};
+use crate::config::Host;
+use crate::config::share_of_memory;
 
 /// Why a build would not start with a config.
 #[derive(Debug, Error)]
@@ -35,25 +29,18 @@ pub enum CheckError {
         hint: String,
     },
     /// The config wants more memory than there is.
-    #[error(
-        "config {config} asks for {wanted_mib} MiB of memory ({parts}), and {}\nhint: give it less, as with --set {largest}={} or under [settings] of an experiment file, or lower {largest} in {file}",
-        host.memory_text(), share_of_memory(*dbms, *host, 25)
-    )]
+    #[error("config {config} asks for {wanted_mib} MiB of memory ({parts}), and {available}\nhint: {hint}")]
     Memory {
         /// The config's name.
         config: String,
-        /// Its file.
-        file: String,
         /// What it asks for.
         wanted_mib: u64,
         /// The settings that add up to it.
         parts: String,
-        /// The largest of them.
-        largest: &'static str,
-        /// The dbms, as which sizes are written.
-        dbms: Dbms,
-        /// What there is.
-        host: Host,
+        /// What there is, as a clause.
+        available: String,
+        /// How to give less to the largest of them.
+        hint: String,
     },
     /// The build lacks the engine.
     #[error("{build} has no {engine}: {reason}\nhint: {hint}")]
@@ -77,6 +64,9 @@ pub enum CheckError {
         /// What failed.
         reason: String,
     },
+    /// There is no server to ask.
+    #[error(transparent)]
+    NoServer(#[from] NoServer),
     /// The user that servers run as is missing or kept out.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -85,21 +75,26 @@ pub enum CheckError {
     Folder(#[from] FolderError),
 }
 
-/// Asks `build` whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
+/// A dbms without a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "{0} runs without a server, so there is none to start or to ask\nhint: name a build of a dbms that has one"
+)]
+pub struct NoServer(pub Dbms);
+
+/// Asks `build`, by `ask`, whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
 /// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below the folder `place`.
 ///
 /// # Errors
 /// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
-pub fn check(
+pub(crate) fn check_by(
+    ask: impl FnOnce(&Question<'_>) -> Result<Answer, CheckError>,
     build: &Build,
     engine: Option<Engine>,
     config: &Config,
     host: Host,
     place: &Path,
 ) -> Result<u64, CheckError> {
-    let program = build.program(build.tree().server());
-    let failed =
-        |reason: String| CheckError::Ask { program: program.clone(), config: config.name.clone(), reason };
     let account = Account::for_servers()?;
     if let Some(account) = &account {
         account.check_reaches(place)?;
@@ -107,54 +102,53 @@ pub fn check(
     let scratch = Scratch::new(place, account.as_ref())?;
     let folder = scratch.folder();
     let question = Question { build, engine, config, host, account: account.as_ref(), folder };
-    let answer = match build.facts.dbms {
-        Dbms::Postgres | Dbms::Sqlite => postgres::ask(&question),
-        Dbms::Mysql | Dbms::Mariadb => {
-            mysql::check_engine(&question)?;
-            mysql::ask(&question)
-        }
-    };
-    let answer = answer.map_err(failed)?;
+    let answer = ask(&question)?;
     let reserved = compare_memory(config, host, &answer.memory)?;
     if answer.complaints.is_empty() { Ok(reserved) } else { Err(describe(&question, &answer)) }
 }
 
 /// What is asked.
-struct Question<'a> {
-    build: &'a Build,
-    engine: Option<Engine>,
-    config: &'a Config,
-    host: Host,
-    account: Option<&'a Account>,
+pub(crate) struct Question<'a> {
+    pub(crate) build: &'a Build,
+    pub(crate) engine: Option<Engine>,
+    pub(crate) config: &'a Config,
+    pub(crate) host: Host,
+    pub(crate) account: Option<&'a Account>,
     /// A folder for files that the server reads, which is removed afterwards.
-    folder: &'a PrivateFolder,
+    pub(crate) folder: &'a PrivateFolder,
 }
 
 impl Question<'_> {
     /// Writes a file that the server can read into the folder.
-    fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+    pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         self.folder.write(name, text.as_bytes())?;
         Ok(self.folder.path().join(name))
+    }
+
+    /// That the server could not be asked.
+    pub(crate) fn failed(&self, reason: String) -> CheckError {
+        let program = self.build.program(self.build.tree().server());
+        CheckError::Ask { program, config: self.config.name.clone(), reason }
     }
 }
 
 /// What a server says to a config.
 #[derive(Debug, Default)]
-struct Answer {
-    complaints: Vec<Complaint>,
+pub(crate) struct Answer {
+    pub(crate) complaints: Vec<Complaint>,
     /// The names of all settings that the build knows, where there are complaints.
-    known: Vec<String>,
+    pub(crate) known: Vec<String>,
     /// What is reserved at the start, in bytes, by setting.
-    memory: Vec<(&'static str, u64)>,
+    pub(crate) memory: Vec<(&'static str, u64)>,
 }
 
 /// One refused setting.
 #[derive(Debug, PartialEq, Eq)]
-struct Complaint {
-    setting: String,
-    text: String,
+pub(crate) struct Complaint {
+    pub(crate) setting: String,
+    pub(crate) text: String,
     /// What to do; `None` when the build does not know the name.
-    advice: Option<String>,
+    pub(crate) advice: Option<String>,
 }
 
 fn compare_memory(config: &Config, host: Host, memory: &[(&'static str, u64)]) -> Result<u64, CheckError> {
@@ -164,14 +158,17 @@ fn compare_memory(config: &Config, host: Host, memory: &[(&'static str, u64)]) -
         return Ok(wanted);
     }
     let parts: Vec<&str> = memory.iter().map(|(name, _)| *name).collect();
+    let quarter = share_of_memory(config.rules.megabyte, host, 25);
+    let hint = format!(
+        "give it less, as with --set {largest}={quarter} or under [settings] of an experiment file, or lower {largest} in {}",
+        config.file
+    );
     Err(CheckError::Memory {
         config: config.name.clone(),
-        file: config.file.clone(),
         wanted_mib: wanted >> 20,
         parts: parts.join(" + "),
-        largest,
-        dbms: config.dbms,
-        host,
+        available: host.memory_text(),
+        hint,
     })
 }
 

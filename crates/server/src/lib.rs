@@ -5,45 +5,26 @@
 
 mod check;
 mod config;
-mod config_error;
-mod config_file;
+mod dbms;
 mod disk;
-mod host;
-mod image;
 mod instance;
-mod instance_error;
-mod life;
-mod mysql_server;
-mod plant;
-mod postgres_server;
-mod secret;
+mod mysql;
+mod postgres;
 mod served;
-mod setting_rules;
-mod settings;
-mod settle;
-mod shortage;
-mod side_by_side;
-mod sizing;
-mod sqlite_server;
-mod start;
-mod table_name;
-mod telemetry;
-mod versions;
+mod sqlite;
 
-pub use check::{CheckError, check};
-pub use config::{Config, Setting};
-pub use config_error::ConfigError;
-pub use config_file::ConfigFile;
+pub use check::{CheckError, NoServer};
+pub use config::{Config, ConfigError, ConfigFile, Host, Setting, SyntaxError};
+pub use dbms::{check, of_instance, of_url};
 pub use disk::{directory_bytes, free_bytes};
-pub use host::Host;
-pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};
-pub use instance::{Instance, InstanceError, InstanceSpec, SUPERUSER, Stopped, Transport};
-pub use mysql_server::MysqlServer;
-pub use plant::{Plant, PlantError, Planted};
-pub use postgres_server::PostgresServer;
-pub use served::{Debt, Depth, Look, SelfReport, Served, of_instance, of_url};
-pub use settings::SyntaxError;
-pub use settle::{LOOK_EVERY, Patience, Settle, SettleLimit, Settled, Settling, debt, drain, settle};
-pub use shortage::KilledForMemory;
-pub use sqlite_server::SqliteServer;
-pub use telemetry::Telemetry;
+pub use instance::{
+    Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, Plant, PlantError, Planted, SUPERUSER,
+    Stopped, Transport, copy_data, keep_data, move_data, remove_data, take_data,
+};
+pub use mysql::MysqlServer;
+pub use postgres::PostgresServer;
+pub use served::{
+    Debt, Depth, LOOK_EVERY, Look, Patience, SelfReport, Served, Settle, SettleLimit, Settled, Settling,
+    Telemetry, debt, drain, settle,
+};
+pub use sqlite::SqliteServer;

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use basecase_process::make_open;
+
 use super::error::CompileError;
 use super::table::DebianSource;
 use crate::apt::{Apt, Archives};
 use crate::client_tool::Failure;
-use basecase_process::make_open;
 
 impl DebianSource {
     /// The upstream archive of this package in the folder `sources`, downloaded when it is not there yet.

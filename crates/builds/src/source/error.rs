@@ -4,9 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use basecase_model::Dbms;
-use thiserror::Error;
-
 use basecase_process::FolderError;
+use thiserror::Error;
 
 /// Why a build could not be made from source.
 #[derive(Debug, Error)]

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::error::CompileError;
-use super::toolchain::Toolchain;
 use basecase_process::log::last_lines;
 use basecase_process::owner_of;
+
+use super::error::CompileError;
+use super::toolchain::Toolchain;
 
 /// Settings that go before those of any file.
 const ALWAYS: [(&str, &str); 4] = [

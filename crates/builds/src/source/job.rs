@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use basecase_process::log::{end_of, indented, last_lines};
 use rustix::process::Signal;
 
 use super::error::{CompileError, StepError};
 use super::hint;
 use super::toolchain::{Compiler, Toolchain};
 use super::tree::Kind;
-use basecase_process::log::{end_of, indented, last_lines};
 
 /// Lines of the log in an error.
 const TAIL_LINES: usize = 20;

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use basecase_process::{Account, act, owner_of};
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
@@ -14,7 +15,6 @@ use super::error::CompileError;
 use super::git::Repository;
 use super::toolchain::Toolchain;
 use crate::checksum::sha256_of;
-use basecase_process::{Account, act, owner_of};
 
 /// Digits of a commit in names.
 const COMMIT_DIGITS: usize = 8;

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use basecase_model::{BuildFacts, Dbms, optimisation_flag};
+use basecase_process::Account;
 use serde::{Deserialize, Serialize};
 
 use super::error::CompileError;
@@ -13,7 +14,6 @@ use crate::build::{Build, BuildError};
 use crate::recipe::{BuildRequest, RecipeError, Source};
 use crate::suggestion::alternatives;
 use crate::version::Version;
-use basecase_process::Account;
 
 /// The file. It is written last: a folder without it is no build.
 const MARK: &str = ".basecase-source.toml";

@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::error::CompileError;
 use basecase_process::Account;
+
+use super::error::CompileError;
 
 /// Where programs are looked for.
 #[derive(Debug, Clone)]

@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use basecase_model::Dbms;
+use basecase_process::tree_copy::{self, Owner};
+use basecase_process::{Account, PrivateFolder, act, folder_in};
 use sha2::{Digest, Sha256};
 
 use super::SourceOrder;
@@ -20,9 +22,6 @@ use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
 use crate::archive::open_to_all;
 use crate::programs;
 use crate::recipe::BuildRequest;
-use basecase_process::tree_copy::{self, Owner};
-use basecase_process::{Account, act};
-use basecase_process::{PrivateFolder, folder_in};
 
 /// Rises when builds are made otherwise than before in a way that no argument shows.
 const REVISION: u32 = 1;

@@ -1,0 +1,142 @@
+//! The settings of one server: a config as it holds for one version on one machine.
+
+mod error;
+mod file;
+mod host;
+mod rules;
+mod settings;
+mod sizing;
+mod versions;
+
+use basecase_model::{ConfigFacts, Dbms};
+use sha2::{Digest, Sha256};
+
+pub use error::ConfigError;
+pub use file::ConfigFile;
+pub(crate) use file::Target;
+pub use host::Host;
+pub(crate) use rules::Rules;
+pub use settings::SyntaxError;
+pub(crate) use settings::quoted;
+pub(crate) use sizing::share_of_memory;
+
+use rules::check_line;
+
+/// One setting as given to the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name in small letters.
+    pub name: String,
+    /// Its value after sizing, without quotes.
+    pub value: String,
+    /// Where it stands, for messages: `FILE:LINE`, or `--set` of a setting added by the caller.
+    pub place: String,
+}
+
+/// The settings of one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The dbms it is for.
+    pub dbms: Dbms,
+    /// The printed name. A config that sizes itself carries the machine, e.g. `x10a_c2r24`.
+    pub name: String,
+    /// The file, for messages.
+    pub file: String,
+    /// The settings in file order, each name once.
+    pub settings: Vec<Setting>,
+    /// Which of them there may be.
+    pub(crate) rules: &'static Rules,
+}
+
+impl Config {
+    /// The config with more settings. One that it has already gets the new value.
+    ///
+    /// # Errors
+    /// When a setting is not one that a config may have.
+    pub fn with_extra(mut self, extra: &[(String, String)]) -> Result<Self, ConfigError> {
+        for (name, value) in extra {
+            let name = self.rules.spelled(name);
+            let checked = check_line(&name, value).and_then(|()| self.rules.refuse(&name));
+            checked.map_err(|(reason, hint)| ConfigError::Extra { name: name.clone(), reason, hint })?;
+            self.settings.retain(|setting| setting.name != name);
+            self.settings.push(Setting { name, value: value.clone(), place: "--set".into() });
+        }
+        Ok(self)
+    }
+
+    /// The value of the setting `name`, where the config has it.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
+    }
+
+    /// What a number depends on.
+    pub fn facts(&self) -> ConfigFacts {
+        let digest = Sha256::digest(self.to_text().as_bytes());
+        ConfigFacts {
+            name: self.name.clone(),
+            settings: self
+                .settings
+                .iter()
+                .map(|setting| (setting.name.clone(), setting.value.clone()))
+                .collect(),
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+
+    /// The settings as Postgres reads them from a file.
+    pub(crate) fn to_text(&self) -> String {
+        let line = |setting: &Setting| format!("{} = {}\n", setting.name, quoted(&setting.value));
+        self.settings.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(dbms: Dbms, text: &str) -> Config {
+        let host = Host { cores: 2, memory_bytes: 24 << 30, is_limited: false };
+        ConfigFile::parse(dbms, "mine", "mine.conf", text, host)
+            .unwrap()
+            .for_version(&"18.0".parse().unwrap())
+    }
+
+    #[test]
+    fn extra_settings_change_values_and_checksum() {
+        let config = config(Dbms::Postgres, "a.b = 1\nwork_mem = 4MB");
+        let before = config.facts().sha256;
+        assert!(config.clone().with_extra(&[("port".into(), "5".into())]).is_err());
+        let config = config.with_extra(&[("work_mem".into(), "8MB".into())]).unwrap();
+        assert_eq!(config.value("work_mem"), Some("8MB"));
+        assert_eq!(config.settings.len(), 2);
+        assert_ne!(config.facts().sha256, before);
+        assert_eq!(config.to_text(), "a.b = '1'\nwork_mem = '8MB'\n");
+    }
+
+    #[test]
+    fn defect_fuzz_a_setting_is_one_line_with_a_name() {
+        let extra = |name: &str, value: &str| {
+            let with = config(Dbms::Mysql, "a = 1").with_extra(&[(name.into(), value.into())]);
+            with.map(|_| ()).map_err(|error| error.to_string())
+        };
+        for (name, value) in
+            [("b", "1\nskip_grant_tables"), ("b", "1\0"), ("b=1\nskip_grant_tables", "1"), ("", "1")]
+        {
+            let refusal = extra(name, value).unwrap_err();
+            assert!(refusal.contains("\nhint: ") && refusal.lines().count() == 2, "{refusal}");
+        }
+        assert_eq!(extra("b", "1\t2"), Ok(()));
+        let host = Host { cores: 2, memory_bytes: 24 << 30, is_limited: false };
+        let refusal =
+            ConfigFile::parse(Dbms::Mysql, "mine", "mine.conf", "a = 1\nb = x\0y", host).unwrap_err();
+        assert!(refusal.to_string().starts_with("mine.conf:2: b: "), "{refusal}");
+    }
+
+    #[test]
+    fn names_of_mysql_have_one_spelling() {
+        let config = config(Dbms::Mysql, "innodb-doublewrite = 0");
+        let config = config.with_extra(&[("Innodb-Doublewrite".into(), "1".into())]).unwrap();
+        assert_eq!(config.facts().settings, [("innodb_doublewrite".to_owned(), "1".to_owned())]);
+        assert!(config.with_extra(&[("skip-networking".into(), "1".into())]).is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! What belongs to which dbms. It stands above the folders of all of them, which know nothing of each other.
+
+use std::path::Path;
+
+use basecase_builds::Build;
+use basecase_client::{Endpoint, Error};
+use basecase_model::{Dbms, Engine};
+use basecase_process::ServerKind;
+
+use crate::check::{CheckError, NoServer, check_by};
+use crate::config::{Config, ConfigError, ConfigFile, Host, Rules, Target};
+use crate::instance::{Instance, InstanceError, InstanceSpec, Life, Transport};
+use crate::mysql::{self, Mysql, MysqlServer};
+use crate::postgres::{self, Postgres, PostgresServer};
+use crate::served::Served;
+use crate::sqlite;
+
+/// Every life of a server.
+const LIVES: [&'static dyn Life; 2] = [&Postgres, &Mysql];
+
+/// The life of servers of `dbms`; `None` where it has none.
+fn life_of(dbms: Dbms) -> Option<&'static dyn Life> {
+    match dbms {
+        Dbms::Postgres => Some(&Postgres),
+        Dbms::Mysql | Dbms::Mariadb => Some(&Mysql),
+        Dbms::Sqlite => None,
+    }
+}
+
+/// What configs of `dbms` may say.
+fn rules_of(dbms: Dbms) -> &'static Rules {
+    match dbms {
+        Dbms::Postgres => &postgres::RULES,
+        Dbms::Mysql | Dbms::Mariadb => &mysql::RULES,
+        Dbms::Sqlite => &sqlite::RULES,
+    }
+}
+
+impl ConfigFile {
+    /// The config `name_or_file`, sized for `host`. With a `/` or ending in `.conf` it is a file, else a name.
+    ///
+    /// # Errors
+    /// When there is none, naming near ones, and when a line is wrong.
+    pub fn find(dbms: Dbms, name_or_file: &str, host: Host) -> Result<Self, ConfigError> {
+        ConfigFile::find_by(Target { dbms, rules: rules_of(dbms), host }, name_or_file)
+    }
+
+    /// Reads the text of a config and sizes it for `host`. `file` is for messages.
+    ///
+    /// # Errors
+    /// When a line is wrong.
+    pub fn parse(dbms: Dbms, name: &str, file: &str, text: &str, host: Host) -> Result<Self, ConfigError> {
+        ConfigFile::parse_by(Target { dbms, rules: rules_of(dbms), host }, name, file, text)
+    }
+}
+
+impl Transport {
+    /// How the clients of published results reach `dbms`.
+    pub fn published(dbms: Dbms) -> Self {
+        life_of(dbms).map_or_else(Transport::default, Life::published_transport)
+    }
+}
+
+impl Instance {
+    /// Takes the directory, which is made when it is missing. A server that a dead owner left in it is stopped; its data stays.
+    ///
+    /// # Errors
+    /// When another basecase has the directory, or somebody else could have made it, or it cannot be used.
+    pub fn open(spec: InstanceSpec) -> Result<Self, InstanceError> {
+        let dbms = spec.build.facts.dbms;
+        let life = life_of(dbms).ok_or(NoServer(dbms))?;
+        // The directory may have been that of another dbms.
+        let kinds: Vec<ServerKind> = LIVES.iter().map(|life| life.kind()).collect();
+        Instance::open_by(life, &kinds, spec)
+    }
+}
+
+/// Asks `build` whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
+/// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below the folder `place`.
+///
+/// # Errors
+/// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
+pub fn check(
+    build: &Build,
+    engine: Option<Engine>,
+    config: &Config,
+    host: Host,
+    place: &Path,
+) -> Result<u64, CheckError> {
+    let life = life_of(build.facts.dbms).ok_or(NoServer(build.facts.dbms))?;
+    check_by(|question| life.ask(question), build, engine, config, host, place)
+}
+
+/// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not new
+/// and has no such database.
+///
+/// # Errors
+/// When the server cannot be reached.
+pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Box<dyn Served>>, Error> {
+    fn boxed<S: Served + 'static>(server: Option<S>) -> Option<Box<dyn Served>> {
+        server.map(|server| Box::new(server) as Box<dyn Served>)
+    }
+    match instance.build().facts.dbms {
+        Dbms::Postgres => PostgresServer::of_instance(instance, is_new).map(boxed),
+        Dbms::Mysql | Dbms::Mariadb => MysqlServer::of_instance(instance, is_new).map(boxed),
+        // No instance is one of it.
+        Dbms::Sqlite => Ok(None),
+    }
+}
+
+/// Takes over the user's own server, which is never stopped, with tables of `engine` where the dbms has a choice. `None` of a
+/// SQLite file, behind which there is no server.
+///
+/// # Errors
+/// When the server cannot be reached.
+pub fn of_url(endpoint: Endpoint, engine: Option<Engine>) -> Result<Option<Box<dyn Served>>, Error> {
+    let mut session = endpoint.connect()?;
+    Ok(match endpoint {
+        Endpoint::Postgres(_) => Some(Box::new(PostgresServer::new(endpoint, None, session.as_mut())?)),
+        Endpoint::Mysql(_) => Some(Box::new(MysqlServer::new(endpoint, engine, None, session.as_mut())?)),
+        Endpoint::Sqlite(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::LONGEST_SOCKET;
+
+    #[test]
+    fn no_socket_has_a_longer_name_than_what_paths_are_checked_for() {
+        let longest = LIVES.iter().map(|life| life.socket_file(u16::MAX).len()).max();
+        assert_eq!(longest, Some(LONGEST_SOCKET.len()));
+    }
+
+    #[test]
+    fn a_dbms_without_a_server_has_no_life_and_every_other_has_one() {
+        for dbms in Dbms::ALL {
+            assert_eq!(life_of(dbms).is_some(), !basecase_builds::server_programs(dbms).is_empty(), "{dbms}");
+        }
+        assert_eq!(Transport::published(Dbms::Sqlite), Transport::UnixSocket);
+        assert_eq!(Transport::published(Dbms::Postgres), Transport::Loopback);
+    }
+}

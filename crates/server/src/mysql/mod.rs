@@ -1,0 +1,16 @@
+//! MySQL and MariaDB: their servers, and what they tell of themselves.
+
+mod check;
+mod innodb;
+mod life;
+mod option_file;
+mod plan;
+mod rocksdb;
+mod rules;
+mod server;
+mod status;
+mod telemetry;
+
+pub(crate) use life::Mysql;
+pub(crate) use rules::RULES;
+pub use server::MysqlServer;

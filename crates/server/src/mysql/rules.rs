@@ -1,0 +1,48 @@
+//! Which settings a config of MySQL or MariaDB may have.
+
+use crate::config::Rules;
+
+/// Settings of MySQL and MariaDB that no config may have: those that basecase gives itself, because its own work depends
+/// on them, and those that would put files outside of the instance's directory.
+const OWN: &[&str] = &[
+    "aria_log_dir_path",
+    "basedir",
+    "bind_address",
+    "bootstrap",
+    "character_sets_dir",
+    "chroot",
+    "console",
+    "daemonize",
+    "datadir",
+    "default_storage_engine",
+    "defaults_extra_file",
+    "defaults_file",
+    "help",
+    "init_file",
+    "initialize",
+    "initialize_insecure",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "lc_messages_dir",
+    "log_error",
+    "mysqlx",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "rocksdb_datadir",
+    "rocksdb_wal_dir",
+    "secure_file_priv",
+    "skip_grant_tables",
+    "skip_name_resolve",
+    "skip_networking",
+    "socket",
+    "tmpdir",
+    "user",
+    "validate_config",
+    "verbose",
+    "wait_timeout",
+];
+
+/// Which settings a config of MySQL or MariaDB may have, and how they are written.
+pub(crate) static RULES: Rules = Rules { own: OWN, pragmas: None, has_dashes: true, megabyte: "M" };

@@ -1,0 +1,374 @@
+//! What MySQL and MariaDB tell of themselves, and how their debt is paid.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use basecase_builds::{Version, release_number};
+use basecase_client::{Endpoint, Error, Kind, Session};
+use basecase_model::{Dbms, Engine, Measures, TABLE_MARK, names};
+use basecase_stop::pause;
+
+use super::status::Figures;
+use super::{innodb, plan, rocksdb, telemetry};
+use crate::disk::{bytes_of, directory_bytes};
+use crate::instance::KilledForMemory;
+use crate::instance::{Instance, InstanceError};
+use crate::served::Patience;
+use crate::served::Telemetry;
+use crate::served::execute_all;
+use crate::served::{
+    DATABASE, Debt, SelfReport, Served, destroy, drop_tables, integer, set, set_relations, settings, stop,
+    text,
+};
+use crate::served::{bare, literal};
+
+/// How long sessions that were closed may take to end. Those that stay open longer do not matter.
+const SESSIONS_END: Duration = Duration::from_secs(2);
+/// What InnoDB says of rows, under names that every version shares.
+const INNODB_ROWS: [(&str, &str); 4] = [
+    ("innodb.rows_read", "innodb_rows_read"),
+    ("innodb.rows_inserted", "innodb_rows_inserted"),
+    ("innodb.rows_updated", "innodb_rows_updated"),
+    ("innodb.rows_deleted", "innodb_rows_deleted"),
+];
+
+/// A MySQL or MariaDB server: an [`Instance`] of basecase's, or the user's own.
+#[derive(Debug)]
+pub struct MysqlServer {
+    endpoint: Endpoint,
+    instance: Option<Instance>,
+    engine: Engine,
+    dbms: Dbms,
+    version: Option<Version>,
+    has_binary_log: bool,
+    has_file_per_table: bool,
+}
+
+impl MysqlServer {
+    /// Takes over a server that is ready, with tables of `engine`, else of InnoDB. Without an instance it is the user's, and never
+    /// stopped.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn new(
+        endpoint: Endpoint,
+        engine: Option<Engine>,
+        instance: Option<Instance>,
+        session: &mut dyn Session,
+    ) -> Result<Self, Error> {
+        let said = text(session, "select version()")?;
+        let dbms = if said.contains("MariaDB") { Dbms::Mariadb } else { Dbms::Mysql };
+        let variables = Figures::variables(session, &["log_bin", "innodb_file_per_table"])?;
+        Ok(MysqlServer {
+            endpoint,
+            instance,
+            engine: engine.unwrap_or(Engine::Innodb),
+            dbms,
+            version: release_number(&said),
+            has_binary_log: variables.is_on("log_bin"),
+            has_file_per_table: variables.is_on("innodb_file_per_table"),
+        })
+    }
+
+    /// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not
+    /// new and has no such database.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
+        let mut session = instance.endpoint("").connect()?;
+        if is_new {
+            session.query(&format!("create database {DATABASE}"))?;
+        } else {
+            let find =
+                format!("select count(*) from information_schema.schemata where schema_name = '{DATABASE}'");
+            if integer(session.as_mut(), &find)? != Some(1) {
+                return Ok(None);
+            }
+        }
+        let (endpoint, engine) = (instance.endpoint(DATABASE), instance.engine());
+        MysqlServer::new(endpoint, engine, Some(instance), session.as_mut()).map(Some)
+    }
+
+    fn is_at_least(&self, numbers: &[u32]) -> bool {
+        self.version.as_ref().is_some_and(|version| version.is_at_least(numbers))
+    }
+
+    /// Base of the numbers of transactions in the InnoDB monitor.
+    fn radix(&self) -> u32 {
+        if self.is_at_least(&[5, 6]) { 10 } else { 16 }
+    }
+
+    /// Whether InnoDB numbers transactions that only read as well: later versions number a transaction when it first writes.
+    fn numbers_reads(&self) -> bool {
+        !self.is_at_least(if self.dbms == Dbms::Mariadb { &[10, 2] } else { &[5, 7] })
+    }
+
+    /// What the user's own server may forbid is left alone there.
+    fn unless_forbidden<T: Default>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        match result {
+            Err(error) if self.instance.is_none() && error.kind() == Kind::Refused => Ok(T::default()),
+            other => other,
+        }
+    }
+
+    /// The two counters of rows inserted and deleted that count the benchmark's rows and no others, where there are such.
+    fn row_counters(&self) -> Option<[&'static str; 2]> {
+        let from = |numbers: &[u32]| self.is_at_least(numbers);
+        match (self.dbms, self.engine) {
+            // They leave out temporary tables, and of InnoDB's own counters the later versions have none.
+            (Dbms::Mariadb, _) => Some(["handler_write", "handler_delete"]),
+            // The data dictionary of 8.0 counted as rows until it got counters of its own in 8.0.19; 5.5 counts those that it
+            // copies to make an index.
+            (_, Engine::Innodb) if from(&[8, 0, 19]) || (from(&[5, 6]) && !from(&[8])) => {
+                Some(["innodb_rows_inserted", "innodb_rows_deleted"])
+            }
+            (_, Engine::Innodb) => None,
+            (_, Engine::Rocksdb) => Some(["rocksdb_rows_inserted", "rocksdb_rows_deleted"]),
+        }
+    }
+
+    /// Bytes of the tables and their indexes: on disk, where basecase can look and they have files of their own, else as the
+    /// server estimates them.
+    fn database_bytes(&self, session: &mut dyn Session) -> Result<Option<i64>, Error> {
+        let folder = match self.engine {
+            Engine::Innodb => self.has_file_per_table.then(|| DATABASE.to_owned()),
+            Engine::Rocksdb => Some(rocksdb::folder(session)?),
+        };
+        let path = self.instance.as_ref().zip(folder).map(|(instance, folder)| instance.data().join(folder));
+        if let Some(Ok(bytes)) = path.map(|path| directory_bytes(&path)) {
+            return Ok(i64::try_from(bytes).ok());
+        }
+        self.forget_statistics(session)?;
+        let sum = "select sum(data_length + index_length) from information_schema.tables \
+                   where table_schema = database()";
+        integer(session, sum)
+    }
+
+    /// Makes the session read the data dictionary's figures of tables anew: from 8.0 on it may show what is a day old.
+    fn forget_statistics(&self, session: &mut dyn Session) -> Result<(), Error> {
+        if self.dbms == Dbms::Mysql && self.is_at_least(&[8]) {
+            session.query("set session information_schema_stats_expiry = 0")?;
+        }
+        Ok(())
+    }
+}
+
+impl Served for MysqlServer {
+    fn dbms(&self) -> Dbms {
+        self.dbms
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.instance.as_ref().and_then(Instance::pid)
+    }
+
+    fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
+        let version = self.version.as_ref().map(Version::to_string).unwrap_or_default();
+        let mut report = SelfReport { version, ..SelfReport::default() };
+        report.details.push(("version()".to_owned(), text(session, "select version()")?));
+        let names = ["version_comment", "version_compile_os", "version_compile_machine", "innodb_version"];
+        let variables = Figures::variables(session, &names)?;
+        report.details.extend(names.iter().filter_map(|name| {
+            let value = variables.text(name).filter(|value| !value.is_empty())?;
+            Some(((*name).to_owned(), value.to_owned()))
+        }));
+        if self.engine == Engine::Innodb && !self.has_file_per_table {
+            let how = "data_length + index_length, since tables have no files of their own";
+            report.details.push(("database size".to_owned(), how.to_owned()));
+        }
+        Ok(report)
+    }
+
+    fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
+        if self.instance.is_some() {
+            return Ok(false);
+        }
+        let sql = format!(
+            "select count(*) from information_schema.tables where table_schema = database() \
+             and table_name = {} and table_comment not like '{TABLE_MARK}%'",
+            literal(table)?
+        );
+        Ok(integer(session, &sql)? != Some(0))
+    }
+
+    fn last_value(&self, session: &mut dyn Session, table: &str, _: &str) -> Result<Option<i64>, Error> {
+        self.forget_statistics(session)?;
+        let next = format!(
+            "select auto_increment from information_schema.tables \
+             where table_schema = database() and table_name = {}",
+            literal(table)?
+        );
+        Ok(integer(session, &next)?.map(|next| next - 1))
+    }
+
+    fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
+        let sql = format!(
+            "select count(distinct index_name) from information_schema.statistics \
+             where table_schema = database() and table_name = {} and index_name <> 'PRIMARY'",
+            literal(table)?
+        );
+        Ok(integer(session, &sql)?.unwrap_or(0) as u64)
+    }
+
+    fn statistics(&self, session: &mut dyn Session, _: &[String], writers: usize) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        // They count for the whole server, and the user's own may have others at work.
+        if self.instance.is_none() {
+            return Ok(measures);
+        }
+        let mut counters = vec![
+            (names::SERVER_CONNECTIONS, "connections"),
+            (names::SERVER_INSERT_STATEMENTS, "com_insert"),
+            (names::SERVER_UPDATE_STATEMENTS, "com_update"),
+            (names::SERVER_DELETE_STATEMENTS, "com_delete"),
+        ];
+        if self.engine == Engine::Innodb {
+            counters.extend(INNODB_ROWS);
+        }
+        // With a binary log each commit counts for the log as well.
+        if !self.has_binary_log {
+            counters.push((names::SERVER_COMMITS, "handler_commit"));
+        }
+        // InnoDB of MySQL adds to its counters without atomic operations, and may lose what several writers add at once.
+        let is_exact = self.dbms == Dbms::Mariadb || writers <= 1;
+        if let Some([inserted, deleted]) = self.row_counters().filter(|_| is_exact) {
+            counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
+        }
+        wait_until_alone(session)?;
+        let theirs: Vec<&str> = counters.iter().map(|(_, name)| *name).collect();
+        let status = Figures::status(session, &theirs)?;
+        for (name, counter) in counters {
+            if let Some(count) = status.number(counter) {
+                measures.set(name, count);
+            }
+        }
+        Ok(measures)
+    }
+
+    fn telemetry(&self) -> Telemetry {
+        telemetry::telemetry(self.engine)
+    }
+
+    fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error> {
+        Ok(settings(session.query("show global variables")?))
+    }
+
+    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+        plan::explain(session, sql, self.dbms == Dbms::Mysql && self.is_at_least(&[8, 0, 18]))
+    }
+
+    fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error> {
+        let mut measures = Measures::new();
+        set(&mut measures, names::DATABASE_BYTES, self.database_bytes(session)?);
+        if let Some(Ok(bytes)) = self.instance.as_ref().map(Instance::directory_bytes) {
+            measures.set(names::DIRECTORY_BYTES, bytes as f64);
+        }
+        if let Some(instance) = &self.instance {
+            let is_redo = |path: &str| path.contains("ib_logfile") || path.contains("#ib_redo");
+            let is_binary_log = |path: &str| path.contains("binlog.") || path.contains("-bin.");
+            for (name, is_such) in
+                [(names::LOG_BYTES, is_redo as fn(&str) -> bool), (names::BINARY_LOG_BYTES, is_binary_log)]
+            {
+                if let Ok(bytes) = bytes_of(&instance.data(), is_such) {
+                    measures.set(name, bytes as f64);
+                }
+            }
+        }
+        self.forget_statistics(session)?;
+        let lengths = "select concat('table.', table_name), data_length from information_schema.tables \
+                       where table_schema = database() union all select concat('index.', table_name), index_length \
+                       from information_schema.tables where table_schema = database()";
+        set_relations(&mut measures, session.query(lengths)?);
+        Ok(measures)
+    }
+
+    fn hasten(&self, session: &mut dyn Session, undo: &mut Vec<String>) -> Result<(), Error> {
+        match self.engine {
+            Engine::Innodb => self.unless_forbidden(innodb::hasten(session, undo)),
+            Engine::Rocksdb => Ok(()),
+        }
+    }
+
+    fn pay_debt(
+        &self,
+        session: &mut dyn Session,
+        tables: &[String],
+        patience: &Patience<'_>,
+    ) -> Result<(), Error> {
+        // All tables at once, a session each, as the reference does.
+        let analyses = tables.iter().map(|table| Ok(format!("analyze table {}", bare(table)?)));
+        execute_all(&self.endpoint, &analyses.collect::<Result<Vec<String>, Error>>()?)?;
+        match self.engine {
+            // It pays by itself, once it is hastened.
+            Engine::Innodb if self.numbers_reads() => {
+                self.unless_forbidden(innodb::show_purge_the_end(session, self.radix()))
+            }
+            Engine::Innodb => Ok(()),
+            Engine::Rocksdb => self.unless_forbidden(rocksdb::pay(session, patience)),
+        }
+    }
+
+    fn own_debt(&self, session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
+        let mut measures = Measures::new();
+        let (at_rest, is_purged) = match self.engine {
+            Engine::Innodb => {
+                let rest = innodb::look(session, &mut measures, self.radix())?;
+                (rest.at_rest, rest.is_purged)
+            }
+            Engine::Rocksdb => {
+                let at_rest = rocksdb::is_at_rest(session, &mut measures)?;
+                (at_rest, at_rest)
+            }
+        };
+        Ok(Debt { at_rest, is_purged, measures })
+    }
+
+    /// Resets the binary log, where basecase's own server has one.
+    fn drop_logs(&self, session: &mut dyn Session) -> Result<(), Error> {
+        if !self.has_binary_log || self.instance.is_none() {
+            return Ok(());
+        }
+        let renamed = self.dbms == Dbms::Mysql && self.is_at_least(&[8, 2]);
+        session.query(if renamed { "reset binary logs and gtids" } else { "reset master" }).map(drop)
+    }
+
+    fn log_tail(&self, lines: usize) -> String {
+        self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
+    }
+
+    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        self.instance.as_mut().and_then(Instance::killed_for_memory)
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        self.instance.as_mut().and_then(stop)
+    }
+
+    fn discard(
+        mut self: Box<Self>,
+        mut control: Box<dyn Session>,
+        tables: &[String],
+    ) -> Result<Option<String>, InstanceError> {
+        match self.instance.take() {
+            Some(instance) => destroy(instance, control),
+            None => drop_tables(self.as_ref(), control.as_mut(), tables),
+        }
+    }
+}
+
+/// Waits until no session but this one is left. While a session ends, MySQL 5.7 counts what it did twice at times.
+fn wait_until_alone(session: &mut dyn Session) -> Result<(), Error> {
+    let until = Instant::now() + SESSIONS_END;
+    let others = "threads_connected";
+    while Figures::status(session, &[others])?.number(others).is_some_and(|sessions| sessions > 1.0)
+        && Instant::now() < until
+    {
+        pause(Duration::from_millis(5));
+    }
+    Ok(())
+}

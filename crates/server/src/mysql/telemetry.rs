@@ -1,0 +1,85 @@
+//! What MySQL and MariaDB count: the global status, and InnoDB's own metrics.
+
+use basecase_model::{Engine, names};
+
+use crate::served::{Common, Inquiry, Telemetry};
+
+/// The common names of tables of InnoDB.
+static INNODB: &[Common] = &[
+    (names::SERVER_CACHE_MISSES, &[&["mysql.innodb_buffer_pool_reads"]]),
+    (names::SERVER_CACHE_REQUESTS, &[&["mysql.innodb_buffer_pool_read_requests"]]),
+    (names::SERVER_LOG_BYTES, &[&["mysql.innodb_os_log_written"]]),
+    (names::SERVER_LOG_SYNCS, &[&["mysql.innodb_os_log_fsyncs"]]),
+    (
+        names::SERVER_PAGES_WRITTEN,
+        &[&["mysql.innodb_pages_written"], &["mysql.innodb_buffer_pool_pages_flushed"]],
+    ),
+    (names::SERVER_ROWS_READ, &[&["mysql.innodb_rows_read"]]),
+];
+
+/// The common names of tables of RocksDB.
+static ROCKSDB: &[Common] = &[
+    (names::SERVER_CACHE_MISSES, &[&["mysql.rocksdb_block_cache_miss"]]),
+    (names::SERVER_CACHE_REQUESTS, &[&["mysql.rocksdb_block_cache_miss", "mysql.rocksdb_block_cache_hit"]]),
+    (names::SERVER_LOG_BYTES, &[&["mysql.rocksdb_wal_bytes"]]),
+    (names::SERVER_LOG_SYNCS, &[&["mysql.rocksdb_wal_synced"]]),
+    (names::SERVER_ROWS_READ, &[&["mysql.rocksdb_rows_read"]]),
+];
+
+/// What a server with tables of `engine` can be asked.
+pub(super) fn telemetry(engine: Engine) -> Telemetry {
+    let metrics = |condition: &str| {
+        let sql = format!("select name, count from information_schema.innodb_metrics where {condition}");
+        Inquiry::at_ends("innodb.metrics.", sql)
+    };
+    // The threads are read without the lock that the list of processes takes. Without performance schema there are none.
+    let sessions = "select processlist_state, count(*) from performance_schema.threads \
+                    where type = 'FOREGROUND' and processlist_command in ('Query', 'Execute') \
+                    and processlist_id <> connection_id() group by 1";
+    Telemetry {
+        inquiries: vec![
+            Inquiry::frequent("mysql.", "show global status"),
+            // MySQL and older MariaDB have the first column, newer MariaDB the second.
+            metrics("status = 'enabled'"),
+            metrics("enabled = 1"),
+        ],
+        common: match engine {
+            Engine::Innodb => INNODB,
+            Engine::Rocksdb => ROCKSDB,
+        },
+        levels: &[
+            "threads_running",
+            "threads_connected",
+            "threads_cached",
+            "open_tables",
+            "open_files",
+            "innodb_buffer_pool_pages_dirty",
+            "innodb_buffer_pool_bytes_dirty",
+            "innodb_buffer_pool_pages_data",
+            "innodb_buffer_pool_pages_free",
+            "innodb_history_list_length",
+            "innodb_checkpoint_age",
+            "innodb_row_lock_current_waits",
+            "trx_rseg_history_len",
+            "log_lsn_checkpoint_age",
+            "rocksdb_memtable_total",
+            "rocksdb_num_running_compactions",
+        ],
+        over_time: &[
+            "mysql.questions",
+            "mysql.threads_running",
+            "mysql.innodb_rows_inserted",
+            "mysql.innodb_rows_updated",
+            "mysql.innodb_rows_deleted",
+            "mysql.innodb_row_lock_time",
+            "mysql.innodb_buffer_pool_pages_dirty",
+            "mysql.innodb_history_list_length",
+            "mysql.innodb_checkpoint_age",
+            "mysql.innodb_log_waits",
+            "mysql.rocksdb_bytes_written",
+            "mysql.rocksdb_compact_write_bytes",
+            "mysql.rocksdb_stall_micros",
+        ],
+        sessions: Some(sessions.to_owned()),
+    }
+}

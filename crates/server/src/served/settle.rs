@@ -1,0 +1,259 @@
+//! Settling: bring vacuum, purge, flush and compaction debt to a stated level.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use basecase_client::{Error, Kind, Session};
+use basecase_model::Measures;
+use basecase_probe::host_dirty_bytes;
+use basecase_stop::{afterwards, pause};
+use serde::{Deserialize, Serialize};
+
+use super::{Debt, Served};
+
+/// When settling is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Settle {
+    /// When the debt is measured and at rest, at the latest after the formula's time.
+    #[default]
+    Condition,
+    /// The same, and not before nothing at all is left to purge.
+    Purged,
+    /// After the reference's time, whatever the debt.
+    Formula,
+    /// At once: no maintenance at all.
+    Off,
+}
+
+/// How long settling may take, where that is not the formula's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettleLimit {
+    /// So long.
+    Time(Duration),
+    /// As long as it takes.
+    Endless,
+}
+
+impl fmt::Display for SettleLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettleLimit::Time(time) => write!(f, "{} s", time.as_secs_f64()),
+            SettleLimit::Endless => f.write_str("none"),
+        }
+    }
+}
+
+/// How debt is settled.
+#[derive(Debug, Clone, Copy)]
+pub struct Settling {
+    /// When it is done.
+    pub mode: Settle,
+    /// How long it may take at most; `None` is the formula's time.
+    pub limit: Option<SettleLimit>,
+    /// Rows that the load put into all tables, for the formula.
+    pub loaded_rows: u64,
+    /// How often it is looked whether it is done.
+    pub look_every: Duration,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Settling { mode: Settle::default(), limit: None, loaded_rows: 0, look_every: LOOK_EVERY }
+    }
+}
+
+/// How settling went.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settled {
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Whether the debt was at rest in the end.
+    pub at_rest: bool,
+    /// What was left of it.
+    pub debt: Measures,
+}
+
+/// Looks at the debt this often.
+pub const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The debt is at rest when it was so at this many looks in a row.
+const LOOKS_AT_REST: u32 = 3;
+
+/// How long a debt is paid that a step left, and how often it is looked whether it is paid.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(20);
+const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The reference's pause: `min(1200, 60 + rows / 1,000,000)` seconds, for the rows that the load put into all tables.
+pub(crate) fn formula(loaded_rows: u64) -> Duration {
+    Duration::from_secs((60.0 + loaded_rows as f64 / 1e6).round().min(1200.0) as u64)
+}
+
+/// How long settling may go on.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience<'a> {
+    /// `None` is never.
+    until: Option<Instant>,
+    stop: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    /// Whether the time is up, or the user wants to stop.
+    pub fn is_over(&self) -> bool {
+        self.left().is_zero() || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The time that is left.
+    pub fn left(&self) -> Duration {
+        self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Dirty memory of the host up to which it counts as at rest: far below what makes Linux write back at once, and above what
+/// a machine that does little else has at any time.
+const DIRTY_BYTES_AT_REST: u64 = 256 << 20;
+
+/// What is left of the debt, with what the host has still to write.
+///
+/// # Errors
+/// When the dbms does not answer.
+pub fn debt(served: &dyn Served, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
+    let mut debt = served.own_debt(session, tables)?;
+    if let Some(bytes) = host_dirty_bytes() {
+        debt.measures.set("debt.host_dirty_bytes", bytes as f64);
+        debt.at_rest &= bytes <= DIRTY_BYTES_AT_REST;
+        debt.is_purged &= debt.at_rest;
+    }
+    Ok(debt)
+}
+
+/// Pays the debt, then waits as `settling` says. The formula's time counts from the beginning, so that maintenance that takes
+/// longer is followed by no pause.
+///
+/// # Errors
+/// When the dbms refuses or does not answer.
+pub fn settle(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    tables: &[String],
+    settling: Settling,
+    stop: &AtomicBool,
+) -> Result<Settled, Error> {
+    let Settling { mode, limit, loaded_rows, look_every } = settling;
+    let began = Instant::now();
+    let until = match limit {
+        None => Some(began + formula(loaded_rows)),
+        Some(SettleLimit::Time(time)) => began.checked_add(time),
+        Some(SettleLimit::Endless) => None,
+    };
+    let patience = Patience { until, stop };
+    let debt = match mode {
+        Settle::Off => debt(served, session, tables)?,
+        Settle::Condition | Settle::Purged | Settle::Formula => hastened(served, session, |session| {
+            pay_and_wait(served, session, tables, (mode, look_every), &patience)
+        })?,
+    };
+    let at_rest = is_done(mode, &debt);
+    Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest, debt: debt.measures })
+}
+
+/// Pays the debt of the dbms, and tells how many seconds that took; `None` when it was not paid after a while.
+///
+/// # Errors
+/// When the dbms refuses or does not answer.
+pub fn drain(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    tables: &[String],
+    stop: &AtomicBool,
+) -> Result<Option<f64>, Error> {
+    let began = Instant::now();
+    let patience = Patience { until: Some(began + DRAIN_PATIENCE), stop };
+    hastened(served, session, |session| {
+        served.pay_debt(session, tables, &patience)?;
+        while !served.own_debt(session, tables)?.at_rest {
+            if patience.is_over() {
+                return Ok(None);
+            }
+            pause(DRAIN_LOOK_EVERY.min(patience.left()));
+        }
+        Ok(Some(began.elapsed().as_secs_f64()))
+    })
+}
+
+/// Does something while the dbms pays its debt faster than its config would.
+fn hastened<T>(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    work: impl FnOnce(&mut dyn Session) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut undo = Vec::new();
+    let done = served.hasten(session, &mut undo).and_then(|()| work(session));
+    // Also after an error: what is measured next runs with the config and nothing else.
+    let undone = put_back(served, session, &undo);
+    let done = done?;
+    undone?;
+    Ok(done)
+}
+
+/// Whether as little is left as this mode asks for.
+fn is_done(mode: Settle, debt: &Debt) -> bool {
+    if mode == Settle::Purged { debt.is_purged } else { debt.at_rest }
+}
+
+/// Sets settings back, if need be in a session of its own: whoever wants to stop breaks off the one that there is, and the user's own
+/// server must not keep what was set for the time of settling.
+fn put_back(served: &dyn Served, session: &mut dyn Session, undo: &[String]) -> Result<(), Error> {
+    let execute =
+        |session: &mut dyn Session| undo.iter().try_for_each(|statement| session.query(statement).map(drop));
+    match execute(session) {
+        Err(error) if error.kind() == Kind::Disconnected => {
+            afterwards(|| execute(served.endpoint().connect()?.as_mut()))
+        }
+        done => done,
+    }
+}
+
+fn pay_and_wait(
+    served: &dyn Served,
+    session: &mut dyn Session,
+    tables: &[String],
+    (mode, look_every): (Settle, Duration),
+    patience: &Patience<'_>,
+) -> Result<Debt, Error> {
+    served.pay_debt(session, tables, patience)?;
+    let mut looks = 0;
+    loop {
+        let debt = debt(served, session, tables)?;
+        looks = if is_done(mode, &debt) { looks + 1 } else { 0 };
+        if patience.is_over() || (mode != Settle::Formula && looks >= LOOKS_AT_REST) {
+            return Ok(debt);
+        }
+        pause(look_every.min(patience.left()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defect_24_patience_without_a_limit_ends_when_the_user_stops() {
+        let stop = AtomicBool::new(false);
+        let patience = Patience { until: None, stop: &stop };
+        assert!(!patience.is_over());
+        assert_eq!(LOOK_EVERY.min(patience.left()), LOOK_EVERY);
+        stop.store(true, Ordering::Relaxed);
+        assert!(patience.is_over());
+        let purging = Debt { at_rest: true, is_purged: false, ..Debt::default() };
+        assert!(is_done(Settle::Condition, &purging) && !is_done(Settle::Purged, &purging));
+    }
+
+    #[test]
+    fn the_pauses_of_the_reference() {
+        let million = 1_000_000;
+        let seconds = [20_000, 20 * million, 30 * million, 200 * million, 800 * million, 4_000 * million]
+            .map(|rows| formula(rows).as_secs());
+        assert_eq!(seconds, [60, 80, 90, 260, 860, 1200]);
+    }
+}

@@ -10,8 +10,10 @@ use basecase_lab::{
     read_time,
 };
 use basecase_model::ProfileKind;
+use basecase_report::{FORMATS, Format};
 use basecase_server::{Settle, SettleLimit, Transport};
 use basecase_workload::insert_benchmark::{self, Pace};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::value::{
@@ -301,8 +303,8 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) experiment: Option<String>,
     /// html is written to a folder, the others to standard output
-    #[arg(long, value_enum, default_value_t = FormatArgument::Html)]
-    pub(crate) format: FormatArgument,
+    #[arg(long, default_value = "html", value_parser = format_parser())]
+    pub(crate) format: Format,
     /// Folder for the pages
     #[arg(short, long, value_name = "DIR", default_value = "basecase-report")]
     pub(crate) out: PathBuf,
@@ -549,15 +551,10 @@ pub(crate) enum ProbeArgument {
     Off,
 }
 
-/// Forms of the report.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum FormatArgument {
-    Html,
-    Text,
-    Md,
-    Blog,
-    Csv,
-    Json,
+/// Reads the name of a format.
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let names = FORMATS.iter().map(Format::name);
+    PossibleValuesParser::new(names).try_map(|name| Format::named(&name).ok_or("there is no such format"))
 }
 
 #[cfg(test)]

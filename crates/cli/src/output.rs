@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use basecase_lab::{CandidateSpec, may_hold_password};
 use basecase_model::{printable, printable_json};
+use basecase_report::Answer;
 use basecase_stop::Direction;
 
 /// The command line with the passwords of URLs left out.
@@ -34,6 +35,14 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// When the report cannot be written for another reason, such as a full disk.
 pub(crate) fn print_report(text: &str) -> Result<()> {
     told(write(io::stdout().lock(), text))
+}
+
+/// Writes an answer to standard output: as JSON, or for people.
+///
+/// # Errors
+/// As [`print_report`].
+pub(crate) fn print_answer(answer: Answer, json: bool) -> Result<()> {
+    print_report(&if json { answer.json } else { answer.document.text(may_colour()) })
 }
 
 /// Writes values as a JSON document to standard output.

@@ -27,6 +27,12 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A format tells verdicts, and there are none.
+    #[error(
+        "the experiment is not in rounds and has no verdicts\nhint: `basecase compare … --rounds 5` measures in rounds; --format text shows \
+         single runs"
+    )]
+    NoVerdicts,
     /// There is nothing to write.
     #[error(transparent)]
     Analysis(#[from] basecase_analysis::Error),

@@ -15,31 +15,56 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use basecase_analysis::{Bisected, CalibrationRun, Gate, Results, Rounds, Stored, VersionHistory};
+use basecase_analysis::{
+    Bisected, CalibrationRun, Gate, Results, Rounds, Stored, Thresholds, VersionHistory,
+};
 use basecase_model::{Experiment, Trial};
 
 #[doc(hidden)]
 pub use basecase_analysis::fixture;
-pub use documents::kept_apart;
+pub use documents::{Answer, Document, kept_apart};
 pub use error::Error;
-pub use options::{Format, Options};
+pub use formats::{FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
+pub use options::Options;
 pub use words::headline;
-
-use formats::{blog, csv, html, json, markdown, text};
 
 /// The report as one text.
 ///
 /// Of several trials of one candidate and step the newest complete one counts, else the newest failed one; `trials`
 /// are taken to be in the order in which they were run. Of an experiment in rounds all complete ones count together.
-pub fn render(experiment: &Experiment, trials: &[Trial], format: Format, options: &Options) -> String {
+pub fn render(experiment: &Experiment, trials: &[Trial], format: TextFormat, options: &Options) -> String {
+    let rounds = Rounds::of(experiment, trials);
+    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
+    (format.render)(&results, options)
+}
+
+/// A report in one of the formats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    /// It is this text.
+    Text(String),
+    /// It is a folder, of which this page is opened first.
+    Page(PathBuf),
+}
+
+/// The report in any format. `out` is the folder of one that is a folder, as in [`write_pages`].
+///
+/// # Errors
+/// When the folder or a file in it cannot be written; and where a format of verdicts is wanted of an experiment that is not in rounds.
+pub fn write(
+    experiment: &Experiment,
+    trials: &[Trial],
+    format: Format,
+    options: &Options,
+    out: &Path,
+) -> Result<Written, Error> {
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
     match format {
-        Format::Text => text::render(&documents::compose(&results, options), options.ansi),
-        Format::Markdown => markdown::render(&documents::compose(&results, options)),
-        Format::Blog => markdown::render(&blog::compose(&results, options)),
-        Format::Csv => csv::render(&results),
-        Format::Json => json::render(&results),
+        Format::Text(format) => Ok(Written::Text((format.render)(&results, options))),
+        Format::Verdicts(_) if rounds.is_none() => Err(Error::NoVerdicts),
+        Format::Verdicts(format) => Ok(Written::Text((format.render)(&Gate::of(&results)))),
+        Format::Pages(format) => Ok(Written::Page((format.write)(&results, options, out)?)),
     }
 }
 
@@ -55,13 +80,11 @@ pub fn explain(
     experiment: &Experiment,
     trials: &[Trial],
     wanted: Option<&str>,
-    format: Format,
-    options: &Options,
-) -> Result<String, Error> {
+    thresholds: Thresholds,
+) -> Result<Document, Error> {
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref());
-    let blocks = documents::explanation(&results, wanted, options.thresholds)?;
-    Ok(written(&blocks, format, options))
+    Ok(Document(documents::explanation(&results, wanted, thresholds)?))
 }
 
 /// At which of the candidates, in their order, the throughput of steps changed: change points, each named by the version where it
@@ -70,13 +93,7 @@ pub fn explain(
 ///
 /// # Errors
 /// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
-pub fn history(
-    chosen: &Stored,
-    others: Option<&[Stored]>,
-    wanted: Option<&str>,
-    format: Format,
-    options: &Options,
-) -> Result<String, Error> {
+pub fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {
     let (experiment, trials) = chosen;
     let own = Rounds::of(experiment, trials);
     let chosen = Results::of(experiment, trials, own.as_ref());
@@ -87,47 +104,35 @@ pub fn history(
         stored.map(|((other, trials), rounds)| Results::of(other, trials, rounds.as_ref())).collect()
     });
     let found = VersionHistory::of(&chosen, others.as_deref(), wanted)?;
-    Ok(match format {
-        Format::Json => documents::history::json(&found),
-        _ => written(&documents::history::compose(&found), format, options),
-    })
+    let document = Document(documents::history::compose(&found));
+    Ok(Answer { document, json: documents::history::json(&found) })
 }
 
 /// With which of many candidates a step changed, as a search among them found it.
-pub fn bisection(bisected: &Bisected<'_>, format: Format, options: &Options) -> String {
-    match format {
-        Format::Json => documents::bisection::json(bisected),
-        _ => written(&documents::bisection::compose(bisected), format, options),
-    }
+pub fn bisection(bisected: &Bisected<'_>) -> Answer {
+    let document = Document(documents::bisection::compose(bisected));
+    Answer { document, json: documents::bisection::json(bisected) }
 }
 
-/// Blocks as Markdown, or else as text.
-fn written(blocks: &[documents::Block], format: Format, options: &Options) -> String {
-    match format {
-        Format::Markdown => markdown::render(blocks),
-        _ => text::render(blocks, options.ansi),
-    }
-}
-
-/// What was planted and what was found of it, as text; empty where nothing was planted. `runs` are calibrations with their trials, of the
+/// What was planted and what was found of it; empty where nothing was planted. `runs` are calibrations with their trials, of the
 /// same steps and slowdowns, which are counted together.
-pub fn calibration(runs: &[Stored], options: &Options) -> String {
+pub fn calibration(runs: &[Stored]) -> Document {
     let rounds =
         runs.iter().filter_map(|(experiment, trials)| Some((experiment, Rounds::of(experiment, trials)?)));
     let rounds: Vec<(&Experiment, Rounds<'_>)> = rounds.collect();
     let runs: Vec<CalibrationRun<'_>> =
         rounds.iter().map(|(experiment, rounds)| CalibrationRun { experiment, rounds }).collect();
-    text::render(&documents::calibration(&runs), options.ansi)
+    Document(documents::calibration(&runs))
 }
 
 /// The verdicts as JUnit test cases: a decided regression is a failure, what failed is an error, what is not decided is skipped.
 pub fn junit(gate: &Gate<'_>) -> String {
-    formats::junit::render(gate)
+    formats::junit(gate)
 }
 
 /// A summary in Markdown, as for a pull request: what failed, what changed and what is not known first, the rest folded away.
 pub fn gate_summary(gate: &Gate<'_>) -> String {
-    formats::gate_summary::render(gate)
+    formats::gate_summary(gate)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.
@@ -144,7 +149,7 @@ pub fn write_pages(
 ) -> Result<PathBuf, Error> {
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
-    html::write_pages(&results, options, out_dir)
+    formats::write_pages(&results, options, out_dir)
 }
 
 #[cfg(test)]
@@ -154,25 +159,25 @@ mod tests {
     #[test]
     fn what_is_decided_in_rounds_is_explained() {
         let (experiment, trials) = fixture::in_rounds();
-        let options = Options::default();
-        insta::assert_snapshot!(explain(&experiment, &trials, None, Format::Text, &options).unwrap());
+        let thresholds = Options::default().thresholds;
+        insta::assert_snapshot!(explain(&experiment, &trials, None, thresholds).unwrap().text(false));
         let first: Vec<Trial> = trials.into_iter().filter(|trial| trial.place.round == 0).collect();
-        let refusal = explain(&experiment, &first, None, Format::Text, &options).unwrap_err().to_string();
+        let refusal = explain(&experiment, &first, None, thresholds).err().unwrap().to_string();
         assert!(refusal.contains("nothing to explain") && refusal.contains("hint: "), "{refusal}");
     }
 
     #[test]
     fn nothing_to_report_is_no_error() {
         let (mut experiment, trials) = fixture::sample();
-        for format in [Format::Text, Format::Markdown, Format::Blog, Format::Csv, Format::Json] {
-            assert!(!render(&experiment, &[], format, &Options::default()).is_empty());
-        }
-        experiment.candidates.clear();
-        let options = Options { steps: true, ..Options::default() };
-        for format in [Format::Text, Format::Markdown, Format::Blog, Format::Csv, Format::Json] {
-            assert!(!render(&experiment, &trials, format, &options).is_empty());
-        }
         let directory = tempfile::tempdir().unwrap();
-        write_pages(&experiment, &trials, &options, directory.path()).unwrap();
+        let texts = |experiment: &Experiment, trials: &[Trial], options: &Options| {
+            for format in FORMATS.iter().copied().filter(|format| !matches!(format, Format::Verdicts(_))) {
+                let written = write(experiment, trials, format, options, directory.path()).unwrap();
+                assert_ne!(written, Written::Text(String::new()), "{}", format.name());
+            }
+        };
+        texts(&experiment, &[], &Options::default());
+        experiment.candidates.clear();
+        texts(&experiment, &trials, &Options { steps: true, ..Options::default() });
     }
 }

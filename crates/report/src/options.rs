@@ -2,30 +2,15 @@
 
 use basecase_analysis::{KnownNoise, Preset, Thresholds};
 
-/// A report that is one text. HTML is a directory, see [`crate::write_pages`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Plain monospaced tables for a terminal.
-    Text,
-    /// GitHub-flavoured Markdown.
-    Markdown,
-    /// Markdown in the order of a post: what changed, builds, hardware, benchmark, results.
-    Blog,
-    /// One line per candidate and step, comma-separated with a header (RFC 4180).
-    Csv,
-    /// One JSON object.
-    Json,
-}
-
 /// What a caller can choose about a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// From which relative throughput on a cell is marked.
     pub thresholds: Thresholds,
-    /// Whether [`Format::Text`] may use ANSI colours. Marks beside the numbers are there in any case.
+    /// Whether text may use ANSI colours. Marks beside the numbers are there in any case.
     pub ansi: bool,
-    /// Whether [`Format::Text`] and [`Format::Markdown`] go on after the summary with every step's response times
-    /// and metrics. [`Format::Blog`] never does; the other formats always hold everything.
+    /// Whether text and Markdown go on after the summary with every step's response times
+    /// and metrics. A post never does; the other formats always hold everything.
     pub steps: bool,
     /// The percentile of the latency of a workload file's events, above 0 and up to 100.
     pub percentile: f64,

@@ -2,7 +2,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use basecase_model::{Experiment, Histogram, OperationClass, RoleRecord, Trial, names};
-use basecase_report::{Format, Options, fixture, render};
+use basecase_report::{Options, TextFormat, fixture, render};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -41,7 +41,8 @@ fn cell(report: &str, caption: &str, row: &str, column: &str) -> String {
 }
 
 fn report(experiment: &Experiment, trials: &[Trial]) -> String {
-    render(experiment, trials, Format::Markdown, &Options { steps: true, ..Options::default() })
+    let markdown = TextFormat::named("md").unwrap();
+    render(experiment, trials, markdown, &Options { steps: true, ..Options::default() })
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use basecase_analysis::Stored;
-use basecase_report::{Format, Options};
+use basecase_report::{Options, TextFormat};
 use basecase_store::Store;
 use tempfile::TempDir;
 
@@ -111,20 +111,21 @@ fn read(store: &Store, way: Option<usize>, marks: &mut Marks) -> Result<(), base
 }
 
 fn report(stored: &Stored, way: usize, marks: &mut Marks) {
-    const FORMATS: [Format; 4] = [Format::Text, Format::Json, Format::Csv, Format::Blog];
+    const FORMATS: [&str; 4] = ["text", "json", "csv", "blog"];
     let (experiment, trials) = stored;
     let options = Options { steps: true, ..Options::default() };
     let way = way % (FORMATS.len() + 2);
-    if let Some(format) = FORMATS.get(way) {
-        let text = basecase_report::render(experiment, trials, *format, &options);
-        if *format == Format::Json {
+    if let Some(format) = FORMATS.get(way).and_then(|name| TextFormat::named(name)) {
+        let text = basecase_report::render(experiment, trials, format, &options);
+        if format.name == "json" {
             serde_json::from_str::<serde_json::Value>(&text).expect("JSON");
         }
     } else if way == FORMATS.len() {
         // There may be nothing to explain.
-        let _ = basecase_report::explain(experiment, trials, None, Format::Text, &options);
+        let _ = basecase_report::explain(experiment, trials, None, options.thresholds)
+            .map(|document| document.text(false));
     } else {
-        let _ = basecase_report::history(stored, None, None, Format::Text, &options);
+        let _ = basecase_report::history(stored, None, None).map(|answer| answer.document.text(false));
     }
     marks.insert(format!("reported in way {way}"));
 }

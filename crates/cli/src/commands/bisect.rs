@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_analysis::{Bisected, Probed};
 use basecase_lab::{Probe, RunOptions, Search};
-use basecase_report::{Format, Options};
+use basecase_report::Options;
 
 use super::experiment::request;
 use super::perform::{Measured, measure};
@@ -45,8 +45,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
         bisection: search.bisection(),
     };
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
-    let format = if places.json { Format::Json } else { Format::Text };
-    let printed = output::print_report(&basecase_report::bisection(&bisected, format, &options));
+    let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
     let Some((_, last)) = probes.last() else { return printed.map(|()| Outcome::Done) };
     let written = last.write_pages(&options, places, reporter);
     let outcome = last.tell(places, reporter);

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
             break;
         }
     }
-    output::print_report(&basecase_report::calibration(&runs, &options))?;
+    output::print_report(&basecase_report::calibration(&runs).text(options.ansi))?;
     Ok(worst)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use basecase_analysis::{Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
-use basecase_report::{Format, Options, gate_summary, junit};
+use basecase_report::{Options, TextFormat, gate_summary, junit};
 
 use super::experiment::request;
 use super::perform::{Measured, measure};
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     };
     let written = write_files(arguments, &verdicts);
     let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
-    let format = if places.json { Format::Json } else { Format::Text };
+    let format = if places.json { TextFormat::JSON } else { TextFormat::TEXT };
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
         reporter.error(&error);
     }

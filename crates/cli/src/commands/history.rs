@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use basecase_model::Experiment;
-use basecase_report::{Format, Options};
 use basecase_store::Store;
 
 use super::store::{load_all, load_from};
@@ -14,13 +13,6 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     let chosen = load_from(&store, arguments.experiment.as_deref())?;
     let is_other = |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id;
     let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
-    let options = Options { ansi: output::may_colour(), ..Options::default() };
-    let format = if arguments.json { Format::Json } else { Format::Text };
-    output::print_report(&basecase_report::history(
-        &chosen,
-        others.as_deref(),
-        arguments.step.as_deref(),
-        format,
-        &options,
-    )?)
+    let found = basecase_report::history(&chosen, others.as_deref(), arguments.step.as_deref())?;
+    output::print_answer(found, arguments.json)
 }

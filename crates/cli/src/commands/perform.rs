@@ -7,7 +7,7 @@ use basecase_analysis::KnownNoise;
 use basecase_builds::default_home;
 use basecase_lab::{Event, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
 use basecase_model::{Experiment, Trial};
-use basecase_report::{Format, Options, kept_apart};
+use basecase_report::{Options, TextFormat, kept_apart};
 use basecase_store::Store;
 
 use super::store::known_noise;
@@ -93,7 +93,7 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &
     let Measured { experiment, trials, .. } = &measured;
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
-    let format = if arguments.json { Format::Json } else { Format::Text };
+    let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
     let outcome = measured.tell(arguments, reporter);

@@ -1,11 +1,11 @@
 //! `report`: renders a store again.
 
 use anyhow::Result;
-use basecase_report::{Format, Options, kept_apart};
+use basecase_report::{Options, Written, kept_apart};
 use basecase_store::Store;
 
 use super::store::{known_noise, load_from};
-use crate::arguments::{FormatArgument, Report};
+use crate::arguments::Report;
 use crate::output;
 
 pub(crate) fn run(arguments: &Report) -> Result<()> {
@@ -21,16 +21,8 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,
     };
-    let format = match arguments.format {
-        FormatArgument::Html => {
-            let page = basecase_report::write_pages(&experiment, &trials, &options, &arguments.out)?;
-            return output::print(&format!("{}\n", page.display()));
-        }
-        FormatArgument::Text => Format::Text,
-        FormatArgument::Md => Format::Markdown,
-        FormatArgument::Blog => Format::Blog,
-        FormatArgument::Csv => Format::Csv,
-        FormatArgument::Json => Format::Json,
-    };
-    output::print_report(&basecase_report::render(&experiment, &trials, format, &options))
+    match basecase_report::write(&experiment, &trials, arguments.format, &options, &arguments.out)? {
+        Written::Text(text) => output::print_report(&text),
+        Written::Page(page) => output::print(&format!("{}\n", page.display())),
+    }
 }

@@ -5,7 +5,7 @@ use basecase_stats::BisectionEnd;
 use serde::Serialize;
 
 use crate::documents::Block;
-use crate::formats::json;
+use crate::formats;
 use crate::tables::{Cell, Column, Mark, Row, Table};
 use crate::words::{EffectWords as _, verdict};
 
@@ -103,7 +103,7 @@ pub(crate) fn json(bisected: &Bisected<'_>) -> String {
         sentence: sentence(bisected),
         candidates: bisected.candidates.iter().enumerate().map(candidate).collect(),
     };
-    json::written(&object)
+    formats::json(&object)
 }
 
 /// Where a candidate belongs, in words.
@@ -149,7 +149,7 @@ mod tests {
     use basecase_stats::{Bisection, BisectionProbe, Metric};
 
     use super::*;
-    use crate::options::{Format, Options};
+    use crate::Answer;
 
     /// Two candidates in rounds, the second of which is at this level.
     fn pair(level: f64) -> Stored {
@@ -179,7 +179,7 @@ mod tests {
         (bisection, probes, step)
     }
 
-    fn text(levels: &[f64], format: Format) -> String {
+    fn found(levels: &[f64]) -> Answer {
         let (bisection, probes, label) = search(levels);
         let bisected = Bisected {
             candidates: (0..levels.len()).map(|number| format!("postgres:17.{number}")).collect(),
@@ -187,23 +187,23 @@ mod tests {
             probes,
             bisection: &bisection,
         };
-        crate::bisection(&bisected, format, &Options::default())
+        crate::bisection(&bisected)
     }
 
     #[test]
     fn a_search_that_found_the_change() {
-        insta::assert_snapshot!(text(&[0.0, 0.0, 0.0, -0.06, -0.06, -0.06], Format::Text));
+        insta::assert_snapshot!(found(&[0.0, 0.0, 0.0, -0.06, -0.06, -0.06]).document.text(false));
     }
 
     #[test]
     fn a_search_as_json() {
-        insta::assert_snapshot!(text(&[0.0, 0.04, 0.04], Format::Json));
+        insta::assert_snapshot!(found(&[0.0, 0.04, 0.04]).json);
     }
 
     #[test]
     fn searches_that_found_none() {
         let sentence = |levels: &[f64]| {
-            let text = text(levels, Format::Json);
+            let text = found(levels).json;
             serde_json::from_str::<serde_json::Value>(&text).unwrap()["sentence"].as_str().unwrap().to_owned()
         };
         insta::assert_snapshot!(sentence(&[0.0, 0.0, 0.001]));

@@ -178,7 +178,7 @@ mod tests {
         // One of the two is 2.8 % slower and the other is not, and both are said to be the base case.
         let count_of = |runs: usize| {
             let run = (experiment.clone(), trials.clone());
-            let text = crate::calibration(&vec![run; runs], &crate::Options::default());
+            let text = crate::calibration(&vec![run; runs]).text(false);
             let (found, counted) = text.split_once("How often it was found").unwrap();
             let is_of_step = |line: &&str| line.starts_with("range-covered-pk");
             assert_eq!(found.lines().filter(is_of_step).count(), 2 * runs);

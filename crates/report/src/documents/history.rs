@@ -5,7 +5,7 @@ use basecase_stats::Change;
 use serde::Serialize;
 
 use crate::documents::Block;
-use crate::formats::json;
+use crate::formats;
 use crate::tables::{self, Cell, Column, Mark, Row, Table};
 use crate::words::EffectWords as _;
 
@@ -88,7 +88,7 @@ pub(crate) fn json(history: &VersionHistory<'_>) -> String {
         versions: history.versions.iter().map(String::as_str).collect(),
         steps: history.steps.iter().map(step).collect(),
     };
-    json::written(&object)
+    formats::json(&object)
 }
 
 fn of_step<'a>(history: &'a VersionHistory<'_>, step: &'a StepHistory<'_>) -> Step<'a> {
@@ -181,15 +181,14 @@ mod tests {
     use basecase_model::Experiment;
 
     use crate::history;
-    use crate::options::{Format, Options};
 
     #[test]
     fn rounds_as_text_and_json() {
         let levels = [0.0, 0.0, -0.05, -0.05, 0.01, 0.01];
         let stored = fixture::history(&levels, 8, 0.005, 3);
-        let print = |format| history(&stored, None, None, format, &Options::default()).unwrap();
-        insta::assert_snapshot!(print(Format::Text));
-        insta::assert_snapshot!(print(Format::Json));
+        let found = history(&stored, None, None).unwrap();
+        insta::assert_snapshot!(found.document.text(false));
+        insta::assert_snapshot!(found.json);
     }
 
     /// A night on which a base case and others were measured: their names, their builds and their levels.
@@ -247,17 +246,17 @@ mod tests {
 
     #[test]
     fn a_base_case_that_takes_the_place_of_another_continues_the_history() {
-        let print = |is_reversed: bool, format| {
+        let found = |is_reversed: bool| {
             let mut nights = nights_with_two_anchors(is_reversed);
             let chosen = nights.remove(6);
-            history(&chosen, Some(&nights), Some("l.i0"), format, &Options::default()).unwrap()
+            history(&chosen, Some(&nights), Some("l.i0")).unwrap()
         };
-        insta::assert_snapshot!(print(false, Format::Text));
+        insta::assert_snapshot!(found(false).document.text(false));
         for is_reversed in [false, true] {
-            let text = print(is_reversed, Format::Text);
+            let text = found(is_reversed).document.text(false);
             assert_eq!(text.matches(" since ").count(), 1, "{text}");
             assert!(text.contains("slower (") && text.contains("since dev.x10a 2026-11-06"), "{text}");
-            assert!(print(is_reversed, Format::Json).contains("\"base\": \"pg17.x10a\""));
+            assert!(found(is_reversed).json.contains("\"base\": \"pg17.x10a\""));
         }
     }
 
@@ -266,7 +265,7 @@ mod tests {
         let mut nights = nights_with_two_anchors(false);
         nights.remove(3);
         let chosen = nights.remove(5);
-        let text = history(&chosen, Some(&nights), Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        let text = history(&chosen, Some(&nights), Some("l.i0")).unwrap().document.text(false);
         assert!(text.contains("relative to pg18.x10a") && text.contains("Left out: 3,"), "{text}");
     }
 
@@ -280,9 +279,9 @@ mod tests {
         let again = nights[4].0.candidates[1].build.clone();
         nights[5].0.candidates[1].build = again;
         let chosen = nights.remove(5);
-        let text = history(&chosen, Some(&nights), None, Format::Text, &Options::default()).unwrap();
+        let text = history(&chosen, Some(&nights), None).unwrap().document.text(false);
         insta::assert_snapshot!(text);
-        let json = history(&chosen, Some(&nights), Some("l.i0"), Format::Json, &Options::default()).unwrap();
+        let json = history(&chosen, Some(&nights), Some("l.i0")).unwrap().json;
         assert!(json.contains("\"since\": \"pg181.x10a 2026-11-04\""), "{json}");
     }
 
@@ -291,7 +290,7 @@ mod tests {
         let mut nights = nights(&[0.0, 0.0, 0.0]);
         nights[1].0.created_at = "2026-11-01T15:30:00Z".into();
         let chosen = nights.remove(2);
-        let text = history(&chosen, Some(&nights), Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        let text = history(&chosen, Some(&nights), Some("l.i0")).unwrap().document.text(false);
         assert!(text.contains("pg181.x10a 2026-11-01 03:00") && text.contains("2026-11-01 15:30"), "{text}");
     }
 
@@ -301,7 +300,7 @@ mod tests {
         let (mut experiment, trials) = fixture::history(&levels, 1, 0.0005, 5);
         experiment.schedule = None;
         let stored = (experiment, trials);
-        let text = history(&stored, None, Some("l.i0"), Format::Text, &Options::default()).unwrap();
+        let text = history(&stored, None, Some("l.i0")).unwrap().document.text(false);
         assert!(
             text.contains("NOTE: Each version was measured once. Single runs carry no verdict"),
             "{text}"
@@ -313,8 +312,8 @@ mod tests {
     fn what_has_no_history_is_refused() {
         let stored = fixture::history(&[0.0, 0.0], 5, 0.005, 1);
         let refuse = |stored: &Stored, others: Option<&[Stored]>, wanted: Option<&str>| {
-            let text = history(stored, others, wanted, Format::Text, &Options::default());
-            text.err().map(|error| error.to_string()).unwrap_or_default()
+            let found = history(stored, others, wanted);
+            found.err().map(|error| error.to_string()).unwrap_or_default()
         };
         let said = refuse(&stored, None, Some("l.i2"));
         assert!(said.contains("no step `l.i2`\nhint: did you mean `l.i"), "{said}");

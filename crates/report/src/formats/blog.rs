@@ -3,13 +3,18 @@
 use basecase_analysis::{Explanation, Finding, Results, changed, failures};
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
+use super::TextFormat;
 use crate::documents::{self, Block, notes};
 use crate::options::Options;
 use crate::tables::{builds, configs, grouped, resources, running, verdicts};
 use crate::words::{FailureWords, causes, lines, range};
 
+/// Markdown in the order of a post: what changed, builds, hardware, benchmark, results.
+pub(super) const FORMAT: TextFormat =
+    TextFormat { name: "blog", render: |results, options| super::markdown(&compose(results, options)) };
+
 /// The post as blocks, to be printed as Markdown.
-pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
+fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let experiment = results.experiment;
     let cores = experiment.host.cores;
     let mut blocks = vec![
@@ -221,25 +226,24 @@ fn telling(flags: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Format;
     use crate::{fixture, render};
 
     #[test]
     fn insert_benchmark() {
         let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn rounds() {
         let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Blog, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]

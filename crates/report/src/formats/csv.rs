@@ -6,10 +6,14 @@ use basecase_analysis::{Effect, Results, metrics};
 use basecase_model::{TrialStatus, printable};
 use basecase_stats::{Decision, Metric};
 
+use super::TextFormat;
 use crate::words::{qualifier_word, verdict_word};
 
+/// One line per candidate and step, comma-separated with a header (RFC 4180).
+pub(super) const FORMAT: TextFormat = TextFormat { name: "csv", render: |results, _| render(results) };
+
 /// Prints a header and one line per candidate and step. What is not known is an empty field.
-pub(crate) fn render(results: &Results<'_>) -> String {
+fn render(results: &Results<'_>) -> String {
     let mut fields =
         vec!["step", "candidate", "unit", "value", "relative", "sla_target", "sla_met", "failed"];
     fields.extend(metrics::COLUMNS.iter().map(|metric| metric.name));
@@ -153,25 +157,25 @@ fn quoted(field: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::options::{Format, Options};
+    use crate::options::Options;
     use crate::{fixture, render};
 
     #[test]
     fn whole_report() {
         let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn rounds() {
         let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Csv, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]

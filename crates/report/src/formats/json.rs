@@ -12,7 +12,11 @@ use basecase_model::{
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::TextFormat;
 use crate::documents::timed;
+
+/// One JSON object.
+pub(super) const FORMAT: TextFormat = TextFormat { name: "json", render: |results, _| render(results) };
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -125,7 +129,7 @@ impl Serialize for Metrics<'_> {
 }
 
 /// Prints the results as one JSON object with a newline at its end.
-pub(crate) fn render(results: &Results<'_>) -> String {
+fn render(results: &Results<'_>) -> String {
     let candidates: Vec<&str> = results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect();
     let steps = results
         .steps()
@@ -236,25 +240,25 @@ fn state(tables: &[TableState]) -> State<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Format, Options};
+    use crate::options::Options;
     use crate::{fixture, render};
 
     #[test]
     fn rounds() {
         let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn whole_report() {
         let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT[4..], 2);
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Json, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]

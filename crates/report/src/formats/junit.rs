@@ -5,7 +5,11 @@ use basecase_model::printable;
 use basecase_stats::Verdict;
 use maud::{PreEscaped, html};
 
+use super::VerdictFormat;
 use crate::words::gate_case;
+
+/// Test cases as JUnit has them.
+pub(super) const FORMAT: VerdictFormat = VerdictFormat { name: "junit", render };
 
 /// A decided regression is a failure, what failed is an error, what is not decided is skipped.
 pub(crate) fn render(gate: &Gate<'_>) -> String {

@@ -4,8 +4,13 @@ use std::fmt::Write;
 
 use basecase_model::printable;
 
-use crate::documents::Block;
+use super::TextFormat;
+use crate::documents::{self, Block};
 use crate::tables::Table;
+
+/// GitHub-flavoured Markdown.
+pub(super) const FORMAT: TextFormat =
+    TextFormat { name: "md", render: |results, options| render(&documents::compose(results, options)) };
 
 /// Prints the blocks as Markdown.
 pub(crate) fn render(blocks: &[Block]) -> String {
@@ -87,27 +92,27 @@ pub(crate) fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::options::{Format, Options};
+    use crate::options::Options;
     use crate::{fixture, render};
 
     #[test]
     fn rounds() {
         let (experiment, trials) = fixture::in_rounds();
         let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &options));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
     }
 
     #[test]
     fn whole_report() {
         let (experiment, trials) = fixture::sample();
         let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &options));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
     }
 
     #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Markdown, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]

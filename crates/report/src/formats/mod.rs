@@ -1,10 +1,134 @@
-//! One file for each form of a report.
+//! One file or folder for each format of the report, and the list of all of them.
 
-pub(crate) mod blog;
-pub(crate) mod csv;
-pub(crate) mod gate_summary;
-pub(crate) mod html;
-pub(crate) mod json;
-pub(crate) mod junit;
-pub(crate) mod markdown;
-pub(crate) mod text;
+mod blog;
+mod csv;
+mod gate_summary;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use basecase_analysis::{Gate, Results};
+
+use crate::error::Error;
+use crate::options::Options;
+
+pub(crate) use gate_summary::render as gate_summary;
+pub(crate) use html::write_pages;
+pub(crate) use json::written as json;
+pub(crate) use junit::render as junit;
+pub(crate) use markdown::render as markdown;
+pub(crate) use text::render as text;
+
+/// Every format, in the order in which they are listed to users.
+pub static FORMATS: &[Format] = &[
+    Format::Pages(html::FORMAT),
+    Format::Text(text::FORMAT),
+    Format::Text(markdown::FORMAT),
+    Format::Text(blog::FORMAT),
+    Format::Text(csv::FORMAT),
+    Format::Text(json::FORMAT),
+    Format::Verdicts(junit::FORMAT),
+];
+
+/// A format of the report, by what it makes.
+#[derive(Debug, Clone, Copy)]
+pub enum Format {
+    /// The whole report as one text.
+    Text(TextFormat),
+    /// What a pipeline is told, as one text: the verdicts of an experiment in rounds.
+    Verdicts(VerdictFormat),
+    /// A folder of pages.
+    Pages(PageFormat),
+}
+
+/// A format that is one text.
+#[derive(Debug, Clone, Copy)]
+pub struct TextFormat {
+    /// The word for it on the command line.
+    pub name: &'static str,
+    pub(crate) render: fn(&Results<'_>, &Options) -> String,
+}
+
+/// A format of verdicts.
+#[derive(Debug, Clone, Copy)]
+pub struct VerdictFormat {
+    /// The word for it on the command line.
+    pub name: &'static str,
+    pub(crate) render: fn(&Gate<'_>) -> String,
+}
+
+/// A format that is a folder.
+#[derive(Debug, Clone, Copy)]
+pub struct PageFormat {
+    /// The word for it on the command line.
+    pub name: &'static str,
+    /// Writes the folder and returns the page that is opened first.
+    pub(crate) write: fn(&Results<'_>, &Options, &Path) -> Result<PathBuf, Error>,
+}
+
+impl Format {
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<Format> {
+        FORMATS.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// The word for it on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Format::Text(format) => format.name,
+            Format::Verdicts(format) => format.name,
+            Format::Pages(format) => format.name,
+        }
+    }
+}
+
+impl TextFormat {
+    /// Plain monospaced tables for a terminal.
+    pub const TEXT: TextFormat = text::FORMAT;
+    /// One JSON object.
+    pub const JSON: TextFormat = json::FORMAT;
+
+    /// The format of that name, if it is one text.
+    pub fn named(name: &str) -> Option<TextFormat> {
+        match Format::named(name)? {
+            Format::Text(format) => Some(format),
+            Format::Verdicts(_) | Format::Pages(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::fixture;
+
+    use super::*;
+    use crate::{Written, write};
+
+    #[test]
+    fn every_format_has_a_name_of_its_own_by_which_it_is_found() {
+        let (experiment, trials) = fixture::in_rounds();
+        let directory = tempfile::tempdir().unwrap();
+        for format in FORMATS.iter().copied() {
+            let found = Format::named(format.name()).unwrap();
+            let written = write(&experiment, &trials, found, &Options::default(), directory.path()).unwrap();
+            match (format, written) {
+                (Format::Pages(_), Written::Page(page)) => assert!(page.is_file(), "{}", page.display()),
+                (_, Written::Text(text)) => assert!(!text.is_empty(), "{}", format.name()),
+                (_, Written::Page(_)) => panic!("{} is no folder", format.name()),
+            }
+            assert_eq!(FORMATS.iter().filter(|other| other.name() == format.name()).count(), 1);
+        }
+    }
+
+    #[test]
+    fn verdicts_of_single_runs_are_refused() {
+        let (experiment, trials) = fixture::sample();
+        let junit = Format::named("junit").unwrap();
+        let refusal = write(&experiment, &trials, junit, &Options::default(), Path::new("")).unwrap_err();
+        assert!(refusal.to_string().contains("has no verdicts\nhint: "), "{refusal}");
+    }
+}

@@ -4,11 +4,18 @@ use std::fmt::Write;
 
 use basecase_model::printable;
 
-use crate::documents::Block;
+use super::TextFormat;
+use crate::documents::{self, Block};
 use crate::tables::{Cell, Mark, Row, Table};
 
 /// Longest line of running text.
 const WIDTH: usize = 100;
+
+/// Plain monospaced tables for a terminal.
+pub(super) const FORMAT: TextFormat = TextFormat {
+    name: "text",
+    render: |results, options| render(&documents::compose(results, options), options.ansi),
+};
 
 /// Prints the blocks as plain text, with ANSI colours when `ansi`.
 pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
@@ -141,53 +148,53 @@ fn ansi_code(mark: Mark) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::options::{Format, Options};
+    use crate::options::Options;
     use crate::{fixture, render};
 
     #[test]
     fn rounds() {
         let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn summary() {
         let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn every_step() {
         let (experiment, trials) = fixture::sample();
         let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
     }
 
     #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(4, &fixture::LIST, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn steps_of_microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
         let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &options));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
     }
 
     #[test]
     fn sweep() {
         let (experiment, trials) = fixture::sweep(3, &[1, 4, 8, 16, 32, 64], 2);
-        insta::assert_snapshot!(render(&experiment, &trials, Format::Text, &Options::default()));
+        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
     fn colours_add_nothing_but_colour() {
         let (experiment, trials) = fixture::sample();
-        let plain = render(&experiment, &trials, Format::Text, &Options::default());
+        let plain = render(&experiment, &trials, super::FORMAT, &Options::default());
         let mut coloured =
-            render(&experiment, &trials, Format::Text, &Options { ansi: true, ..Options::default() });
+            render(&experiment, &trials, super::FORMAT, &Options { ansi: true, ..Options::default() });
         assert!(coloured.contains("\u{1b}[36m"));
         for code in ["0", "2", "31", "32", "33", "36"] {
             coloured = coloured.replace(&format!("\u{1b}[{code}m"), "");
@@ -199,7 +206,7 @@ mod tests {
     #[test]
     fn a_log_cannot_steer_the_terminal() {
         let (experiment, trials) = fixture::sample();
-        let text = render(&experiment, &trials, Format::Text, &Options::default());
+        let text = render(&experiment, &trials, super::FORMAT, &Options::default());
         assert!(!text.contains('\u{1b}'), "the fixture's log holds an escape sequence");
     }
 }

@@ -55,8 +55,7 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
 mod tests {
     use basecase_analysis::{KnownNoise, Stored, fixture};
 
-    use crate::options::{Format, Options};
-    use crate::render;
+    use crate::{Options, TextFormat, render};
 
     /// Single runs of two versions, and two experiments in rounds of which only the first is alike.
     fn store() -> (Stored, Vec<Stored>) {
@@ -74,9 +73,9 @@ mod tests {
         let ((experiment, trials), others) = store();
         let noise = KnownNoise::of(&experiment, &others);
         let options = Options { noise, ..Options::default() };
-        let text = render(&experiment, &trials, Format::Text, &options);
+        let text = render(&experiment, &trials, TextFormat::TEXT, &options);
         insta::assert_snapshot!(text.split("Facts\n").next().unwrap_or_default());
-        let json = render(&experiment, &trials, Format::Json, &options);
+        let json = render(&experiment, &trials, TextFormat::JSON, &options);
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let interval = &json["steps"][0]["cells"][1]["interval"];
         assert!(interval[0].as_f64() < Some(1.0) && interval[1].as_f64() > Some(1.0), "{json:#}");
@@ -85,7 +84,7 @@ mod tests {
     #[test]
     fn what_tells_nothing_leaves_the_note_on_single_runs() {
         let ((experiment, trials), _) = store();
-        let plain = render(&experiment, &trials, Format::Text, &Options::default());
+        let plain = render(&experiment, &trials, TextFormat::TEXT, &Options::default());
         assert!(
             plain.contains("verdicts need repeated rounds") && !plain.contains("single runs can tell"),
             "{plain}"

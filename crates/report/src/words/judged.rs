@@ -144,7 +144,7 @@ mod tests {
     use basecase_model::{Experiment, OperationClass, RoleRecord, Trial};
 
     use super::*;
-    use crate::{Format, gate_summary, junit};
+    use crate::{TextFormat, gate_summary, junit};
 
     #[test]
     fn every_verdict_has_its_words() {
@@ -199,15 +199,18 @@ mod tests {
         let row = format!("| {} | {} | 🔴 {words} |  | 0 of 5 |\n", escaped(label), escaped(contender));
         assert!(gate_summary(&gate).contains(&row), "{}", gate_summary(&gate));
         assert!(junit(&gate).contains(&format!("<failure message=\"{words}\">")), "{}", junit(&gate));
-        let rendered = |format| crate::render(&experiment, &trials, format, &crate::Options::default());
-        for format in [Format::Text, Format::Markdown, Format::Blog] {
-            assert!(rendered(format).contains(words), "{format:?}: {}", rendered(format));
+        let rendered = |name| {
+            let format = TextFormat::named(name).unwrap();
+            crate::render(&experiment, &trials, format, &crate::Options::default())
+        };
+        for format in ["text", "md", "blog"] {
+            assert!(rendered(format).contains(words), "{format}: {}", rendered(format));
         }
-        let json = rendered(Format::Json);
+        let json = rendered("json");
         for part in [r#""qualifier": "missed_rate""#, r#""rounds_dropped": 5"#, r#""by_contender": 5"#] {
             assert!(json.contains(part), "{part}");
         }
-        assert!(rendered(Format::Csv).contains("regression,missed_rate,0,"), "{}", rendered(Format::Csv));
+        assert!(rendered("csv").contains("regression,missed_rate,0,"), "{}", rendered("csv"));
         assert!(suite_lines(&results)[1].contains("of 6 steps changed"), "{:?}", suite_lines(&results));
         let judged = results.judged(1, 2).unwrap();
         assert_eq!((judged.sentence(), judged.attribution()), (words.to_owned(), None));

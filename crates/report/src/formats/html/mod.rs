@@ -23,8 +23,12 @@ use basecase_analysis::Results;
 use basecase_model::StepFacts;
 use folder::{Folder, file_name};
 
+use super::PageFormat;
 use crate::error::Error;
 use crate::options::Options;
+
+/// Pages that work offline.
+pub(super) const FORMAT: PageFormat = PageFormat { name: "html", write: write_pages };
 
 /// Files that every page uses, relative to the report's directory.
 const ASSETS: [(&str, &str); 5] = [

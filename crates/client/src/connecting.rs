@@ -92,6 +92,14 @@ pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Transport> {
     }
 }
 
+/// Takes a connection that is there already.
+pub(crate) fn over(stream: UnixStream) -> impl FnOnce(Instant) -> io::Result<Transport> {
+    move |until| {
+        stream.set_nonblocking(true)?;
+        Ok(Transport::unix(stream, until))
+    }
+}
+
 /// Connects over TCP, to the first address of `host` that answers.
 pub(crate) fn tcp(host: &str, port: u16, until: Instant) -> io::Result<Transport> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");

@@ -413,7 +413,7 @@ mod tests {
 
     use basecase_client::Interrupter;
     use basecase_model::{OperationClass, ParameterType, Value};
-    use basecase_workload::{Pacing, Window, Work};
+    use basecase_workload::{Window, Work};
 
     use super::*;
 
@@ -482,18 +482,7 @@ mod tests {
     fn defect_29_each_operation_is_timed_from_its_own_start() {
         let member = |index| {
             let (ours, theirs) = UnixStream::pair().unwrap();
-            let plan = RolePlan {
-                client: 1,
-                name: "client",
-                class: OperationClass::Query,
-                set_up: Vec::new(),
-                work: Work::Lane(0),
-                feeds: 0..0,
-                pacing: Pacing::Closed,
-                until: None,
-                raises: None,
-                planned_items: None,
-            };
+            let plan = RolePlan::new(1, "client", OperationClass::Query, Work::Lane(0));
             Member {
                 index,
                 plan,

@@ -270,25 +270,14 @@ mod tests {
     use std::time::Duration;
 
     use basecase_model::OperationClass;
-    use basecase_workload::{Pacing, Work};
+    use basecase_workload::Work;
 
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn recorder(origin: Instant) -> Recorder {
-        let plan = RolePlan {
-            client: 1,
-            name: "client",
-            class: OperationClass::Query,
-            set_up: Vec::new(),
-            work: Work::Lane(0),
-            feeds: 0..0,
-            pacing: Pacing::Closed,
-            until: None,
-            raises: None,
-            planned_items: None,
-        };
+        let plan = RolePlan::new(1, "client", OperationClass::Query, Work::Lane(0));
         Recorder::new(&plan, 2, origin)
     }
 

@@ -6,6 +6,7 @@ mod directory;
 #[path = "common/obtain.rs"]
 mod obtain;
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -67,23 +68,34 @@ fn figure(session: &mut dyn Session, sql: &str) -> Value {
     session.query(sql).unwrap()[0][0].clone()
 }
 
-/// Looks at everything that a served server tells, with this many rows. Returns how it settled.
-fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
-    let folder = directory();
+/// A new server below `folder`.
+fn started(
+    folder: &Path,
+    build: &Build,
+    engine: Engine,
+    settings: &str,
+    transport: Transport,
+) -> Box<dyn Served> {
     let mut instance = Instance::open(InstanceSpec {
         build: build.clone(),
         engine: Some(engine),
         config: ConfigFile::parse(build.facts.dbms, "c", "c.conf", settings, Host::detect())
             .unwrap()
             .for_version(&build.version),
-        directory: folder.path().join("instance"),
-        transport: Transport::Loopback,
+        directory: folder.join("instance"),
+        transport,
         owner: Owner { experiment: "test".into(), candidate: "my.default".into() },
     })
     .unwrap();
     instance.initialise().unwrap();
     instance.start(Duration::from_secs(60)).unwrap();
-    let served = of_instance(instance, true).unwrap().unwrap();
+    of_instance(instance, true).unwrap().unwrap()
+}
+
+/// Looks at everything that a served server tells, with this many rows. Returns how it settled.
+fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
+    let folder = directory();
+    let served = started(folder.path(), build, engine, settings, Transport::Loopback);
     let mut control = served.endpoint().connect().unwrap();
     let control = control.as_mut();
     let is_known = |measures: &Measures, name: &str, expected: u32| {
@@ -186,22 +198,9 @@ fn mysql_80_with_a_binary_log_is_told_of() {
 
 #[test]
 fn defect_24_mysql_55_comes_to_rest_after_reads() {
-    let build = obtain("mysql:5.5.34");
     let folder = directory();
-    let mut instance = Instance::open(InstanceSpec {
-        config: ConfigFile::parse(build.facts.dbms, "c", "c.conf", "", Host::detect())
-            .unwrap()
-            .for_version(&build.version),
-        build,
-        engine: None,
-        directory: folder.path().join("instance"),
-        transport: Transport::UnixSocket,
-        owner: Owner { experiment: "test".into(), candidate: "my.default".into() },
-    })
-    .unwrap();
-    instance.initialise().unwrap();
-    instance.start(Duration::from_secs(60)).unwrap();
-    let served = of_instance(instance, true).unwrap().unwrap();
+    let build = obtain("mysql:5.5.34");
+    let served = started(folder.path(), &build, Engine::Innodb, "", Transport::UnixSocket);
     let mut control = served.endpoint().connect().unwrap();
     let control = control.as_mut();
     control.query("create table t (a int primary key, b int) engine=innodb").unwrap();

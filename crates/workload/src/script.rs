@@ -116,6 +116,22 @@ pub struct RolePlan {
 }
 
 impl RolePlan {
+    /// A role that does its work as fast as answers come: without set-up, pacing or flags.
+    pub fn new(client: u32, name: &'static str, class: OperationClass, work: Work) -> Self {
+        RolePlan {
+            client,
+            name,
+            class,
+            set_up: Vec::new(),
+            work,
+            feeds: 0..0,
+            pacing: Pacing::Closed,
+            until: None,
+            raises: None,
+            planned_items: None,
+        }
+    }
+
     /// Whether it does nothing but follow a script, as fast as answers come, so that it can rest between any two events.
     pub fn only_follows_script(&self) -> bool {
         matches!(self.work, Work::Script(_))

@@ -13,7 +13,7 @@ use crate::load_script::{Cell, LoadScript, Origin, Rows, TableLoad};
 use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::kinds;
 use crate::steps::Step;
-use crate::{Dialect, Pacing, RolePlan, Script, SetUp, StatementKind, StepPlan, Window, Work, Workload};
+use crate::{Dialect, RolePlan, StatementKind, StepPlan, Window, Work, Workload};
 
 /// The name of the step that loads the tables.
 pub const LOAD: &str = "load";
@@ -132,7 +132,11 @@ impl Workload {
                 table: 0,
             };
             let script = EventScript::new(state, tables, compiled.lines, compiled.is_transaction);
-            roles.push(role(thread, "client", OperationClass::Query, compiled.set_up, Box::new(script)));
+            let work = Work::Script(Box::new(script));
+            roles.push(RolePlan {
+                set_up: compiled.set_up,
+                ..RolePlan::new(thread + 1, "client", OperationClass::Query, work)
+            });
         }
         let kinds = self.step_kinds(parameters, step, dialect)?;
         let window = parameters.timing.window(step.duration);
@@ -299,8 +303,11 @@ impl Workload {
                     table: 0,
                 };
                 let script = LoadScript::new(own, (rows, made), cells.clone(), origin, state);
-                let role = role(loader, "loader", OperationClass::Insert, Vec::new(), Box::new(script));
-                roles.push(RolePlan { planned_items: Some(planned), ..role });
+                let work = Work::Script(Box::new(script));
+                roles.push(RolePlan {
+                    planned_items: Some(planned),
+                    ..RolePlan::new(loader + 1, "loader", OperationClass::Insert, work)
+                });
             }
         }
         Ok(StepPlan {
@@ -339,26 +346,5 @@ impl Workload {
             cells.push(Cell { source: compiler.source(content, None)?, draw });
         }
         Ok((cells, columns.iter().map(|column| column.name.clone()).collect()))
-    }
-}
-
-fn role(
-    thread: u32,
-    name: &'static str,
-    class: OperationClass,
-    set_up: Vec<SetUp>,
-    script: Box<dyn Script>,
-) -> RolePlan {
-    RolePlan {
-        client: thread + 1,
-        name,
-        class,
-        set_up,
-        work: Work::Script(script),
-        feeds: 0..0,
-        pacing: Pacing::Closed,
-        until: None,
-        raises: None,
-        planned_items: None,
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use basecase_client::{Error, Password, Session, mysql, postgres};
+use basecase_client::{Error, Session, mysql, postgres};
 use basecase_model::{Operation, Parameter, Reply};
 
 use crate::{Marks, SECRET, shape};
@@ -15,9 +15,6 @@ use crate::{Marks, SECRET, shape};
 const MOST_BYTES: usize = 100_000;
 /// Stands in a stream for the nonce that the client sent.
 const NONCE: &[u8] = b"%NONCE%";
-
-/// Who logs in.
-const USER: &str = "me";
 
 /// Makes a session over one end of a connection.
 type Connect = fn(UnixStream) -> Result<Box<dyn Session>, Error>;
@@ -32,14 +29,8 @@ struct Server {
 /// Plays a Postgres server that sends this.
 pub fn postgres(input: &[u8]) -> Marks {
     let connect: Connect = |stream| {
-        let address = postgres::Address {
-            host: postgres::Host::Tcp("localhost".into()),
-            port: 5432,
-            user: USER.into(),
-            password: Password::new(SECRET),
-            database: USER.into(),
-        };
-        Ok(Box::new(postgres::PostgresSession::over(stream, &address)?))
+        let address = postgres::Address::from_url(&format!("postgres://me:{SECRET}@localhost/me"));
+        Ok(Box::new(postgres::PostgresSession::over(stream, &address.expect("a URL"))?))
     };
     let message = |tag: u8, body: &[u8]| [&[tag][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat();
     let ready = message(b'Z', b"I");
@@ -56,14 +47,8 @@ pub fn postgres(input: &[u8]) -> Marks {
 /// Plays a MySQL server that sends this.
 pub fn mysql(input: &[u8]) -> Marks {
     let connect: Connect = |stream| {
-        let address = mysql::Address {
-            host: mysql::Host::Socket("/nowhere".into()),
-            port: 3306,
-            user: USER.into(),
-            password: Password::new(SECRET),
-            database: USER.into(),
-        };
-        Ok(Box::new(mysql::MysqlSession::over(stream, &address)?))
+        let address = mysql::Address::from_url(&format!("mysql://me:{SECRET}@%2Fnowhere/me"));
+        Ok(Box::new(mysql::MysqlSession::over(stream, &address.expect("a URL"))?))
     };
     let packet = |sequence: u8, payload: &[u8]| [&[payload.len() as u8, 0, 0, sequence], payload].concat();
     // Which style of ending rows was agreed on is the input's length.

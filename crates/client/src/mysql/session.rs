@@ -60,10 +60,7 @@ impl MysqlSession {
     /// As [`MysqlSession::connect`].
     #[doc(hidden)]
     pub fn over(stream: UnixStream, address: &Address) -> Result<Self, Error> {
-        Self::open(address, |until| {
-            stream.set_nonblocking(true)?;
-            Ok(Transport::unix(stream, until))
-        })
+        Self::open(address, connecting::over(stream))
     }
 
     fn open(

@@ -59,10 +59,7 @@ impl PostgresSession {
     /// As [`PostgresSession::connect`].
     #[doc(hidden)]
     pub fn over(stream: UnixStream, address: &Address) -> Result<Self, Error> {
-        Self::open(address, |until| {
-            stream.set_nonblocking(true)?;
-            Ok(Transport::unix(stream, until))
-        })
+        Self::open(address, connecting::over(stream))
     }
 
     fn open(

@@ -81,7 +81,7 @@ impl InsertBenchmark {
             let indexer = Indexer::new(self.dialect, &table, inserts, step.rows_per_commit);
             return vec![RolePlan {
                 planned_items: Some(step.inserted_rows()),
-                ..role(client, "indexer", OperationClass::Insert, Work::Script(Box::new(indexer)))
+                ..RolePlan::new(client, "indexer", OperationClass::Insert, Work::Script(Box::new(indexer)))
             }];
         }
         let index = client as usize - 1;
@@ -95,19 +95,29 @@ impl InsertBenchmark {
             RolePlan {
                 feeds: first_lane..first_lane + LANES_PER_CLIENT,
                 pacing: self.pacing(step, purpose),
-                ..role(client, "builder", OperationClass::Build, Work::Script(Box::new(builder)))
+                ..RolePlan::new(client, "builder", OperationClass::Build, Work::Script(Box::new(builder)))
             },
             RolePlan {
                 raises: Some(writers_done),
                 planned_items: Some(step.inserted_rows()),
-                ..role(client, "inserter", OperationClass::Insert, Work::Lane(first_lane + INSERT_LANE))
+                ..RolePlan::new(
+                    client,
+                    "inserter",
+                    OperationClass::Insert,
+                    Work::Lane(first_lane + INSERT_LANE),
+                )
             },
         ];
         if step.deletes() {
             roles.push(RolePlan {
                 raises: Some(writers_done),
                 planned_items: Some(step.inserted_rows()),
-                ..role(client, "deleter", OperationClass::Delete, Work::Lane(first_lane + DELETE_LANE))
+                ..RolePlan::new(
+                    client,
+                    "deleter",
+                    OperationClass::Delete,
+                    Work::Lane(first_lane + DELETE_LANE),
+                )
             });
         }
         if purpose == Purpose::Measure {
@@ -124,7 +134,7 @@ impl InsertBenchmark {
         let dialect = self.dialect;
         let querier = |work, set_up| RolePlan {
             set_up,
-            ..role(client, "querier", OperationClass::Query, Work::Script(work))
+            ..RolePlan::new(client, "querier", OperationClass::Query, Work::Script(work))
         };
         match step.kind {
             StepKind::RangeQueries => {
@@ -160,22 +170,6 @@ impl InsertBenchmark {
             }
             _ => Pacing::Closed,
         }
-    }
-}
-
-/// A role without set-up, pacing or flags.
-fn role(client: u32, name: &'static str, class: OperationClass, work: Work) -> RolePlan {
-    RolePlan {
-        client,
-        name,
-        class,
-        set_up: Vec::new(),
-        work,
-        feeds: 0..0,
-        pacing: Pacing::Closed,
-        until: None,
-        raises: None,
-        planned_items: None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
 mod bench;
+#[cfg(test)]
+mod fake;
 mod images;
 mod measuring;
 mod neighbours;
@@ -15,6 +17,8 @@ mod rounds;
 mod score;
 mod servers;
 mod settling;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

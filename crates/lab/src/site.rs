@@ -50,7 +50,7 @@ pub(crate) enum Content<'a> {
 }
 
 impl Content<'_> {
-    fn is_fresh(&self) -> bool {
+    pub(crate) fn is_fresh(&self) -> bool {
         matches!(self, Content::Fresh)
     }
 
@@ -58,7 +58,7 @@ impl Content<'_> {
         if matches!(self, Content::Left) { RECOVERY_PATIENCE } else { START_PATIENCE }
     }
 
-    fn bring(&self) -> Result<(), InstanceError> {
+    pub(crate) fn bring(&self) -> Result<(), InstanceError> {
         if let Content::Brought(bring) = self { bring() } else { Ok(()) }
     }
 }

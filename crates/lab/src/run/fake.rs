@@ -1,0 +1,417 @@
+//! A bench without servers: candidates are folders, their tables a list of what was done to them, and time passes when it is told to.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use basecase_load::{Limits, Outcome, Progress};
+use basecase_model::{Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
+use basecase_workload::{Preparation, StepPlan};
+
+use super::bench::{Alone, Bench, Deployment, Together};
+use super::relaying::{Relayed, Stand};
+use super::{blank_trial, failed_trial};
+use crate::course::Course;
+use crate::plan::{Candidate, Plan};
+use crate::site::Content;
+
+/// What a run asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    Forget { candidate: String },
+    Open { candidate: String, directory: String, is_fresh: bool },
+    Settle { candidate: String },
+    Execute { candidate: String },
+    Measure { candidate: String, step: String, limit: Option<Duration> },
+    Turns { round: u32, step: String, candidates: Vec<String>, is_first: bool, most_work: Duration },
+    Stop { candidate: String },
+    Discard { candidate: String },
+    Sweep { candidate: String },
+}
+
+/// What happens at a call, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mishap {
+    /// The process is killed.
+    Kill,
+    /// The user wants to stop.
+    Interrupt,
+    /// The call fails, where a call can.
+    Failure,
+}
+
+/// What a process that is killed leaves its stack with.
+pub(super) struct Killed;
+
+/// What the benches and deployments of one run share.
+#[derive(Debug)]
+struct Machine {
+    calls: Vec<Call>,
+    mishap: Option<(usize, Mishap)>,
+    stop: Arc<AtomicBool>,
+    now: Instant,
+    /// Directories in which a candidate is up.
+    open: Vec<PathBuf>,
+}
+
+impl Machine {
+    fn call(&mut self, call: Call) -> Result<()> {
+        let number = self.calls.len();
+        self.calls.push(call);
+        match self.mishap {
+            Some((at, Mishap::Kill)) if at == number => std::panic::resume_unwind(Box::new(Killed)),
+            Some((at, Mishap::Interrupt)) if at == number => self.stop.store(true, Ordering::Relaxed),
+            Some((at, Mishap::Failure)) if at == number => return Err(anyhow!("call {number} was to fail")),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// The speed of a candidate in a step in a slice of a round, in operations per second.
+type Speed = dyn Fn(&str, &str, u32, u32) -> f64;
+
+/// A bench without servers.
+pub(super) struct Fake {
+    machine: Rc<RefCell<Machine>>,
+    speed: Box<Speed>,
+    /// How long a step takes each candidate.
+    pub(super) seconds: f64,
+}
+
+impl Fake {
+    /// In which candidates are so fast.
+    pub(super) fn new(speed: impl Fn(&str, &str, u32, u32) -> f64 + 'static) -> Fake {
+        let stop = Arc::new(AtomicBool::new(false));
+        let machine =
+            Machine { calls: Vec::new(), mishap: None, stop, now: Instant::now(), open: Vec::new() };
+        Fake { machine: Rc::new(RefCell::new(machine)), speed: Box::new(speed), seconds: 1.0 }
+    }
+
+    /// The same with something that happens at a call.
+    pub(super) fn with(self, at: usize, mishap: Mishap) -> Fake {
+        self.machine.borrow_mut().mishap = Some((at, mishap));
+        self
+    }
+
+    /// What says that the user wants to stop.
+    pub(super) fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.machine.borrow().stop)
+    }
+
+    /// What was asked for.
+    pub(super) fn calls(&self) -> Vec<Call> {
+        self.machine.borrow().calls.clone()
+    }
+
+    /// How many candidates are up.
+    pub(super) fn up(&self) -> usize {
+        self.machine.borrow().open.len()
+    }
+
+    fn call(&self, call: Call) -> Result<()> {
+        self.machine.borrow_mut().call(call)
+    }
+
+    fn pass(&self, seconds: f64) {
+        self.machine.borrow_mut().now += Duration::from_secs_f64(seconds);
+    }
+}
+
+/// Whether a caught panic is a kill.
+pub(super) fn is_kill(panic: &(dyn Any + Send)) -> bool {
+    panic.is::<Killed>()
+}
+
+/// What of a past a measurement needs is there: all that changed rows since the tables were loaded. What only read left no trace.
+const LOADED: &str = "loaded";
+/// A step that had begun and did not end.
+const BEGUN: &str = "begun";
+
+/// A candidate that is up.
+#[derive(Debug)]
+pub(super) struct Folder {
+    machine: Rc<RefCell<Machine>>,
+    candidate: String,
+    directory: PathBuf,
+}
+
+impl Folder {
+    fn call(&self, call: Call) -> Result<()> {
+        self.machine.borrow_mut().call(call)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join("data").join("done")
+    }
+
+    fn done(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path()).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn set(&self, done: &[String]) -> Result<()> {
+        fs::create_dir_all(self.directory.join("data"))?;
+        fs::write(self.path(), done.join("\n")).context("the fake's tables")
+    }
+
+    /// Refuses to begin a step on other data than it is to begin with.
+    fn check_past(&self, plan: &Plan, course: &dyn Course, number: usize) -> Result<()> {
+        let past = course.past(number);
+        let wanted = past.iter().filter(|step| plan.steps[**step].facts.writes || **step == 0).count();
+        let done = self.done();
+        ensure!(!done.iter().any(|step| step == BEGUN), "{} begins on half a step: {done:?}", self.candidate);
+        ensure!(done.len() == wanted, "step {number} of {} begins on {done:?}", self.candidate);
+        Ok(())
+    }
+
+    /// Does what happens to the tables in a step, as `work` says whether it comes to its end.
+    fn execute(
+        &self,
+        name: &str,
+        changes: bool,
+        is_load: bool,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let mut done = self.done();
+        if !changes {
+            return work();
+        }
+        if is_load {
+            done.clear();
+        }
+        done.push(BEGUN.to_owned());
+        self.set(&done)?;
+        work()?;
+        done.pop();
+        done.push(name.to_owned());
+        self.set(&done)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let directory = &self.directory;
+        self.machine.borrow_mut().open.retain(|open| open != directory);
+    }
+}
+
+impl Deployment for Folder {
+    fn identify(&mut self, _: &mut Candidate) -> Result<()> {
+        Ok(())
+    }
+
+    fn holds(&mut self, _: &mut dyn Course) -> Result<bool> {
+        Ok(!self.done().iter().any(|step| step == BEGUN))
+    }
+
+    fn state(&mut self, _: &dyn Course, _: bool) -> Result<State> {
+        Ok(State::default())
+    }
+
+    fn compare(&mut self, _: &mut dyn Course, _: &State) -> Result<Vec<Check>> {
+        Ok(Vec::new())
+    }
+
+    fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
+        TrialStatus::Failed { reason: error.to_string(), log_tail: String::new() }
+    }
+
+    fn stop(self) -> Option<String> {
+        self.call(Call::Stop { candidate: self.candidate.clone() }).err().map(|error| error.to_string())
+    }
+
+    fn discard(self) -> Result<Option<String>> {
+        self.call(Call::Discard { candidate: self.candidate.clone() })?;
+        fs::remove_dir_all(&self.directory)?;
+        Ok(None)
+    }
+}
+
+impl Bench for Fake {
+    type Deployment = Folder;
+
+    fn now(&self) -> Instant {
+        self.machine.borrow().now
+    }
+
+    fn open(
+        &mut self,
+        _: &Plan,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+    ) -> Result<Option<Folder>> {
+        let name = candidate.facts.name.0.clone();
+        let place = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.call(Call::Open { candidate: name.clone(), directory: place, is_fresh: content.is_fresh() })?;
+        let is_open = self.machine.borrow().open.iter().any(|open| open == directory);
+        ensure!(!is_open, "{} is in use", directory.display());
+        content.bring()?;
+        let folder =
+            Folder { machine: Rc::clone(&self.machine), candidate: name, directory: directory.to_path_buf() };
+        if content.is_fresh() {
+            let _ = fs::remove_dir_all(directory.join("data"));
+            folder.set(&[])?;
+        } else if !folder.path().exists() {
+            return Ok(None);
+        }
+        self.machine.borrow_mut().open.push(directory.to_path_buf());
+        Ok(Some(folder))
+    }
+
+    fn sweep(&mut self, _: &Plan, candidate: &Candidate) -> Result<()> {
+        self.call(Call::Sweep { candidate: candidate.facts.name.0.clone() })?;
+        let _ = fs::remove_dir_all(&candidate.directory);
+        Ok(())
+    }
+
+    fn forget(&mut self, candidate: &Candidate) {
+        // It cannot fail.
+        let _ = self.call(Call::Forget { candidate: candidate.facts.name.0.clone() });
+    }
+
+    fn settle(&mut self, _: &Plan, folder: &mut Folder, _: &Limits<'_>) -> Result<Measures> {
+        self.call(Call::Settle { candidate: folder.candidate.clone() }).map(|()| Measures::new())
+    }
+
+    fn execute(
+        &mut self,
+        _: &Plan,
+        folder: &mut Folder,
+        step_plan: StepPlan,
+        _: &Limits<'_>,
+    ) -> Result<Outcome> {
+        let is_load = step_plan.before.iter().any(|before| matches!(before, Preparation::Drop(_)));
+        folder.execute(LOADED, true, is_load, || {
+            folder.call(Call::Execute { candidate: folder.candidate.clone() })
+        })?;
+        Ok(Outcome {
+            started_at: SystemTime::now(),
+            opened: self.now(),
+            seconds: self.seconds,
+            slices: Vec::new(),
+            roles: Vec::new(),
+            statements: Vec::new(),
+            warm_up_events: 0,
+            client: Measures::new(),
+            counters: Measures::new(),
+            failure: None,
+        })
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        candidate: &Candidate,
+        folder: &mut Folder,
+        course: &mut dyn Course,
+        step: Alone<'_>,
+        _: &mut dyn FnMut(Arc<Progress>),
+    ) -> Result<Option<Trial>> {
+        let Alone { number, place, limits, .. } = step;
+        let facts = &plan.steps[number].facts;
+        if number > 0 {
+            folder.check_past(plan, course, number)?;
+        }
+        let call = Call::Measure {
+            candidate: candidate.facts.name.0.clone(),
+            step: facts.name.clone(),
+            limit: limits.time,
+        };
+        let executed = folder.execute(&facts.name, facts.writes || number == 0, number == 0, || {
+            folder.call(call)?;
+            ensure!(!folder.machine.borrow().is_stopped(), "the user stopped it");
+            Ok(())
+        });
+        self.pass(self.seconds);
+        if self.machine.borrow().is_stopped() {
+            return Ok(None);
+        }
+        executed?;
+        let rate = (self.speed)(&candidate.facts.name.0, &facts.name, place.round, 0);
+        let mut role = RoleRecord::idle(1, "client", facts.headline.class(), 1000);
+        (role.items, role.statements) = ((rate * self.seconds) as u64, (rate * self.seconds) as u64);
+        role.ended_us = (self.seconds * 1e6) as u64;
+        let trial = blank_trial(plan, candidate, number, place, SystemTime::now());
+        Ok(Some(Trial { seconds: self.seconds, roles: vec![role], ..trial }))
+    }
+
+    fn take_turns(
+        &mut self,
+        plan: &Plan,
+        candidates: &[Candidate],
+        stands: &mut [&mut Stand<Folder>],
+        step: Together<'_>,
+        _: &mut dyn FnMut(Vec<Arc<Progress>>),
+    ) -> Result<Option<Relayed>> {
+        let Together { number, is_first, round, most_work, .. } = step;
+        let facts = &plan.steps[number].facts;
+        let place = |position: usize| basecase_model::Place { round, pass: 0, position: position as u32 };
+        for (position, stand) in stands.iter_mut().enumerate() {
+            if number > 0
+                && let Err(error) = stand.site.check_past(plan, stand.course.as_ref(), number)
+            {
+                let candidate = &candidates[stand.candidate];
+                let trial =
+                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut stand.site));
+                return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
+            }
+        }
+        let names: Vec<String> =
+            stands.iter().map(|stand| candidates[stand.candidate].facts.name.0.clone()).collect();
+        let call = Call::Turns { round, step: facts.name.clone(), candidates: names, is_first, most_work };
+        let called = self.call(call);
+        let changes = facts.writes || number == 0;
+        self.pass(self.seconds * stands.len() as f64);
+        if self.machine.borrow().is_stopped() {
+            return Ok(None);
+        }
+        // The last of them is the one that fails.
+        let last = stands.len() - 1;
+        if let Err(error) = called {
+            let stand = &mut stands[last];
+            let candidate = &candidates[stand.candidate];
+            let trial = failed_trial(plan, candidate, number, place(last), &error, Some(&mut stand.site));
+            return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
+        }
+        let mut trials = Vec::with_capacity(stands.len());
+        for (position, stand) in stands.iter_mut().enumerate() {
+            stand.site.execute(&facts.name, changes, number == 0, || Ok(()))?;
+            let candidate = &candidates[stand.candidate];
+            let trial = blank_trial(plan, candidate, number, place(position), SystemTime::now());
+            let name = &candidate.facts.name.0;
+            let slices = (0..6).flat_map(|pass| [pass, pass]).enumerate();
+            let slices = slices.map(|(nth, pass)| Slice {
+                pass,
+                position: (nth * (last + 1) + position) as u32,
+                opened_us: nth as u64 * 1000,
+                length_us: 30_000.0,
+                operations: 1000,
+                rate: (self.speed)(name, &facts.name, round, nth as u32),
+                warm_up_operations: 0,
+                server_cpu_us: None,
+                others_cpu_us: Some(0.0),
+                steal_us: Some(0.0),
+                canary_ns: Some(1.0),
+            });
+            let slices: Vec<Slice> = slices.collect();
+            let mut role = RoleRecord::idle(1, "client", facts.headline.class(), 1000);
+            (role.items, role.statements, role.ended_us) = (12_000, 12_000, 360_000);
+            let mut trial = Trial { seconds: 0.36, roles: vec![role], slices, ..trial };
+            trial.gauges.set(names::ROUND_SECONDS, self.seconds * last.saturating_add(1) as f64);
+            trials.push((stand.candidate, trial));
+        }
+        Ok(Some(Relayed { trials, is_broken_off: false }))
+    }
+}

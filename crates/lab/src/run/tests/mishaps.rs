@@ -1,0 +1,83 @@
+//! Runs that are killed, stopped or fail at each call that they make, and go on.
+
+use super::super::fake::Mishap;
+use super::*;
+
+/// How many calls a run makes that nothing happens to.
+fn calls_of(scenario: &Scenario) -> usize {
+    let mut fake = slower_by(0.5);
+    Laboratory::new().run(scenario, &mut fake).unwrap();
+    fake.calls().len()
+}
+
+fn all_scenarios() -> [Scenario; 3] {
+    [classic(), in_rounds(5), in_chains(5)]
+}
+
+/// What a finished run of a scenario has: each step of each candidate in each round that it has.
+fn assert_whole(laboratory: &Laboratory, scenario: &Scenario, context: &str) {
+    let rounds = laboratory.rounds(scenario);
+    let count = rounds.values().map(Vec::len).sum::<usize>();
+    let wanted = match (&scenario.protocol, &scenario.task) {
+        (Protocol::Classic, _) => 2 * 10,
+        (_, Task::WorkloadFile(_)) => 2 + 2 * 2 * 5,
+        (_, Task::InsertBenchmark(_)) => 2 * 10 * 5,
+    };
+    assert_eq!(count, wanted, "{context}: {rounds:?}");
+    assert_eq!(laboratory.left(), Vec::<PathBuf>::new(), "{context}");
+}
+
+/// Complete trials by what tells them apart.
+fn complete(laboratory: &Laboratory, scenario: &Scenario) -> BTreeMap<(String, u32), String> {
+    let trials = laboratory.trials(scenario).into_iter().filter(|trial| trial.is_complete());
+    trials.map(|trial| ((trial.cell, trial.place.round), trial.started_at)).collect()
+}
+
+/// Lets something happen at each call, and the same command go on to its end.
+fn at_each_call(scenario: &Scenario, mishap: Mishap) {
+    for at in 0..calls_of(scenario) {
+        let context = format!("{mishap:?} at call {at}");
+        let laboratory = Laboratory::new();
+        let mut fake = slower_by(0.5).with(at, mishap);
+        let summary = laboratory.run(scenario, &mut fake);
+        assert_eq!(summary.is_none(), mishap == Mishap::Kill, "{context}");
+        assert_eq!(fake.up(), 0, "{context}: a candidate is still up");
+        let before = complete(&laboratory, scenario);
+        let mut again = slower_by(0.5);
+        let summary = laboratory.run(scenario, &mut again).unwrap();
+        assert!(summary.failed.is_empty(), "{context}: {:?} {:#?}", summary.failed, again.calls());
+        let after = complete(&laboratory, scenario);
+        assert!(before.iter().all(|(key, at)| after.get(key) == Some(at)), "{context}: something was lost");
+        assert_whole(&laboratory, scenario, &context);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_call_goes_on_and_loses_nothing() {
+    all_scenarios().iter().for_each(|scenario| at_each_call(scenario, Mishap::Kill));
+}
+
+#[test]
+fn a_run_that_is_stopped_at_any_call_goes_on_and_loses_nothing() {
+    all_scenarios().iter().for_each(|scenario| at_each_call(scenario, Mishap::Interrupt));
+}
+
+#[test]
+fn a_call_that_fails_costs_its_candidate_a_trial_and_the_same_command_tries_again() {
+    for scenario in all_scenarios() {
+        for at in 0..calls_of(&scenario) {
+            let context = format!("failure of call {at}");
+            let laboratory = Laboratory::new();
+            let mut fake = slower_by(0.5).with(at, Mishap::Failure);
+            let summary = laboratory.run(&scenario, &mut fake).unwrap();
+            assert_eq!(fake.up(), 0, "{context}: a candidate is still up");
+            assert!(!summary.interrupted);
+            let failed = laboratory.trials(&scenario).iter().filter(|trial| !trial.is_complete()).count();
+            assert_eq!(failed, summary.failed.len(), "{context}");
+            assert!(failed <= 1, "{context}: {:?}", summary.failed);
+            let mut again = slower_by(0.5);
+            let summary = laboratory.run(&scenario, &mut again).unwrap();
+            assert!(summary.failed.is_empty(), "{context}: {:?}", summary.failed);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Which rounds there are, of which steps, and in which order.
+
+use std::time::Duration;
+
+use super::super::bench::Bench as _;
+use super::*;
+
+const READ: &str = "point-query_range=100";
+const WRITE: &str = "insert_range=100";
+
+#[test]
+fn a_clear_change_is_decided_at_the_first_look_and_no_change_takes_more() {
+    let laboratory = Laboratory::new();
+    let scenario = in_rounds(40);
+    let mut fake = slower_by(0.5);
+    let summary = laboratory.run(&scenario, &mut fake).unwrap();
+    assert!(summary.failed.is_empty() && !summary.interrupted);
+    let rounds = laboratory.rounds(&scenario);
+    let counts = |step: &str| -> Vec<usize> {
+        rounds.iter().filter(|((name, _), _)| name == step).map(|(_, rounds)| rounds.len()).collect()
+    };
+    assert_eq!(counts(READ), [5, 5]);
+    assert_eq!(counts(WRITE), [5, 5]);
+    assert_eq!(counts("load"), [1, 1]);
+    assert_eq!(laboratory.left(), Vec::<PathBuf>::new());
+    assert_eq!(fake.up(), 0);
+    // What is decided is not measured again.
+    let mut again = slower_by(0.5);
+    laboratory.run(&scenario, &mut again).unwrap();
+    assert_eq!(again.calls(), []);
+
+    // One step has changed by about its margin, which takes more rounds, and the other does not wait for it.
+    let laboratory = Laboratory::new();
+    let mut fake = Fake::new(|candidate, step, round, slice| {
+        let share = if candidate.contains("rollback") && step == READ { 0.021 } else { 0.0 };
+        let luck = 0.01 * noise(&format!("{candidate} {step}"), round, 0);
+        1000.0 * (1.0 - share) * (1.0 + luck + 0.005 * noise(candidate, round, slice))
+    });
+    laboratory.run(&scenario, &mut fake).unwrap();
+    let rounds = laboratory.rounds(&scenario);
+    let most = |step: &str| {
+        rounds.iter().filter(|((name, _), _)| name == step).map(|(_, rounds)| rounds.len()).max()
+    };
+    assert!(most(READ) > most(WRITE), "{rounds:?}");
+    assert!(most(READ) <= Some(40));
+}
+
+#[test]
+fn candidates_are_started_in_other_places_each_round_and_steps_that_read_share_a_start() {
+    let laboratory = Laboratory::new();
+    let scenario =
+        Scenario { task: steps_of(&["point-query", "range-covered-pk", "insert", "delete"]), ..in_rounds(5) };
+    let mut fake = slower_by(0.5);
+    laboratory.run(&scenario, &mut fake).unwrap();
+    let calls = fake.calls();
+    let mut first_places = Vec::new();
+    let mut starts = 0;
+    for window in calls.windows(2) {
+        // All of a server run are forgotten before any of it starts.
+        if let [Call::Open { .. }, Call::Forget { .. }] = window {
+            panic!("a program is forgotten while another candidate runs it: {calls:#?}");
+        }
+    }
+    for call in &calls {
+        match call {
+            Call::Open { is_fresh: false, directory, candidate } => {
+                starts += 1;
+                if candidate.contains("wal") {
+                    first_places.push(directory.clone());
+                }
+            }
+            Call::Turns { step, is_first, .. } => {
+                let reads = step.starts_with("point") || step.starts_with("range");
+                assert!(reads || *is_first, "each step that writes has its own start");
+            }
+            _ => {}
+        }
+    }
+    // One start for both steps that read, one for each that writes, of two candidates in five rounds.
+    assert_eq!(starts, 3 * 2 * 5, "{:?}", turns(&calls));
+    assert!(first_places.iter().any(|place| place == "0") && first_places.iter().any(|place| place == "1"));
+    let order = |round: u32| -> Vec<String> {
+        turns(&calls).into_iter().filter(|turn| turn.1 == round).map(|turn| turn.0).collect()
+    };
+    assert!((1..5).any(|round| order(round) != order(0)), "steps are shuffled: {:?}", turns(&calls));
+    assert!((0..5).all(|round| order(round).len() == 4));
+}
+
+#[test]
+fn a_budget_ends_before_a_round_that_does_not_fit_and_one_there_is_in_any_case() {
+    for (budget_s, least, most) in [(1, 1, 1), (30, 1, 15), (1000, 40, 40)] {
+        let laboratory = Laboratory::new();
+        let mut scenario = in_rounds(40);
+        scenario.options.budget = Some(Duration::from_secs(budget_s));
+        // Half way between a change and none: no number of rounds decides it.
+        let mut fake = Fake::new(|candidate, step, round, _| {
+            let share = if candidate.contains("rollback") { 0.02 } else { 0.0 };
+            1000.0 * (1.0 - share) * (1.0 + 0.2 * noise(&format!("{candidate} {step}"), round, 0))
+        });
+        let began = fake.now();
+        laboratory.run(&scenario, &mut fake).unwrap();
+        let rounds = laboratory.rounds(&scenario);
+        let count = rounds[&(READ.to_owned(), "sqlite3541.wal_normal".to_owned())].len();
+        assert!((least..=most).contains(&count), "{count} rounds in {budget_s} s");
+        let took = fake.now() - began;
+        let load_and_round = Duration::from_secs(6);
+        assert!(took <= Duration::from_secs(budget_s) + load_and_round, "{took:?} of {budget_s} s");
+        if budget_s == 1 {
+            let is_short = |call: &Call| match call {
+                Call::Turns { most_work, .. } => *most_work < Duration::from_millis(100),
+                _ => true,
+            };
+            assert!(fake.calls().iter().all(is_short), "no more work than the budget has room for");
+        }
+    }
+}
+
+#[test]
+fn rounds_that_were_begun_otherwise_are_refused_and_only_the_wanted_step_is_measured() {
+    let laboratory = Laboratory::new();
+    let mut scenario = in_rounds(40);
+    scenario.options.only_step = Some(READ.to_owned());
+    scenario.options.most_rounds = Some(2);
+    let mut fake = slower_by(0.5);
+    laboratory.run(&scenario, &mut fake).unwrap();
+    assert!(turns(&fake.calls()).iter().all(|(step, round)| step == READ && *round < 2));
+    assert_eq!(turns(&fake.calls()).len(), 2);
+    // The same rounds go on, and what was left out catches up from the first round.
+    let scenario = in_rounds(40);
+    let mut fake = slower_by(0.5);
+    laboratory.run(&scenario, &mut fake).unwrap();
+    assert_eq!(turns(&fake.calls())[0], (WRITE.to_owned(), 0));
+    let rounds = laboratory.rounds(&scenario);
+    assert!(
+        rounds.iter().filter(|((step, _), _)| step != "load").all(|(_, rounds)| *rounds == [0, 1, 2, 3, 4])
+    );
+
+    let other = Scenario {
+        protocol: Protocol::Rounds(Rounds { detect: Some(0.05), most: Some(40), slice: None }),
+        ..scenario
+    };
+    let mut plan = laboratory.plan(&other);
+    let mut store = Store::create_or_open(&laboratory.folder.path().join("s.sqlite")).unwrap();
+    let mut fake = slower_by(0.5);
+    let stop = fake.stop();
+    let refused = run_on(&mut fake, &mut plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
+    assert!(refused.unwrap_err().to_string().contains("that is fixed before the first"));
+    assert_eq!(fake.calls(), []);
+}
+
+#[test]
+fn a_chain_is_loaded_and_measured_anew_in_each_round() {
+    let laboratory = Laboratory::new();
+    let scenario = in_chains(5);
+    let mut fake = slower_by(0.5);
+    let summary = laboratory.run(&scenario, &mut fake).unwrap();
+    assert!(summary.failed.is_empty(), "{:?}", summary.failed);
+    let rounds = laboratory.rounds(&scenario);
+    assert_eq!(rounds.len(), 2 * 10);
+    assert!(rounds.values().all(|rounds| *rounds == [0, 1, 2, 3, 4]), "{rounds:?}");
+    let fresh = fake.calls().iter().filter(|call| matches!(call, Call::Open { is_fresh: true, .. })).count();
+    assert_eq!(fresh, 2 * 5);
+    assert_eq!(laboratory.left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_step_has_the_time_that_the_user_gave_it() {
+    let laboratory = Laboratory::new();
+    let scenario = Scenario { step_limit_seconds: Some(7), ..classic() };
+    let mut fake = slower_by(0.0);
+    laboratory.run(&scenario, &mut fake).unwrap();
+    let limits = |calls: &[Call]| -> Vec<Option<Duration>> {
+        let limit = |call: &Call| match call {
+            Call::Measure { limit, .. } => Some(*limit),
+            _ => None,
+        };
+        calls.iter().filter_map(limit).collect()
+    };
+    assert_eq!(limits(&fake.calls()), [Some(Duration::from_secs(7)); 20]);
+    let mut fake = slower_by(0.0);
+    Laboratory::new().run(&classic(), &mut fake).unwrap();
+    let usual = Some(Duration::from_secs(605));
+    assert_eq!(
+        limits(&fake.calls())[..10],
+        [None, None, None, None, usual, usual, usual, usual, usual, usual]
+    );
+}

@@ -45,7 +45,7 @@ const MEASURING: &[&str] = &[
     "crates/probe/src/processor.rs",
     "crates/probe/src/processor_set.rs",
     "crates/probe/src/watch.rs",
-    "crates/process/src/freezer.rs",
+    "crates/process/src/suspender.rs",
     "crates/process/src/tree_copy.rs",
     "crates/server/src/dbms.rs",
     "crates/server/src/instance/image.rs",
@@ -203,7 +203,7 @@ const BESIDE: &[(&str, &[&str])] = &[
         &[
             "crates/process/src/account.rs",
             "crates/process/src/guard.rs",
-            "crates/process/src/heir.rs",
+            "crates/process/src/watchdog.rs",
             "crates/process/src/keeper.rs",
             "crates/process/src/lib.rs",
             "crates/process/src/lock.rs",

@@ -1,11 +1,11 @@
 //! Other work, made up: what do measurements come to while somebody else wants the processors?
 
 use anyhow::{Context, Result};
-use basecase_process::Heir;
+use basecase_process::Watchdog;
 
 /// Processes that do nothing but keep a processor busy each, until this is dropped or basecase is gone.
 #[derive(Debug)]
-pub struct Hogs(Option<Heir>);
+pub struct Hogs(Option<Watchdog>);
 
 impl Hogs {
     /// So many of them.
@@ -18,16 +18,16 @@ impl Hogs {
         }
         // Loops inherit that they ignore other signals.
         let loops = "(while :; do :; done) & pids=\"$pids $!\"\n".repeat(count.into());
-        let heir = Heir::new(&format!("{loops}read -r nothing; kill -KILL $pids"));
-        let heir = heir.context("no shell could be started to keep processors busy")?;
-        Ok(Hogs(Some(heir)))
+        let watchdog = Watchdog::new(&format!("{loops}read -r nothing; kill -KILL $pids"));
+        let watchdog = watchdog.context("no shell could be started to keep processors busy")?;
+        Ok(Hogs(Some(watchdog)))
     }
 }
 
 impl Drop for Hogs {
     fn drop(&mut self) {
-        if let Some(heir) = self.0.take() {
-            heir.dismiss();
+        if let Some(watchdog) = self.0.take() {
+            watchdog.dismiss();
         }
     }
 }

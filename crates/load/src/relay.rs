@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use basecase_model::{Measures, OperationClass, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
-use basecase_process::Freezer;
+use basecase_process::Suspender;
 
 use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
 use crate::heartbeat::{Heartbeat, STOPPED};
@@ -102,10 +102,10 @@ pub fn relay(
                 before: None,
             });
         }
-        let freezer = Freezer::default();
+        let suspender = Suspender::default();
         let mut conductor = Conductor {
             lanes,
-            freezer,
+            suspender,
             limits,
             started: Instant::now(),
             position: 0,
@@ -116,7 +116,7 @@ pub fn relay(
         let is_ready = (0..conductor.lanes.len()).all(|lane| conductor.wait(lane, began, None).is_some());
         let servers: Vec<u32> = conductor.lanes.iter().filter_map(Lane::to_freeze).collect();
         for server in servers {
-            conductor.freezer.freeze(server);
+            conductor.suspender.suspend(server);
         }
         let mut taken = None;
         while is_ready && let Some(leg) = next(taken.as_ref()) {
@@ -175,7 +175,7 @@ impl Lane<'_> {
 
 struct Conductor<'a> {
     lanes: Vec<Lane<'a>>,
-    freezer: Freezer,
+    suspender: Suspender,
     limits: &'a Limits<'a>,
     started: Instant,
     /// Slices that were kept so far.
@@ -198,7 +198,7 @@ impl Conductor<'_> {
             lane.turns.resume();
         }
         if let Some(server) = server {
-            self.freezer.thaw(server);
+            self.suspender.resume(server);
         }
         if lane.before.is_none() && (leg.pass.is_some() || lane.runner.portions_of.is_some()) {
             lane.before = Some((lane.runner.watch.snapshot(), SystemTime::now(), Instant::now()));
@@ -236,7 +236,7 @@ impl Conductor<'_> {
         let server_cpu_us = lane.cpu().zip(cpu).map(|(after, before)| after.since_us(&before));
         let others = OthersTime::now().zip(others).map(|(after, before)| after.since(before));
         let others_cpu_us = others.map(|others| (others.busy_us - server_cpu_us.unwrap_or(0.0)).max(0.0));
-        let stopped = server.map(|server| self.freezer.freeze(server));
+        let stopped = server.map(|server| self.suspender.suspend(server));
         lane.is_cut = !is_idle;
         if let Some(stopped) = stopped.filter(|_| lane.is_cut) {
             lane.turns.cut(stopped);
@@ -290,7 +290,7 @@ impl Conductor<'_> {
 
     /// Brings all crews to their end.
     fn end(mut self) -> Vec<Outcome> {
-        drop(std::mem::take(&mut self.freezer));
+        drop(std::mem::take(&mut self.suspender));
         let has_failed = self.lanes.iter().any(|lane| lane.gathering.failure.is_some());
         let counters: Vec<Measures> = self
             .lanes

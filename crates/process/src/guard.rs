@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::heir::Heir;
 use crate::process::start_time;
+use crate::watchdog::Watchdog;
 
 /// How long a server gets to stop after this process is gone.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -26,7 +26,7 @@ set -- ${stat##*) }
 /// Watches over one server. Its parent-death signal asks it to stop, and some that are just starting never do: MariaDB 10.11 waits for a
 /// thread that has ended.
 #[derive(Debug)]
-pub struct Guard(Heir);
+pub struct Guard(Watchdog);
 
 impl Guard {
     /// Over the process `pid`, which gets `signal` when it is still there some time after this process is gone. `None` where there is no
@@ -37,9 +37,9 @@ impl Guard {
 
     fn with_patience(pid: u32, signal: Signal, patience: Duration) -> Option<Guard> {
         let started = start_time(pid)?;
-        let mut heir = Heir::new(SCRIPT)?;
-        heir.tell(&format!("{pid} {started} {} {}", patience.as_secs(), signal.as_raw())).ok()?;
-        Some(Guard(heir))
+        let mut watchdog = Watchdog::new(SCRIPT)?;
+        watchdog.tell(&format!("{pid} {started} {} {}", patience.as_secs(), signal.as_raw())).ok()?;
+        Some(Guard(watchdog))
     }
 
     /// The server has stopped.

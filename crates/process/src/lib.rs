@@ -1,32 +1,32 @@
 //! Processes: whose they are, how they begin, stand still and end, and the files that they share with this one.
 //!
 //! Servers run as a user without rights where basecase runs as root ([`Account`]). They are spawned by one thread ([`spawn`]), end with
-//! this process ([`die_with_parent`], [`Guard`]) and stand still while others have their turns ([`Freezer`]). A directory belongs to one
+//! this process ([`die_with_parent`], [`Guard`]) and stand still while others have their turns ([`Suspender`]). A directory belongs to one
 //! owner at a time ([`DirectoryLock`]), who ends what a dead owner left running there.
 //!
 //! Files are here as far as processes of different users share them: a folder that one user makes and another fills is reached
 //! without following links ([`PrivateFolder`]), and what somebody else could have written is not trusted ([`trust`]).
 
 mod account;
-mod freezer;
 mod guard;
-mod heir;
 mod keeper;
 mod lock;
 pub mod log;
 mod private_folder;
 mod process;
 mod scratch;
+mod suspender;
 pub mod tree_copy;
 pub mod trust;
+mod watchdog;
 
 pub use account::{Account, AccountError, act, owner_of};
-pub use freezer::Freezer;
 pub use guard::Guard;
-pub use heir::Heir;
 pub use keeper::spawn;
 pub use lock::{DATA, DirectoryLock, FolderHold, LockError, Owner, ServerKind};
 pub use private_folder::{FolderError, PrivateFolder, folder_in, make_open, names};
 pub use process::{PATH, command, die_with_parent, end_on_stop, send, start_time};
 pub use scratch::Scratch;
+pub use suspender::Suspender;
 pub use trust::{Purpose, TrustError};
+pub use watchdog::Watchdog;

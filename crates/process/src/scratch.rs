@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::account::Account;
-use crate::heir::Heir;
 use crate::private_folder::{FolderError, PrivateFolder, folder_in, names};
+use crate::watchdog::Watchdog;
 
 /// Where they lie, below a folder of the user's.
 const PLACE: &str = "checks";
@@ -23,7 +23,7 @@ const SCRIPT: &str =
 pub struct Scratch {
     place: PathBuf,
     folder: PrivateFolder,
-    heir: Option<Heir>,
+    watchdog: Option<Watchdog>,
 }
 
 impl Scratch {
@@ -39,11 +39,11 @@ impl Scratch {
         let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let folder = PrivateFolder::make(&place.path().join(name), account)?;
         lock(&folder)?;
-        let mut heir = Heir::new(SCRIPT);
-        if let Some(heir) = &mut heir {
-            let _ = heir.tell(&folder.path().display().to_string());
+        let mut watchdog = Watchdog::new(SCRIPT);
+        if let Some(watchdog) = &mut watchdog {
+            let _ = watchdog.tell(&folder.path().display().to_string());
         }
-        Ok(Scratch { place: place.path().to_path_buf(), folder, heir })
+        Ok(Scratch { place: place.path().to_path_buf(), folder, watchdog })
     }
 
     /// The folder.
@@ -59,9 +59,9 @@ impl Drop for Scratch {
         if let Ok(place) = locked(&self.place) {
             let _ = fs::remove_dir(place.path());
         }
-        if let Some(mut heir) = self.heir.take() {
-            let _ = heir.tell("gone");
-            heir.dismiss();
+        if let Some(mut watchdog) = self.watchdog.take() {
+            let _ = watchdog.tell("gone");
+            watchdog.dismiss();
         }
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         let mut scratch = Scratch::new(top.path(), None).unwrap();
         scratch.folder().write("postgresql.conf", b"").unwrap();
         // As the kernel does with a process that is killed.
-        scratch.heir.take().unwrap().dismiss();
+        scratch.watchdog.take().unwrap().dismiss();
         assert!(!top.path().join(PLACE).exists());
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_load::{Crew, Failure, Leg, Outcome, Progress, Runner, Taken, relay};
 use basecase_model::{Measures, Observation, Place, Trial, names};
-use basecase_process::Freezer;
+use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
@@ -159,19 +159,19 @@ fn conclude_all(
     let writes = turns.first().is_some_and(|(_, turns)| plan.steps[turns.number].facts.writes);
     let drains = writes && !is_broken_off && !plan.experiment.is_chain() && plan.settle != Settle::Off;
     let drained = |stand: &Stand<Site>| stand.site.served.pid().filter(|_| drains);
-    let mut freezer = Freezer::default();
+    let mut suspender = Suspender::default();
     for server in turns.iter().filter_map(|(stand, _)| drained(stand)) {
-        freezer.freeze(server);
+        suspender.suspend(server);
     }
     let conclude = |(stand, turns): (&mut Stand<Site>, Turns)| {
         let server = drained(stand);
         if let Some(server) = server {
-            freezer.thaw(server);
+            suspender.resume(server);
         }
         let candidate = &candidates[stand.candidate];
         let trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(stop));
         if let Some(server) = server {
-            freezer.freeze(server);
+            suspender.suspend(server);
         }
         (stand.candidate, trial)
     };

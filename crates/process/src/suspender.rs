@@ -6,26 +6,26 @@ use std::time::Instant;
 use basecase_probe::server_processes;
 use rustix::process::Signal;
 
-use crate::heir::Heir;
 use crate::process::send;
+use crate::watchdog::Watchdog;
 
 /// Lets what was last read go on when nothing more can come, for then this process is gone.
-const GUARD: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
+const SCRIPT: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
 
-/// Stops servers and lets them go on, which they also do when it is dropped or this process is killed. The guard knows which are to be
+/// Stops servers and lets them go on, which they also do when it is dropped or this process is killed. The watchdog knows which are to be
 /// stopped before they are, and one that is killed has a successor; where there is none, servers go on.
 ///
 /// What a server does in the background while it has no load would otherwise be done for it off the clock.
 #[derive(Debug, Default)]
-pub struct Freezer {
+pub struct Suspender {
     /// The processes of each server that stands still, by its root.
-    frozen: BTreeMap<u32, Vec<u32>>,
-    guard: Option<Heir>,
+    suspended: BTreeMap<u32, Vec<u32>>,
+    watchdog: Option<Watchdog>,
 }
 
-impl Freezer {
-    /// Stops the tree of processes that grows from `root`, and returns when it was. Without a guard, which needs a shell, it goes on.
-    pub fn freeze(&mut self, root: u32) -> Instant {
+impl Suspender {
+    /// Stops the tree of processes that grows from `root`, and returns when it was. Without a watchdog, which needs a shell, it goes on.
+    pub fn suspend(&mut self, root: u32) -> Instant {
         // The root first: it starts no others then.
         self.stop(root, vec![root]);
         let stopped = Instant::now();
@@ -36,44 +36,44 @@ impl Freezer {
 
     /// Stops some of the processes of a server, or lets all of them go on where nobody could do so later.
     fn stop(&mut self, root: u32, pids: Vec<u32>) {
-        self.frozen.entry(root).or_default().extend(&pids);
-        if self.tell_guard() {
+        self.suspended.entry(root).or_default().extend(&pids);
+        if self.tell_watchdog() {
             send_all(&pids, Signal::STOP);
         } else {
-            self.thaw(root);
+            self.resume(root);
         }
     }
 
     /// Lets a server go on.
-    pub fn thaw(&mut self, root: u32) {
-        if let Some(pids) = self.frozen.remove(&root) {
+    pub fn resume(&mut self, root: u32) {
+        if let Some(pids) = self.suspended.remove(&root) {
             send_all(&pids, Signal::CONT);
-            self.tell_guard();
+            self.tell_watchdog();
         }
     }
 
-    /// Tells the guard which processes stand still; false when there is none.
-    fn tell_guard(&mut self) -> bool {
-        let pids: Vec<String> = self.frozen.values().flatten().map(u32::to_string).collect();
+    /// Tells the watchdog which processes stand still; false when there is none.
+    fn tell_watchdog(&mut self) -> bool {
+        let pids: Vec<String> = self.suspended.values().flatten().map(u32::to_string).collect();
         let pids = pids.join(" ");
-        if self.guard.as_mut().is_some_and(|guard| guard.tell(&pids).is_ok()) {
+        if self.watchdog.as_mut().is_some_and(|watchdog| watchdog.tell(&pids).is_ok()) {
             return true;
         }
         // It was killed. Its successor is told all that it knew.
-        if let Some(gone) = self.guard.take() {
+        if let Some(gone) = self.watchdog.take() {
             gone.dismiss();
         }
-        self.guard = Heir::new(GUARD);
-        self.guard.as_mut().is_some_and(|guard| guard.tell(&pids).is_ok())
+        self.watchdog = Watchdog::new(SCRIPT);
+        self.watchdog.as_mut().is_some_and(|watchdog| watchdog.tell(&pids).is_ok())
     }
 }
 
-impl Drop for Freezer {
+impl Drop for Suspender {
     fn drop(&mut self) {
-        let roots: Vec<u32> = self.frozen.keys().copied().collect();
-        roots.into_iter().for_each(|root| self.thaw(root));
-        if let Some(guard) = self.guard.take() {
-            guard.dismiss();
+        let roots: Vec<u32> = self.suspended.keys().copied().collect();
+        roots.into_iter().for_each(|root| self.resume(root));
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.dismiss();
         }
     }
 }
@@ -111,12 +111,12 @@ mod tests {
         (shell, pids)
     }
 
-    fn frozen() -> (Child, Vec<u32>, Freezer) {
+    fn suspended() -> (Child, Vec<u32>, Suspender) {
         let (shell, pids) = family();
-        let mut freezer = Freezer::default();
-        freezer.freeze(shell.id());
+        let mut suspender = Suspender::default();
+        suspender.suspend(shell.id());
         assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
-        (shell, pids, freezer)
+        (shell, pids, suspender)
     }
 
     fn end(mut family: Child, pids: &[u32]) {
@@ -125,23 +125,23 @@ mod tests {
     }
 
     #[test]
-    fn a_server_stands_still_until_it_is_thawed_or_nobody_can() {
-        let (shell, pids, mut freezer) = frozen();
-        freezer.thaw(shell.id());
+    fn a_server_stands_still_until_it_is_resumed_or_nobody_can() {
+        let (shell, pids, mut suspender) = suspended();
+        suspender.resume(shell.id());
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
-        freezer.freeze(shell.id());
+        suspender.suspend(shell.id());
         assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
-        drop(freezer);
+        drop(suspender);
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
         end(shell, &pids);
     }
 
-    /// Kills the guard, and returns once it has ended.
-    fn kill_guard(freezer: &Freezer) {
-        let guard = freezer.guard.as_ref().unwrap().id();
-        send(guard, Signal::KILL);
+    /// Kills the watchdog, and returns once it has ended.
+    fn kill_watchdog(suspender: &Suspender) {
+        let watchdog = suspender.watchdog.as_ref().unwrap().id();
+        send(watchdog, Signal::KILL);
         let is_there = || {
-            std::fs::read_to_string(format!("/proc/{guard}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+            std::fs::read_to_string(format!("/proc/{watchdog}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
         };
         let until = Instant::now() + Duration::from_secs(10);
         while is_there() && Instant::now() < until {
@@ -150,48 +150,48 @@ mod tests {
     }
 
     #[test]
-    fn defect_18_servers_go_on_when_the_guard_dies_between_two_steps_and_then_the_process() {
+    fn defect_18_servers_go_on_when_the_watchdog_dies_between_two_steps_and_then_the_process() {
         let (shell, pids) = family();
-        let mut freezer = Freezer::default();
-        freezer.stop(shell.id(), vec![shell.id()]);
+        let mut suspender = Suspender::default();
+        suspender.stop(shell.id(), vec![shell.id()]);
         assert!(is_stopped(shell.id(), true));
-        kill_guard(&freezer);
-        freezer.stop(shell.id(), pids.iter().copied().filter(|pid| *pid != shell.id()).collect());
-        // The guard has a successor, which knows of what its predecessor was told.
+        kill_watchdog(&suspender);
+        suspender.stop(shell.id(), pids.iter().copied().filter(|pid| *pid != shell.id()).collect());
+        // The watchdog has a successor, which knows of what its predecessor was told.
         assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
-        freezer.guard.take().unwrap().dismiss();
+        suspender.watchdog.take().unwrap().dismiss();
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
         end(shell, &pids);
     }
 
     #[test]
-    fn defect_18_servers_go_on_when_the_guard_dies_at_any_step() {
+    fn defect_18_servers_go_on_when_the_watchdog_dies_at_any_step() {
         let (shell, pids) = family();
         for step in 0..3 {
-            let mut freezer = Freezer::default();
-            freezer.tell_guard();
+            let mut suspender = Suspender::default();
+            suspender.tell_watchdog();
             if step == 0 {
-                kill_guard(&freezer);
+                kill_watchdog(&suspender);
             }
-            freezer.stop(shell.id(), vec![shell.id()]);
+            suspender.stop(shell.id(), vec![shell.id()]);
             if step == 1 {
-                kill_guard(&freezer);
+                kill_watchdog(&suspender);
             }
-            freezer.stop(shell.id(), pids.clone());
+            suspender.stop(shell.id(), pids.clone());
             if step == 2 {
-                kill_guard(&freezer);
+                kill_watchdog(&suspender);
             }
-            freezer.thaw(shell.id());
+            suspender.resume(shell.id());
             assert!(!pids.iter().any(|pid| is_stopped(*pid, false)), "step {step}");
         }
         end(shell, &pids);
     }
 
     #[test]
-    fn the_guard_lets_servers_go_on_when_the_process_is_gone() {
-        let (shell, pids, mut freezer) = frozen();
+    fn the_watchdog_lets_servers_go_on_when_the_process_is_gone() {
+        let (shell, pids, mut suspender) = suspended();
         // As the kernel does with a process that is killed.
-        freezer.guard.take().unwrap().dismiss();
+        suspender.watchdog.take().unwrap().dismiss();
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
         end(shell, &pids);
     }

@@ -9,17 +9,17 @@ use basecase_process::ServerKind;
 
 use crate::check::{CheckError, NoServer, check_by};
 use crate::config::{Config, ConfigError, ConfigFile, Host, Rules, Target};
-use crate::instance::{Instance, InstanceError, InstanceSpec, Life, Transport};
+use crate::instance::{Adapter, Instance, InstanceError, InstanceSpec, Transport};
 use crate::mysql::{self, Mysql, MysqlServer};
 use crate::postgres::{self, Postgres, PostgresServer};
 use crate::served::Served;
 use crate::sqlite;
 
-/// Every life of a server.
-const LIVES: [&'static dyn Life; 2] = [&Postgres, &Mysql];
+/// All adapters.
+const ADAPTERS: [&'static dyn Adapter; 2] = [&Postgres, &Mysql];
 
-/// The life of servers of `dbms`; `None` where it has none.
-fn life_of(dbms: Dbms) -> Option<&'static dyn Life> {
+/// The adapter for servers of `dbms`; `None` where it has no servers.
+fn adapter_of(dbms: Dbms) -> Option<&'static dyn Adapter> {
     match dbms {
         Dbms::Postgres => Some(&Postgres),
         Dbms::Mysql | Dbms::Mariadb => Some(&Mysql),
@@ -57,7 +57,7 @@ impl ConfigFile {
 impl Transport {
     /// How the clients of published results reach `dbms`.
     pub fn published(dbms: Dbms) -> Self {
-        life_of(dbms).map_or_else(Transport::default, Life::published_transport)
+        adapter_of(dbms).map_or_else(Transport::default, Adapter::published_transport)
     }
 }
 
@@ -68,10 +68,10 @@ impl Instance {
     /// When another basecase has the directory, or somebody else could have made it, or it cannot be used.
     pub fn open(spec: InstanceSpec) -> Result<Self, InstanceError> {
         let dbms = spec.build.facts.dbms;
-        let life = life_of(dbms).ok_or(NoServer(dbms))?;
+        let adapter = adapter_of(dbms).ok_or(NoServer(dbms))?;
         // The directory may have been that of another dbms.
-        let kinds: Vec<ServerKind> = LIVES.iter().map(|life| life.kind()).collect();
-        Instance::open_by(life, &kinds, spec)
+        let kinds: Vec<ServerKind> = ADAPTERS.iter().map(|adapter| adapter.kind()).collect();
+        Instance::open_by(adapter, &kinds, spec)
     }
 }
 
@@ -87,8 +87,8 @@ pub fn check(
     host: Host,
     place: &Path,
 ) -> Result<u64, CheckError> {
-    let life = life_of(build.facts.dbms).ok_or(NoServer(build.facts.dbms))?;
-    check_by(|question| life.ask(question), build, engine, config, host, place)
+    let adapter = adapter_of(build.facts.dbms).ok_or(NoServer(build.facts.dbms))?;
+    check_by(|question| adapter.ask(question), build, engine, config, host, place)
 }
 
 /// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not new
@@ -129,14 +129,18 @@ mod tests {
 
     #[test]
     fn no_socket_has_a_longer_name_than_what_paths_are_checked_for() {
-        let longest = LIVES.iter().map(|life| life.socket_file(u16::MAX).len()).max();
+        let longest = ADAPTERS.iter().map(|adapter| adapter.socket_file(u16::MAX).len()).max();
         assert_eq!(longest, Some(LONGEST_SOCKET.len()));
     }
 
     #[test]
-    fn a_dbms_without_a_server_has_no_life_and_every_other_has_one() {
+    fn a_dbms_without_a_server_has_no_adapter_and_every_other_has_one() {
         for dbms in Dbms::ALL {
-            assert_eq!(life_of(dbms).is_some(), !basecase_builds::server_programs(dbms).is_empty(), "{dbms}");
+            assert_eq!(
+                adapter_of(dbms).is_some(),
+                !basecase_builds::server_programs(dbms).is_empty(),
+                "{dbms}"
+            );
         }
         assert_eq!(Transport::published(Dbms::Sqlite), Transport::UnixSocket);
         assert_eq!(Transport::published(Dbms::Postgres), Transport::Loopback);

@@ -1,8 +1,8 @@
 //! One private server: its directory, its data, its process.
 
+mod adapter;
 mod error;
 mod image;
-mod life;
 mod plant;
 mod secret;
 mod shortage;
@@ -25,10 +25,10 @@ use crate::config::Config;
 use crate::disk::directory_bytes;
 use rustix::fs::OFlags;
 
+pub(crate) use adapter::{Adapter, shut_down_on_stop};
 pub use error::InstanceError;
 use error::SOCKET_PATH_LIMIT;
 pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};
-pub(crate) use life::{Life, shut_down_on_stop};
 pub use plant::{Plant, PlantError, Planted};
 use secret::random_password;
 pub use shortage::KilledForMemory;
@@ -104,7 +104,7 @@ pub enum Stopped {
 #[derive(Debug)]
 pub struct Instance {
     pub(crate) spec: InstanceSpec,
-    pub(crate) life: &'static dyn Life,
+    pub(crate) adapter: &'static dyn Adapter,
     pub(crate) folder: PrivateFolder,
     pub(crate) account: Option<Account>,
     pub(crate) child: Option<Child>,
@@ -128,9 +128,9 @@ impl Instance {
         self.plant = Some((plant, library.to_path_buf()));
     }
 
-    /// [`Instance::open`] for a dbms with that life, and `kinds` of servers that may have been left in the directory.
+    /// [`Instance::open`] for a dbms with that adapter, and `kinds` of servers that may have been left in the directory.
     pub(crate) fn open_by(
-        life: &'static dyn Life,
+        adapter: &'static dyn Adapter,
         kinds: &[ServerKind],
         mut spec: InstanceSpec,
     ) -> Result<Self, InstanceError> {
@@ -144,7 +144,7 @@ impl Instance {
         let lock = DirectoryLock::acquire(&folder, spec.owner.clone(), kinds)?;
         let instance = Instance {
             spec,
-            life,
+            adapter,
             folder,
             account,
             child: None,
@@ -187,11 +187,11 @@ impl Instance {
             self.make_password()?;
         }
         self.write_config()?;
-        let mut command = self.life().initialise(self)?;
+        let mut command = self.adapter().initialise(self)?;
         command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = PathBuf::from(command.get_program());
         // By force: a mysqld that makes its log files heeds nothing else, and what is half made is made anew.
-        let [_, force] = self.life().kind().stop_signals;
+        let [_, force] = self.adapter().kind().stop_signals;
         basecase_process::die_with_parent(&mut command, force);
         let kill_watch = KillWatch::begin(self);
         let wait = |child: Child| {
@@ -266,7 +266,7 @@ impl Instance {
             self.set_stopped()?;
             return Ok(Stopped::Unclean(format!("the server had ended by itself ({status})")));
         }
-        let [stop, force] = self.life().kind().stop_signals;
+        let [stop, force] = self.adapter().kind().stop_signals;
         basecase_process::send(child.id(), stop);
         let mut warning = None;
         let mut status = wait(&mut child, STOP_PATIENCE);
@@ -304,7 +304,9 @@ impl Instance {
     pub fn destroy(mut self) -> Result<(), InstanceError> {
         self.stop()?;
         self.forget_data()?;
-        [SOCKET, TEMPORARY, LOG, self.life().config_file()].iter().try_for_each(|name| self.remove(name))?;
+        [SOCKET, TEMPORARY, LOG, self.adapter().config_file()]
+            .iter()
+            .try_for_each(|name| self.remove(name))?;
         let _ = self.lock.remove_file();
         // Whatever else lies in the directory is not the instance's.
         let _ = fs::remove_dir(self.folder.path());
@@ -338,7 +340,7 @@ impl Instance {
 
     /// Where `database` is reached as [`SUPERUSER`]; with an empty name, the one that is always there, or none.
     pub fn endpoint(&self, database: &str) -> Endpoint {
-        self.life().endpoint(self, database)
+        self.adapter().endpoint(self, database)
     }
 
     /// The folder of the server's socket.
@@ -348,7 +350,7 @@ impl Instance {
 
     /// The server's socket.
     pub fn socket(&self) -> PathBuf {
-        self.socket_dir().join(self.life().socket_file(self.port))
+        self.socket_dir().join(self.adapter().socket_file(self.port))
     }
 
     /// The port of the server, and the number in the name of a Postgres socket.
@@ -401,7 +403,7 @@ impl Instance {
     }
 
     pub(crate) fn config_file(&self) -> PathBuf {
-        self.spec.directory.join(self.life().config_file())
+        self.spec.directory.join(self.adapter().config_file())
     }
 
     /// A folder for the server's temporary files, which only its user can search.
@@ -409,8 +411,8 @@ impl Instance {
         self.spec.directory.join(TEMPORARY)
     }
 
-    pub(crate) fn life(&self) -> &'static dyn Life {
-        self.life
+    pub(crate) fn adapter(&self) -> &'static dyn Adapter {
+        self.adapter
     }
 
     /// The password that TCP needs; `None` where there is only the socket.
@@ -428,7 +430,7 @@ impl Instance {
 
     /// Writes the config file anew.
     pub(crate) fn write_config(&self) -> Result<(), InstanceError> {
-        self.write(self.life().config_file(), self.life().configuration(self).as_bytes())
+        self.write(self.adapter().config_file(), self.adapter().configuration(self).as_bytes())
     }
 
     /// Writes the file `name` anew, which only the server's user can read.

@@ -27,7 +27,7 @@ impl Instance {
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     let is_taken = matches!(&error, InstanceError::Died { log_tail, .. }
-                        if self.life().is_port_taken(log_tail));
+                        if self.adapter().is_port_taken(log_tail));
                     // The first error says more than whatever stopping says.
                     let _ = self.stop();
                     if !is_taken || attempt == PORT_ATTEMPTS {
@@ -58,7 +58,7 @@ impl Instance {
         self.empty_socket_dir()?;
         let log = self.open_log()?;
         let out = log.try_clone().map_err(|source| InstanceError::File { path: self.log(), source })?;
-        let mut command = self.life().serve(self);
+        let mut command = self.adapter().serve(self);
         let program = command.get_program().into();
         command
             .current_dir(self.data())
@@ -71,7 +71,7 @@ impl Instance {
             self.write(Planted::FILE, &[0; size_of::<[u64; 2]>()])?;
             command.envs(plant.environment(library, &self.spec.directory));
         }
-        let [stop, force] = self.life().kind().stop_signals;
+        let [stop, force] = self.adapter().kind().stop_signals;
         basecase_process::die_with_parent(&mut command, stop);
         self.kill_watch = Some(KillWatch::begin(self));
         let child = basecase_process::spawn(command, self.processors.clone())
@@ -98,7 +98,7 @@ impl Instance {
                     log: self.log(),
                 });
             }
-            if self.life().accepts_sessions(&socket).unwrap_or(false) {
+            if self.adapter().accepts_sessions(&socket).unwrap_or(false) {
                 return Ok(());
             }
             basecase_stop::check()?;

@@ -1,8 +1,8 @@
 //! MySQL and MariaDB: their servers, and what they tell of themselves.
 
+mod adapter;
 mod check;
 mod innodb;
-mod life;
 mod option_file;
 mod plan;
 mod rocksdb;
@@ -11,6 +11,6 @@ mod server;
 mod status;
 mod telemetry;
 
-pub(crate) use life::Mysql;
+pub(crate) use adapter::Mysql;
 pub(crate) use rules::RULES;
 pub use server::MysqlServer;

@@ -1,11 +1,11 @@
 //! Postgres: its servers, and what they tell of themselves.
 
+mod adapter;
 mod check;
-mod life;
 mod rules;
 mod server;
 mod telemetry;
 
-pub(crate) use life::Postgres;
+pub(crate) use adapter::Postgres;
 pub(crate) use rules::RULES;
 pub use server::PostgresServer;

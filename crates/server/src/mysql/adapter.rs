@@ -1,4 +1,4 @@
-//! The life of MySQL and MariaDB.
+//! How a server of MySQL or MariaDB is initialised, started, reached and stopped.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -17,13 +17,13 @@ use rustix::process::Signal;
 use super::check;
 use super::option_file::{own_settings, setting};
 use crate::check::{Answer, CheckError, Question};
-use crate::instance::{Instance, InstanceError, Life, SUPERUSER, Transport, shut_down_on_stop};
+use crate::instance::{Adapter, Instance, InstanceError, SUPERUSER, Transport, shut_down_on_stop};
 
-/// The life of MySQL and MariaDB.
+/// Servers of MySQL and MariaDB.
 #[derive(Debug)]
 pub(crate) struct Mysql;
 
-impl Life for Mysql {
+impl Adapter for Mysql {
     fn kind(&self) -> ServerKind {
         ServerKind {
             programs: server_programs(Dbms::Mysql),

@@ -1,4 +1,4 @@
-//! What differs between dbms in the life of a server.
+//! What an instance needs to know of its dbms.
 
 use std::io;
 use std::net::Shutdown;
@@ -13,8 +13,8 @@ use basecase_stop::{Registration, on_stop};
 use crate::check::{Answer, CheckError, Question};
 use crate::instance::{Instance, InstanceError, Transport};
 
-/// What differs between dbms in the life of a server: one of Postgres, one of the family of MySQL.
-pub(crate) trait Life: std::fmt::Debug + Sync {
+/// What an instance needs to know of its dbms. Postgres has one, MySQL and MariaDB share one.
+pub(crate) trait Adapter: std::fmt::Debug + Sync {
     /// How a server that a dead owner left is known, and what stops any.
     fn kind(&self) -> ServerKind;
 

@@ -1,4 +1,4 @@
-//! The life of Postgres.
+//! How a server of Postgres is initialised, started, reached and stopped.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,16 +16,16 @@ use rustix::process::Signal;
 use super::check;
 use crate::check::{Answer, CheckError, Question};
 use crate::config::quoted;
-use crate::instance::{Instance, InstanceError, Life, SUPERUSER, Transport, shut_down_on_stop};
+use crate::instance::{Adapter, Instance, InstanceError, SUPERUSER, Transport, shut_down_on_stop};
 
 /// The database that every data directory has from the beginning.
 const MAINTENANCE_DATABASE: &str = "postgres";
 
-/// The life of Postgres.
+/// Servers of Postgres.
 #[derive(Debug)]
 pub(crate) struct Postgres;
 
-impl Life for Postgres {
+impl Adapter for Postgres {
     fn kind(&self) -> ServerKind {
         ServerKind {
             programs: server_programs(Dbms::Postgres),

@@ -9,7 +9,7 @@ use crate::catalogue::Catalogue;
 use crate::checksum::sha256_of;
 use crate::client_tool::{self, Failure};
 use crate::layout::layout_of;
-use crate::mark::{GotPackages, Mark};
+use crate::manifest::{GotPackages, Manifest};
 use crate::obtain_error::{Artifact, ObtainError};
 use crate::private_tree::Offer;
 use crate::programs;
@@ -39,12 +39,13 @@ impl Fetch<'_> {
         for folder in [&download, &tree] {
             fs::create_dir(folder).map_err(|source| self.home(source))?;
         }
-        let (got, mark) = match &self.recipe.packages {
+        let (got, manifest) = match &self.recipe.packages {
             None => self.fetch_file(&download, &tree, notify)?,
             Some(packages) => self.fetch_packages(packages, &download, &tree, notify)?,
         };
         programs::record(&tree).map_err(|error| self.unpacking(io::Error::other(error)))?;
-        mark.write(&tree)
+        manifest
+            .write(&tree)
             .and_then(|()| archive::open_to_all(&tree))
             .map_err(|source| self.unpacking(source))?;
         self.place(&tree, &got, turn)?;
@@ -56,7 +57,7 @@ impl Fetch<'_> {
         download: &Path,
         tree: &Path,
         notify: &mut dyn FnMut(&str),
-    ) -> Result<(Recipe, Mark), ObtainError> {
+    ) -> Result<(Recipe, Manifest), ObtainError> {
         let Recipe { artifact, provider, .. } = self.recipe;
         notify(&format!("downloading {artifact} from {} with {}", provider.name, provider.client));
         let file = client_tool::download(self.recipe, download).map_err(|failure| self.failure(failure))?;
@@ -67,7 +68,7 @@ impl Fetch<'_> {
         }
         notify(&format!("unpacking {artifact}"));
         archive::unpack(&file, &self.recipe.form, tree).map_err(|source| self.unpacking(source))?;
-        Ok((self.recipe.clone(), Mark { sha256: actual, got: None }))
+        Ok((self.recipe.clone(), Manifest { sha256: actual, got: None }))
     }
 
     fn fetch_packages(
@@ -76,7 +77,7 @@ impl Fetch<'_> {
         download: &Path,
         tree: &Path,
         notify: &mut dyn FnMut(&str),
-    ) -> Result<(Recipe, Mark), ObtainError> {
+    ) -> Result<(Recipe, Manifest), ObtainError> {
         let failure = |failure| self.failure(failure);
         let Packages { server, suite, .. } = packages;
         notify(&format!("asking {suite} for {server} with apt-get"));
@@ -90,7 +91,7 @@ impl Fetch<'_> {
         let program = tree.join("bin").join(&got.server);
         let layout = layout_of(self.recipe.dbms);
         let imprint = layout.and_then(|layout| layout.imprint(&program, "").ok()).unwrap_or_default();
-        let mark = Mark {
+        let manifest = Manifest {
             sha256: got.sha256,
             got: Some(GotPackages {
                 artifact,
@@ -105,8 +106,8 @@ impl Fetch<'_> {
             }),
         };
         let of_version = Recipe { version, ..self.recipe.clone() };
-        let got = of_version.found(mark.clone()).unwrap_or(of_version);
-        Ok((got, mark))
+        let got = of_version.found(manifest.clone()).unwrap_or(of_version);
+        Ok((got, manifest))
     }
 
     /// The version that the suite has, when it is the one asked for: exactly, or a branch to which it belongs.
@@ -152,7 +153,7 @@ impl Fetch<'_> {
     /// Moves the finished tree to its place.
     fn place(&self, tree: &Path, got: &Recipe, turn: &Turn) -> Result<(), ObtainError> {
         let place = self.builds.join(got.folder());
-        let is_here = || Mark::read(&place).and_then(|mark| got.found(mark)).is_some();
+        let is_here = || Manifest::read(&place).and_then(|manifest| got.found(manifest)).is_some();
         let mut last = None;
         for _ in 0..3 {
             match fs::rename(tree, &place) {

@@ -16,7 +16,7 @@ mod form;
 mod layout;
 mod library;
 mod loader;
-mod mark;
+mod manifest;
 mod obtain_error;
 mod page_cache;
 mod pattern;

@@ -12,11 +12,11 @@ use crate::catalogue::Catalogue;
 use crate::client_tool::Failure;
 use crate::fetch::Fetch;
 use crate::loader::{self, KnownLibraries};
-use crate::mark::Mark;
+use crate::manifest::Manifest;
 use crate::obtain_error::ObtainError;
 use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
-use crate::source::{Shelf, SourceBuild, SourceOrder, Toolchain, Workshop};
+use crate::source::{BuildCache, Builder, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
 use crate::turn::Turn;
 
@@ -129,7 +129,7 @@ impl Library {
     /// When a request names neither.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
         let of_recipes = |rest: &[BuildRequest]| self.catalogue().resolve(rest);
-        Ok(Shelf::read(&self.builds).resolve(requests, of_recipes)?)
+        Ok(BuildCache::read(&self.builds).resolve(requests, of_recipes)?)
     }
 
     /// The build of `source`: downloaded, checked and unpacked when it is not here yet, and given the shared libraries that the
@@ -148,17 +148,17 @@ impl Library {
                 self.verify(&tree)?;
                 self.supply(&recipe, notify);
                 let mut build = Build::at(&tree, request, Some(&recipe), self.account())?;
-                if let Some(got) = Mark::read(&tree).and_then(|mark| mark.got) {
+                if let Some(got) = Manifest::read(&tree).and_then(|manifest| manifest.got) {
                     build.facts.details.insert("packages".into(), got.packages.join(", "));
                 }
                 Ok(build)
             }
             (None, BuildRequest::Path(path)) => Ok(Build::at(path, &source.request, None, self.account())?),
             (None, request @ BuildRequest::Version { dbms, version, .. }) => {
-                let shelf = Shelf::read(&self.builds);
-                if let Some(build) = shelf.find(request)? {
-                    self.verify(&shelf.place(build))?;
-                    return Ok(build.open(&shelf.place(build), self.account())?);
+                let cache = BuildCache::read(&self.builds);
+                if let Some(build) = cache.find(request)? {
+                    self.verify(&cache.place(build))?;
+                    return Ok(build.open(&cache.place(build), self.account())?);
                 }
                 Err(RecipeError::Version {
                     dbms: *dbms,
@@ -180,17 +180,17 @@ impl Library {
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, ObtainError> {
-        let workshop = Workshop {
+        let builder = Builder {
             builds: self.builds.clone(),
             toolchain: Toolchain::system(self.account().cloned()),
             reserved: self.provider_names(),
         };
-        Ok(workshop.make(order, notify)?)
+        Ok(builder.make(order, notify)?)
     }
 
     /// The builds from source that are here, sorted by dbms, version and label.
     pub fn source_builds(&self) -> Vec<SourceBuild> {
-        Shelf::read(&self.builds).builds()
+        BuildCache::read(&self.builds).builds()
     }
 
     /// Makes sure, once in a run, that the programs in the folder `tree` are what was unpacked there.
@@ -225,7 +225,7 @@ impl Library {
     /// The recipe of the build that is here; `None` when there is none. What packages gave stays as it is, whatever their suite
     /// has by now.
     fn found(&self, recipe: &Recipe) -> Option<Recipe> {
-        recipe.found(Mark::read(&self.builds.join(recipe.folder()))?)
+        recipe.found(Manifest::read(&self.builds.join(recipe.folder()))?)
     }
 
     fn fetch(
@@ -264,7 +264,7 @@ impl Library {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mark::GotPackages;
+    use crate::manifest::GotPackages;
 
     fn library() -> (tempfile::TempDir, Library) {
         use std::os::unix::fs::PermissionsExt;
@@ -326,9 +326,9 @@ mod tests {
         let recipe = recipe(&library, "postgres:17.11");
         let folder = library.builds.join(recipe.folder());
         fs::create_dir(&folder).unwrap();
-        Mark { sha256: "0000".into(), got: None }.write(&folder).unwrap();
+        Manifest { sha256: "0000".into(), got: None }.write(&folder).unwrap();
         assert_eq!(library.found(&recipe), None);
-        Mark { sha256: recipe.sha256.clone().unwrap(), got: None }.write(&folder).unwrap();
+        Manifest { sha256: recipe.sha256.clone().unwrap(), got: None }.write(&folder).unwrap();
         assert_eq!(library.found(&recipe), Some(recipe));
     }
 
@@ -340,7 +340,7 @@ mod tests {
             fs::create_dir(&place).unwrap();
             let got =
                 GotPackages { artifact: artifact.into(), place: place.clone(), ..GotPackages::default() };
-            Mark { sha256: "ab".into(), got: Some(got) }.write(&place).unwrap();
+            Manifest { sha256: "ab".into(), got: Some(got) }.write(&place).unwrap();
         };
         assert_eq!(recipe(&library, "mariadb:10.11.x").sha256, None);
         place("mariadb-10.11.99-debian", "mariadb-server-core 1:10.11.99-0+deb12u1 (bookworm)");

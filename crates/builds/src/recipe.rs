@@ -7,7 +7,7 @@ use basecase_model::Dbms;
 use thiserror::Error;
 
 use crate::form::Form;
-use crate::mark::Mark;
+use crate::manifest::Manifest;
 use crate::version::Version;
 
 /// Why a request names no recipe.
@@ -135,17 +135,17 @@ impl Recipe {
         text.strip_suffix(&self.provider.name)?.strip_suffix('-')?.parse().ok()
     }
 
-    /// The recipe of the build that has `mark`; `None` when the mark is of another artifact. Of packages it says which were got.
-    pub(crate) fn found(&self, mark: Mark) -> Option<Recipe> {
-        match (&self.packages, mark.got) {
-            (None, None) => (self.sha256.as_ref() == Some(&mark.sha256)).then(|| self.clone()),
+    /// The recipe of the build that has `manifest`; `None` when the manifest is of another artifact. Of packages it says which were got.
+    pub(crate) fn found(&self, manifest: Manifest) -> Option<Recipe> {
+        match (&self.packages, manifest.got) {
+            (None, None) => (self.sha256.as_ref() == Some(&manifest.sha256)).then(|| self.clone()),
             (Some(packages), Some(got)) => {
                 let is_same =
                     got.artifact.strip_prefix(&packages.server).is_some_and(|text| text.starts_with(' '))
                         && got.artifact.ends_with(&format!(" ({})", packages.suite));
                 is_same.then(|| Recipe {
                     artifact: got.artifact,
-                    sha256: Some(mark.sha256),
+                    sha256: Some(manifest.sha256),
                     compiler: got.compiler,
                     flags: got.flags,
                     ..self.clone()

@@ -1,6 +1,8 @@
 //! Builds from source: unpack, configure, compile and install into a folder of the library, once for each combination of
 //! source, options and compiler.
 
+mod build_cache;
+mod builder;
 mod debian;
 mod error;
 mod git;
@@ -8,20 +10,18 @@ mod hint;
 mod job;
 mod label;
 mod origin;
-mod shelf;
 mod table;
 #[cfg(test)]
 mod tests;
 mod toolchain;
 mod tree;
-mod workshop;
 
+pub(crate) use build_cache::BuildCache;
+pub use build_cache::SourceBuild;
+pub(crate) use builder::Builder;
 pub use error::{CompileError, StepError};
-pub(crate) use shelf::Shelf;
-pub use shelf::SourceBuild;
 pub use table::Setup;
 pub(crate) use toolchain::Toolchain;
-pub(crate) use workshop::Workshop;
 
 use crate::recipe::BuildRequest;
 

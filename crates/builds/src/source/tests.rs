@@ -6,10 +6,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::build_cache::{BuildCache, SourceBuild};
+use super::builder::Builder;
 use super::error::CompileError;
-use super::shelf::{Shelf, SourceBuild};
 use super::toolchain::Toolchain;
-use super::workshop::Workshop;
 use super::{Setup, SourceOrder};
 
 const GCC: &str = "echo 'gcc version 12.2.0 (toy)' >&2";
@@ -29,7 +29,7 @@ for word in "$@"; do case $word in --prefix=*) echo "${word#*=}" > prefix;; esac
 /// A folder with toy programs, an empty folder of builds, and room for sources.
 struct Bench {
     folder: tempfile::TempDir,
-    workshop: Workshop,
+    builder: Builder,
 }
 
 fn bench() -> Bench {
@@ -54,8 +54,8 @@ fn bench() -> Bench {
     }
     std::os::unix::fs::symlink("/usr/bin/git", programs.join("git")).unwrap();
     let toolchain = Toolchain::only_in(&programs);
-    let workshop = Workshop { builds, toolchain, reserved: vec!["pypi".into()] };
-    Bench { folder, workshop }
+    let builder = Builder { builds, toolchain, reserved: vec!["pypi".into()] };
+    Bench { folder, builder }
 }
 
 impl Bench {
@@ -104,7 +104,7 @@ impl Bench {
     }
 
     fn make(&self, order: &SourceOrder) -> Result<SourceBuild, CompileError> {
-        self.workshop.make(order, &mut |_| {})
+        self.builder.make(order, &mut |_| {})
     }
 
     fn message(&self, order: &SourceOrder) -> String {
@@ -113,7 +113,7 @@ impl Bench {
 
     /// What is in the folder of builds, locks left out.
     fn builds(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.workshop.builds).unwrap().flatten();
+        let entries = fs::read_dir(&self.builder.builds).unwrap().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.retain(|name| !name.ends_with(".lock"));
         names.sort();
@@ -138,7 +138,7 @@ fn a_build_is_made_once() {
     let archive = bench.archive("postgresql-17.6.tar", &[("configure", CONFIGURE)]);
     let mut said = Vec::new();
     let order = order("postgres:17.6", &archive);
-    let build = bench.workshop.make(&order, &mut |text| said.push(text.to_owned())).unwrap();
+    let build = bench.builder.make(&order, &mut |text| said.push(text.to_owned())).unwrap();
     assert_eq!(build.request().to_string(), "postgres:17.6:o2nofp");
     assert_eq!(
         (build.compiler.as_str(), build.flags.as_str()),
@@ -152,9 +152,9 @@ fn a_build_is_made_once() {
     let name = build.folder();
     assert!(name.starts_with("postgres-17.6-source-"), "{name}");
     assert_eq!(bench.builds(), [name.clone(), format!("{name}.log")]);
-    let program = bench.workshop.builds.join(&name).join("bin/server");
+    let program = bench.builder.builds.join(&name).join("bin/server");
     let made_at = program.metadata().unwrap().modified().unwrap();
-    let log = fs::read_to_string(bench.workshop.builds.join(format!("{name}.log"))).unwrap();
+    let log = fs::read_to_string(bench.builder.builds.join(format!("{name}.log"))).unwrap();
     for line in [
         "/bin/sh ./configure --prefix=",
         " 'CFLAGS=-O2 -fno-omit-frame-pointer'\n",
@@ -180,7 +180,7 @@ fn a_build_is_made_once() {
     assert!(bench.message(&other).contains(" is postgres:17.6, not postgres:17.5 as asked"));
 
     // What a build that was cut short at the very end leaves is made anew.
-    fs::remove_file(bench.workshop.builds.join(&name).join(".basecase-source.toml")).unwrap();
+    fs::remove_file(bench.builder.builds.join(&name).join(".basecase-source.toml")).unwrap();
     assert_eq!(bench.make(&order).unwrap(), build);
     assert_ne!(program.metadata().unwrap().modified().unwrap(), made_at);
 }
@@ -190,9 +190,9 @@ fn what_killed_builds_left_is_swept_but_not_what_others_work_on() {
     let bench = bench();
     let tree = bench.tree("a", &[("configure", CONFIGURE)]);
     for name in ["mysql-source-0123456789abcdef", "mysql-source-fedcba9876543210", "postgres-17.11-pypi-x"] {
-        fs::create_dir(bench.workshop.builds.join(format!(".partial-{name}"))).unwrap();
+        fs::create_dir(bench.builder.builds.join(format!(".partial-{name}"))).unwrap();
     }
-    let turn = fs::File::create(bench.workshop.builds.join(".mysql-source-fedcba9876543210.lock")).unwrap();
+    let turn = fs::File::create(bench.builder.builds.join(".mysql-source-fedcba9876543210.lock")).unwrap();
     turn.lock().unwrap();
     bench.make(&order("postgres:17.6", &tree)).unwrap();
     let mut left = bench.builds();
@@ -229,7 +229,7 @@ fn builds_of_one_version_have_different_names() {
         let wrong = SourceOrder { label: Some(label.into()), ..flags("-O9") };
         assert!(matches!(bench.make(&wrong), Err(CompileError::Label { .. })), "{label}");
     }
-    assert_eq!(Shelf::read(&bench.workshop.builds).builds().len(), 4);
+    assert_eq!(BuildCache::read(&bench.builder.builds).builds().len(), 4);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_missing_compiler_is_found_before_anything_is_unpacked() {
         message.ends_with("\nhint: install it; on Debian, run `apt-get install --no-upgrade gcc`"),
         "{message}"
     );
-    bench.workshop.toolchain = Toolchain::only_in(&bench.path("nowhere"));
+    bench.builder.toolchain = Toolchain::only_in(&bench.path("nowhere"));
     let order = SourceOrder { source: None, ..order("postgres:15.18", "") };
     assert!(bench.message(&order).starts_with("no C compiler (gcc or cc) in /"));
     assert!(bench.builds().is_empty() && !bench.path("sources").exists());
@@ -384,7 +384,7 @@ fn trees_of_mysql_are_told_apart() {
     let build = bench.make(&order(&mysql, "rel_lessps")).unwrap();
     assert_eq!(build.request().to_string(), "mysql:8.0.32:rel_lessps");
     assert!(build.arguments.iter().any(|text| text == "-DDISABLE_PSI_MUTEX=1"), "{build:?}");
-    let log = fs::read_to_string(bench.workshop.builds.join(format!("{}.log", build.folder()))).unwrap();
+    let log = fs::read_to_string(bench.builder.builds.join(format!("{}.log", build.folder()))).unwrap();
     assert!(log.contains("/source/boost ") && log.contains(" -DCMAKE_CXX_COMPILER=g++ "), "{log}");
 
     let fb = bench.tree(
@@ -474,12 +474,12 @@ fn defect_03_root_reads_what_belongs_to_another_user_with_that_users_rights() {
 #[test]
 fn defect_03_sources_are_unpacked_configured_and_compiled_by_the_unprivileged_user() {
     let bench = bench();
-    let Some(account) = bench.workshop.toolchain.account() else { return };
+    let Some(account) = bench.builder.toolchain.account() else { return };
     let script = format!("{CONFIGURE}echo \"uid $(/usr/bin/id -u) of $(/usr/bin/stat -c %u ./configure)\"\n");
     let files = [("configure", script.as_str())];
     for (source, label) in [(bench.archive("a.tar", &files), "packed"), (bench.tree("a", &files), "plain")] {
         let order = SourceOrder { label: Some(label.into()), ..order("postgres:17.6", &source) };
-        let place = bench.workshop.builds.join(bench.make(&order).unwrap().folder());
+        let place = bench.builder.builds.join(bench.make(&order).unwrap().folder());
         let log = fs::read_to_string(format!("{}.log", place.display())).unwrap();
         assert!(log.contains(&format!("uid {0} of {0}\n", account.uid)), "{log}");
         let program = place.join("bin/server").metadata().unwrap();

@@ -16,7 +16,7 @@ use crate::suggestion::alternatives;
 use crate::version::Version;
 
 /// The file. It is written last: a folder without it is no build.
-const MARK: &str = ".basecase-source.toml";
+const MANIFEST: &str = ".basecase-source.toml";
 /// Digits of the hash in a folder's name.
 const HASH_DIGITS: usize = 12;
 
@@ -84,16 +84,16 @@ impl SourceBuild {
     /// Makes the finished tree `folder` count as this build.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), CompileError> {
         let broken =
-            |error: toml::ser::Error| CompileError::Data { file: MARK.into(), reason: error.to_string() };
+            |error: toml::ser::Error| CompileError::Data { file: MANIFEST.into(), reason: error.to_string() };
         let text = toml::to_string(self).map_err(broken)?;
-        let path = folder.join(MARK);
+        let path = folder.join(MANIFEST);
         fs::write(&path, text)
             .and_then(|()| fs::set_permissions(&path, PermissionsExt::from_mode(0o644)))
             .map_err(CompileError::file(&path))
     }
 
     fn read(folder: &Path) -> Option<SourceBuild> {
-        let build: SourceBuild = toml::from_str(&fs::read_to_string(folder.join(MARK)).ok()?).ok()?;
+        let build: SourceBuild = toml::from_str(&fs::read_to_string(folder.join(MANIFEST)).ok()?).ok()?;
         // A copy under another name is not that build: its programs name their folder.
         let is_in_place = folder.file_name().is_some_and(|name| *name == *build.folder());
         is_in_place.then_some(build)
@@ -119,19 +119,19 @@ pub(crate) fn numbers_of(version: &str) -> Option<Version> {
 
 /// All builds from source of one library.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct BuildCache {
     builds: PathBuf,
     here: Vec<SourceBuild>,
 }
 
-impl Shelf {
+impl BuildCache {
     /// Those in the folder `builds`, sorted by dbms, version and label.
     pub(crate) fn read(builds: &Path) -> Self {
         let folders = fs::read_dir(builds).into_iter().flatten().flatten();
         let mut here: Vec<SourceBuild> =
             folders.filter_map(|entry| SourceBuild::read(&entry.path())).collect();
         here.sort_by_key(|build| (build.dbms, numbers_of(&build.version), build.label.clone()));
-        Shelf { builds: builds.to_path_buf(), here }
+        BuildCache { builds: builds.to_path_buf(), here }
     }
 
     /// Every build.
@@ -242,15 +242,15 @@ mod tests {
         }
     }
 
-    fn shelf(builds: &[SourceBuild]) -> (tempfile::TempDir, Shelf) {
+    fn cache(builds: &[SourceBuild]) -> (tempfile::TempDir, BuildCache) {
         let folder = tempfile::tempdir().unwrap();
         for build in builds {
             let place = folder.path().join(build.folder());
             fs::create_dir(&place).unwrap();
             build.write(&place).unwrap();
         }
-        let shelf = Shelf::read(folder.path());
-        (folder, shelf)
+        let cache = BuildCache::read(folder.path());
+        (folder, cache)
     }
 
     #[test]
@@ -259,24 +259,24 @@ mod tests {
         devel.hash = "0123456789abcdef".into();
         assert_eq!(devel.folder(), "postgres-19devel-source-0123456789ab");
         assert_eq!(devel.toolchain(), "gcc 12.2.0 -O2");
-        let (folder, shelf) = shelf(std::slice::from_ref(&devel));
-        assert_eq!(shelf.with_hash(&devel.hash), Some(&devel));
-        assert_eq!(shelf.find(&"postgres:19devel:source".parse().unwrap()).unwrap(), Some(&devel));
-        assert_eq!(shelf.find(&devel.request()).unwrap(), Some(&devel));
+        let (folder, cache) = cache(std::slice::from_ref(&devel));
+        assert_eq!(cache.with_hash(&devel.hash), Some(&devel));
+        assert_eq!(cache.find(&"postgres:19devel:source".parse().unwrap()).unwrap(), Some(&devel));
+        assert_eq!(cache.find(&devel.request()).unwrap(), Some(&devel));
 
-        let place = shelf.place(&devel);
+        let place = cache.place(&devel);
         fs::rename(&place, folder.path().join("other")).unwrap();
-        assert_eq!(Shelf::read(folder.path()).builds(), []);
+        assert_eq!(BuildCache::read(folder.path()).builds(), []);
         fs::rename(folder.path().join("other"), &place).unwrap();
-        fs::remove_file(place.join(MARK)).unwrap();
-        assert_eq!(Shelf::read(folder.path()).builds(), []);
+        fs::remove_file(place.join(MANIFEST)).unwrap();
+        assert_eq!(BuildCache::read(folder.path()).builds(), []);
     }
 
     #[test]
     fn builds_are_named_by_label_or_as_the_only_one() {
-        let (_folder, shelf) = shelf(&[build("17.6", "o3"), build("17.6", "o2nofp"), build("17.10", "o3")]);
+        let (_folder, cache) = cache(&[build("17.6", "o3"), build("17.6", "o2nofp"), build("17.10", "o3")]);
         let found = |request: &str| {
-            let found = shelf.find(&request.parse().unwrap());
+            let found = cache.find(&request.parse().unwrap());
             found.map(|build| build.map(|build| build.request().to_string()))
         };
         assert_eq!(found("postgres:17.6:o3").unwrap().as_deref(), Some("postgres:17.6:o3"));
@@ -293,27 +293,27 @@ mod tests {
 
     #[test]
     fn requests_are_resolved_in_their_order() {
-        let (_folder, shelf) = shelf(&[build("17.6", "o3")]);
+        let (_folder, cache) = cache(&[build("17.6", "o3")]);
         let requests = ["path:/a", "postgres:17.x:source", "path:/b"].map(|text| text.parse().unwrap());
         let of_recipes = |rest: &[BuildRequest]| {
             Ok(rest.iter().map(|request| Source { request: request.clone(), recipe: None }).collect())
         };
-        let sources = shelf.resolve(&requests, of_recipes).unwrap();
+        let sources = cache.resolve(&requests, of_recipes).unwrap();
         let names: Vec<String> = sources.iter().map(|source| source.request.to_string()).collect();
         assert_eq!(names, ["path:/a", "postgres:17.6:o3", "path:/b"]);
     }
 
     #[test]
     fn mistakes_are_told_what_there_is_from_source() {
-        let (_folder, shelf) = shelf(&[build("17.6", "o3")]);
+        let (_folder, cache) = cache(&[build("17.6", "o3")]);
         let error = |version: &str| RecipeError::Version {
             dbms: Dbms::Postgres,
             version: version.into(),
             near: "near is 1".into(),
         };
-        let message = shelf.complete(error("17.6")).to_string();
+        let message = cache.complete(error("17.6")).to_string();
         assert!(message.contains("near is 1; from source there is postgres:17.6:o3"), "{message}");
-        let message = shelf.complete(error("17.7")).to_string();
+        let message = cache.complete(error("17.7")).to_string();
         assert!(
             message.contains("`basecase server get postgres:17.7 --from source --source …`"),
             "{message}"

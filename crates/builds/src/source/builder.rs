@@ -11,11 +11,11 @@ use basecase_process::{Account, PrivateFolder, act, folder_in};
 use sha2::{Digest, Sha256};
 
 use super::SourceOrder;
+use super::build_cache::{BuildCache, SourceBuild, is_wanted, numbers_of};
 use super::error::CompileError;
 use super::job::{Folders, Log, flags_given, steps};
 use super::label;
 use super::origin::{Identity, Origin};
-use super::shelf::{Shelf, SourceBuild, is_wanted, numbers_of};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
@@ -30,7 +30,7 @@ const PARTIAL: &str = ".partial-";
 
 /// Where builds are made.
 #[derive(Debug)]
-pub(crate) struct Workshop {
+pub(crate) struct Builder {
     /// The folder of all builds.
     pub(crate) builds: PathBuf,
     /// The programs that compile.
@@ -52,7 +52,7 @@ struct Plan<'o> {
     hash: String,
 }
 
-impl Workshop {
+impl Builder {
     /// The build that `order` describes; see [`crate::Library::compile`].
     pub(crate) fn make(
         &self,
@@ -60,15 +60,15 @@ impl Workshop {
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, CompileError> {
         let plan = self.plan(order, notify)?;
-        if let Some(build) = Shelf::read(&self.builds).with_hash(&plan.hash) {
+        if let Some(build) = BuildCache::read(&self.builds).with_hash(&plan.hash) {
             return plan.accept(build.dbms, &build.version).map(|()| build.clone());
         }
         let _turn = self.take_turn(&plan)?;
         // Another basecase may have made it meanwhile.
-        let shelf = Shelf::read(&self.builds);
-        match shelf.with_hash(&plan.hash) {
+        let cache = BuildCache::read(&self.builds);
+        match cache.with_hash(&plan.hash) {
             Some(build) => plan.accept(build.dbms, &build.version).map(|()| build.clone()),
-            None => self.compile(plan, &shelf, notify),
+            None => self.compile(plan, &cache, notify),
         }
     }
 
@@ -163,7 +163,7 @@ impl Workshop {
     fn compile(
         &self,
         plan: Plan<'_>,
-        shelf: &Shelf,
+        cache: &BuildCache,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, CompileError> {
         let name = format!("{PARTIAL}{}", plan.work_name());
@@ -181,14 +181,14 @@ impl Workshop {
         let jobs = plan.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
         let mut build = plan.describe(tree, &self.reserved)?;
-        if let Ok(Some(other)) = shelf.find(&build.request()) {
+        if let Ok(Some(other)) = cache.find(&build.request()) {
             return Err(CompileError::LabelTaken {
                 name: build.request().to_string(),
                 what: format!("{}, {}, {}", other.artifact, other.toolchain(), other.arguments.join(" ")),
-                folder: shelf.place(other),
+                folder: cache.place(other),
             });
         }
-        let place = shelf.place(&build);
+        let place = cache.place(&build);
         let [objects, stage] = [work.folder("objects", account)?, work.folder("stage", account)?];
         let folders = Folders {
             objects: objects.path().to_path_buf(),

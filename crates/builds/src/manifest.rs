@@ -11,7 +11,7 @@ const FILE: &str = ".basecase-artifact";
 
 /// What a build was made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct Manifest {
     /// SHA-256 of the artifact, or of the server's program where that came in packages.
     pub sha256: String,
     /// The packages.
@@ -33,15 +33,15 @@ pub(crate) struct GotPackages {
     pub packages: Vec<String>,
 }
 
-impl Mark {
-    /// The mark of the tree `folder`; `None` when it is not whole, or was moved away from where it runs.
+impl Manifest {
+    /// The manifest of the tree `folder`; `None` when it is not whole, or was moved away from where it runs.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
-        let mark = Mark::parse(&fs::read_to_string(folder.join(FILE)).ok()?)?;
-        let is_in_place = mark.got.as_ref().is_none_or(|got| got.place == folder);
-        is_in_place.then_some(mark)
+        let manifest = Manifest::parse(&fs::read_to_string(folder.join(FILE)).ok()?)?;
+        let is_in_place = manifest.got.as_ref().is_none_or(|got| got.place == folder);
+        is_in_place.then_some(manifest)
     }
 
-    /// Writes the mark into the finished tree `folder`.
+    /// Writes the manifest into the finished tree `folder`.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         fs::write(folder.join(FILE), self.to_text())
     }
@@ -63,7 +63,7 @@ impl Mark {
                 _ => return None,
             }
         }
-        Some(Mark { sha256, got })
+        Some(Manifest { sha256, got })
     }
 
     fn to_text(&self) -> String {
@@ -86,32 +86,32 @@ mod tests {
     #[test]
     fn marks_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Mark::read(folder.path()), None);
-        let mut mark = Mark { sha256: "ab".into(), got: None };
-        assert_eq!(mark.to_text(), "ab\n");
-        mark.write(folder.path()).unwrap();
-        assert_eq!(Mark::read(folder.path()), Some(mark.clone()));
-        mark.got = Some(GotPackages {
+        assert_eq!(Manifest::read(folder.path()), None);
+        let mut manifest = Manifest { sha256: "ab".into(), got: None };
+        assert_eq!(manifest.to_text(), "ab\n");
+        manifest.write(folder.path()).unwrap();
+        assert_eq!(Manifest::read(folder.path()), Some(manifest.clone()));
+        manifest.got = Some(GotPackages {
             artifact: "mysql-server-core 9.7.4-2 (sid)".into(),
             place: folder.path().into(),
             compiler: Some("gcc 16.2.0".into()),
             flags: None,
             packages: vec!["libc6 2.43-1".into(), "libaio1t64 0.3.113-10".into()],
         });
-        mark.write(folder.path()).unwrap();
-        assert_eq!(Mark::read(folder.path()), Some(mark.clone()));
+        manifest.write(folder.path()).unwrap();
+        assert_eq!(Manifest::read(folder.path()), Some(manifest.clone()));
         // Its programs name the loader at the old place.
-        if let Some(got) = &mut mark.got {
+        if let Some(got) = &mut manifest.got {
             got.place = "/elsewhere".into();
         }
-        mark.write(folder.path()).unwrap();
-        assert_eq!(Mark::read(folder.path()), None);
+        manifest.write(folder.path()).unwrap();
+        assert_eq!(Manifest::read(folder.path()), None);
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_makes_reading_panic(text in "(\\PC|\n){0,60}") {
-            let _ = Mark::parse(&text);
+            let _ = Manifest::parse(&text);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The plan of the house: who may import whom, how large a file may grow, and where `unsafe` may stand.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,8 +30,17 @@ const FLOORS: &[(&str, u32)] = &[
 /// Files with `unsafe` code; each block there says why it is sound.
 const UNSAFE: &[&str] = &["crates/process/src/process.rs"];
 
+/// Crates in which folders import each other in a circle. None may be added.
+const CIRCLES: &[&str] = &["lab", "report", "workload"];
+
 /// Lines that no source file may have more of.
 const LINES: usize = 600;
+
+/// Lines that no crate may have more of under its `src`.
+const CRATE_LINES: usize = 8000;
+
+/// Larger crates. `docs/architecture.md` says why each is.
+const LARGE_CRATES: &[&str] = &["report"];
 
 fn floor(room: &str) -> Option<u32> {
     FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floor)| *floor)
@@ -145,6 +154,20 @@ fn files_stay_small() {
 }
 
 #[test]
+fn crates_stay_small() {
+    let lines = |room: &String| {
+        let top = workspace().join("crates").join(room).join("src");
+        let sources = sources().into_iter().filter(|path| path.starts_with(&top));
+        sources.map(|path| fs::read_to_string(path).unwrap().lines().count()).sum::<usize>()
+    };
+    let large: Vec<String> = rooms().into_iter().filter(|room| lines(room) > CRATE_LINES).collect();
+    assert_eq!(
+        large, LARGE_CRATES,
+        "left: crates of more than {CRATE_LINES} lines, right: those that may be"
+    );
+}
+
+#[test]
 fn unsafe_code_stands_only_where_it_must() {
     let is_unsafe = |line: &str| {
         let code = line.trim_start();
@@ -157,4 +180,87 @@ fn unsafe_code_stands_only_where_it_must() {
     let found: Vec<String> =
         sources().iter().filter(|path| holds_unsafe(path)).map(|path| name(path)).collect();
     assert_eq!(found, UNSAFE, "left: files with unsafe code, right: those that may have it");
+}
+
+/// The part of a crate that a file under its `src` belongs to: a folder with the file of its name, or a file.
+fn part(path: &Path) -> Option<String> {
+    let below = path.iter().skip_while(|name| *name != "src").nth(1)?;
+    Path::new(below).file_stem().map(|stem| stem.to_string_lossy().into_owned())
+}
+
+/// The parts of its crate that a source names, outside of tests at its foot and of comments.
+fn named_parts(source: &str, parts: &BTreeSet<String>) -> BTreeSet<String> {
+    let code = source.lines().take_while(|line| line.trim_end() != "#[cfg(test)]");
+    let code: String = code.filter(|line| !line.trim_start().starts_with("//")).collect();
+    let is_end = |letter: char| !letter.is_alphanumeric() && letter != '_';
+    let first = |path: &str| path.trim().split(is_end).next().unwrap_or("").to_owned();
+    let named = |text: &str| match text.strip_prefix('{') {
+        Some(list) => list.split(['}', ';']).next().unwrap_or("").split(',').map(first).collect(),
+        None => vec![first(text)],
+    };
+    code.split("crate::").skip(1).flat_map(named).filter(|name| parts.contains(name)).collect()
+}
+
+/// The folders of a crate that come back to themselves by what they import, with the parts that they do so by.
+fn circles(imports: &BTreeMap<String, BTreeSet<String>>, folders: &BTreeSet<String>) -> Vec<String> {
+    let reached = |from: &String| {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<&String> = imports.get(from).into_iter().flatten().collect();
+        while let Some(part) = open.pop() {
+            if found.insert(part) {
+                open.extend(imports.get(part).into_iter().flatten());
+            }
+        }
+        found
+    };
+    let back = |folder: &&String| reached(folder).contains(folder);
+    let by = |folder: &String| {
+        let parts: Vec<&str> = reached(folder)
+            .into_iter()
+            .filter(|part| *part != folder && reached(part).contains(folder))
+            .map(String::as_str)
+            .collect();
+        format!("{folder}, by {}", parts.join(", "))
+    };
+    folders.iter().filter(back).map(by).collect()
+}
+
+#[test]
+fn folders_of_a_crate_import_each_other_in_no_circle() {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for room in rooms() {
+        let top = workspace().join("crates").join(&room).join("src");
+        let sources: Vec<PathBuf> = sources().into_iter().filter(|path| path.starts_with(&top)).collect();
+        let parts: BTreeSet<String> = sources.iter().filter_map(|path| part(path)).collect();
+        let folders = parts.iter().filter(|part| top.join(part).is_dir()).cloned().collect();
+        let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for path in &sources {
+            let own = part(path).unwrap();
+            let mut named = named_parts(&fs::read_to_string(path).unwrap(), &parts);
+            named.remove(&own);
+            imports.entry(own).or_default().extend(named);
+        }
+        let circles = circles(&imports, &folders);
+        if !circles.is_empty() {
+            found.insert(room, circles);
+        }
+    }
+    let rooms: Vec<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(rooms, CIRCLES, "left: crates with circles, right: those that may have some yet\n{found:#?}");
+}
+
+#[test]
+fn circles_are_found_however_long() {
+    let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let parts = set(&["a", "b", "c"]);
+    let code = "// crate::c\nuse crate::{X, a};\nfn f() { crate::b::g() }\n#[cfg(test)]\nuse crate::c;";
+    assert_eq!(named_parts(code, &parts), set(&["a", "b"]));
+    let imports = |pairs: &[(&str, &[&str])]| -> BTreeMap<String, BTreeSet<String>> {
+        pairs.iter().map(|(from, to)| ((*from).to_owned(), set(to))).collect()
+    };
+    let round = imports(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"])]);
+    assert_eq!(circles(&round, &set(&["a"])), ["a, by b, c"]);
+    // Files of one folder may know each other.
+    assert!(circles(&round, &set(&[])).is_empty());
+    assert!(circles(&imports(&[("a", &["b"]), ("b", &["c"])]), &parts).is_empty());
 }

@@ -12,9 +12,7 @@ use basecase_process::Account;
 use crate::apt::{self, Apt, Archives};
 use crate::client_tool::Failure;
 use crate::loader;
-
-/// The folder in a build's tree for libraries that did not come with it.
-pub(crate) const FOLDER: &str = ".basecase-lib";
+use crate::tree::SUPPLIED;
 
 /// Gets what the programs of `tree` miss, and what that needs in turn, until they find everything or nothing more can be got.
 /// `scratch` is an empty folder for downloads.
@@ -24,7 +22,7 @@ pub(crate) fn supply(
     scratch: &Path,
     notify: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::Failed(format!("  {}: {error}", tree.join(FOLDER).display()));
+    let failed = |error: io::Error| Failure::Failed(format!("  {}: {error}", tree.join(SUPPLIED).display()));
     let mut missing = loader::missing_in(tree, account);
     if missing.is_empty() {
         // Another basecase was faster.
@@ -40,8 +38,8 @@ pub(crate) fn supply(
             let Some(file) = find(&unpacked, library) else {
                 return Err(Failure::Failed(format!("  the package {package} holds no {library}")));
             };
-            put(&file, &tree.join(FOLDER), library).map_err(failed)?;
-            notify(&format!("put {library} from {package} into {}", tree.join(FOLDER).display()));
+            put(&file, &tree.join(SUPPLIED), library).map_err(failed)?;
+            notify(&format!("put {library} from {package} into {}", tree.join(SUPPLIED).display()));
         }
         let still = loader::missing_in(tree, account);
         if !still.is_disjoint(&missing) {
@@ -118,7 +116,7 @@ mod tests {
         fs::write(folder.join("libaio.so.1t64.0.2"), "aio").unwrap();
         symlink("libaio.so.1t64.0.2", folder.join("libaio.so.1t64")).unwrap();
         let place = tempfile::tempdir().unwrap();
-        let place = place.path().join(FOLDER);
+        let place = place.path().join(SUPPLIED);
         for (library, text) in [("libnuma.so.1", "numa"), ("libaio.so.1", "aio")] {
             put(&find(&top, library).unwrap(), &place, library).unwrap();
             assert_eq!(fs::read_to_string(place.join(library)).unwrap(), text);

@@ -7,8 +7,6 @@ use std::process::Command;
 use basecase_model::Dbms;
 use basecase_process::Account;
 
-use crate::supply;
-
 /// Folders of an installation in which its server program may lie, below what the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[
     "bin",
@@ -24,9 +22,11 @@ const PROGRAM_FOLDERS: &[&str] = &[
 ];
 /// The names of server programs. Where MariaDB has both of its names, the older is a link.
 const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
+/// The folder in a build's tree for libraries that did not come with it.
+pub(crate) const SUPPLIED: &str = ".basecase-lib";
 /// Folders of shared libraries in a tree that the loader would not look into by itself: those that basecase put there, and
 /// those that a package brings.
-const LIBRARY_FOLDERS: &[&str] = &[supply::FOLDER, "libs"];
+const LIBRARY_FOLDERS: &[&str] = &[SUPPLIED, "libs"];
 /// Where MySQL and MariaDB keep messages and bootstrap scripts, below an installation.
 const SHARE_FOLDERS: &[&str] = &["share", "share/mysql", "share/mariadb"];
 /// Where they keep plugins.

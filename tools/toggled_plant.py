@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-SOURCE = pathlib.Path(__file__).parent.parent / "crates/server/src/plant.c"
+SOURCE = pathlib.Path(__file__).parent.parent / "crates/server/src/instance/plant.c"
 SETTLE_S, SLICE_S = 0.003, 0.03
 # The client loads its table and warms up first.
 LEAD_S = 8

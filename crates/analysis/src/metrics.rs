@@ -3,6 +3,7 @@
 //! Counters cover exactly the measured window and all clients. What the machine could not tell is `None`, never 0.
 
 use basecase_model::{OperationClass, names};
+use basecase_stats::Metric;
 
 use crate::effect::Effect;
 use crate::latencies::latencies;
@@ -13,7 +14,8 @@ const MIB: f64 = KIB * 1024.0;
 const GIB: f64 = MIB * 1024.0;
 
 /// One number of the metrics line.
-pub struct Metric {
+#[derive(Debug)]
+pub struct TrialMetric {
     /// Its name, as in published results where it is one of the 21 columns.
     pub name: &'static str,
     /// Its unit; empty of a plain count.
@@ -24,6 +26,15 @@ pub struct Metric {
     pub meaning: &'static str,
     /// Computes it.
     pub of: fn(&Measured<'_>) -> Option<f64>,
+    /// What is judged in rounds, where the metric is that.
+    judged: Option<Metric>,
+}
+
+impl TrialMetric {
+    /// The same metric, which is what is judged in rounds.
+    const fn judged_as(self, judged: Metric) -> TrialMetric {
+        TrialMetric { judged: Some(judged), ..self }
+    }
 }
 
 const fn metric(
@@ -32,8 +43,8 @@ const fn metric(
     decimals: usize,
     meaning: &'static str,
     of: fn(&Measured<'_>) -> Option<f64>,
-) -> Metric {
-    Metric { name, unit, decimals, meaning, of }
+) -> TrialMetric {
+    TrialMetric { name, unit, decimals, meaning, of, judged: None }
 }
 
 // The methods themselves are bound to one lifetime and cannot stand in the tables.
@@ -70,7 +81,7 @@ fn server_cpu_per_operation(measured: &Measured<'_>) -> Option<f64> {
 }
 
 /// The numbers of the 21 columns in their published order; the 21st is the candidate's name, [`TAG`].
-pub static COLUMNS: [Metric; 20] = [
+pub static COLUMNS: &[TrialMetric] = &[
     metric("ips", "rows/s", 0, "rows inserted per second; in l.x rows indexed", inserts_per_second),
     metric("qps", "queries/s", 0, "queries per second", |m| Some(m.queries_per_second())),
     metric("rps", "1/s", 0, "storage reads per second", |m| m.per_second(names::DEVICE_READS)),
@@ -120,7 +131,7 @@ pub static COLUMNS: [Metric; 20] = [
 pub const TAG: &str = "tag";
 
 /// Whose the CPU time of `cpupq` is. Shown right after it, which is the published one.
-pub static CPU_SHARES: [Metric; 2] = [
+pub static CPU_SHARES: &[TrialMetric] = &[
     metric(
         "server_cpupq",
         "µs/op",
@@ -138,7 +149,7 @@ pub static CPU_SHARES: [Metric; 2] = [
 ];
 
 /// What else is worth knowing of a trial.
-pub static EXTRAS: [Metric; 20] = [
+pub static EXTRAS: &[TrialMetric] = &[
     metric("seconds", "s", 1, "length of the measured window", |m| Some(m.trial.seconds)),
     metric("deletes_per_s", "rows/s", 0, "rows deleted per second", |m| {
         quotient(m.trial.items(OperationClass::Delete) as f64, m.trial.seconds)
@@ -199,7 +210,7 @@ pub static EXTRAS: [Metric; 20] = [
 
 /// What an operation of a workload file's step costs the whole host, by the names and in the order of published metric
 /// tables; `cpu_us/o` and `server_us/o` are ours.
-pub static RESOURCES: [Metric; 8] = [
+pub static RESOURCES: &[TrialMetric] = &[
     metric("cpu/o", "% × s/op", 6, "CPU per operation, all cores = 100 %", |m| {
         quotient(cpu_percent(m)?, m.headline()?)
     }),
@@ -210,14 +221,15 @@ pub static RESOURCES: [Metric; 8] = [
         1,
         "CPU per operation of the server's processes",
         server_cpu_per_operation,
-    ),
+    )
+    .judged_as(Metric::ServerCpu),
     metric("cs/o", "1/op", 3, "context switches per operation", switches_per_operation),
     metric("r/o", "1/op", 3, "storage reads per operation", reads_per_operation),
     metric("rKB/o", "KiB/op", 3, "read from storage per operation", kib_read_per_operation),
     metric("wKB/o", "KiB/op", 3, "written to storage per operation", |m| {
         Some(m.per_operation(names::DEVICE_WRITTEN_BYTES)? / KIB)
     }),
-    metric("o/s", "1/s", 0, "operations per second", operations_per_second),
+    metric("o/s", "1/s", 0, "operations per second", operations_per_second).judged_as(Metric::Throughput),
 ];
 
 // As above.
@@ -226,7 +238,7 @@ fn scanned_krows_per_second(measured: &Measured<'_>) -> Option<f64> {
 }
 
 /// What is worth knowing of the events of a workload file.
-pub static EVENTS: [Metric; 5] = [
+pub static EVENTS: &[TrialMetric] = &[
     metric("events_per_s", "1/s", 2, "events per second", |m| Some(m.events_per_second())),
     metric("event_mean_us", "µs", 0, "mean service time of events", |m| {
         Some(latencies(m.trial, m.headline_class())?.service.mean_ns() / 1e3)
@@ -247,7 +259,7 @@ pub static EVENTS: [Metric; 5] = [
 ];
 
 /// Operations on rows as InnoDB counts them.
-pub static INNODB_ROWS: [Metric; 4] = [
+pub static INNODB_ROWS: &[TrialMetric] = &[
     metric("innodb_rows_read_per_s", "1/s", 0, "rows read per second by InnoDB", |m| {
         m.counted_per_second("innodb.rows_read")
     }),
@@ -262,37 +274,41 @@ pub static INNODB_ROWS: [Metric; 4] = [
     }),
 ];
 
+/// Every metric, once.
+pub fn all() -> impl Iterator<Item = &'static TrialMetric> {
+    COLUMNS.iter().chain(extras()).chain(of_workload_file()).chain(RESOURCES)
+}
+
 /// What else files tell of the trials of a workload file.
-pub fn of_workload_file() -> impl Iterator<Item = &'static Metric> {
-    EVENTS.iter().chain(&INNODB_ROWS)
+pub fn of_workload_file() -> impl Iterator<Item = &'static TrialMetric> {
+    EVENTS.iter().chain(INNODB_ROWS)
 }
 
 /// The metrics that stand after the 21 columns where their order is kept, as in files.
-pub fn extras() -> impl Iterator<Item = &'static Metric> {
-    CPU_SHARES.iter().chain(&EXTRAS)
+pub fn extras() -> impl Iterator<Item = &'static TrialMetric> {
+    CPU_SHARES.iter().chain(EXTRAS)
 }
 
 /// The metrics line as people read it: the 21 columns with [`CPU_SHARES`] beside `cpupq`.
-pub fn line() -> impl Iterator<Item = &'static Metric> {
-    let shares = |metric: &'static Metric| if metric.name == "cpupq" { &CPU_SHARES[..] } else { &[] };
+pub fn line() -> impl Iterator<Item = &'static TrialMetric> {
+    let shares = |metric: &'static TrialMetric| if metric.name == "cpupq" { CPU_SHARES } else { &[] };
     COLUMNS.iter().flat_map(move |metric| std::iter::once(metric).chain(shares(metric)))
 }
 
 impl Results<'_> {
     /// A metric divided by the base case's: in rounds the mean ratio of a round with its interval, and else, or where a round has no such
     /// ratio, as [`ratio`] without one.
-    pub fn relative_cost(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
+    pub fn relative_cost(&self, metric: &TrialMetric, step: usize, candidate: usize) -> Option<Effect> {
         let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
         let of_all = || Some(Effect { ratio: ratio(of(candidate)?, of(0)?), interval: None });
         self.cost_in_rounds(metric, step, candidate).or_else(of_all)
     }
 
     /// What is judged as it is judged.
-    fn cost_in_rounds(&self, metric: &Metric, step: usize, candidate: usize) -> Option<Effect> {
-        match metric.name {
-            "o/s" => self.judged_effect(basecase_stats::Metric::Throughput, step, candidate),
-            "server_us/o" => self.judged_effect(basecase_stats::Metric::ServerCpu, step, candidate),
-            _ => self.paired(step, candidate)?.effect(&metric.of),
+    fn cost_in_rounds(&self, metric: &TrialMetric, step: usize, candidate: usize) -> Option<Effect> {
+        match metric.judged {
+            Some(judged) => self.judged_effect(judged, step, candidate),
+            None => self.paired(step, candidate)?.effect(&metric.of),
         }
     }
 }
@@ -320,7 +336,7 @@ mod tests {
     }
 
     fn shown(name: &str, trial: &Trial, step: &StepFacts, cores: u32) -> String {
-        let metric = line().chain(&EXTRAS).find(|metric| metric.name == name).unwrap();
+        let metric = line().chain(EXTRAS).find(|metric| metric.name == name).unwrap();
         match (metric.of)(&Measured { trial, rounds: 1, step, cores }) {
             Some(value) => format!("{value:.*}", metric.decimals),
             None => "NA".into(),
@@ -385,7 +401,7 @@ mod tests {
         trial.counters.set(names::HOST_CPU_SYSTEM_US, 0.0);
         let step = StepFacts { headline: Headline::Queries, ..fixture::step("qr100") };
         let measured = Measured { trial: &trial, rounds: 1, step: &step, cores: 48 };
-        let shown = |metric: &Metric| format!("{:.*}", metric.decimals, (metric.of)(&measured).unwrap());
+        let shown = |metric: &TrialMetric| format!("{:.*}", metric.decimals, (metric.of)(&measured).unwrap());
         assert_eq!(shown(&RESOURCES[0]), "0.000098");
         assert_eq!(shown(&RESOURCES[1]), "47.2");
     }
@@ -401,9 +417,19 @@ mod tests {
                          p50 p99";
         let ours: Vec<&str> = COLUMNS.iter().map(|metric| metric.name).collect();
         assert_eq!(ours.join(" "), published);
-        let mut names: Vec<&str> = line().chain(&EXTRAS).map(|metric| metric.name).collect();
+        let mut names: Vec<&str> = all().map(|metric| metric.name).collect();
+        let count = names.len();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), COLUMNS.len() + extras().count());
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn the_documentation_lists_every_metric() {
+        const FORMATS: &str = include_str!("../../../docs/formats.md");
+        let row =
+            |metric: &TrialMetric| format!("| `{}` | {} | {}", metric.name, metric.unit, metric.meaning);
+        let missing: Vec<String> = all().map(row).filter(|row| !FORMATS.contains(row.as_str())).collect();
+        assert!(missing.is_empty(), "docs/formats.md lacks\n{} |", missing.join(" |\n"));
     }
 }

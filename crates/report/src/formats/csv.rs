@@ -23,14 +23,13 @@ fn render(results: &Results<'_>) -> String {
     let of_file = results.is_workload_file();
     if of_file {
         fields.extend(["group", "threads"].map(Cow::Borrowed));
-        fields
-            .extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(|metric| metric.name.into()));
+        fields.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(|metric| metric.name.into()));
         fields.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
     }
     if results.rounds.is_some() {
         fields.extend(OF_ROUNDS.map(Cow::Borrowed));
         if of_file {
-            let ends = |metric: &metrics::Metric| {
+            let ends = |metric: &metrics::TrialMetric| {
                 ["low", "high"].map(|end| format!("relative {} {end}", metric.name))
             };
             fields.extend(metrics::RESOURCES.iter().flat_map(ends).map(Cow::Owned));
@@ -47,7 +46,7 @@ fn render(results: &Results<'_>) -> String {
                 TrialStatus::Failed { reason, .. } => Some(reason.clone()),
                 TrialStatus::Complete => None,
             });
-            let metric = |metric: &metrics::Metric| number(measured.and_then(|m| (metric.of)(&m)));
+            let metric = |metric: &metrics::TrialMetric| number(measured.and_then(|m| (metric.of)(&m)));
             let mut fields = vec![
                 facts.name.clone(),
                 name.to_owned(),
@@ -67,7 +66,7 @@ fn render(results: &Results<'_>) -> String {
             if of_file {
                 fields.push(facts.group.clone().unwrap_or_default());
                 fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
-                fields.extend(metrics::of_workload_file().chain(&metrics::RESOURCES).map(metric));
+                fields.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(metric));
                 fields.extend(costs.iter().map(|cost| number(cost.map(|cost| cost.ratio))));
             }
             if results.rounds.is_some() {

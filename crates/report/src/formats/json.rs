@@ -4,7 +4,7 @@ mod verdicts;
 
 use std::collections::BTreeMap;
 
-use basecase_analysis::metrics::Metric;
+use basecase_analysis::metrics::TrialMetric;
 use basecase_analysis::{Clock, Effect, LatencyRatio, Measured, Results, metrics};
 use basecase_model::{
     OperationClass, StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus, printable_json,
@@ -117,7 +117,7 @@ struct Metrics<'a> {
 impl Serialize for Metrics<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for metric in &metrics::COLUMNS {
+        for metric in metrics::COLUMNS {
             map.serialize_entry(metric.name, &(metric.of)(&self.measured))?;
         }
         map.serialize_entry(metrics::TAG, self.tag)?;
@@ -207,8 +207,9 @@ fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> V
 }
 
 fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, candidate: usize) -> OfFile<'a> {
-    let own = |metric: &'static Metric| (metric.name, (metric.of)(measured));
-    let relative = |metric: &'static Metric| (metric.name, results.relative_cost(metric, step, candidate));
+    let own = |metric: &'static TrialMetric| (metric.name, (metric.of)(measured));
+    let relative =
+        |metric: &'static TrialMetric| (metric.name, results.relative_cost(metric, step, candidate));
     let relative: BTreeMap<&str, Option<Effect>> = metrics::RESOURCES.iter().map(relative).collect();
     let ratios = relative.iter().map(|(name, effect)| (*name, effect.map(|effect| effect.ratio)));
     let interval =

@@ -1,7 +1,7 @@
 //! The metrics of a step as tables.
 
 use basecase_analysis::Results;
-use basecase_analysis::metrics::{EXTRAS, Metric, TAG, line};
+use basecase_analysis::metrics::{EXTRAS, TAG, TrialMetric, line};
 use basecase_model::StepFacts;
 
 use super::{Cell, Column, FAILED, MISSING, Row, Table, number};
@@ -25,8 +25,8 @@ const READING: &str = "cpupq is the whole host's CPU time \
 
 /// The metrics lines and the other metrics, one row per candidate.
 pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> [Table; 2] {
-    let lines: Vec<&Metric> = line().collect();
-    let others: Vec<&Metric> = EXTRAS.iter().collect();
+    let lines: Vec<&TrialMetric> = line().collect();
+    let others: Vec<&TrialMetric> = EXTRAS.iter().collect();
     [table(results, step, "metrics", &lines), table(results, step, "further metrics", &others)]
 }
 
@@ -34,9 +34,9 @@ fn table(
     results: &Results<'_>,
     (step, facts): (usize, &StepFacts),
     what: &str,
-    metrics: &[&'static Metric],
+    metrics: &[&'static TrialMetric],
 ) -> Table {
-    let cell = |candidate, metric: &Metric| match results.measured(step, candidate) {
+    let cell = |candidate, metric: &TrialMetric| match results.measured(step, candidate) {
         Some(measured) => number((metric.of)(&measured), metric.decimals),
         None if results.trial(step, candidate).is_some() => FAILED.to_owned(),
         None => MISSING.to_owned(),
@@ -55,7 +55,7 @@ fn table(
 }
 
 /// What a metric tells, with its unit.
-pub(crate) fn meaning(metric: &Metric) -> String {
+pub(crate) fn meaning(metric: &TrialMetric) -> String {
     if metric.unit.is_empty() {
         metric.meaning.to_owned()
     } else {

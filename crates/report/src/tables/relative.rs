@@ -1,6 +1,6 @@
 //! Cells of rates relative to the base case: their interval where rounds tell it, and what is coloured.
 
-use basecase_analysis::metrics::Metric;
+use basecase_analysis::metrics::TrialMetric;
 use basecase_analysis::{Results, Thresholds};
 use basecase_stats::Verdict;
 
@@ -21,7 +21,7 @@ pub(crate) fn cell(results: &Results<'_>, step: usize, candidate: usize, thresho
 }
 
 /// The cell of a metric of a candidate divided by the base case's.
-pub(crate) fn cost_cell(results: &Results<'_>, metric: &Metric, step: usize, candidate: usize) -> Cell {
+pub(crate) fn cost_cell(results: &Results<'_>, metric: &TrialMetric, step: usize, candidate: usize) -> Cell {
     match (results.relative_cost(metric, step, candidate), results.rounds) {
         (Some(effect), Some(_)) => Cell::ratio(&effect),
         (effect, _) => Cell::plain(number(effect.map(|effect| effect.ratio), 2)),

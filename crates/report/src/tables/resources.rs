@@ -1,6 +1,6 @@
 //! What an operation of a workload file's step costs the machine, in the form of published metric tables.
 
-use basecase_analysis::metrics::{Metric, RESOURCES};
+use basecase_analysis::metrics::{RESOURCES, TrialMetric};
 use basecase_analysis::{Finding, Results, StepGroup, Thresholds};
 use basecase_model::StepFacts;
 
@@ -76,7 +76,7 @@ fn table(
     results: &Results<'_>,
     (step, _): (usize, &StepFacts),
     first: usize,
-    cell: impl Fn(usize, &Metric) -> Option<Cell>,
+    cell: impl Fn(usize, &TrialMetric) -> Option<Cell>,
 ) -> Table {
     let cell =
         |candidate, metric| cell(candidate, metric).unwrap_or_else(|| absent(results, step, candidate));

@@ -56,7 +56,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             details {
                 summary { "What each metric tells" }
                 dl {
-                    @for metric in metrics::line().chain(&metrics::EXTRAS) {
+                    @for metric in metrics::line().chain(metrics::EXTRAS) {
                         dt { (metric.name) }
                         dd { (lines::meaning(metric)) }
                     }

@@ -5,6 +5,8 @@
 
 mod bisection;
 mod calibration;
+mod configs;
+mod context;
 mod effect;
 mod error;
 mod explanation;
@@ -20,7 +22,9 @@ mod latency_ratio;
 mod measured;
 pub mod metrics;
 mod pool;
+mod quarters;
 mod results;
+mod roles;
 mod rounds;
 mod settings;
 mod shape;
@@ -35,6 +39,8 @@ use basecase_model::{Experiment, Trial};
 
 pub use bisection::{Bisected, Probed, Side};
 pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
+pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};
+pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
 pub use explanation::{
@@ -52,7 +58,9 @@ pub use known_noise::{Known, KnownNoise, Server, server};
 pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};
 pub use latency_ratio::{LEAST_BEYOND, LatencyRatio};
 pub use pool::Pooled;
+pub use quarters::{Shown, Standing, quarters, quarters_least_is_best};
 pub use results::{Measured, Paired, Results, quotient};
+pub use roles::{RoleSum, Spread, roles};
 pub use rounds::{Conduct, Level, Rounds};
 pub use settings::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 pub use shape::{StepGroup, Sweep, timed_name};

@@ -11,7 +11,7 @@ mod report;
 pub(crate) use calibration::blocks as calibration;
 pub(crate) use explanation::{compose as explanation, details};
 pub use notes::kept_apart;
-pub(crate) use report::{CLASSES, compose, failed, of_events, of_latencies, summary, timed, title};
+pub(crate) use report::{CLASSES, Section, compose, failed, of_events, of_latencies, summary, timed, title};
 
 use crate::formats;
 use crate::tables::Table;

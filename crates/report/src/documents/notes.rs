@@ -1,9 +1,7 @@
 //! Sentences that a reader of the tables must not miss.
 
-use std::collections::BTreeMap;
-
-use basecase_analysis::Results;
-use basecase_model::{CandidateFacts, Experiment};
+use basecase_analysis::{self as analysis, Results, Warning, replicates, toolchains};
+use basecase_model::Experiment;
 
 /// What the tables cannot tell.
 pub(crate) fn noise(results: &Results<'_>) -> &'static str {
@@ -27,7 +25,7 @@ const NOISE: &str = "Each cell is one measurement, so a difference smaller than 
 
 /// What sets candidates apart, or does not.
 pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {
-    toolchains(experiment).into_iter().chain(again(experiment)).chain(short_timing(experiment))
+    different_toolchains(experiment).into_iter().chain(again(experiment)).chain(short_timing(experiment))
 }
 
 /// That the numbers are worth nothing, of an experiment that tested the program.
@@ -40,12 +38,7 @@ fn short_timing(experiment: &Experiment) -> Option<String> {
 
 /// Which contenders are the base case itself; `None` when none is.
 fn again(experiment: &Experiment) -> Option<String> {
-    let (base, contenders) = experiment.candidates.split_first()?;
-    let names: Vec<&str> = contenders
-        .iter()
-        .filter(|contender| contender.name.is_again(&base.name))
-        .map(|contender| contender.name.0.as_str())
-        .collect();
+    let names = replicates(experiment);
     (!names.is_empty()).then(|| {
         format!(
             "The base case against itself: {}. What is found there is noise, and a change would be a false alarm.",
@@ -79,24 +72,8 @@ pub(crate) fn published(results: &Results<'_>) -> Option<String> {
 }
 
 /// Says which rows of one dbms were compiled differently, or may have been; `None` when its builds share one known toolchain.
-fn toolchains(experiment: &Experiment) -> Option<String> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    let differs_within_its_dbms = |candidate: &&CandidateFacts| {
-        experiment.candidates.iter().any(|other| {
-            let is_known = candidate.build.compiler.is_some() && candidate.build.flags.is_some();
-            other.build.dbms == candidate.build.dbms
-                && other.build.short != candidate.build.short
-                && !(is_known && other.build.toolchain() == candidate.build.toolchain())
-        })
-    };
-    for candidate in experiment.candidates.iter().filter(differs_within_its_dbms) {
-        let toolchain = candidate.build.toolchain();
-        let name = candidate.name.0.as_str();
-        match groups.iter_mut().find(|(known, _)| *known == toolchain) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((toolchain, vec![name])),
-        }
-    }
+fn different_toolchains(experiment: &Experiment) -> Option<String> {
+    let groups = toolchains(experiment);
     if groups.is_empty() {
         return None;
     }
@@ -113,17 +90,10 @@ fn toolchains(experiment: &Experiment) -> Option<String> {
 
 /// Which of the experiments in its store nothing of an experiment is mixed with, a line for those that differ from it in the same.
 pub fn kept_apart(experiment: &Experiment, others: &[Experiment]) -> Vec<String> {
-    let mut by_reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for other in others {
-        let reasons = experiment.kept_apart_by(other);
-        if !reasons.is_empty() {
-            by_reasons.entry(reasons.join("; ")).or_default().push(format!("{} ({})", other.id, other.name));
-        }
-    }
     let line = |(reasons, names): (String, Vec<String>)| {
         format!("kept apart, being measured otherwise ({reasons}): {}", first(&names, NAMED_APART))
     };
-    by_reasons.into_iter().map(line).collect()
+    analysis::kept_apart(experiment, others).into_iter().map(line).collect()
 }
 
 /// How many of the experiments that are kept apart for the same reasons are named.
@@ -139,33 +109,13 @@ pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
     }
 }
 
-/// A warning's text with the candidates that have it, each with its steps.
-type Warning<'a> = (&'a str, Vec<(&'a str, Vec<&'a str>)>);
-
-/// The warnings of all chosen trials, each text once with where it holds, in the order of the steps.
+/// The warnings of all chosen trials, each text once with where it holds.
 pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
-    let mut warnings: Vec<Warning<'_>> = Vec::new();
-    for (candidate, facts) in results.candidates() {
-        for (step, step_facts) in results.steps() {
-            let trial = results.trial(step, candidate);
-            for text in trial.into_iter().flat_map(|trial| &trial.warnings) {
-                let known = warnings.iter().position(|(known, _)| known == text).unwrap_or_else(|| {
-                    warnings.push((text, Vec::new()));
-                    warnings.len() - 1
-                });
-                let places = &mut warnings[known].1;
-                match places.last_mut().filter(|(name, _)| *name == facts.name.0) {
-                    Some((_, steps)) => steps.push(&step_facts.name),
-                    None => places.push((&facts.name.0, vec![&step_facts.name])),
-                }
-            }
-        }
-    }
     let place = |(name, steps): &(&str, Vec<&str>)| format!("{name} in {}", steps.join(", "));
     let line = |(text, places): &Warning<'_>| {
         format!("{text} ({})", places.iter().map(place).collect::<Vec<_>>().join("; "))
     };
-    warnings.iter().map(line).collect()
+    analysis::warnings(results).iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -176,18 +126,18 @@ mod tests {
     #[test]
     fn one_toolchain_needs_no_note() {
         let (mut experiment, _) = fixture::sample();
-        assert!(toolchains(&experiment).unwrap().contains("-Os"));
+        assert!(different_toolchains(&experiment).unwrap().contains("-Os"));
         let build = experiment.candidates[0].build.clone();
         for candidate in &mut experiment.candidates {
             candidate.build.compiler = build.compiler.clone();
             candidate.build.flags = build.flags.clone();
         }
-        assert_eq!(toolchains(&experiment), None);
+        assert_eq!(different_toolchains(&experiment), None);
         // What does not say how it was compiled may have been compiled in any way.
         for candidate in &mut experiment.candidates {
             candidate.build.flags = None;
         }
-        assert!(toolchains(&experiment).unwrap().contains("unknown flags"));
+        assert!(different_toolchains(&experiment).unwrap().contains("unknown flags"));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The report as a post: what changed first, then builds, hardware, benchmark and results.
 
-use basecase_analysis::{Explanation, Finding, Results, changed, failures};
+use basecase_analysis::{Explanation, Finding, Results, changed, distinct_builds, failures};
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
 use super::TextFormat;
 use crate::documents::{self, Block, notes};
 use crate::options::Options;
-use crate::tables::{builds, configs, grouped, resources, running, verdicts};
+use crate::tables::{configs, grouped, resources, running, verdicts};
 use crate::words::{FailureWords, causes, lines, range};
 
 /// Markdown in the order of a post: what changed, builds, hardware, benchmark, results.
@@ -25,7 +25,7 @@ fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
         Block::Heading("Builds".into()),
     ];
     blocks.extend(notes::candidates(experiment).map(Block::Note));
-    blocks.push(Block::List(builds::distinct(experiment).into_iter().map(build).collect()));
+    blocks.push(Block::List(distinct_builds(experiment).into_iter().map(build).collect()));
     blocks.push(Block::Heading("Hardware".into()));
     blocks.push(Block::Paragraph(hardware(experiment)));
     blocks.extend(benchmark(results));

@@ -14,73 +14,86 @@ pub(super) const FORMAT: TextFormat = TextFormat { name: "csv", render: |results
 
 /// Prints a header and one line per candidate and step. What is not known is an empty field.
 fn render(results: &Results<'_>) -> String {
-    let mut fields =
-        vec!["step", "candidate", "unit", "value", "relative", "sla_target", "sla_met", "failed"];
-    fields.extend(metrics::COLUMNS.iter().map(|metric| metric.name));
-    fields.push(metrics::TAG);
-    fields.extend(metrics::extras().map(|metric| metric.name));
-    let mut fields: Vec<Cow<'_, str>> = fields.into_iter().map(Cow::Borrowed).collect();
-    let of_file = results.is_workload_file();
-    if of_file {
-        fields.extend(["group", "threads"].map(Cow::Borrowed));
-        fields.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(|metric| metric.name.into()));
-        fields.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
-    }
-    if results.rounds.is_some() {
-        fields.extend(OF_ROUNDS.map(Cow::Borrowed));
-        if of_file {
-            let ends = |metric: &metrics::TrialMetric| {
-                ["low", "high"].map(|end| format!("relative {} {end}", metric.name))
-            };
-            fields.extend(metrics::RESOURCES.iter().flat_map(ends).map(Cow::Owned));
-        }
-    }
-    let mut text = fields.join(",");
+    let mut text = header(results).join(",");
     text.push_str("\r\n");
-    for (step, facts) in results.steps() {
-        for (candidate, candidate_facts) in results.candidates() {
-            let name = candidate_facts.name.0.as_str();
-            let measured = results.measured(step, candidate);
-            let sla = measured.and_then(|measured| measured.sla());
-            let failed = results.trial(step, candidate).and_then(|trial| match &trial.status {
-                TrialStatus::Failed { reason, .. } => Some(reason.clone()),
-                TrialStatus::Complete => None,
-            });
-            let metric = |metric: &metrics::TrialMetric| number(measured.and_then(|m| (metric.of)(&m)));
-            let mut fields = vec![
-                facts.name.clone(),
-                name.to_owned(),
-                facts.headline.unit().to_owned(),
-                number(results.headline(step, candidate)),
-                number(results.relative(step, candidate)),
-                number(facts.sla_target),
-                sla.map_or_else(String::new, |sla| sla.met.to_string()),
-                failed.unwrap_or_default(),
-            ];
-            fields.extend(metrics::COLUMNS.iter().map(metric));
-            fields.push(name.to_owned());
-            fields.extend(metrics::extras().map(metric));
-            let cost = |metric| results.relative_cost(metric, step, candidate);
-            let costs: Vec<Option<Effect>> =
-                metrics::RESOURCES.iter().filter(|_| of_file).map(cost).collect();
-            if of_file {
-                fields.push(facts.group.clone().unwrap_or_default());
-                fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
-                fields.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(metric));
-                fields.extend(costs.iter().map(|cost| number(cost.map(|cost| cost.ratio))));
-            }
-            if results.rounds.is_some() {
-                fields.extend(of_rounds(results, step, candidate));
-                if of_file {
-                    fields.extend(costs.iter().flat_map(|cost| ends(cost.and_then(|cost| cost.interval))));
-                }
-            }
+    for (step, _) in results.steps() {
+        for (candidate, _) in results.candidates() {
+            let fields = fields(results, step, candidate);
             let quoted: Vec<Cow<'_, str>> = fields.iter().map(|field| quoted(field)).collect();
             text.push_str(&quoted.join(","));
             text.push_str("\r\n");
         }
     }
     text
+}
+
+fn header(results: &Results<'_>) -> Vec<Cow<'static, str>> {
+    let mut names = vec!["step", "candidate", "unit", "value", "relative", "sla_target", "sla_met", "failed"];
+    names.extend(metrics::COLUMNS.iter().map(|metric| metric.name));
+    names.push(metrics::TAG);
+    names.extend(metrics::extras().map(|metric| metric.name));
+    let mut names: Vec<Cow<'static, str>> = names.into_iter().map(Cow::Borrowed).collect();
+    let of_file = results.is_workload_file();
+    if of_file {
+        names.extend(["group", "threads"].map(Cow::Borrowed));
+        names.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(|metric| metric.name.into()));
+        names.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
+    }
+    if results.rounds.is_some() {
+        names.extend(OF_ROUNDS.map(Cow::Borrowed));
+        if of_file {
+            let ends = |metric: &metrics::TrialMetric| {
+                ["low", "high"].map(|end| format!("relative {} {end}", metric.name))
+            };
+            names.extend(metrics::RESOURCES.iter().flat_map(ends).map(Cow::Owned));
+        }
+    }
+    names
+}
+
+/// The line of a candidate on a step.
+fn fields(results: &Results<'_>, step: usize, candidate: usize) -> Vec<String> {
+    let experiment = results.experiment;
+    let (Some(facts), Some(candidate_facts)) =
+        (experiment.steps.get(step), experiment.candidates.get(candidate))
+    else {
+        return Vec::new();
+    };
+    let name = candidate_facts.name.0.as_str();
+    let measured = results.measured(step, candidate);
+    let sla = measured.and_then(|measured| measured.sla());
+    let failed = results.trial(step, candidate).and_then(|trial| match &trial.status {
+        TrialStatus::Failed { reason, .. } => Some(reason.clone()),
+        TrialStatus::Complete => None,
+    });
+    let metric = |metric: &metrics::TrialMetric| number(measured.and_then(|m| (metric.of)(&m)));
+    let mut fields = vec![
+        facts.name.clone(),
+        name.to_owned(),
+        facts.headline.unit().to_owned(),
+        number(results.headline(step, candidate)),
+        number(results.relative(step, candidate)),
+        number(facts.sla_target),
+        sla.map_or_else(String::new, |sla| sla.met.to_string()),
+        failed.unwrap_or_default(),
+    ];
+    fields.extend(metrics::COLUMNS.iter().map(metric));
+    fields.push(name.to_owned());
+    fields.extend(metrics::extras().map(metric));
+    let of_file = results.is_workload_file();
+    let cost = |metric| results.relative_cost(metric, step, candidate);
+    let costs: Vec<Option<Effect>> = metrics::RESOURCES.iter().filter(|_| of_file).map(cost).collect();
+    if of_file {
+        fields.push(facts.group.clone().unwrap_or_default());
+        fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
+        fields.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(metric));
+        fields.extend(costs.iter().map(|cost| number(cost.map(|cost| cost.ratio))));
+    }
+    if results.rounds.is_some() {
+        fields.extend(of_rounds(results, step, candidate));
+        fields.extend(costs.iter().flat_map(|cost| ends(cost.and_then(|cost| cost.interval))));
+    }
+    fields
 }
 
 /// What only experiments in rounds have.

@@ -1,6 +1,6 @@
 //! Facts of the experiment, the host and the builds as tables.
 
-use basecase_analysis::Results;
+use basecase_analysis::{Results, distinct_builds};
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
 use super::{Cell, Column, Row, Table, grouped};
@@ -67,7 +67,7 @@ pub(crate) fn builds(experiment: &Experiment) -> Table {
         reading: if embedded { SQLITE_CPU.to_owned() } else { String::new() },
         corner: "build",
         columns: ["version", "requested", "source", "toolchain", "sha256 begins"].map(Column::words).to_vec(),
-        rows: distinct(experiment).into_iter().map(row).collect(),
+        rows: distinct_builds(experiment).into_iter().map(row).collect(),
         ..Table::default()
     }
 }
@@ -75,17 +75,6 @@ pub(crate) fn builds(experiment: &Experiment) -> Table {
 /// Where the CPU time of an embedded engine is counted.
 const SQLITE_CPU: &str = "SQLite is embedded: its engine runs inside basecase, so its CPU time is in the client's \
                           (client_cpupq) and there is no server to measure (server_cpupq and rss are NA).";
-
-/// The builds in the order of the candidates, each once.
-pub(crate) fn distinct(experiment: &Experiment) -> Vec<&BuildFacts> {
-    let mut builds: Vec<&BuildFacts> = Vec::new();
-    for candidate in &experiment.candidates {
-        if !builds.contains(&&candidate.build) {
-            builds.push(&candidate.build);
-        }
-    }
-    builds
-}
 
 fn pairs(caption: &str, facts: Vec<(String, String)>) -> Table {
     Table {

@@ -1,9 +1,8 @@
 //! Whether the connections of a role were served alike.
 
-use basecase_analysis::Results;
-use basecase_model::{RoleRecord, StepFacts};
+use basecase_analysis::{Results, Spread, roles};
+use basecase_model::StepFacts;
 
-use super::roles::roles;
 use super::{Cell, Column, Row, Table, grouped};
 
 /// One row per candidate and role of several connections; `None` when there is none, and of the Insert Benchmark.
@@ -23,7 +22,7 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
                     records.len()
                 ));
             }
-            rows.push(Row::new(&facts.name.0, spread.cells(role, records.len())));
+            rows.push(Row::new(&facts.name.0, cells(&spread, role, records.len())));
         }
     }
     let mut reading =
@@ -46,62 +45,14 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
     })
 }
 
-/// How events are spread over the connections of a role.
-#[derive(Debug, PartialEq, Eq)]
-struct Spread {
-    fewest: u64,
-    median: u64,
-    most: u64,
-    /// Connections with less than half of the median.
-    starved: usize,
-}
-
-impl Spread {
-    /// `None` of fewer than two connections.
-    fn of(records: &[&RoleRecord]) -> Option<Spread> {
-        let mut events: Vec<u64> = records.iter().map(|record| record.events).collect();
-        events.sort_unstable();
-        let [fewest, .., most] = *events else { return None };
-        let median = events[(events.len() - 1) / 2].midpoint(events[events.len() / 2]);
-        let starved = events.iter().filter(|events| **events * 2 < median).count();
-        Some(Spread { fewest, median, most, starved })
-    }
-
-    fn cells(&self, role: &str, connections: usize) -> Vec<Cell> {
-        let texts = [
-            role.to_owned(),
-            connections.to_string(),
-            grouped(self.fewest),
-            grouped(self.median),
-            grouped(self.most),
-            self.starved.to_string(),
-        ];
-        texts.into_iter().map(Cell::plain).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use basecase_model::OperationClass;
-
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn a_connection_below_half_of_the_median_is_starved() {
-        let spread = |events: &[u64]| {
-            let record = |events: &u64| RoleRecord {
-                events: *events,
-                ..fixture::idle_role("client", OperationClass::Query)
-            };
-            let records: Vec<RoleRecord> = events.iter().map(record).collect();
-            Spread::of(&records.iter().collect::<Vec<_>>())
-        };
-        assert_eq!(spread(&[7]), None);
-        assert_eq!(spread(&[100, 49, 100]), Some(Spread { fewest: 49, median: 100, most: 100, starved: 1 }));
-        assert_eq!(
-            spread(&[90, 110, 50, 130]),
-            Some(Spread { fewest: 50, median: 100, most: 130, starved: 0 })
-        );
-    }
+fn cells(spread: &Spread, role: &str, connections: usize) -> Vec<Cell> {
+    let texts = [
+        role.to_owned(),
+        connections.to_string(),
+        grouped(spread.fewest),
+        grouped(spread.median),
+        grouped(spread.most),
+        spread.starved.to_string(),
+    ];
+    texts.into_iter().map(Cell::plain).collect()
 }

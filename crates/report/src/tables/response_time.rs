@@ -1,9 +1,10 @@
 //! Response times: the ten published buckets and true percentiles.
 
-use basecase_analysis::{BUCKETS, Clock, Latencies, PERCENTILES, Results, counts, latencies, timed_name};
+use basecase_analysis::{
+    BUCKETS, Clock, Latencies, PERCENTILES, Results, counts, latencies, quarters_least_is_best, timed_name,
+};
 use basecase_model::{Histogram, OperationClass, StepFacts};
 
-use super::marks::quarters_least_is_best;
 use super::{Cell, Column, FAILED, MISSING, Mark, Row, Table};
 
 /// How to read every table of response times.
@@ -45,7 +46,7 @@ pub(crate) fn table(
                     cells.extend(PERCENTILES.iter().map(|(_, quantile)| {
                         Cell::plain(format!("{:.3}", histogram.quantile_ns(*quantile) as f64 / 1e6))
                     }));
-                    cells.push(Cell::marked(format!("{:.3}", histogram.max_ns() as f64 / 1e9), mark));
+                    cells.push(Cell::marked(format!("{:.3}", histogram.max_ns() as f64 / 1e9), mark.into()));
                     cells
                 }
                 None => {

@@ -1,9 +1,8 @@
 //! Tables 1 to 3 and the seconds in which the target rate was missed.
 
-use basecase_analysis::{Results, Thresholds};
+use basecase_analysis::{Results, Shown, Standing, Thresholds, quarters};
 use basecase_model::{Headline, StepFacts};
 
-use super::marks::{Shown, quarters};
 use super::relative::IN_ROUNDS;
 use super::{Cell, Column, Mark, Row, Table, absent, relative};
 
@@ -29,8 +28,10 @@ fn absolute(results: &Results<'_>) -> Table {
                 Some(Shown { value, ignored: results.missed_sla(step, candidate) })
             };
             let column: Vec<Option<Shown>> = results.candidates().map(shown).collect();
-            let cell = |(candidate, (shown, mark)): (usize, (&Option<Shown>, Mark))| match shown {
-                Some(shown) => Cell::marked(shown.value.to_string(), kept(mark)).of_trial(step, candidate),
+            let cell = |(candidate, (shown, standing)): (usize, (&Option<Shown>, Standing))| match shown {
+                Some(shown) => {
+                    Cell::marked(shown.value.to_string(), kept(standing.into())).of_trial(step, candidate)
+                }
                 None => absent(results, step, candidate),
             };
             column.iter().zip(quarters(&column)).enumerate().map(cell).collect()

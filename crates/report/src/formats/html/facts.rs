@@ -1,6 +1,6 @@
 //! Facts, failures and warnings on the overview.
 
-use basecase_analysis::{Results, failures};
+use basecase_analysis::{Results, distinct_builds, distinct_configs, failures};
 use maud::{Markup, html};
 
 use super::{page_name, table};
@@ -71,7 +71,7 @@ pub(super) fn facts(results: &Results<'_>) -> Markup {
             (table::render(results, &builds::experiment(results)))
             (table::render(results, &builds::host(experiment)))
             (table::render(results, &builds::builds(experiment)))
-            @for build in builds::distinct(experiment) {
+            @for build in distinct_builds(experiment) {
                 @if build.flags.is_some() || !build.details.is_empty() {
                     details {
                         summary { "How " (build.short) " was built" }
@@ -94,7 +94,7 @@ pub(super) fn settings(results: &Results<'_>) -> Markup {
             summary { "Configs and settings" }
             @for differences in configs::differences(experiment) { (table::render(results, &differences)) }
             @for differences in running::differences(experiment) { (table::render(results, &differences)) }
-            @for config in configs::distinct(experiment) {
+            @for config in distinct_configs(experiment) {
                 details {
                     summary { "All settings of " (config.label) " for " (config.dbms) }
                     pre { @for (name, value) in &config.facts.settings { (name) " = " (value) "\n" } }

@@ -7,19 +7,16 @@ use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, Place};
 use super::sparkline::Sparklines;
 use super::{facts, table, verdicts};
-use crate::charts::sweep::{CHARTS_OF_SWEEP, charts};
-use crate::documents as document;
-use crate::documents::notes;
+use crate::charts::sweep::{CHARTS_OF_SWEEP, SweepCharts, charts};
+use crate::documents::{self, Section, notes};
 use crate::options::Options;
 
 /// The page `index.html`.
 pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     let experiment = results.experiment;
     let sweeps = charts(results, options);
-    let mut of_sweeps = sweeps.charts.iter().enumerate();
     let has_charts = !sweeps.charts.is_empty();
-    let sections = document::summary(results, options);
-    let sparklines = Sparklines::of(results);
+    let sections = documents::summary(results, options);
     let content = html! {
         p.lead {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
@@ -32,28 +29,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             "."
         }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
-        section #summary {
-            @for note in notes::candidates(experiment) {
-                p.note role="note" { strong { "Note" } " " (note) }
-            }
-            @if has_charts { (without_script()) }
-            @for section in &sections {
-                @if let Some(heading) = &section.heading { h2 { (heading) } }
-                @if let Some(reading) = section.reading { p.small { (reading) } }
-                @if section.is_sweep {
-                    div.charts {
-                        @for (number, chart) in of_sweeps.by_ref().take(CHARTS_OF_SWEEP) {
-                            (figure(number, &chart.caption))
-                        }
-                    }
-                }
-                (table::render_together(results, &section.tables, &sparklines))
-            }
-            p.small {
-                (notes::noise(results))
-                @if let Some(published) = notes::published(results) { " " (published) }
-            }
-        }
+        (summary(results, &sections, &sweeps))
         div.folds {
             (facts::failed(results))
             (facts::warnings(results))
@@ -74,6 +50,36 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     };
     shell::render(
         results,
-        &Page { title: document::title(results), place: Place::Overview, charts: has_charts, content },
+        &Page { title: documents::title(results), place: Place::Overview, charts: has_charts, content },
     )
+}
+
+/// What every reader looks at first.
+fn summary(results: &Results<'_>, sections: &[Section], sweeps: &SweepCharts<'_>) -> Markup {
+    let sparklines = Sparklines::of(results);
+    let mut of_sweeps = sweeps.charts.iter().enumerate();
+    html! {
+        section #summary {
+            @for note in notes::candidates(results.experiment) {
+                p.note role="note" { strong { "Note" } " " (note) }
+            }
+            @if !sweeps.charts.is_empty() { (without_script()) }
+            @for section in sections {
+                @if let Some(heading) = &section.heading { h2 { (heading) } }
+                @if let Some(reading) = section.reading { p.small { (reading) } }
+                @if section.is_sweep {
+                    div.charts {
+                        @for (number, chart) in of_sweeps.by_ref().take(CHARTS_OF_SWEEP) {
+                            (figure(number, &chart.caption))
+                        }
+                    }
+                }
+                (table::render_together(results, &section.tables, &sparklines))
+            }
+            p.small {
+                (notes::noise(results))
+                @if let Some(published) = notes::published(results) { " " (published) }
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::blocks;
 use super::shell::{self, Page, Place};
-use crate::documents as document;
+use crate::documents;
 use crate::documents::method;
 
 /// Name of the page.
@@ -18,6 +18,6 @@ pub(super) fn page(results: &Results<'_>) -> Markup {
             @for block in method::blocks(results) { (blocks::render(results, &block, 2)) }
         }
     };
-    let title = format!("{}: {}", method::TITLE, document::title(results));
+    let title = format!("{}: {}", method::TITLE, documents::title(results));
     shell::render(results, &Page { title, place: Place::Method, charts: false, content })
 }

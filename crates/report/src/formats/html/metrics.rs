@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::shell::{self, Page, Place};
 use super::{page_name, table};
-use crate::documents as document;
+use crate::documents;
 use crate::tables::resources;
 
 /// Name of the page.
@@ -26,6 +26,6 @@ pub(super) fn page(results: &Results<'_>) -> Markup {
             }
         }
     };
-    let title = format!("Costs per operation: {}", document::title(results));
+    let title = format!("Costs per operation: {}", documents::title(results));
     shell::render(results, &Page { title, place: Place::Metrics, charts: false, content })
 }

@@ -17,7 +17,7 @@ pub struct Finding {
 impl Finding {
     /// What is known of each candidate but the base case; those without a comparable step are left out.
     pub fn all(results: &Results<'_>, group: &StepGroup<'_>) -> Vec<Finding> {
-        let of = |candidate| {
+        let finding = |candidate| {
             let is_void = |step| results.missed_sla(step, candidate) || results.missed_sla(step, 0);
             let steps = group.steps.iter().filter(|step| !is_void(**step));
             let mut ratios: Vec<(usize, f64)> =
@@ -25,7 +25,7 @@ impl Finding {
             ratios.sort_by(|left, right| left.1.total_cmp(&right.1));
             Finding { candidate, ratios }
         };
-        let others = results.candidates().skip(1).map(|(candidate, _)| of(candidate));
+        let others = results.candidates().skip(1).map(|(candidate, _)| finding(candidate));
         others.filter(|finding| !finding.ratios.is_empty()).collect()
     }
 

@@ -35,13 +35,13 @@ impl KnownNoise {
         let mut servers: Vec<Server> = experiment.candidates.iter().map(server).collect();
         servers.sort_unstable();
         servers.dedup();
-        let of = |step: &StepFacts, server: Server| {
+        let known = |step: &StepFacts, server: Server| {
             let runs: Vec<_> = alike.iter().map(|stored| runs(stored, step, server)).collect();
             let rounds = |servers: &Vec<Vec<f64>>| servers.iter().map(Vec::len).max().unwrap_or(0);
             let rounds = runs.iter().map(rounds).sum();
             Some((step.name.clone(), server, Known { noise: RunNoise::of_runs(&runs)?, rounds }))
         };
-        let of_step = |step| servers.iter().filter_map(move |server| of(step, *server));
+        let of_step = |step| servers.iter().filter_map(move |server| known(step, *server));
         KnownNoise(experiment.steps.iter().filter(|step| step.is_compared()).flat_map(of_step).collect())
     }
 
@@ -71,12 +71,12 @@ impl KnownNoise {
 fn runs((other, trials): &Stored, step: &StepFacts, kind: Server) -> Vec<Vec<f64>> {
     let own = trials.iter().filter(|trial| trial.is_complete() && trial.measured_by == other.id);
     let own: Vec<_> = own.filter(|trial| trial.step == step.name && trial.profiles.is_empty()).collect();
-    let of = |candidate: &CandidateFacts| {
+    let logarithms = |candidate: &CandidateFacts| {
         let own = own.iter().filter(|trial| trial.candidate == candidate.name.0);
         let rate = |trial| Measured { trial, rounds: 1, step, cores: other.host.cores }.headline();
         own.filter_map(|trial| rate(*trial)).map(f64::ln).filter(|value| value.is_finite()).collect()
     };
-    other.candidates.iter().filter(|candidate| server(candidate) == kind).map(of).collect()
+    other.candidates.iter().filter(|candidate| server(candidate) == kind).map(logarithms).collect()
 }
 
 impl Results<'_> {
@@ -90,8 +90,8 @@ impl Results<'_> {
     pub fn difference_noise(&self, step: usize, candidate: usize) -> Option<Known> {
         let known = self.known_noise?;
         let (name, candidates) = (&self.experiment.steps.get(step)?.name, &self.experiment.candidates);
-        let of = |candidate: usize| known.get(name, server(candidates.get(candidate)?));
-        let (base, contender) = (of(0)?, of(candidate)?);
+        let known_of = |candidate: usize| known.get(name, server(candidates.get(candidate)?));
+        let (base, contender) = (known_of(0)?, known_of(candidate)?);
         Some(Known {
             noise: RunNoise::between(base.noise, contender.noise),
             rounds: base.rounds.min(contender.rounds),

@@ -76,16 +76,16 @@ mod tests {
         let rounds = Rounds::of(&experiment, &trials);
         let results = Results::of(&experiment, &trials, rounds.as_ref());
         let ratios = results.latency_ratios(1, 1, OperationClass::Query, Clock::Service);
-        let of = |number: usize| (ratios[number].percentile, ratios[number].effect);
+        let found = |number: usize| (ratios[number].percentile, ratios[number].effect);
         for (number, percentile, expected) in [(0, "p50", 1.0), (1, "p90", 1.0), (2, "p99", 2.0)] {
-            let (called, effect) = of(number);
+            let (called, effect) = found(number);
             let Effect { ratio, interval } = effect.unwrap();
             let [low, high] = interval.unwrap();
             assert_eq!(called, percentile);
             // Histograms keep three digits.
             assert!((ratio - expected).abs() < 0.01 && high - low < 0.01, "{percentile}: {effect:?}");
         }
-        assert_eq!(of(3), ("p99.9", None), "30 statements are beyond it");
+        assert_eq!(found(3), ("p99.9", None), "30 statements are beyond it");
         assert!(results.latency_ratios(1, 0, OperationClass::Query, Clock::Service).is_empty());
     }
 }

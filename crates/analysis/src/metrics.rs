@@ -299,8 +299,8 @@ impl Results<'_> {
     /// A metric divided by the base case's: in rounds the mean ratio of a round with its interval, and else, or where a round has no such
     /// ratio, as [`ratio`] without one.
     pub fn relative_cost(&self, metric: &TrialMetric, step: usize, candidate: usize) -> Option<Effect> {
-        let of = |candidate| (metric.of)(&self.measured(step, candidate)?);
-        let of_all = || Some(Effect { ratio: ratio(of(candidate)?, of(0)?), interval: None });
+        let value = |candidate| (metric.of)(&self.measured(step, candidate)?);
+        let of_all = || Some(Effect { ratio: ratio(value(candidate)?, value(0)?), interval: None });
         self.cost_in_rounds(metric, step, candidate).or_else(of_all)
     }
 

@@ -78,11 +78,11 @@ impl<'a> Results<'a> {
             of_places.entry((&one.trial.step, &one.trial.candidate)).or_default().push(*one);
         }
         let row = |step: &'a StepFacts| {
-            let of = |candidate: &CandidateFacts| {
+            let newest_of = |candidate: &CandidateFacts| {
                 let own = of_places.get(&(step.name.as_str(), candidate.name.0.as_str()))?;
                 own.iter().copied().max_by_key(|one| rank(one.trial))
             };
-            experiment.candidates.iter().map(of).collect()
+            experiment.candidates.iter().map(newest_of).collect()
         };
         let has_profile = |trial: &&Trial| trial.is_complete() && !trial.profiles.is_empty();
         let profiled = all

@@ -84,13 +84,13 @@ impl<'a> Rounds<'a> {
         base: &str,
         contender: &str,
     ) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
-        let of = |candidate: &str| {
+        let rounds_of = |candidate: &str| {
             let is_of =
                 |pooled: &&Pooled<'a>| pooled.trial.step == step && pooled.trial.candidate == candidate;
             self.pooled.iter().find(is_of).map_or(&[][..], |pooled| pooled.rounds.as_slice())
         };
-        let contenders = of(contender);
-        of(base).iter().filter_map(move |base| {
+        let contenders = rounds_of(contender);
+        rounds_of(base).iter().filter_map(move |base| {
             Some((*base, *contenders.iter().find(|other| other.round() == base.round())?))
         })
     }

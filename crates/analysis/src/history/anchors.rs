@@ -16,11 +16,11 @@ pub(super) struct Anchors<'b, 'a> {
 struct Successor<'b, 'a> {
     /// An experiment that has it as its base case.
     holder: &'b Results<'a>,
-    handover: Handover<'b, 'a>,
+    handover: Succession<'b, 'a>,
 }
 
 /// Where a base case was measured beside the one whose place it took.
-struct Handover<'b, 'a> {
+struct Succession<'b, 'a> {
     measured: &'b Results<'a>,
     /// The later of the two; or the earlier where it is reversed.
     candidate: usize,
@@ -68,7 +68,7 @@ impl<'b, 'a> Anchors<'b, 'a> {
     /// The rounds in which each but the first was measured beside the one before.
     pub(super) fn handovers(&self) -> Vec<basecase_stats::Handover<'a>> {
         let rounds = |(anchor, successor): (usize, &Successor<'b, 'a>)| {
-            let Handover { measured, candidate, is_reversed } = successor.handover;
+            let Succession { measured, candidate, is_reversed } = successor.handover;
             let Results { experiment, trials, .. } = *measured;
             let version = basecase_stats::Version { experiment, trials, candidate, anchor };
             basecase_stats::Handover { version, is_reversed }
@@ -77,7 +77,7 @@ impl<'b, 'a> Anchors<'b, 'a> {
     }
 }
 
-impl Handover<'_, '_> {
+impl Succession<'_, '_> {
     /// The later one divided by the earlier.
     fn effect(&self, step: &str) -> Option<Effect> {
         let effect = self.measured.relative_effect(self.measured.step_named(step)?, self.candidate)?;
@@ -95,22 +95,22 @@ struct Search<'b, 'a, 's> {
 impl<'b, 'a> Search<'b, 'a, '_> {
     /// The base case before that of this experiment, as an experiment that has it, and how it was followed; the latest where there are
     /// several.
-    fn before(&self, holder: &'b Results<'a>) -> Option<(&'b Results<'a>, Handover<'b, 'a>)> {
+    fn before(&self, holder: &'b Results<'a>) -> Option<(&'b Results<'a>, Succession<'b, 'a>)> {
         let with_base = || self.all().filter(|measured| self.is_same(measured, 0, holder));
         let began = |measured: &&'b Results<'a>| measured.experiment.created_at.as_str();
         let first = with_base().map(|measured| began(&measured)).min()?;
         let earlier = || self.all().filter(|measured| began(measured) < first);
         let as_contender = |measured: &'b Results<'a>| {
             let candidate = contenders(measured).find(|number| self.is_same(measured, *number, holder))?;
-            Some((measured, Handover { measured, candidate, is_reversed: false }))
+            Some((measured, Succession { measured, candidate, is_reversed: false }))
         };
         let as_base = |measured: &'b Results<'a>| {
             contenders(measured).find_map(|candidate| {
                 let mut earlier = earlier().filter(|earlier| self.is_same(measured, candidate, earlier));
-                Some((earlier.next()?, Handover { measured, candidate, is_reversed: true }))
+                Some((earlier.next()?, Succession { measured, candidate, is_reversed: true }))
             })
         };
-        let began_last = |found: &(&'b Results<'a>, Handover<'b, 'a>)| began(&found.1.measured);
+        let began_last = |found: &(&'b Results<'a>, Succession<'b, 'a>)| began(&found.1.measured);
         let found = earlier().filter_map(as_contender).max_by_key(began_last);
         found.or_else(|| with_base().filter_map(as_base).max_by_key(began_last))
     }

@@ -3,17 +3,17 @@
 mod anchors;
 mod version;
 
+use anchors::Anchors;
 use basecase_model::Experiment;
 use basecase_stats::{
     Change, History, HistoryError, Interval, Plan, change_points, divisive_change_points, usual_penalty,
 };
+use version::{DatedVersion, versions};
 
 use crate::effect::Effect;
 use crate::error::Error;
 use crate::explanation::known_steps;
 use crate::results::Results;
-use anchors::Anchors;
-use version::{Version, versions};
 
 /// One step over all versions.
 pub struct StepHistory<'a> {
@@ -98,7 +98,7 @@ impl<'a> VersionHistory<'a> {
 fn in_rounds<'a>(
     experiment: &'a Experiment,
     anchors: &Anchors<'_, 'a>,
-    versions: &[Version<'_, 'a>],
+    versions: &[DatedVersion<'_, 'a>],
     steps: &[usize],
 ) -> Result<Vec<StepHistory<'a>>, HistoryError> {
     let handovers = anchors.handovers();

@@ -11,7 +11,7 @@ const DATE: usize = 10;
 const MINUTE: usize = 16;
 
 /// A version, or the base case, which is the first.
-pub(super) struct Version<'b, 'a> {
+pub(super) struct DatedVersion<'b, 'a> {
     /// What it is called; with the date on which it was first measured where experiments are joined.
     pub(super) label: String,
     facts: &'a CandidateFacts,
@@ -27,7 +27,7 @@ pub(super) fn versions<'b, 'a>(
     chosen: &'b Results<'a>,
     first: &'b Results<'a>,
     joined: Option<&[&'b Results<'a>]>,
-) -> Vec<Version<'b, 'a>> {
+) -> Vec<DatedVersion<'b, 'a>> {
     let mut experiments: Vec<&'b Results<'a>> = joined.unwrap_or_default().to_vec();
     experiments.push(chosen);
     experiments.sort_by_key(|measured| &measured.experiment.created_at);
@@ -35,14 +35,14 @@ pub(super) fn versions<'b, 'a>(
     let later = experiments.into_iter().flat_map(|measured| {
         measured.candidates().skip(1).map(move |(number, facts)| (measured, number, facts))
     });
-    let mut versions: Vec<Version<'b, 'a>> = Vec::new();
+    let mut versions: Vec<DatedVersion<'b, 'a>> = Vec::new();
     for (measured, number, facts) in base.chain(later) {
         let known = versions.iter().position(|version| joined.is_some() && is_same(version.facts, facts));
         match known {
             // The base case was measured against itself there.
             Some(0) => {}
             Some(place) => versions[place].sources.push((measured, number)),
-            None => versions.push(Version {
+            None => versions.push(DatedVersion {
                 label: facts.name.0.clone(),
                 facts,
                 since: &measured.experiment.created_at,
@@ -64,8 +64,8 @@ fn is_same(one: &CandidateFacts, other: &CandidateFacts) -> bool {
 }
 
 /// Adds to each name when it was first measured: the date, or the minute where dates do not tell two of one name from each other.
-fn date(versions: &mut [Version<'_, '_>]) {
-    let with = |length: usize, version: &Version<'_, '_>| {
+fn date(versions: &mut [DatedVersion<'_, '_>]) {
+    let with = |length: usize, version: &DatedVersion<'_, '_>| {
         let since = version.since.get(..length).unwrap_or(version.since).replace('T', " ");
         format!("{} {since}", version.facts.name)
     };
@@ -87,14 +87,14 @@ struct Source<'b, 'a> {
     anchor: usize,
 }
 
-impl<'b, 'a> Version<'b, 'a> {
+impl<'b, 'a> DatedVersion<'b, 'a> {
     /// The first experiment that has it on the step of that name.
     fn source(&self, anchors: &Anchors<'_, 'a>, step: &str) -> Option<Source<'b, 'a>> {
-        let of = |(measured, candidate): &(&'b Results<'a>, usize)| {
+        let source = |(measured, candidate): &(&'b Results<'a>, usize)| {
             let (anchor, step) = anchors.in_experiment(measured, step)?;
             Some(Source { measured, candidate: *candidate, step, anchor })
         };
-        self.sources.iter().find_map(of)
+        self.sources.iter().find_map(source)
     }
 
     /// Its throughput divided by that of the first base case.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::charts::heat::{Heat, heats};
 use crate::charts::packing::packed;
-use crate::charts::track::{Group, TrackCharts};
+use crate::charts::track::{TrackCharts, TrackGroup};
 use crate::documents::CLASSES;
 
 /// Most points of a chart of one client.
@@ -43,14 +43,14 @@ pub(crate) enum Subject {
     /// A class of statements of one client.
     Client(OperationClass, u32),
     /// The machine or the server.
-    Tracks(Group),
+    Tracks(TrackGroup),
 }
 
 /// One chart.
 #[derive(Serialize)]
 pub(crate) struct Chart {
     /// What is drawn.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ChartKind,
     /// What it is about.
     #[serde(skip)]
     pub(crate) subject: Subject,
@@ -68,7 +68,7 @@ pub(crate) struct Chart {
 /// What a chart draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum ChartKind {
     /// Items per second over time.
     Rate,
     /// Longest statement of each interval over time.
@@ -130,10 +130,10 @@ fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)], rounds: impl Fn(usiz
     for class in CLASSES {
         for client in 1..=clients {
             let is_of = |role: &&RoleRecord| role.client == client;
-            let of = |candidate, trial: &Trial| {
+            let client_throughput = |candidate, trial: &Trial| {
                 Throughput::of(trial.roles_of(class).filter(is_of), rounds(candidate))
             };
-            let fine = summed(trials, of);
+            let fine = summed(trials, client_throughput);
             let longest = fine.iter().map(|(_, throughput)| throughput.items.len()).max().unwrap_or(0);
             let factor = longest.div_ceil(points.max(1)).max(1);
             let series: Vec<_> = fine.iter().map(|(row, fine)| (*row, fine.coarser(factor))).collect();
@@ -174,7 +174,7 @@ fn over_time(
     let interval = f64::from(interval_ms) / 1000.0;
     vec![
         Chart {
-            kind: Kind::Rate,
+            kind: ChartKind::Rate,
             subject,
             caption: format!("{unit}, {whose}"),
             interval,
@@ -182,7 +182,7 @@ fn over_time(
             series: lines(|throughput| &throughput.items),
         },
         Chart {
-            kind: Kind::Longest,
+            kind: ChartKind::Longest,
             subject,
             caption: format!("longest {} in ms, {whose}", timed_name(step, class)),
             interval,
@@ -204,7 +204,7 @@ fn by_percentile(
     };
     let series: Vec<Line> = trials.iter().filter_map(line).collect();
     (!series.is_empty()).then(|| Chart {
-        kind: Kind::Percentiles,
+        kind: ChartKind::Percentiles,
         subject: Subject::Class(class),
         caption: format!("{} {} by percentile, in ms, logarithmic", timed_name(step, class), clock.title()),
         interval: 0.0,

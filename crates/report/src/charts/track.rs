@@ -4,7 +4,7 @@ use basecase_model::{Track, TrackKind, Trial, names};
 
 use crate::charts::heat;
 use crate::charts::packing::packed;
-use crate::charts::step::{Chart, Kind, Line, Subject};
+use crate::charts::step::{Chart, ChartKind, Line, Subject};
 
 /// Most points of a line: longer tracks are drawn as means of several intervals.
 const POINTS: usize = 300;
@@ -14,7 +14,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 /// Which charts stand together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum TrackGroup {
     /// Processors: who used them, and how often they changed hands.
     Processors,
     /// The device under the data, and the server's log.
@@ -23,16 +23,16 @@ pub(crate) enum Group {
     Others,
 }
 
-impl Group {
+impl TrackGroup {
     /// Every group in the order of the page.
-    pub(crate) const ALL: [Group; 3] = [Group::Processors, Group::Storage, Group::Others];
+    pub(crate) const ALL: [TrackGroup; 3] = [TrackGroup::Processors, TrackGroup::Storage, TrackGroup::Others];
 
     /// The words above its charts.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Group::Processors => "processors",
-            Group::Storage => "storage",
-            Group::Others => "Other metrics",
+            TrackGroup::Processors => "processors",
+            TrackGroup::Storage => "storage",
+            TrackGroup::Others => "Other metrics",
         }
     }
 }
@@ -48,7 +48,7 @@ enum Scale {
 
 /// A chart that is known by its tracks.
 struct Panel {
-    group: Group,
+    group: TrackGroup,
     /// What it shows, with its unit.
     caption: &'static str,
     /// The tracks that are added up.
@@ -56,34 +56,49 @@ struct Panel {
     scale: Scale,
 }
 
-const fn panel(group: Group, caption: &'static str, tracks: &'static [&'static str], scale: Scale) -> Panel {
+const fn panel(
+    group: TrackGroup,
+    caption: &'static str,
+    tracks: &'static [&'static str],
+    scale: Scale,
+) -> Panel {
     Panel { group, caption, tracks, scale }
 }
 
 /// The charts that are worth one of their own, in the order of the page.
 static PANELS: [Panel; 12] = [
     panel(
-        Group::Processors,
+        TrackGroup::Processors,
         "CPU of the host, user and system, % of all cores",
         &[names::HOST_CPU_USER_US, names::HOST_CPU_SYSTEM_US],
         Scale::Processors,
     ),
-    panel(Group::Processors, "CPU of the server, cores", &[names::SERVER_CPU_US], Scale::Per(1e6)),
-    panel(Group::Processors, "CPU of the client, cores", &[names::CLIENT_CPU_US], Scale::Per(1e6)),
-    panel(Group::Processors, "I/O wait, % of all cores", &[names::HOST_CPU_IOWAIT_US], Scale::Processors),
-    panel(Group::Processors, "steal, % of all cores", &[names::HOST_CPU_STEAL_US], Scale::Processors),
+    panel(TrackGroup::Processors, "CPU of the server, cores", &[names::SERVER_CPU_US], Scale::Per(1e6)),
+    panel(TrackGroup::Processors, "CPU of the client, cores", &[names::CLIENT_CPU_US], Scale::Per(1e6)),
     panel(
-        Group::Processors,
+        TrackGroup::Processors,
+        "I/O wait, % of all cores",
+        &[names::HOST_CPU_IOWAIT_US],
+        Scale::Processors,
+    ),
+    panel(TrackGroup::Processors, "steal, % of all cores", &[names::HOST_CPU_STEAL_US], Scale::Processors),
+    panel(
+        TrackGroup::Processors,
         "context switches/s of the host",
         &[names::HOST_CONTEXT_SWITCHES],
         Scale::Per(1.0),
     ),
-    panel(Group::Storage, "reads/s", &[names::DEVICE_READS], Scale::Per(1.0)),
-    panel(Group::Storage, "MiB read/s", &[names::DEVICE_READ_BYTES], Scale::Per(MIB)),
-    panel(Group::Storage, "writes/s", &[names::DEVICE_WRITES], Scale::Per(1.0)),
-    panel(Group::Storage, "MiB written/s", &[names::DEVICE_WRITTEN_BYTES], Scale::Per(MIB)),
-    panel(Group::Storage, "device busy, % of the time", &[names::DEVICE_BUSY_US], Scale::Per(1e4)),
-    panel(Group::Storage, "log written (WAL or redo), MiB/s", &[names::SERVER_LOG_BYTES], Scale::Per(MIB)),
+    panel(TrackGroup::Storage, "reads/s", &[names::DEVICE_READS], Scale::Per(1.0)),
+    panel(TrackGroup::Storage, "MiB read/s", &[names::DEVICE_READ_BYTES], Scale::Per(MIB)),
+    panel(TrackGroup::Storage, "writes/s", &[names::DEVICE_WRITES], Scale::Per(1.0)),
+    panel(TrackGroup::Storage, "MiB written/s", &[names::DEVICE_WRITTEN_BYTES], Scale::Per(MIB)),
+    panel(TrackGroup::Storage, "device busy, % of the time", &[names::DEVICE_BUSY_US], Scale::Per(1e4)),
+    panel(
+        TrackGroup::Storage,
+        "log written (WAL or redo), MiB/s",
+        &[names::SERVER_LOG_BYTES],
+        Scale::Per(MIB),
+    ),
 ];
 
 /// The charts of a step's tracks.
@@ -115,14 +130,14 @@ impl TrackCharts {
         for track in others {
             let (unit, divisor) = unit(track);
             let caption = format!("{}{unit}", track.name);
-            charts.add(Group::Others, caption, trials, &[track.name.as_str()], divisor);
+            charts.add(TrackGroup::Others, caption, trials, &[track.name.as_str()], divisor);
         }
         charts
     }
 
     fn add(
         &mut self,
-        group: Group,
+        group: TrackGroup,
         caption: String,
         trials: &[(usize, &Trial)],
         names: &[&str],
@@ -148,7 +163,7 @@ impl TrackCharts {
         // Tracks in other intervals than the longest ones cannot share their axis.
         let same = |(_, sum): &&(usize, Sum)| sum.interval_ms == interval_ms;
         self.charts.push(Chart {
-            kind: Kind::Track,
+            kind: ChartKind::Track,
             subject: Subject::Tracks(group),
             caption,
             interval: f64::from(interval_ms) * merged as f64 / 1000.0,

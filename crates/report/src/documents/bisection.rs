@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::documents::Block;
 use crate::formats;
-use crate::tables::{Cell, Column, Mark, Row, Table};
+use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words::{EffectWords as _, verdict};
 
 /// The report as it is read from top to bottom.
@@ -65,12 +65,15 @@ fn table(bisected: &Bisected<'_>) -> Table {
     let row = |(candidate, name): (usize, &String)| {
         let (probed, side) = (bisected.probed(candidate), bisected.side(candidate));
         let ratio = |effect: Effect| {
-            let mark = if effect.ratio < 1.0 { Mark::Worse } else { Mark::Better };
-            Cell { mark: if side == Side::LikeLast { mark } else { Mark::None }, ..Cell::ratio(&effect) }
+            let mark = if effect.ratio < 1.0 { Highlight::Worse } else { Highlight::Better };
+            TableCell {
+                mark: if side == Side::LikeLast { mark } else { Highlight::None },
+                ..TableCell::ratio(&effect)
+            }
         };
-        let ratio = probed.and_then(Probed::effect).map_or_else(Cell::default, ratio);
+        let ratio = probed.and_then(Probed::effect).map_or_else(TableCell::default, ratio);
         let rounds = probed.map(|probed| probed.decision.rounds.to_string()).unwrap_or_default();
-        Row::new(name, vec![ratio, Cell::plain(rounds), Cell::plain(words(side))])
+        Row::new(name, vec![ratio, TableCell::plain(rounds), TableCell::plain(words(side))])
     };
     Table {
         caption: format!("Throughput relative to {}", bisected.name(0)),
@@ -86,7 +89,7 @@ pub(crate) fn json(bisected: &Bisected<'_>) -> String {
     let candidate = |(number, name): (usize, &String)| {
         let probed = bisected.probed(number);
         let effect = probed.and_then(Probed::effect);
-        Candidate {
+        CandidateObject {
             candidate: name.clone(),
             ratio: effect.map(|effect| effect.ratio),
             interval: effect.and_then(|effect| effect.interval),
@@ -131,11 +134,11 @@ struct Object<'a> {
     before: Option<&'a str>,
     since: Option<&'a str>,
     sentence: String,
-    candidates: Vec<Candidate>,
+    candidates: Vec<CandidateObject>,
 }
 
 #[derive(Serialize)]
-struct Candidate {
+struct CandidateObject {
     candidate: String,
     ratio: Option<f64>,
     interval: Option<[f64; 2]>,

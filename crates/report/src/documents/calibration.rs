@@ -5,7 +5,7 @@ use basecase_model::Experiment;
 use basecase_stats::{Decision, Recovery, Verdict};
 
 use crate::documents::Block;
-use crate::tables::{Cell, Column, Mark, Row, Table};
+use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words::percent_text;
 
 /// The tables of a calibration, or of several that are counted together; nothing where nothing was planted.
@@ -55,18 +55,18 @@ fn false_alarms(recoveries: &[&Recovery]) -> String {
 fn counted(experiment: &Experiment, groups: &[RecoveryGroup<'_>]) -> Table {
     let row = |group: &RecoveryGroup<'_>| {
         let said = |verdict: Verdict| {
-            Cell::plain(group.count(|recovery| recovery.decision.verdict == verdict).to_string())
+            TableCell::plain(group.count(|recovery| recovery.decision.verdict == verdict).to_string())
         };
         let rounds: usize = group.members.iter().map(|recovery| recovery.decision.rounds).sum();
         let cells = vec![
-            Cell::plain(percent(group.truth())),
-            Cell::plain(group.members.len().to_string()),
+            TableCell::plain(percent(group.truth())),
+            TableCell::plain(group.members.len().to_string()),
             said(Verdict::Regression),
             said(Verdict::NoChange),
             said(Verdict::Improvement),
             said(Verdict::NotEnoughData),
-            Cell::plain(group.count(|recovery| recovery.holds() == Some(true)).to_string()),
-            Cell::plain(format!("{:.1}", rounds as f64 / group.members.len() as f64)),
+            TableCell::plain(group.count(|recovery| recovery.holds() == Some(true)).to_string()),
+            TableCell::plain(format!("{:.1}", rounds as f64 / group.members.len() as f64)),
         ];
         Row { step: Some(group.step), ..Row::new(&experiment.steps[group.step].label, cells) }
     };
@@ -99,19 +99,19 @@ fn found(runs: &[CalibrationRun<'_>]) -> Table {
             .map(|interval| format!("{} to {}", percent(interval.lower), percent(interval.upper)))
             .unwrap_or_default();
         let (word, mark) = match recovery.holds() {
-            Some(true) => ("yes", Mark::None),
-            Some(false) => ("no", Mark::Worse),
-            None => ("", Mark::None),
+            Some(true) => ("yes", Highlight::None),
+            Some(false) => ("no", Highlight::Worse),
+            None => ("", Highlight::None),
         };
         let cells = vec![
-            Cell::plain(experiment.candidates[recovery.candidate].name.0.clone()),
-            Cell::plain(percent(recovery.truth)),
-            Cell::plain(estimate.map(percent).unwrap_or_default()),
-            Cell::plain(interval),
-            Cell::marked(word, mark),
-            Cell::plain(verdict.as_str()),
-            Cell::plain(rounds.to_string()),
-            Cell::plain(block_sd.map(|sd| format!("{:.2}", sd * 100.0)).unwrap_or_default()),
+            TableCell::plain(experiment.candidates[recovery.candidate].name.0.clone()),
+            TableCell::plain(percent(recovery.truth)),
+            TableCell::plain(estimate.map(percent).unwrap_or_default()),
+            TableCell::plain(interval),
+            TableCell::marked(word, mark),
+            TableCell::plain(verdict.as_str()),
+            TableCell::plain(rounds.to_string()),
+            TableCell::plain(block_sd.map(|sd| format!("{:.2}", sd * 100.0)).unwrap_or_default()),
         ];
         Row { step: Some(recovery.step), ..Row::new(&experiment.steps[recovery.step].label, cells) }
     };
@@ -141,14 +141,14 @@ fn replayed(first: &CalibrationRun<'_>, groups: &[RecoveryGroup<'_>]) -> Table {
     let row = |group: &RecoveryGroup<'_>| {
         let step = first.experiment.steps.get(group.step)?;
         let replay = first.replay(group)?;
-        let share = |share: f64| Cell::plain(format!("{:.1}", share * 100.0));
+        let share = |share: f64| TableCell::plain(format!("{:.1}", share * 100.0));
         let cells = vec![
-            Cell::plain(percent(group.truth())),
+            TableCell::plain(percent(group.truth())),
             share(replay.excluded),
             share(replay.verdicts[0]),
             share(replay.verdicts[2]),
             share(replay.verdicts[1]),
-            Cell::plain(format!("{:.1}", replay.rounds)),
+            TableCell::plain(format!("{:.1}", replay.rounds)),
         ];
         Some(Row { step: Some(group.step), ..Row::new(&step.label, cells) })
     };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::documents::Block;
 use crate::formats;
-use crate::tables::{self, Cell, Column, Mark, Row, Table};
+use crate::tables::{self, Column, Highlight, Row, Table, TableCell};
 use crate::words::EffectWords as _;
 
 /// The report as it is read from top to bottom.
@@ -39,18 +39,18 @@ fn table(history: &VersionHistory<'_>) -> Table {
     let is_in_rounds = history.experiment.schedule.is_some();
     let ratio = |step: &StepHistory<'_>, version: usize| {
         let shift = step.changes.iter().find(|shift| shift.version == version);
-        let mark = shift.map_or(Mark::None, mark_of);
+        let mark = shift.map_or(Highlight::None, mark_of);
         match step.ratios[version] {
-            Some(effect) if version > 0 && is_in_rounds => Cell { mark, ..Cell::ratio(&effect) },
-            Some(effect) => Cell::marked(format!("{:.3}", effect.ratio), mark),
-            None => Cell::marked(tables::MISSING, mark),
+            Some(effect) if version > 0 && is_in_rounds => TableCell { mark, ..TableCell::ratio(&effect) },
+            Some(effect) => TableCell::marked(format!("{:.3}", effect.ratio), mark),
+            None => TableCell::marked(tables::MISSING, mark),
         }
     };
-    let cells = |step: &StepHistory<'_>| -> Vec<Cell> {
-        let rounds = is_in_rounds.then(|| Cell::plain(step.rounds.to_string()));
+    let cells = |step: &StepHistory<'_>| -> Vec<TableCell> {
+        let rounds = is_in_rounds.then(|| TableCell::plain(step.rounds.to_string()));
         (0..history.versions.len()).map(|version| ratio(step, version)).chain(rounds).collect()
     };
-    let cells: Vec<Vec<Cell>> = history.steps.iter().map(cells).collect();
+    let cells: Vec<Vec<TableCell>> = history.steps.iter().map(cells).collect();
     let versions = history.versions.iter().map(String::as_str).chain(is_in_rounds.then_some("rounds"));
     let steps = history.steps.iter().map(|step| step.label);
     let (corner, columns, rows) = if history.versions.len() > history.steps.len() {
@@ -61,7 +61,8 @@ fn table(history: &VersionHistory<'_>) -> Table {
         let rows = steps.zip(cells).map(|(name, cells)| Row::new(name, cells));
         ("step", versions.collect(), rows.collect())
     };
-    let meanings = [(Mark::Worse, "a slower level begins"), (Mark::Better, "a faster level begins")];
+    let meanings =
+        [(Highlight::Worse, "a slower level begins"), (Highlight::Better, "a faster level begins")];
     let shifts = || history.steps.iter().flat_map(|step| &step.changes);
     Table {
         caption: format!("Throughput relative to {}", history.versions[0]),
@@ -91,8 +92,8 @@ pub(crate) fn json(history: &VersionHistory<'_>) -> String {
     formats::json(&object)
 }
 
-fn of_step<'a>(history: &'a VersionHistory<'_>, step: &'a StepHistory<'_>) -> Step<'a> {
-    Step {
+fn of_step<'a>(history: &'a VersionHistory<'_>, step: &'a StepHistory<'_>) -> StepObject<'a> {
+    StepObject {
         step: step.label,
         rounds: history.experiment.schedule.is_some().then_some(step.rounds),
         ratios: step.ratios.iter().map(|effect| effect.map(|effect| effect.ratio)).collect(),
@@ -112,8 +113,8 @@ fn point<'a>(history: &'a VersionHistory<'_>, shift: &Shift) -> Point<'a> {
     }
 }
 
-fn mark_of(shift: &Shift) -> Mark {
-    if shift.change.magnitude < 0.0 { Mark::Worse } else { Mark::Better }
+fn mark_of(shift: &Shift) -> Highlight {
+    if shift.change.magnitude < 0.0 { Highlight::Worse } else { Highlight::Better }
 }
 
 const IN_ROUNDS: &str = "Every version was measured in the same rounds as the base case. A change is named by the version with which the new \
@@ -154,11 +155,11 @@ struct Object<'a> {
     in_rounds: bool,
     base: Option<&'a str>,
     versions: Vec<&'a str>,
-    steps: Vec<Step<'a>>,
+    steps: Vec<StepObject<'a>>,
 }
 
 #[derive(Serialize)]
-struct Step<'a> {
+struct StepObject<'a> {
     step: &'a str,
     rounds: Option<usize>,
     ratios: Vec<Option<f64>>,

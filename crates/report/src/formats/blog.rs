@@ -50,7 +50,7 @@ fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
 
 /// E.g. `mysql 5.6.51 through 9.5.0, sqlite 3.51.0`.
 fn versions(experiment: &Experiment) -> String {
-    let of = |dbms: Dbms| {
+    let versions_of = |dbms: Dbms| {
         let mut versions: Vec<&str> = Vec::new();
         for candidate in experiment.candidates.iter().filter(|candidate| candidate.build.dbms == dbms) {
             if !versions.contains(&candidate.build.version.as_str()) {
@@ -63,7 +63,7 @@ fn versions(experiment: &Experiment) -> String {
             some => Some(format!("{dbms} {}", some.join(", "))),
         }
     };
-    Dbms::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(", ")
+    Dbms::ALL.into_iter().filter_map(versions_of).collect::<Vec<_>>().join(", ")
 }
 
 fn introduction(results: &Results<'_>) -> String {

@@ -19,16 +19,16 @@ use crate::documents::timed;
 pub(super) const FORMAT: TextFormat = TextFormat { name: "json", render: |results, _| render(results) };
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ReportObject<'a> {
     base: Option<&'a str>,
     candidates: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rounds: Option<verdicts::Plan<'a>>,
-    steps: Vec<Step<'a>>,
+    rounds: Option<verdicts::PlanObject<'a>>,
+    steps: Vec<StepObject<'a>>,
 }
 
 #[derive(Serialize)]
-struct Step<'a> {
+struct StepObject<'a> {
     step: &'a str,
     unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,11 +37,11 @@ struct Step<'a> {
     threads: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds: Option<verdicts::Gates<'a>>,
-    cells: Vec<Cell<'a>>,
+    cells: Vec<CellObject<'a>>,
 }
 
 #[derive(Serialize)]
-struct Cell<'a> {
+struct CellObject<'a> {
     candidate: &'a str,
     key: Option<&'a str>,
     value: Option<f64>,
@@ -133,7 +133,7 @@ fn render(results: &Results<'_>) -> String {
     let candidates: Vec<&str> = results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect();
     let steps = results
         .steps()
-        .map(|(step, facts)| Step {
+        .map(|(step, facts)| StepObject {
             step: &facts.name,
             unit: facts.headline.unit(),
             group: facts.group.as_deref(),
@@ -146,7 +146,7 @@ fn render(results: &Results<'_>) -> String {
                 .collect(),
         })
         .collect();
-    let report = Report {
+    let report = ReportObject {
         base: candidates.first().copied(),
         candidates: candidates.clone(),
         rounds: verdicts::plan(results),
@@ -162,11 +162,11 @@ pub(crate) fn written(document: &impl Serialize) -> String {
     format!("{}\n", printable_json(&text))
 }
 
-fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str) -> Cell<'a> {
+fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str) -> CellObject<'a> {
     let trial = results.trial(step, candidate);
     let measured = results.measured(step, candidate);
     let interval = results.relative_effect(step, candidate).map(|effect| effect.interval);
-    Cell {
+    CellObject {
         candidate: name,
         key: trial.map(|trial| trial.cell.as_str()),
         value: results.headline(step, candidate),
@@ -190,7 +190,7 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
 }
 
 fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> Vec<RelativeLatency> {
-    let of = |(class, clock): (OperationClass, Clock)| {
+    let ratios = |(class, clock): (OperationClass, Clock)| {
         let told = move |LatencyRatio { percentile, effect }: LatencyRatio| {
             let Effect { ratio, interval } = effect?;
             Some(RelativeLatency {
@@ -203,7 +203,7 @@ fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> V
         };
         results.latency_ratios(step, candidate, class, clock).into_iter().filter_map(told)
     };
-    timed().flat_map(of).collect()
+    timed().flat_map(ratios).collect()
 }
 
 fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, candidate: usize) -> OfFile<'a> {

@@ -6,7 +6,7 @@ use basecase_model::printable;
 
 use super::TextFormat;
 use crate::documents::{self, Block};
-use crate::tables::{Cell, Mark, Row, Table};
+use crate::tables::{Highlight, Row, Table, TableCell};
 
 /// Longest line of running text.
 const WIDTH: usize = 100;
@@ -105,7 +105,7 @@ fn write_row(out: &mut String, table: &Table, row: &Row, first: usize, widths: &
         line.push_str("  ");
         let mut text = pad(&cell.line(), width, column.words);
         if has_marks(table) {
-            text.push_str(if cell.mark == Mark::None { " " } else { cell.mark.sign() });
+            text.push_str(if cell.mark == Highlight::None { " " } else { cell.mark.sign() });
         }
         match ansi_code(cell.mark).filter(|_| ansi) {
             Some(code) => {
@@ -123,7 +123,7 @@ fn has_marks(table: &Table) -> bool {
 
 fn column_width(table: &Table, index: usize) -> usize {
     let cells =
-        table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell: &Cell| width(&cell.line()));
+        table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell: &TableCell| width(&cell.line()));
     cells.chain([width(&table.columns[index].name)]).max().unwrap_or(0)
 }
 
@@ -135,14 +135,14 @@ fn pad(text: &str, to: usize, left: bool) -> String {
     if left { format!("{text:<to$}") } else { format!("{text:>to$}") }
 }
 
-fn ansi_code(mark: Mark) -> Option<&'static str> {
+fn ansi_code(mark: Highlight) -> Option<&'static str> {
     match mark {
-        Mark::None | Mark::DefaultChanged => None,
-        Mark::TopQuarter => Some("32"),
-        Mark::BottomQuarter | Mark::SlaFailed => Some("31"),
-        Mark::Ignored => Some("2"),
-        Mark::Better => Some("36"),
-        Mark::Worse => Some("33"),
+        Highlight::None | Highlight::DefaultChanged => None,
+        Highlight::TopQuarter => Some("32"),
+        Highlight::BottomQuarter | Highlight::SlaFailed => Some("31"),
+        Highlight::Ignored => Some("2"),
+        Highlight::Better => Some("36"),
+        Highlight::Worse => Some("33"),
     }
 }
 

@@ -3,7 +3,7 @@
 use basecase_analysis::{Results, distinct_builds};
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
-use super::{Cell, Column, Row, Table, grouped};
+use super::{Column, Row, Table, TableCell, grouped};
 
 /// What was run, and with what.
 pub(crate) fn experiment(results: &Results<'_>) -> Table {
@@ -57,7 +57,7 @@ pub(crate) fn builds(experiment: &Experiment) -> Table {
                 build.sha256.as_deref().unwrap_or("").chars().take(16).collect(),
             ]
             .into_iter()
-            .map(Cell::plain)
+            .map(TableCell::plain)
             .collect(),
         )
     };
@@ -81,7 +81,7 @@ fn pairs(caption: &str, facts: Vec<(String, String)>) -> Table {
         caption: caption.to_owned(),
         corner: "fact",
         columns: vec![Column::words("value")],
-        rows: facts.into_iter().map(|(name, value)| Row::new(name, vec![Cell::plain(value)])).collect(),
+        rows: facts.into_iter().map(|(name, value)| Row::new(name, vec![TableCell::plain(value)])).collect(),
         ..Table::default()
     }
 }

@@ -3,7 +3,7 @@
 use basecase_analysis::{Conduct, Level, NOISY_MACHINE, Results, Rounds};
 use basecase_stats::NOISY_CORES;
 
-use super::{Cell, Column, MISSING, Row, Table};
+use super::{Column, MISSING, Row, Table, TableCell};
 use crate::words::duration;
 
 /// A row for each compared step of which there is a round.
@@ -45,8 +45,8 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Table {
     }
 }
 
-fn cells(rounds: usize, conduct: &Conduct) -> Vec<Cell> {
-    let text = |known: Option<String>| Cell::plain(known.unwrap_or_else(|| MISSING.to_owned()));
+fn cells(rounds: usize, conduct: &Conduct) -> Vec<TableCell> {
+    let text = |known: Option<String>| TableCell::plain(known.unwrap_or_else(|| MISSING.to_owned()));
     let slices = conduct.slices.map(|(fewest, most)| match most - fewest {
         0 => most.to_string(),
         _ => format!("{fewest} to {most}"),
@@ -60,7 +60,7 @@ fn cells(rounds: usize, conduct: &Conduct) -> Vec<Cell> {
     let copy = copied
         .map(|(bytes, seconds)| format!("{:.0} MiB, {:.1} s", bytes.mean / f64::from(1 << 20), seconds.mean));
     vec![
-        Cell::plain(rounds.to_string()),
+        TableCell::plain(rounds.to_string()),
         text(slices),
         text(conduct.slice_s.map(|seconds| format!("{:.0}", seconds * 1e3))),
         text(conduct.round_s.map(duration)),

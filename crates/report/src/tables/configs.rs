@@ -3,7 +3,7 @@
 use basecase_analysis::{DistinctConfig, differing_settings, distinct_configs};
 use basecase_model::{ConfigFacts, Dbms, Experiment};
 
-use super::{Cell, Column, Row, Table};
+use super::{Column, Row, Table, TableCell};
 
 /// The settings in which the configs of one dbms differ, one table for each dbms that has several configs.
 pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
@@ -19,7 +19,7 @@ pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
 fn table(dbms: Dbms, configs: &[&DistinctConfig<'_>]) -> Table {
     let facts: Vec<&ConfigFacts> = configs.iter().map(|config| config.facts).collect();
     let row = |(name, values): (&str, Vec<Option<&str>>)| {
-        Row::new(name, values.into_iter().map(|value| Cell::plain(value.unwrap_or("not set"))).collect())
+        Row::new(name, values.into_iter().map(|value| TableCell::plain(value.unwrap_or("not set"))).collect())
     };
     let rows: Vec<Row> = differing_settings(&facts).into_iter().map(row).collect();
     Table {

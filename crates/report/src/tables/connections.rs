@@ -3,7 +3,7 @@
 use basecase_analysis::{Results, Spread, roles};
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Row, Table, grouped};
+use super::{Column, Row, Table, TableCell, grouped};
 
 /// One row per candidate and role of several connections; `None` when there is none, and of the Insert Benchmark.
 pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFacts)) -> Option<Table> {
@@ -45,7 +45,7 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
     })
 }
 
-fn cells(spread: &Spread, role: &str, connections: usize) -> Vec<Cell> {
+fn cells(spread: &Spread, role: &str, connections: usize) -> Vec<TableCell> {
     let texts = [
         role.to_owned(),
         connections.to_string(),
@@ -54,5 +54,5 @@ fn cells(spread: &Spread, role: &str, connections: usize) -> Vec<Cell> {
         grouped(spread.most),
         spread.starved.to_string(),
     ];
-    texts.into_iter().map(Cell::plain).collect()
+    texts.into_iter().map(TableCell::plain).collect()
 }

@@ -4,7 +4,7 @@ use basecase_analysis::{Effect, Results, Rounds};
 use basecase_model::{StepFacts, names};
 use basecase_stats::{Decision, Metric};
 
-use super::{Cell, Column, MISSING, Row, Table};
+use super::{Column, MISSING, Row, Table, TableCell};
 
 /// A row for each contender of each step of which it is known; `None` of none.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Option<Table> {
@@ -42,15 +42,15 @@ fn row(
     let with_debt = |metric| judgement.with_debt(metric, step, candidate);
     let throughput = with_debt(Metric::Throughput)?;
     let percent = |metric, decision: Option<&Decision>| {
-        Cell::percent(decision.and_then(|decision| Effect::of_decision(metric, decision)))
+        TableCell::percent(decision.and_then(|decision| Effect::of_decision(metric, decision)))
     };
     let seconds = |candidate| {
         let trial = results.trial(step, candidate);
         let seconds = trial.and_then(|trial| trial.gauges.get(names::DRAIN_SECONDS));
-        Cell::plain(seconds.map_or_else(|| MISSING.to_owned(), |seconds| format!("{seconds:.2}")))
+        TableCell::plain(seconds.map_or_else(|| MISSING.to_owned(), |seconds| format!("{seconds:.2}")))
     };
     let cells = vec![
-        Cell::plain(results.experiment.candidates.get(candidate)?.name.0.clone()),
+        TableCell::plain(results.experiment.candidates.get(candidate)?.name.0.clone()),
         percent(Metric::Throughput, judgement.decision(Metric::Throughput, step, candidate)),
         percent(Metric::Throughput, Some(throughput)),
         percent(Metric::ServerCpu, with_debt(Metric::ServerCpu)),

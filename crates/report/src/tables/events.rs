@@ -3,7 +3,7 @@
 use basecase_analysis::{Measured, Results, latencies};
 use basecase_model::{Headline, StatementClass, StepFacts};
 
-use super::{Cell, Column, NOT_AVAILABLE, Row, Table, absent, grouped, number};
+use super::{Column, NOT_AVAILABLE, Row, Table, TableCell, absent, grouped, number};
 
 /// One row per candidate; `None` of steps that are no events of a workload file.
 pub(crate) fn table(
@@ -57,7 +57,7 @@ pub(crate) fn percentile_name(percentile: f64) -> String {
     format!("p{percentile} ms")
 }
 
-fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<Cell> {
+fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<TableCell> {
     let trial = measured.trial;
     let executed = |class| match trial.statements.as_slice() {
         [] => NOT_AVAILABLE.to_owned(),
@@ -81,5 +81,5 @@ fn cells(measured: &Measured<'_>, percentile: f64) -> Vec<Cell> {
         number(measured.event_latency_ms(percentile), 3),
         ms(service.map(|service| service.max_ns() as f64)),
     ];
-    texts.into_iter().chain(scanned).map(Cell::plain).collect()
+    texts.into_iter().chain(scanned).map(TableCell::plain).collect()
 }

@@ -6,7 +6,7 @@ use basecase_analysis::{
 };
 use basecase_model::ProfileKind;
 
-use super::{Cell, Column, Row, Table};
+use super::{Column, Row, Table, TableCell};
 use crate::words::{UNKNOWN, figure, setting_values};
 
 /// How to read the table of costs.
@@ -30,16 +30,16 @@ fn costs(explanation: &Explanation<'_>) -> Table {
         let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(", {}", cost.kind.unit) };
         let about = if cost.is_about { "about " } else { "" };
         let share = cost.share.map_or(String::new(), |share| format!("{about}{:.0} %", share * 100.0));
-        let values = [figure(cost.base), figure(cost.candidate)].map(Cell::plain);
+        let values = [figure(cost.base), figure(cost.candidate)].map(TableCell::plain);
         let ratio = ratio_cell(explanation.cost_ratio(cost));
         Row::new(
             format!("{}{unit}", cost.kind.name),
-            values.into_iter().chain([ratio, Cell::plain(share)]).collect(),
+            values.into_iter().chain([ratio, TableCell::plain(share)]).collect(),
         )
     };
     let time = explanation.operation_time().map(|OperationTime { base_us, candidate_us, ratio }| {
-        let values = [figure(base_us), figure(candidate_us)].map(Cell::plain);
-        let cells = values.into_iter().chain([ratio_cell(ratio), Cell::plain("")]).collect();
+        let values = [figure(base_us), figure(candidate_us)].map(TableCell::plain);
+        let cells = values.into_iter().chain([ratio_cell(ratio), TableCell::plain("")]).collect();
         Row { reference: true, ..Row::new("time on processors, without what others took, µs", cells) }
     });
     Table {
@@ -54,7 +54,7 @@ fn costs(explanation: &Explanation<'_>) -> Table {
 
 fn counters(explanation: &Explanation<'_>) -> Table {
     let row = |counter: &MovedCounter<'_>| {
-        let values = [figure(counter.base), figure(counter.candidate)].map(Cell::plain);
+        let values = [figure(counter.base), figure(counter.candidate)].map(TableCell::plain);
         Row::new(counter.name, values.into_iter().chain([ratio_cell(counter.ratio)]).collect())
     };
     Table {
@@ -71,7 +71,7 @@ fn settings(explanation: &Explanation<'_>) -> Table {
     let row = |change: &SettingChange| {
         let by = if change.is_default { "changed default" } else { "config" };
         let (base, candidate) = setting_values(change);
-        Row::new(&change.name, [base, candidate, by.to_owned()].map(Cell::plain).into())
+        Row::new(&change.name, [base, candidate, by.to_owned()].map(TableCell::plain).into())
     };
     // Versions far apart have hundreds that only one of them knows.
     let (of_both, of_one): (Vec<_>, Vec<_>) =
@@ -93,7 +93,7 @@ fn settings(explanation: &Explanation<'_>) -> Table {
 fn hardware(explanation: &Explanation<'_>, hardware: &Hardware<'_>) -> Table {
     let row = |count: &HardwareCount| {
         let cells = [figure(count.base), figure(count.candidate), ratio_text(count.ratio())];
-        Row::new(count.name, cells.map(Cell::plain).into())
+        Row::new(count.name, cells.map(TableCell::plain).into())
     };
     Table {
         caption: format!("Counters of the processors, per {}", operation(&explanation.base)),
@@ -106,9 +106,9 @@ fn hardware(explanation: &Explanation<'_>, hardware: &Hardware<'_>) -> Table {
 }
 
 fn functions(found: &FunctionShares) -> Table {
-    let percent = |share: f64| Cell::plain(format!("{:.1} %", share * 100.0));
+    let percent = |share: f64| TableCell::plain(format!("{:.1} %", share * 100.0));
     let row = |share: &FunctionShare| {
-        let growth = Cell::plain(format!("{:+.1}", share.growth() * 100.0));
+        let growth = TableCell::plain(format!("{:+.1}", share.growth() * 100.0));
         Row::new(&share.function, vec![percent(share.base), percent(share.candidate), growth])
     };
     let time = match found.kind {
@@ -128,11 +128,13 @@ fn functions(found: &FunctionShares) -> Table {
     }
 }
 
-fn ratio_cell(ratio: CostRatio) -> Cell {
+fn ratio_cell(ratio: CostRatio) -> TableCell {
     match ratio {
-        CostRatio::Single(ratio) => Cell::plain(ratio_text(ratio)),
-        CostRatio::Rounds(effect) => Cell::ratio(&effect),
-        CostRatio::AllRounds(ratio) => Cell { small: UNKNOWN.to_owned(), ..Cell::plain(ratio_text(ratio)) },
+        CostRatio::Single(ratio) => TableCell::plain(ratio_text(ratio)),
+        CostRatio::Rounds(effect) => TableCell::ratio(&effect),
+        CostRatio::AllRounds(ratio) => {
+            TableCell { small: UNKNOWN.to_owned(), ..TableCell::plain(ratio_text(ratio)) }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use basecase_analysis::{Results, StepGroup, Thresholds};
 
 use super::relative::IN_ROUNDS;
-use super::{Cell, Column, Row, Table, absent, relative, relative_to};
+use super::{Column, Row, Table, TableCell, absent, relative, relative_to};
 
 /// How to read the relative tables.
 pub(crate) fn relative_reading(results: &Results<'_>) -> &'static str {
@@ -35,7 +35,7 @@ pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) ->
 /// A table for each group with the queries per second of all candidates.
 pub(crate) fn absolute(results: &Results<'_>) -> Vec<Table> {
     let cell = |step, candidate| match results.headline(step, candidate) {
-        Some(value) => Cell::plain(rate(value)).of_trial(step, candidate),
+        Some(value) => TableCell::plain(rate(value)).of_trial(step, candidate),
         None => absent(results, step, candidate),
     };
     let all: Vec<usize> = results.candidates().map(|(candidate, _)| candidate).collect();
@@ -52,7 +52,7 @@ fn table(
     results: &Results<'_>,
     group: &StepGroup<'_>,
     candidates: &[usize],
-    cell: impl Fn(usize, usize) -> Cell,
+    cell: impl Fn(usize, usize) -> TableCell,
 ) -> Table {
     let name = |candidate: usize| results.experiment.candidates[candidate].name.0.as_str();
     let row = |&step: &usize| Row {

@@ -3,7 +3,7 @@
 use basecase_analysis::{Clock, LEAST_BEYOND, LatencyRatio, PERCENTILES, Results, timed_name};
 use basecase_model::{OperationClass, StepFacts};
 
-use super::{Cell, Column, MISSING, Row, Table, relative_to};
+use super::{Column, MISSING, Row, Table, TableCell, relative_to};
 
 /// The percentiles of every contender; `None` where none has a ratio.
 pub(crate) fn table(
@@ -13,8 +13,8 @@ pub(crate) fn table(
     clock: Clock,
 ) -> Option<Table> {
     let cell = |ratio: &LatencyRatio| match &ratio.effect {
-        Some(effect) => Cell::ratio(effect),
-        None => Cell::plain(MISSING),
+        Some(effect) => TableCell::ratio(effect),
+        None => TableCell::plain(MISSING),
     };
     let ratios = |candidate| results.latency_ratios(step, candidate, class, clock);
     let all: Vec<_> =

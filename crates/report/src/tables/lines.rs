@@ -4,7 +4,7 @@ use basecase_analysis::Results;
 use basecase_analysis::metrics::{EXTRAS, TAG, TrialMetric, line};
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, FAILED, MISSING, Row, Table, number};
+use super::{Column, FAILED, MISSING, Row, Table, TableCell, number};
 
 /// How to read every table of metrics.
 pub(crate) fn reading(results: &Results<'_>) -> String {
@@ -41,7 +41,7 @@ fn table(
         None if results.trial(step, candidate).is_some() => FAILED.to_owned(),
         None => MISSING.to_owned(),
     };
-    let row = |candidate| metrics.iter().map(|metric| Cell::plain(cell(candidate, metric))).collect();
+    let row = |candidate| metrics.iter().map(|metric| TableCell::plain(cell(candidate, metric))).collect();
     Table {
         caption: format!("{} {what}", facts.name),
         corner: TAG,

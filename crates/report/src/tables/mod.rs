@@ -38,7 +38,7 @@ pub(crate) const FAILED: &str = "failed";
 
 /// What the colour of a cell means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Mark {
+pub(crate) enum Highlight {
     /// Nothing.
     #[default]
     None,
@@ -66,9 +66,11 @@ impl Table {
             meaning: change(&column.meaning),
             ..*column
         });
-        let cells = |row: &Row| -> Vec<Cell> {
+        let cells = |row: &Row| -> Vec<TableCell> {
             let cells = row.cells.iter();
-            cells.map(|cell| Cell { text: change(&cell.text), small: change(&cell.small), ..*cell }).collect()
+            cells
+                .map(|cell| TableCell { text: change(&cell.text), small: change(&cell.small), ..*cell })
+                .collect()
         };
         let rows = self.rows.iter().map(|row| Row { name: change(&row.name), cells: cells(row), ..*row });
         Table {
@@ -83,15 +85,15 @@ impl Table {
     }
 }
 
-impl Mark {
+impl Highlight {
     /// The sign beside the number, so that colour never carries meaning alone.
     pub(crate) fn sign(self) -> &'static str {
         match self {
-            Mark::None => "",
-            Mark::TopQuarter | Mark::Better => "+",
-            Mark::BottomQuarter | Mark::Worse => "-",
-            Mark::Ignored | Mark::SlaFailed => "!",
-            Mark::DefaultChanged => "*",
+            Highlight::None => "",
+            Highlight::TopQuarter | Highlight::Better => "+",
+            Highlight::BottomQuarter | Highlight::Worse => "-",
+            Highlight::Ignored | Highlight::SlaFailed => "!",
+            Highlight::DefaultChanged => "*",
         }
     }
 }
@@ -106,7 +108,7 @@ pub(crate) struct Table {
     /// What the columns stand for where their headings are short, a line each.
     pub(crate) key: Vec<String>,
     /// What its marks mean.
-    pub(crate) legend: Vec<(Mark, String)>,
+    pub(crate) legend: Vec<(Highlight, String)>,
     /// Heading of the column of names.
     pub(crate) corner: &'static str,
     /// The other columns.
@@ -134,7 +136,7 @@ pub(crate) struct Row {
     /// Its name.
     pub(crate) name: String,
     /// One cell per column.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<TableCell>,
     /// Number of the step that the row shows.
     pub(crate) step: Option<usize>,
     /// Whether it is no candidate but what the candidates are held against.
@@ -143,20 +145,20 @@ pub(crate) struct Row {
 
 impl Row {
     /// A candidate's or a fact's row.
-    pub(crate) fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
+    pub(crate) fn new(name: impl Into<String>, cells: Vec<TableCell>) -> Self {
         Row { name: name.into(), cells, ..Row::default() }
     }
 }
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     /// What is printed.
     pub(crate) text: String,
     /// What stands beside it in small print.
     pub(crate) small: String,
     /// What its colour means.
-    pub(crate) mark: Mark,
+    pub(crate) mark: Highlight,
     /// How much of the row's whole it is, 0 to 1, where that is to be seen as a shade.
     pub(crate) share: Option<f64>,
     /// Numbers of step and candidate of the trial whose throughput it is, where its course is to be seen beside it.
@@ -175,28 +177,30 @@ impl Column {
     }
 }
 
-impl Cell {
+impl TableCell {
     /// A cell without a mark.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Cell { text: text.into(), ..Cell::default() }
+        TableCell { text: text.into(), ..TableCell::default() }
     }
 
     /// The cell of a ratio with its interval.
     pub(crate) fn ratio(effect: &Effect) -> Self {
-        Cell { small: effect.ratio_interval(), ..Cell::plain(effect.ratio_text()) }
+        TableCell { small: effect.ratio_interval(), ..TableCell::plain(effect.ratio_text()) }
     }
 
     /// What an effect is in per cent, with its interval.
     pub(crate) fn percent(effect: Option<Effect>) -> Self {
         match effect {
-            Some(effect) => Cell { small: effect.percent_interval(), ..Cell::plain(effect.percent_text()) },
-            None => Cell::plain(MISSING),
+            Some(effect) => {
+                TableCell { small: effect.percent_interval(), ..TableCell::plain(effect.percent_text()) }
+            }
+            None => TableCell::plain(MISSING),
         }
     }
 
     /// A cell with a mark.
-    pub(crate) fn marked(text: impl Into<String>, mark: Mark) -> Self {
-        Cell { text: text.into(), mark, ..Cell::default() }
+    pub(crate) fn marked(text: impl Into<String>, mark: Highlight) -> Self {
+        TableCell { text: text.into(), mark, ..TableCell::default() }
     }
 
     /// Everything that is printed.
@@ -209,7 +213,7 @@ impl Cell {
 
     /// The same as the throughput of a trial.
     pub(crate) fn of_trial(self, step: usize, candidate: usize) -> Self {
-        Cell { trial: Some((step, candidate)), ..self }
+        TableCell { trial: Some((step, candidate)), ..self }
     }
 }
 
@@ -220,10 +224,10 @@ pub(crate) fn relative_to(results: &Results<'_>) -> String {
 }
 
 /// The cell of a trial that failed or is not there, or that has nothing to be divided by.
-pub(crate) fn absent(results: &Results<'_>, step: usize, candidate: usize) -> Cell {
+pub(crate) fn absent(results: &Results<'_>, step: usize, candidate: usize) -> TableCell {
     match results.trial(step, candidate) {
-        Some(trial) if !trial.is_complete() => Cell::plain(FAILED),
-        _ => Cell::plain(MISSING),
+        Some(trial) if !trial.is_complete() => TableCell::plain(FAILED),
+        _ => TableCell::plain(MISSING),
     }
 }
 

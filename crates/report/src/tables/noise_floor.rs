@@ -3,7 +3,7 @@
 use basecase_analysis::{Judged, Results, percent_of_logarithm};
 use basecase_stats::Decision;
 
-use super::{Cell, Column, MISSING, Row, Table};
+use super::{Column, MISSING, Row, Table, TableCell};
 
 /// A row for each step and contender, in the order of the verdicts; `None` where nothing is judged.
 pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
@@ -35,11 +35,11 @@ fn row(results: &Results<'_>, judged: &Judged<'_>) -> Row {
     // A change is within no margin that anybody would ask for.
     let settled = smallest_margin.filter(|_| !verdict.is_change());
     let percent = |effect: Option<f64>| match effect {
-        Some(effect) => Cell::plain(format!("{:.2}", percent_of_logarithm(effect))),
-        None => Cell::plain(MISSING),
+        Some(effect) => TableCell::plain(format!("{:.2}", percent_of_logarithm(effect))),
+        None => TableCell::plain(MISSING),
     };
     let sizes = [Some(margin), block_sd, start_sd, pass_sd, detectable, settled].map(percent);
-    let name = Cell::plain(judged.candidate_name(results));
+    let name = TableCell::plain(judged.candidate_name(results));
     Row {
         step: Some(judged.step),
         ..Row::new(judged.step_name(results), std::iter::once(name).chain(sizes).collect())

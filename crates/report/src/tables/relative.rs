@@ -4,62 +4,77 @@ use basecase_analysis::metrics::TrialMetric;
 use basecase_analysis::{Results, Thresholds};
 use basecase_stats::Verdict;
 
-use super::{Cell, Mark, absent, marks, number};
+use super::{Highlight, TableCell, absent, marks, number};
 
 /// How to read such cells of an experiment in rounds.
 pub(crate) const IN_ROUNDS: &str = "Each is the mean ratio to the base case over all rounds: 1.00 is equal, less is slower. In \
                                     parentheses is its interval, or (?) where it is not known. Only what is decided has a mark.";
 
 /// The cell of a candidate's rate divided by the base case's.
-pub(crate) fn cell(results: &Results<'_>, step: usize, candidate: usize, thresholds: Thresholds) -> Cell {
+pub(crate) fn cell(
+    results: &Results<'_>,
+    step: usize,
+    candidate: usize,
+    thresholds: Thresholds,
+) -> TableCell {
     let mark = mark(results, step, candidate, thresholds);
     match (results.relative(step, candidate), results.relative_effect(step, candidate)) {
-        (_, Some(effect)) => Cell { mark, ..Cell::ratio(&effect) },
-        (Some(ratio), None) => Cell::marked(format!("{ratio:.2}"), mark),
+        (_, Some(effect)) => TableCell { mark, ..TableCell::ratio(&effect) },
+        (Some(ratio), None) => TableCell::marked(format!("{ratio:.2}"), mark),
         (None, None) => absent(results, step, candidate),
     }
 }
 
 /// The cell of a metric of a candidate divided by the base case's.
-pub(crate) fn cost_cell(results: &Results<'_>, metric: &TrialMetric, step: usize, candidate: usize) -> Cell {
+pub(crate) fn cost_cell(
+    results: &Results<'_>,
+    metric: &TrialMetric,
+    step: usize,
+    candidate: usize,
+) -> TableCell {
     match (results.relative_cost(metric, step, candidate), results.rounds) {
-        (Some(effect), Some(_)) => Cell::ratio(&effect),
-        (effect, _) => Cell::plain(number(effect.map(|effect| effect.ratio), 2)),
+        (Some(effect), Some(_)) => TableCell::ratio(&effect),
+        (effect, _) => TableCell::plain(number(effect.map(|effect| effect.ratio), 2)),
     }
 }
 
 /// What is coloured: in rounds what is decided, else what is beyond the thresholds. A ratio says nothing when either of its
 /// sides says nothing.
-pub(crate) fn mark(results: &Results<'_>, step: usize, candidate: usize, thresholds: Thresholds) -> Mark {
+pub(crate) fn mark(
+    results: &Results<'_>,
+    step: usize,
+    candidate: usize,
+    thresholds: Thresholds,
+) -> Highlight {
     if results.missed_sla(step, candidate) || results.missed_sla(step, 0) {
-        return Mark::Ignored;
+        return Highlight::Ignored;
     }
     match (results.rounds, results.relative(step, candidate)) {
         (Some(rounds), _) => rounds
             .judgement
             .decision(basecase_stats::Metric::Throughput, step, candidate)
-            .map_or(Mark::None, |decision| decided(decision.verdict)),
+            .map_or(Highlight::None, |decision| decided(decision.verdict)),
         (None, Some(ratio)) => marks::relative(ratio, thresholds),
-        (None, None) => Mark::None,
+        (None, None) => Highlight::None,
     }
 }
 
 /// What the marks of rates relative to the base case mean.
-pub(crate) fn legend(results: &Results<'_>, thresholds: Thresholds) -> Vec<(Mark, String)> {
+pub(crate) fn legend(results: &Results<'_>, thresholds: Thresholds) -> Vec<(Highlight, String)> {
     match results.rounds {
         Some(_) => vec![
-            (Mark::Better, "improvement, by its verdict".into()),
-            (Mark::Worse, "regression, by its verdict".into()),
+            (Highlight::Better, "improvement, by its verdict".into()),
+            (Highlight::Worse, "regression, by its verdict".into()),
         ],
         None => marks::relative_legend(thresholds),
     }
 }
 
 /// The mark of a verdict.
-pub(crate) fn decided(verdict: Verdict) -> Mark {
+pub(crate) fn decided(verdict: Verdict) -> Highlight {
     match verdict {
-        Verdict::Regression => Mark::Worse,
-        Verdict::Improvement => Mark::Better,
-        Verdict::NoChange | Verdict::NotEnoughData => Mark::None,
+        Verdict::Regression => Highlight::Worse,
+        Verdict::Improvement => Highlight::Better,
+        Verdict::NoChange | Verdict::NotEnoughData => Highlight::None,
     }
 }

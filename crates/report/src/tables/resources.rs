@@ -4,7 +4,7 @@ use basecase_analysis::metrics::{RESOURCES, TrialMetric};
 use basecase_analysis::{Finding, Results, StepGroup, Thresholds};
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Mark, Row, Table, absent, lines, number, relative, relative_to};
+use super::{Column, Highlight, Row, Table, TableCell, absent, lines, number, relative, relative_to};
 
 /// How to read these tables.
 pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the \
@@ -30,10 +30,10 @@ pub(crate) fn beyond(
     for Finding { candidate, ratios } in findings {
         for &(step, _) in ratios {
             let rate = relative::cell(results, step, *candidate, thresholds);
-            if rate.mark == Mark::None {
+            if rate.mark == Highlight::None {
                 continue;
             }
-            let mut cells = vec![Cell::plain(&results.experiment.candidates[*candidate].name.0), rate];
+            let mut cells = vec![TableCell::plain(&results.experiment.candidates[*candidate].name.0), rate];
             cells.extend(costs().map(|cost| relative::cost_cell(results, cost, step, *candidate)));
             rows.push(Row { step: Some(step), ..Row::new(&results.experiment.steps[step].label, cells) });
         }
@@ -57,7 +57,7 @@ pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Ta
     }
     let absolute = table(results, step, 0, |candidate, metric| {
         let measured = results.measured(step.0, candidate)?;
-        Some(Cell::plain(number((metric.of)(&measured), metric.decimals)))
+        Some(TableCell::plain(number((metric.of)(&measured), metric.decimals)))
     });
     let to_base = table(results, step, 1, |candidate, metric| {
         results.measured(step.0, candidate).and(results.measured(step.0, 0))?;
@@ -76,7 +76,7 @@ fn table(
     results: &Results<'_>,
     (step, _): (usize, &StepFacts),
     first: usize,
-    cell: impl Fn(usize, &TrialMetric) -> Option<Cell>,
+    cell: impl Fn(usize, &TrialMetric) -> Option<TableCell>,
 ) -> Table {
     let cell =
         |candidate, metric| cell(candidate, metric).unwrap_or_else(|| absent(results, step, candidate));

@@ -5,7 +5,7 @@ use basecase_analysis::{
 };
 use basecase_model::{Histogram, OperationClass, StepFacts};
 
-use super::{Cell, Column, FAILED, MISSING, Mark, Row, Table};
+use super::{Column, FAILED, Highlight, MISSING, Row, Table, TableCell};
 
 /// How to read every table of response times.
 pub(crate) fn reading(results: &Results<'_>) -> String {
@@ -26,8 +26,9 @@ pub(crate) fn table(
     class: OperationClass,
     clock: Clock,
 ) -> Option<Table> {
-    let of = |candidate| latencies(results.measured(number, candidate)?.trial, class);
-    let all: Vec<Option<Latencies<'_>>> = results.candidates().map(|(candidate, _)| of(candidate)).collect();
+    let latencies_of = |candidate| latencies(results.measured(number, candidate)?.trial, class);
+    let all: Vec<Option<Latencies<'_>>> =
+        results.candidates().map(|(candidate, _)| latencies_of(candidate)).collect();
     let histograms: Vec<Option<&Histogram>> =
         all.iter().map(|latencies| latencies.as_ref().and_then(|latencies| latencies.by(clock))).collect();
     if histograms.iter().all(Option::is_none) {
@@ -44,15 +45,18 @@ pub(crate) fn table(
                 Some(histogram) => {
                     let mut cells = bucket_cells(&counts(histogram));
                     cells.extend(PERCENTILES.iter().map(|(_, quantile)| {
-                        Cell::plain(format!("{:.3}", histogram.quantile_ns(*quantile) as f64 / 1e6))
+                        TableCell::plain(format!("{:.3}", histogram.quantile_ns(*quantile) as f64 / 1e6))
                     }));
-                    cells.push(Cell::marked(format!("{:.3}", histogram.max_ns() as f64 / 1e9), mark.into()));
+                    cells.push(TableCell::marked(
+                        format!("{:.3}", histogram.max_ns() as f64 / 1e9),
+                        mark.into(),
+                    ));
                     cells
                 }
                 None => {
                     let failed = results.trial(number, candidate).is_some_and(|trial| !trial.is_complete());
                     vec![
-                        Cell::plain(if failed { FAILED } else { MISSING });
+                        TableCell::plain(if failed { FAILED } else { MISSING });
                         BUCKETS.len() + PERCENTILES.len() + 1
                     ]
                 }
@@ -65,8 +69,8 @@ pub(crate) fn table(
     Some(Table {
         caption: format!("{} {}, {}", step.name, timed_name(step, class), clock.title()),
         legend: vec![
-            (Mark::TopQuarter, "best quarter of the longest".into()),
-            (Mark::BottomQuarter, "worst quarter of the longest, where the range is wide".into()),
+            (Highlight::TopQuarter, "best quarter of the longest".into()),
+            (Highlight::BottomQuarter, "worst quarter of the longest, where the range is wide".into()),
         ],
         corner: "dbms",
         columns: BUCKETS
@@ -81,16 +85,16 @@ pub(crate) fn table(
 }
 
 /// Percentages with three decimals; nothing for no statement, `nonzero` for what rounds to nothing.
-fn bucket_cells(counts: &[u64; 10]) -> Vec<Cell> {
+fn bucket_cells(counts: &[u64; 10]) -> Vec<TableCell> {
     let total: u64 = counts.iter().sum();
     let cell = |&count: &u64| {
         if count == 0 {
-            return Cell::default();
+            return TableCell::default();
         }
         let share = count as f64 / total as f64;
         let text = format!("{:.3}", share * 100.0);
         let text = if text == "0.000" { "nonzero".to_owned() } else { text };
-        Cell { text, share: Some(share), ..Cell::default() }
+        TableCell { text, share: Some(share), ..TableCell::default() }
     };
     counts.iter().map(cell).collect()
 }

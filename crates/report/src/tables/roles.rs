@@ -3,7 +3,7 @@
 use basecase_analysis::{Results, RoleSum, roles};
 use basecase_model::{Aside, StepFacts};
 
-use super::{Cell, Column, Row, Table, grouped, number};
+use super::{Column, Row, Table, TableCell, grouped, number};
 
 /// One row per candidate and role; `None` when no trial of the step is complete.
 pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &StepFacts)) -> Option<Table> {
@@ -46,7 +46,7 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
     })
 }
 
-fn cells(name: &str, clients: usize, sum: &RoleSum) -> Vec<Cell> {
+fn cells(name: &str, clients: usize, sum: &RoleSum) -> Vec<TableCell> {
     let texts = [
         name.to_owned(),
         clients.to_string(),
@@ -61,7 +61,7 @@ fn cells(name: &str, clients: usize, sum: &RoleSum) -> Vec<Cell> {
         number(sum.server_us_per_item, 1),
         sum.asides.iter().map(aside).collect::<Vec<_>>().join("; "),
     ];
-    texts.into_iter().map(Cell::plain).collect()
+    texts.into_iter().map(TableCell::plain).collect()
 }
 
 /// E.g. `min_id: 3 in 120.1 ms, longest 98.0 ms`.

@@ -3,7 +3,7 @@
 use basecase_analysis::{Results, Server, Thresholds, percent_of_logarithm, server};
 use basecase_model::StepFacts;
 
-use super::{Cell, Column, Row, Table};
+use super::{Column, Row, Table, TableCell};
 
 /// How to read it.
 pub(crate) const READING: &str = "How far a single run differs from another one of a server that is alike, by the luck of starts and of the \
@@ -22,15 +22,15 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
         let label = facts.label.clone();
         contenders.iter().filter_map(move |(candidate, (dbms, engine))| {
             let known = results.difference_noise(step, *candidate)?;
-            let percent = |size: f64| Cell::plain(format!("{:.1}", percent_of_logarithm(size)));
+            let percent = |size: f64| TableCell::plain(format!("{:.1}", percent_of_logarithm(size)));
             let kind = engine.map_or_else(|| dbms.to_string(), |engine| format!("{dbms} {engine}"));
             let (lower, upper) = thresholds.logarithms();
             let cells = vec![
-                Cell::plain(kind),
-                Cell::plain(known.rounds.to_string()),
+                TableCell::plain(kind),
+                TableCell::plain(known.rounds.to_string()),
                 percent(known.noise.sd),
                 percent(known.noise.interval(0.0).upper),
-                Cell::plain(format!("{:.1}", 100.0 * known.noise.chance_outside(lower, upper))),
+                TableCell::plain(format!("{:.1}", 100.0 * known.noise.chance_outside(lower, upper))),
             ];
             Some(Row { step: Some(step), ..Row::new(&label, cells) })
         })

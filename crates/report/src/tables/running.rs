@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use basecase_analysis::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 use basecase_model::{CandidateFacts, Dbms, Experiment};
 
-use super::{Cell, Column, Mark, Row, Table};
+use super::{Column, Highlight, Row, Table, TableCell};
 use crate::documents::notes::first;
 
 /// Most names that one line lists.
@@ -13,13 +13,13 @@ const NAMED: usize = 16;
 
 /// A table for each dbms of which several servers told their settings, the first of them being what the others are held against.
 pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
-    let of = |dbms: Dbms| {
+    let table_of_dbms = |dbms: Dbms| {
         let told =
             |candidate: &&CandidateFacts| candidate.build.dbms == dbms && !candidate.running.is_empty();
         let candidates: Vec<&CandidateFacts> = experiment.candidates.iter().filter(told).collect();
         (candidates.len() > 1).then(|| table(dbms, &candidates))
     };
-    Dbms::ALL.into_iter().filter_map(of).collect()
+    Dbms::ALL.into_iter().filter_map(table_of_dbms).collect()
 }
 
 fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
@@ -49,7 +49,7 @@ fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
         caption: format!("Settings in which the {dbms} servers differed"),
         reading: reading.join("\n"),
         legend: vec![(
-            Mark::DefaultChanged,
+            Highlight::DefaultChanged,
             "no config sets it: a default that differs, or follows from another setting".into(),
         )],
         corner: "setting",
@@ -69,7 +69,7 @@ fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
     }
     let cell = |((candidate, value), text): ((&&CandidateFacts, &&str), String)| {
         let changed = *value != first && !sets(candidate, name) && !sets(candidates[0], name);
-        Cell::marked(text, if changed { Mark::DefaultChanged } else { Mark::None })
+        TableCell::marked(text, if changed { Highlight::DefaultChanged } else { Highlight::None })
     };
     Some(Row::new(name, candidates.iter().zip(&values).zip(brief(&values)).map(cell).collect()))
 }
@@ -100,14 +100,14 @@ mod tests {
         let (experiment, _) = fixture::sample();
         let tables = differences(&experiment);
         assert_eq!(tables.len(), 1, "SQLite ran once");
-        let rows: Vec<(&str, Vec<(&str, Mark)>)> = tables[0]
+        let rows: Vec<(&str, Vec<(&str, Highlight)>)> = tables[0]
             .rows
             .iter()
             .map(|row| {
                 (row.name.as_str(), row.cells.iter().map(|cell| (cell.text.as_str(), cell.mark)).collect())
             })
             .collect();
-        use Mark::{DefaultChanged, None};
+        use Highlight::{DefaultChanged, None};
         let expected = [
             ("effective_io_concurrency", vec![("1", None), ("1", None), ("16", DefaultChanged)]),
             ("maintenance_io_concurrency", vec![("10", None), ("10", None), ("16", DefaultChanged)]),

@@ -3,7 +3,7 @@
 use basecase_analysis::{Measured, Results, quotient};
 use basecase_model::{StatementClass, StatementRecord, StepFacts};
 
-use super::{Cell, Column, Row, Table, grouped, number};
+use super::{Column, Row, Table, TableCell, grouped, number};
 
 /// One row per candidate and kind of statement; `None` where a step's statements are of no kind.
 pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFacts)) -> Option<Table> {
@@ -36,7 +36,7 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
     })
 }
 
-fn cells(measured: &Measured<'_>, record: &StatementRecord) -> Vec<Cell> {
+fn cells(measured: &Measured<'_>, record: &StatementRecord) -> Vec<TableCell> {
     let counts = &record.window;
     let share = quotient(100.0 * counts.without_effect as f64, counts.executed as f64);
     let is_write = record.class == StatementClass::Write;
@@ -52,5 +52,5 @@ fn cells(measured: &Measured<'_>, record: &StatementRecord) -> Vec<Cell> {
         grouped(counts.fetched),
         grouped(counts.mismatches),
     ];
-    texts.into_iter().map(Cell::plain).collect()
+    texts.into_iter().map(TableCell::plain).collect()
 }

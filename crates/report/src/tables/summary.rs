@@ -4,7 +4,7 @@ use basecase_analysis::{Results, Shown, Standing, Thresholds, quarters};
 use basecase_model::{Headline, StepFacts};
 
 use super::relative::IN_ROUNDS;
-use super::{Cell, Column, Mark, Row, Table, absent, relative};
+use super::{Column, Highlight, Row, Table, TableCell, absent, relative};
 
 /// The summary tables in their order. The last two are absent when no step has a target rate.
 pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
@@ -18,9 +18,9 @@ pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table
 /// Table 1: the headline value.
 fn absolute(results: &Results<'_>) -> Table {
     // In rounds what is decided has a colour, and nothing else.
-    let is_kept = |mark: Mark| results.rounds.is_none() || mark == Mark::Ignored;
-    let kept = |mark| if is_kept(mark) { mark } else { Mark::None };
-    let columns: Vec<Vec<Cell>> = results
+    let is_kept = |mark: Highlight| results.rounds.is_none() || mark == Highlight::Ignored;
+    let kept = |mark| if is_kept(mark) { mark } else { Highlight::None };
+    let columns: Vec<Vec<TableCell>> = results
         .steps()
         .map(|(step, _)| {
             let shown = |(candidate, _)| {
@@ -29,9 +29,8 @@ fn absolute(results: &Results<'_>) -> Table {
             };
             let column: Vec<Option<Shown>> = results.candidates().map(shown).collect();
             let cell = |(candidate, (shown, standing)): (usize, (&Option<Shown>, Standing))| match shown {
-                Some(shown) => {
-                    Cell::marked(shown.value.to_string(), kept(standing.into())).of_trial(step, candidate)
-                }
+                Some(shown) => TableCell::marked(shown.value.to_string(), kept(standing.into()))
+                    .of_trial(step, candidate),
                 None => absent(results, step, candidate),
             };
             column.iter().zip(quarters(&column)).enumerate().map(cell).collect()
@@ -44,9 +43,9 @@ fn absolute(results: &Results<'_>) -> Table {
             units(results.steps().map(|(_, step)| step)).join("; ")
         ),
         legend: [
-            (Mark::TopQuarter, "best quarter of the column's range"),
-            (Mark::BottomQuarter, "worst quarter of the range, where the range is wide"),
-            (Mark::Ignored, "inserts missed their target rate: do not compare"),
+            (Highlight::TopQuarter, "best quarter of the column's range"),
+            (Highlight::BottomQuarter, "worst quarter of the range, where the range is wide"),
+            (Highlight::Ignored, "inserts missed their target rate: do not compare"),
         ]
         .into_iter()
         .filter(|(mark, _)| is_kept(*mark))
@@ -71,7 +70,7 @@ fn absolute(results: &Results<'_>) -> Table {
 fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Table {
     let cell = |step, candidate| relative::cell(results, step, candidate, thresholds);
     let mut legend = relative::legend(results, thresholds);
-    legend.push((Mark::Ignored, "inserts missed their target rate: do not compare".into()));
+    legend.push((Highlight::Ignored, "inserts missed their target rate: do not compare".into()));
     Table {
         caption: "Table 2: throughput relative to the base case".into(),
         reading: match results.rounds {
@@ -93,9 +92,9 @@ fn insert_rate(results: &Results<'_>) -> Table {
         let rate = results.measured(step, candidate).and_then(|measured| measured.inserts_per_second());
         match rate {
             Some(rate) if results.missed_sla(step, candidate) => {
-                Cell::marked(format!("{rate:.0}"), Mark::SlaFailed)
+                TableCell::marked(format!("{rate:.0}"), Highlight::SlaFailed)
             }
-            Some(rate) => Cell::plain(format!("{rate:.0}")),
+            Some(rate) => TableCell::plain(format!("{rate:.0}")),
             None => absent(results, step, candidate),
         }
     };
@@ -103,7 +102,7 @@ fn insert_rate(results: &Results<'_>) -> Table {
     let targets = results.steps().filter_map(|(_, step)| step.sla_target);
     rows.push(Row {
         name: "target".into(),
-        cells: targets.map(|target| Cell::plain(format!("{target:.0}"))).collect(),
+        cells: targets.map(|target| TableCell::plain(format!("{target:.0}"))).collect(),
         reference: true,
         ..Row::default()
     });
@@ -113,7 +112,7 @@ fn insert_rate(results: &Results<'_>) -> Table {
             "Rows inserted per second by all background writers together. A step passes from 95 % of its \
                   target on."
                 .into(),
-        legend: vec![(Mark::SlaFailed, "below 95 % of the target".into())],
+        legend: vec![(Highlight::SlaFailed, "below 95 % of the target".into())],
         corner: "dbms",
         columns: target_columns(results),
         rows,
@@ -125,8 +124,8 @@ fn insert_rate(results: &Results<'_>) -> Table {
 fn missed_seconds(results: &Results<'_>) -> Table {
     let cell = |step, candidate| match results.measured(step, candidate) {
         Some(measured) => match measured.shortfall() {
-            Some(shortfall) => Cell::plain(format!("{} of {}", shortfall.missed, shortfall.judged)),
-            None => Cell::plain(super::NOT_AVAILABLE),
+            Some(shortfall) => TableCell::plain(format!("{} of {}", shortfall.missed, shortfall.judged)),
+            None => TableCell::plain(super::NOT_AVAILABLE),
         },
         None => absent(results, step, candidate),
     };
@@ -159,13 +158,13 @@ fn heading(number: usize, step: &StepFacts, name: &str) -> Column {
 fn rows(
     results: &Results<'_>,
     wanted: impl Fn(&StepFacts) -> bool,
-    cell: impl Fn(usize, usize) -> Cell,
+    cell: impl Fn(usize, usize) -> TableCell,
 ) -> Vec<Row> {
-    let of = |candidate| {
+    let cells = |candidate| {
         let steps = results.steps().filter(|(_, step)| wanted(step));
         steps.map(|(step, _)| cell(step, candidate)).collect()
     };
-    results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, of(candidate))).collect()
+    results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, cells(candidate))).collect()
 }
 
 /// Which unit holds for which steps, e.g. `inserts/s in l.i0, l.i1`.
@@ -198,7 +197,7 @@ mod tests {
         let results = Results::new(&experiment, &trials);
         let table = relative_to_base(&results, Preset::Report.thresholds());
         for row in &table.rows {
-            assert_eq!(row.cells[0], Cell::plain(crate::tables::MISSING), "{}", row.name);
+            assert_eq!(row.cells[0], TableCell::plain(crate::tables::MISSING), "{}", row.name);
         }
         assert_eq!(table.rows[0].cells[1].text, "1.00");
     }
@@ -213,7 +212,10 @@ mod tests {
                 tables[table].columns.iter().position(|column| column.name.starts_with("qp1000")).unwrap();
             tables[table].rows[2].cells[column].mark
         };
-        assert_eq!([mark(0), mark(1), mark(2)], [Mark::Ignored, Mark::Ignored, Mark::SlaFailed]);
+        assert_eq!(
+            [mark(0), mark(1), mark(2)],
+            [Highlight::Ignored, Highlight::Ignored, Highlight::SlaFailed]
+        );
         assert_eq!(tables[2].rows.last().unwrap().name, "target");
     }
 }

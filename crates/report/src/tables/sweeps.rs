@@ -4,7 +4,7 @@ use basecase_analysis::metrics::{CPU_SHARES, INNODB_ROWS};
 use basecase_analysis::{Measured, Results, Sweep};
 
 use super::events::percentile_name;
-use super::{Cell, Column, Row, Table, absent, number, relative, relative_to};
+use super::{Column, Row, Table, TableCell, absent, number, relative, relative_to};
 use crate::options::Options;
 
 /// How to read the tables of a sweep.
@@ -14,7 +14,7 @@ pub(crate) const READING: &str = "A row for each number of threads, a column for
 /// Queries per second, and those of the other candidates relative to the base case.
 pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options) -> Vec<Table> {
     let mut tables = vec![table(results, sweep, "queries/s".into(), 0, |step, candidate| {
-        Some(Cell::plain(format!("{:.0}", results.headline(step, candidate)?)).of_trial(step, candidate))
+        Some(TableCell::plain(format!("{:.0}", results.headline(step, candidate)?)).of_trial(step, candidate))
     })];
     if results.experiment.candidates.len() > 1 {
         let cell = |step, candidate| Some(relative::cell(results, step, candidate, options.thresholds));
@@ -30,7 +30,7 @@ pub(crate) fn others(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options
     let measured = |step, candidate| results.measured(step, candidate);
     let plain = |caption: String, decimals: usize, of: &dyn Fn(&Measured<'_>) -> Option<f64>| {
         table(results, sweep, caption, 0, |step, candidate| {
-            Some(Cell::plain(number(of(&measured(step, candidate)?), decimals)))
+            Some(TableCell::plain(number(of(&measured(step, candidate)?), decimals)))
         })
     };
     let latency = |measured: &Measured<'_>| measured.event_latency_ms(options.percentile);
@@ -56,7 +56,7 @@ fn table(
     sweep: &Sweep<'_>,
     measure: String,
     first: usize,
-    cell: impl Fn(usize, usize) -> Option<Cell>,
+    cell: impl Fn(usize, usize) -> Option<TableCell>,
 ) -> Table {
     let row = |&(threads, step): &(u32, usize)| {
         let cell = |(candidate, _)| cell(step, candidate).unwrap_or_else(|| absent(results, step, candidate));

@@ -4,7 +4,7 @@ use basecase_analysis::{Attribution, Effect, Judged, Results, percent_of_logarit
 use basecase_stats::{Metric, Verdict};
 
 use super::relative::decided;
-use super::{Cell, Column, MISSING, Mark, Row, Table};
+use super::{Column, Highlight, MISSING, Row, Table, TableCell};
 use crate::words::JudgedWords as _;
 
 /// How to read the table.
@@ -17,7 +17,7 @@ pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
     let has_several = results.experiment.candidates.len() > 2;
     let row = |judged: &Judged<'_>| {
         let name = judged.candidate_name(results);
-        let candidate = has_several.then(|| Cell::plain(name));
+        let candidate = has_several.then(|| TableCell::plain(name));
         Row {
             step: Some(judged.step),
             ..Row::new(judged.step_name(results), candidate.into_iter().chain(cells(judged)).collect())
@@ -52,7 +52,7 @@ pub(crate) fn of_step(results: &Results<'_>, step: usize) -> Option<Table> {
 fn blank() -> Table {
     Table {
         reading: READING.into(),
-        legend: vec![(Mark::Better, "improvement".into()), (Mark::Worse, "regression".into())],
+        legend: vec![(Highlight::Better, "improvement".into()), (Highlight::Worse, "regression".into())],
         ..Table::default()
     }
 }
@@ -70,27 +70,27 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-fn cells(judged: &Judged<'_>) -> Vec<Cell> {
+fn cells(judged: &Judged<'_>) -> Vec<TableCell> {
     let Judged { throughput, cpu, .. } = judged;
     let size = |effect: Option<f64>| match effect {
-        Some(effect) => Cell::plain(format!("{:.2}", percent_of_logarithm(effect))),
-        None => Cell::plain(MISSING),
+        Some(effect) => TableCell::plain(format!("{:.2}", percent_of_logarithm(effect))),
+        None => TableCell::plain(MISSING),
     };
     vec![
-        Cell::marked(judged.verdict(), decided(throughput.verdict)),
-        Cell::percent(Effect::of_decision(Metric::Throughput, throughput)),
-        Cell::percent(cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu))),
+        TableCell::marked(judged.verdict(), decided(throughput.verdict)),
+        TableCell::percent(Effect::of_decision(Metric::Throughput, throughput)),
+        TableCell::percent(cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu))),
         verdict_on_cpu(judged),
-        Cell::plain(judged.rounds()),
+        TableCell::plain(judged.rounds()),
         size(throughput.block_sd),
         size(throughput.detectable),
-        Cell::plain(judged.flags().join(", ")),
+        TableCell::plain(judged.flags().join(", ")),
     ]
 }
 
 /// The verdict on CPU time per operation, of which less is an improvement, and what it says of the cause.
-fn verdict_on_cpu(judged: &Judged<'_>) -> Cell {
-    let Some(verdict) = judged.cpu.map(|cpu| cpu.verdict) else { return Cell::plain(MISSING) };
+fn verdict_on_cpu(judged: &Judged<'_>) -> TableCell {
+    let Some(verdict) = judged.cpu.map(|cpu| cpu.verdict) else { return TableCell::plain(MISSING) };
     let word = match verdict {
         Verdict::Regression => "more",
         Verdict::Improvement => "less",
@@ -101,5 +101,5 @@ fn verdict_on_cpu(judged: &Judged<'_>) -> Cell {
         Some(cause) if cause.starts_with(word) => cause.to_owned(),
         Some(cause) => format!("{word}; {cause}"),
     };
-    Cell::marked(text, decided(verdict))
+    TableCell::marked(text, decided(verdict))
 }

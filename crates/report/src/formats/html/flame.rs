@@ -78,12 +78,12 @@ fn title(kind: ProfileKind) -> &'static str {
 
 /// Links to the pictures of a step, a line for each candidate that has some; `None` when none has.
 pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
-    let of = |candidate: usize| {
+    let counted_profiles = |candidate: usize| {
         let profiles = results.profiles(step, candidate).iter().filter(|profile| profile.samples > 0);
         profiles.map(move |profile| (candidate, profile)).collect::<Vec<_>>()
     };
     let found: Vec<(usize, &Profile)> =
-        results.candidates().flat_map(|(candidate, _)| of(candidate)).collect();
+        results.candidates().flat_map(|(candidate, _)| counted_profiles(candidate)).collect();
     (!found.is_empty()).then(|| {
         html! {
             section #flame-graphs {

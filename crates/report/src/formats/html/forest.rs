@@ -30,7 +30,7 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
         let step = results.experiment.steps.get(judged.step);
         html! { @if let Some(step) = step { a href=(page_name(step)) { (step.label) } } }
     };
-    let of = |candidate: usize| -> Vec<Line<'_>> {
+    let own_lines = |candidate: usize| -> Vec<Line<'_>> {
         let own = all.iter().filter(|judged| judged.candidate == candidate);
         own.map(|judged| Line { name: step_name(judged), decision: judged.throughput }).collect()
     };
@@ -39,7 +39,7 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
         html! {
             div.forests {
                 @for (candidate, facts) in results.candidates() {
-                    @let lines = of(candidate);
+                    @let lines = own_lines(candidate);
                     @if !lines.is_empty() { (plot(&facts.name.0, &lines, reach)) }
                 }
             }
@@ -62,11 +62,11 @@ pub(super) fn of_step<'a>(results: &Results<'a>, step: usize) -> Option<Markup> 
 
 /// The largest effect that a plot has to hold, as a logarithm.
 fn reach<'a>(decisions: impl Iterator<Item = &'a Decision>) -> f64 {
-    let of = |decision: &Decision| {
+    let largest = |decision: &Decision| {
         let ends = decision.interval.map_or(0.0, Interval::reach);
         ends.max(decision.estimate.map_or(0.0, f64::abs)).max(1.5 * decision.margin)
     };
-    decisions.map(of).fold(0.0, f64::max).min(FURTHEST) * 1.04
+    decisions.map(largest).fold(0.0, f64::max).min(FURTHEST) * 1.04
 }
 
 fn plot(caption: &str, lines: &[Line<'_>], reach: f64) -> Markup {

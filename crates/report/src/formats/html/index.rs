@@ -4,7 +4,7 @@ use basecase_analysis::Results;
 use maud::{Markup, html};
 
 use super::figure::{data, figure, without_script};
-use super::shell::{self, Page, Place};
+use super::shell::{self, Page, PagePlace};
 use super::sparkline::Sparklines;
 use super::{facts, table, verdicts};
 use crate::charts::sweep::{CHARTS_OF_SWEEP, SweepCharts, charts};
@@ -50,7 +50,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     };
     shell::render(
         results,
-        &Page { title: documents::title(results), place: Place::Overview, charts: has_charts, content },
+        &Page { title: documents::title(results), place: PagePlace::Overview, charts: has_charts, content },
     )
 }
 

@@ -4,7 +4,7 @@ use basecase_analysis::Results;
 use maud::{Markup, html};
 
 use super::blocks;
-use super::shell::{self, Page, Place};
+use super::shell::{self, Page, PagePlace};
 use crate::documents;
 use crate::documents::method;
 
@@ -19,5 +19,5 @@ pub(super) fn page(results: &Results<'_>) -> Markup {
         }
     };
     let title = format!("{}: {}", method::TITLE, documents::title(results));
-    shell::render(results, &Page { title, place: Place::Method, charts: false, content })
+    shell::render(results, &Page { title, place: PagePlace::Method, charts: false, content })
 }

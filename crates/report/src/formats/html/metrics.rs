@@ -4,7 +4,7 @@ use basecase_analysis::Results;
 use basecase_model::{Headline, StepFacts};
 use maud::{Markup, html};
 
-use super::shell::{self, Page, Place};
+use super::shell::{self, Page, PagePlace};
 use super::{page_name, table};
 use crate::documents;
 use crate::tables::resources;
@@ -27,5 +27,5 @@ pub(super) fn page(results: &Results<'_>) -> Markup {
         }
     };
     let title = format!("Costs per operation: {}", documents::title(results));
-    shell::render(results, &Page { title, place: Place::Metrics, charts: false, content })
+    shell::render(results, &Page { title, place: PagePlace::Metrics, charts: false, content })
 }

@@ -9,7 +9,7 @@ use crate::documents::method::TITLE;
 
 /// Which page.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Place<'a> {
+pub(super) enum PagePlace<'a> {
     /// The overview.
     Overview,
     /// The costs per operation of all steps.
@@ -25,7 +25,7 @@ pub(super) struct Page<'a> {
     /// Title of the page.
     pub(super) title: String,
     /// Which one it is.
-    pub(super) place: Place<'a>,
+    pub(super) place: PagePlace<'a>,
     /// Whether it has charts.
     pub(super) charts: bool,
     /// Its content.
@@ -49,12 +49,12 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
             body {
                 header {
                     nav aria-label="Pages" {
-                        (link("index.html", "Overview", page.place == Place::Overview))
+                        (link("index.html", "Overview", page.place == PagePlace::Overview))
                         @if results.rounds.is_some() {
-                            (link(method::PAGE, TITLE, page.place == Place::Method))
+                            (link(method::PAGE, TITLE, page.place == PagePlace::Method))
                         }
                         @if results.is_workload_file() {
-                            (link(metrics::PAGE, "Costs per operation", page.place == Place::Metrics))
+                            (link(metrics::PAGE, "Costs per operation", page.place == PagePlace::Metrics))
                             // Their names would fill the first screen of a phone.
                             details {
                                 summary { "Steps" }
@@ -65,7 +65,7 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
                         }
                     }
                 }
-                main.overview[page.place == Place::Overview] {
+                main.overview[page.place == PagePlace::Overview] {
                     h1 { (page.title) }
                     (page.content)
                 }
@@ -84,9 +84,9 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
     }
 }
 
-fn steps(results: &Results<'_>, place: Place<'_>) -> Markup {
+fn steps(results: &Results<'_>, place: PagePlace<'_>) -> Markup {
     html! {
-        @for (_, step) in results.steps() { (link(&page_name(step), &step.name, place == Place::Step(step))) }
+        @for (_, step) in results.steps() { (link(&page_name(step), &step.name, place == PagePlace::Step(step))) }
     }
 }
 

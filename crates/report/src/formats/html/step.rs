@@ -5,10 +5,10 @@ use basecase_model::{Headline, OperationClass, StepFacts};
 use maud::{Markup, html};
 
 use super::figure::{data, figure, without_script};
-use super::shell::{self, Page, Place};
+use super::shell::{self, Page, PagePlace};
 use super::{explanation, flame, table, verdicts};
 use crate::charts::step::{Chart, Charts, Subject, charts};
-use crate::charts::track::Group;
+use crate::charts::track::TrackGroup;
 use crate::documents::{CLASSES, of_events, of_latencies};
 use crate::options::Options;
 use crate::tables::{FAILED, MISSING, lines, relative, resources, response_time, roles};
@@ -69,7 +69,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
     let title = format!("{}: {}", facts.label, facts.title);
     shell::render(
         results,
-        &Page { title, place: Place::Step(facts), charts: !charts.charts.is_empty(), content },
+        &Page { title, place: PagePlace::Step(facts), charts: !charts.charts.is_empty(), content },
     )
 }
 
@@ -199,20 +199,20 @@ fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
 }
 
 fn of_tracks(results: &Results<'_>, charts: &Charts<'_>) -> Markup {
-    let of = |group| about(charts, move |subject| subject == Subject::Tracks(group));
+    let charts_of = |group| about(charts, move |subject| subject == Subject::Tracks(group));
     let figures = |group| {
         html! {
-            div.charts.tracks { @for (number, chart) in of(group) { (figure(number, &chart.caption)) } }
+            div.charts.tracks { @for (number, chart) in charts_of(group) { (figure(number, &chart.caption)) } }
         }
     };
-    let groups = Group::ALL.into_iter().filter(|group| of(*group).next().is_some());
+    let groups = TrackGroup::ALL.into_iter().filter(|group| charts_of(*group).next().is_some());
     html! {
         @if about(charts, |subject| matches!(subject, Subject::Tracks(_))).next().is_none() {
             p { (if results.rounds.is_some() { UNWATCHED_IN_ROUNDS } else { UNWATCHED }) }
         }
         @for group in groups {
-            @if group == Group::Others {
-                details { summary { (group.title()) " (" (of(group).count()) ")" } (figures(group)) }
+            @if group == TrackGroup::Others {
+                details { summary { (group.title()) " (" (charts_of(group).count()) ")" } (figures(group)) }
             } @else {
                 h3 { (group.title()) }
                 (figures(group))

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::page_name;
 use super::sparkline::Sparklines;
-use crate::tables::{Cell, Column, Mark, Table};
+use crate::tables::{Column, Highlight, Table, TableCell};
 
 /// The table in a container of its own that scrolls, with the meaning of its colours below.
 pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
@@ -102,9 +102,9 @@ fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
     }
 }
 
-fn body(cell: &Cell, column: &Column, marks: bool, trend: Option<Markup>) -> Markup {
+fn body(cell: &TableCell, column: &Column, marks: bool, trend: Option<Markup>) -> Markup {
     let meaning = match cell.mark {
-        Mark::None => cell.share.map_or("", |_| "share"),
+        Highlight::None => cell.share.map_or("", |_| "share"),
         mark => class(mark),
     };
     let words = if column.words { "words" } else { "" };
@@ -122,19 +122,19 @@ fn body(cell: &Cell, column: &Column, marks: bool, trend: Option<Markup>) -> Mar
 }
 
 /// What stands below the text of a cell in small print.
-pub(super) fn small(cell: &Cell) -> Markup {
+pub(super) fn small(cell: &TableCell) -> Markup {
     html! { @if !cell.small.is_empty() { small { (cell.small) } } }
 }
 
-fn class(mark: Mark) -> &'static str {
+fn class(mark: Highlight) -> &'static str {
     match mark {
-        Mark::None => "",
-        Mark::TopQuarter => "top",
-        Mark::BottomQuarter => "bottom",
-        Mark::Ignored => "ignored",
-        Mark::Better => "better",
-        Mark::Worse => "worse",
-        Mark::SlaFailed => "missed",
-        Mark::DefaultChanged => "changed",
+        Highlight::None => "",
+        Highlight::TopQuarter => "top",
+        Highlight::BottomQuarter => "bottom",
+        Highlight::Ignored => "ignored",
+        Highlight::Better => "better",
+        Highlight::Worse => "worse",
+        Highlight::SlaFailed => "missed",
+        Highlight::DefaultChanged => "changed",
     }
 }

@@ -8,7 +8,7 @@ use crate::words::{qualifier_word, refusal, verdict_word};
 
 /// How an experiment in rounds was decided, and what each contender's steps say together.
 #[derive(Serialize)]
-pub(super) struct Plan<'a> {
+pub(super) struct PlanObject<'a> {
     seed: u64,
     looks: &'a [u32],
     read_margin: f64,
@@ -123,7 +123,7 @@ struct TwoModes {
 }
 
 /// `None` of an experiment that is not in rounds.
-pub(super) fn plan<'a>(results: &Results<'a>) -> Option<Plan<'a>> {
+pub(super) fn plan<'a>(results: &Results<'a>) -> Option<PlanObject<'a>> {
     let rounds = results.rounds?;
     let plan = rounds.plan();
     let suite = |metric: Metric| {
@@ -141,7 +141,7 @@ pub(super) fn plan<'a>(results: &Results<'a>) -> Option<Plan<'a>> {
             })
         })
     };
-    Some(Plan {
+    Some(PlanObject {
         seed: rounds.schedule.seed,
         looks: &rounds.schedule.looks,
         read_margin: rounds.schedule.read_margin,

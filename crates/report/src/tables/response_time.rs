@@ -1,7 +1,8 @@
 //! Response times: the ten published buckets and true percentiles.
 
 use basecase_analysis::{
-    BUCKETS, Clock, Latencies, PERCENTILES, Results, counts, latencies, quarters_least_is_best, timed_name,
+    BUCKETS, Clock, Latencies, PERCENTILES, Results, Standing, counts, latencies, quarters_least_is_best,
+    timed_name,
 };
 use basecase_model::{Histogram, OperationClass, StepFacts};
 
@@ -38,31 +39,16 @@ pub(crate) fn table(
         .iter()
         .map(|histogram| histogram.map(|histogram| (histogram.max_ns() as f64 / 1e6).round() as i64))
         .collect();
-    let marks = quarters_least_is_best(&longest_ms);
-    let rows =
-        results.candidates().zip(histograms).zip(marks).map(|(((candidate, facts), histogram), mark)| {
+    let standings = quarters_least_is_best(&longest_ms);
+    let rows = results.candidates().zip(histograms).zip(standings).map(
+        |(((candidate, facts), histogram), standing)| {
             let cells = match histogram {
-                Some(histogram) => {
-                    let mut cells = bucket_cells(&counts(histogram));
-                    cells.extend(PERCENTILES.iter().map(|(_, quantile)| {
-                        TableCell::plain(format!("{:.3}", histogram.quantile_ns(*quantile) as f64 / 1e6))
-                    }));
-                    cells.push(TableCell::marked(
-                        format!("{:.3}", histogram.max_ns() as f64 / 1e9),
-                        mark.into(),
-                    ));
-                    cells
-                }
-                None => {
-                    let failed = results.trial(number, candidate).is_some_and(|trial| !trial.is_complete());
-                    vec![
-                        TableCell::plain(if failed { FAILED } else { MISSING });
-                        BUCKETS.len() + PERCENTILES.len() + 1
-                    ]
-                }
+                Some(histogram) => cells(histogram, standing),
+                None => absent_cells(results, number, candidate),
             };
             Row::new(&facts.name.0, cells)
-        });
+        },
+    );
     let bucket = |(name, _): &(&str, u64)| Column::numbers(*name, "% of statements in this bucket alone");
     let percentile =
         |(name, _): &(&str, f64)| Column::numbers(format!("{name} ms"), "latency percentile in milliseconds");
@@ -82,6 +68,24 @@ pub(crate) fn table(
         rows: rows.collect(),
         ..Table::default()
     })
+}
+
+/// The buckets of a candidate, its percentiles, and the longest statement, which is coloured.
+fn cells(histogram: &Histogram, standing: Standing) -> Vec<TableCell> {
+    let percentile = |(_, quantile): &(&str, f64)| {
+        TableCell::plain(format!("{:.3}", histogram.quantile_ns(*quantile) as f64 / 1e6))
+    };
+    let longest = format!("{:.3}", histogram.max_ns() as f64 / 1e9);
+    let mut cells = bucket_cells(&counts(histogram));
+    cells.extend(PERCENTILES.iter().map(percentile));
+    cells.push(TableCell::marked(longest, standing.into()));
+    cells
+}
+
+/// The same of a candidate without such latencies.
+fn absent_cells(results: &Results<'_>, step: usize, candidate: usize) -> Vec<TableCell> {
+    let failed = results.trial(step, candidate).is_some_and(|trial| !trial.is_complete());
+    vec![TableCell::plain(if failed { FAILED } else { MISSING }); BUCKETS.len() + PERCENTILES.len() + 1]
 }
 
 /// Percentages with three decimals; nothing for no statement, `nonzero` for what rounds to nothing.

@@ -163,6 +163,10 @@ const BESIDE: &[(&str, &[&str])] = &[
         &["crates/lab/src/run/neighbours.rs", "crates/lab/src/run/past.rs", "crates/lab/src/run/plans.rs"],
     ),
     (
+        "it tests schedules, without servers",
+        &["crates/lab/src/run/fake.rs", "crates/lab/src/run/tests", "crates/lab/src/run/tests.rs"],
+    ),
+    (
         "profiled trials are kept apart",
         &[
             "crates/lab/src/run/profiling.rs",

@@ -51,7 +51,8 @@ fn candidates_are_started_in_other_places_each_round_and_steps_that_read_share_a
     let scenario =
         Scenario { task: steps_of(&["point-query", "range-covered-pk", "insert", "delete"]), ..in_rounds(5) };
     let mut fake = slower_by(0.5);
-    laboratory.run(&scenario, &mut fake).unwrap();
+    let summary = laboratory.run(&scenario, &mut fake).unwrap();
+    assert_eq!(summary.failed, Vec::<String>::new());
     let calls = fake.calls();
     let mut first_places = Vec::new();
     let mut starts = 0;

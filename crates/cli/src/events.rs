@@ -223,8 +223,10 @@ struct Running {
     progress: Vec<Arc<Progress>>,
     /// Whether the window is one, and has been told to be open.
     awaits_window: bool,
-    /// When it is told next how far it is; at first as soon as anything is done.
+    /// When it is told next how far it is.
     next: Option<Instant>,
+    /// What was told last: inserts, deletes and queries.
+    last: [u64; 3],
 }
 
 impl EventObserver {
@@ -246,6 +248,10 @@ fn held(running: &Mutex<Option<Running>>) -> MutexGuard<'_, Option<Running>> {
 }
 
 impl Running {
+    fn begin(step: Step<'static>, progress: Vec<Arc<Progress>>, awaits_window: bool) -> Running {
+        Running { step, progress, awaits_window, next: None, last: [0; 3] }
+    }
+
     fn items(&self, class: OperationClass) -> u64 {
         self.progress.iter().map(|progress| progress.items(class)).sum()
     }
@@ -256,11 +262,12 @@ impl Running {
             self.awaits_window = false;
             events.tell(&Told::WindowOpened { step: self.step.clone() });
         }
-        let [inserts, deletes, queries] =
-            [OperationClass::Insert, OperationClass::Delete, OperationClass::Query]
-                .map(|class| self.items(class));
-        let is_due = self.next.map_or(inserts + deletes + queries > 0, |next| now >= next);
-        if is_due {
+        let items = [OperationClass::Insert, OperationClass::Delete, OperationClass::Query]
+            .map(|class| self.items(class));
+        let is_first_of_kind = items.iter().zip(self.last).any(|(now, last)| *now > 0 && last == 0);
+        if is_first_of_kind || self.next.is_some_and(|next| now >= next) {
+            self.last = items;
+            let [inserts, deletes, queries] = items;
             self.next = Some(now + TELL_EVERY);
             let shares = self.progress.iter().map(|progress| progress.share());
             let share = shares.sum::<f64>() / self.progress.len().max(1) as f64;
@@ -283,11 +290,11 @@ impl Observer for EventObserver {
         match event {
             Event::StepBegins { step, round, progress, .. } => {
                 let step = Step::new(step, round).into_owned();
-                *running = Some(Running { step, progress: vec![progress], awaits_window: true, next: None });
+                *running = Some(Running::begin(step, vec![progress], true));
             }
             Event::TurnsBegin { step, round, progress, .. } => {
                 let step = Step::new(step, round).into_owned();
-                *running = Some(Running { step, progress, awaits_window: false, next: None });
+                *running = Some(Running::begin(step, progress, false));
             }
             _ => {}
         }

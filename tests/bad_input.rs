@@ -4,8 +4,6 @@ use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use basecase_client::postgres::Address;
 use basecase_client::{Endpoint, Session};
@@ -14,6 +12,7 @@ use basecase_process::Account;
 use basecase_server::Transport;
 use basecase_store::Store;
 use basecase_tests::Sandbox;
+use basecase_tests::running::{Point, Running};
 use insta::assert_snapshot;
 
 use crate::own_server::own_server;
@@ -22,49 +21,6 @@ use crate::refusals::{compare, refusal};
 /// The transcript of any command that must be refused.
 fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
     refusal(sandbox, &sandbox.output(arguments))
-}
-
-/// A run in the background, which ends with this test whatever happens.
-struct Running {
-    child: Child,
-    messages: std::path::PathBuf,
-}
-
-impl Running {
-    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Running {
-        let messages = sandbox.path().join("messages.txt");
-        let errors = File::create(&messages).unwrap();
-        let child = sandbox.command(arguments).stdout(Stdio::null()).stderr(errors).spawn().unwrap();
-        Running { child, messages }
-    }
-
-    fn said(&self) -> String {
-        fs::read_to_string(&self.messages).unwrap()
-    }
-
-    fn wait_for(&self, text: &str) {
-        let until = Instant::now() + Duration::from_secs(60);
-        while !self.said().contains(text) {
-            assert!(Instant::now() < until, "no {text:?} in {}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Interrupts it as Ctrl-C does, and returns its exit code and messages.
-    fn interrupt(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        let code = self.child.wait().unwrap().code();
-        (code, self.said())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // After `interrupt` it is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]
@@ -488,13 +444,13 @@ fn a_store_that_another_run_holds_and_a_run_that_is_interrupted() {
         "--seconds",
         "60",
     ];
-    let running = Running::start(&sandbox, &long);
-    running.wait_for("[ 4/10]");
+    let mut running = Running::start(&sandbox, &long);
+    running.wait_for(&Point::trials(4));
     let other = ["compare", "postgres:17.11", "--store", "held.sqlite", "--data", "data"];
     assert_snapshot!(refused(&sandbox, &other), @r#"
     exit code 1
     -- stderr
-    error: the store held.sqlite: it is held by pid [PID] (basecase compare sqlite --store held.sqlite --data held --rows 1000 --seconds 60)
+    error: the store held.sqlite: it is held by pid [PID] (basecase compare sqlite --store held.sqlite --data held --rows 1000 --seconds 60 --progress json)
     hint: wait until that run has ended, or give this one another store
     "#);
     let mut same_data = long;
@@ -508,14 +464,15 @@ fn a_store_that_another_run_holds_and_a_run_that_is_interrupted() {
     let other = Store::open_read_only(&sandbox.path().join("other.sqlite")).unwrap();
     assert!(other.experiments().unwrap().is_empty());
 
-    running.wait_for("settling");
-    let (code, said) = running.interrupt();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.ends_with("interrupted\nhint: the same command goes on where this one stopped\n"), "{said}");
+    running.wait_for(&Point::phase("settle"));
+    running.signal("INT");
+    let told = running.finish();
+    assert_eq!(told.exit_code(), Some(1), "{told}");
+    assert_eq!(told.last("interrupted")["message"], "interrupted", "{told}");
     let store = Store::open_read_only(&sandbox.path().join("held.sqlite")).unwrap();
     let experiment = store.experiments().unwrap().pop().unwrap();
     let trials = store.trials(&experiment.id).unwrap();
-    assert!(trials.len() >= 4 && trials.iter().all(basecase_model::Trial::is_complete), "{said}");
+    assert!(trials.len() >= 4 && trials.iter().all(basecase_model::Trial::is_complete), "{told}");
 }
 
 #[test]

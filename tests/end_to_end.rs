@@ -17,7 +17,6 @@ mod mixture;
 mod own_server;
 mod refusals;
 mod rounds;
-mod running;
 mod schedule;
 mod server_log;
 mod statements;

@@ -1,5 +1,5 @@
 //! What the end-to-end tests share: a folder of their own, and the real program run in it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
+
+pub mod running;
 
 /// A folder that is removed with all it holds, for the program to work in.
 ///
@@ -111,6 +113,8 @@ pub fn program() -> &'static Path {
             .arg("--target-dir")
             .arg(folder.parent().unwrap())
             .current_dir(workspace())
+            // It may be set for the test alone; the crates would be compiled otherwise with it.
+            .env_remove("RUSTC_BOOTSTRAP")
             .status()
             .unwrap();
         assert!(built.success(), "basecase does not build");

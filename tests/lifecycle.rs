@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::thread::sleep;
 use std::time::Duration;
 
 use basecase_model::{Trial, TrialStatus};
 use basecase_tests::Sandbox;
-
-use crate::running::{Running, assert_nothing_runs, trials};
+use basecase_tests::running::{
+    HARDLY_SETTLES, MICROBENCHMARKS, PLACES, Point, Running, SMALL, assert_nothing_runs, processes_with,
+    signal, trials,
+};
 
 /// Every file and folder below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -23,19 +25,49 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The arguments of a run of these candidates that takes seconds.
-fn small_run<'a>(candidates: &[&'a str], seconds: &'a str) -> Vec<&'a str> {
-    let places = ["--store", "s.sqlite", "--data", "data"];
-    let sizes = ["--rows", "5000", "--writes", "2000", "--seconds", seconds];
-    [&["compare"], candidates, &places, &sizes].concat()
+fn small_run<'a>(candidates: &[&'a str]) -> Vec<&'a str> {
+    [&["compare"], candidates, &SMALL, &HARDLY_SETTLES, &PLACES].concat()
 }
 
-/// Kills a run after each of `points`, in order, and lets the last one finish.
-fn kill_at(candidates: &[&str], points: &[(&str, u64)]) {
+/// A run that is cut short.
+struct Cut {
+    /// Where.
+    point: Point,
+    /// How long after it: some instant within what it does.
+    delay_ms: u64,
+    /// Whether the user interrupts it, who waits for its end.
+    is_interrupt: bool,
+    /// Whether the next run can go on with the data that this one leaves, where that is certain.
+    leaves_whole: Option<bool>,
+}
+
+/// A kill right at a point.
+fn at(point: Point) -> Cut {
+    Cut { point, delay_ms: 0, is_interrupt: false, leaves_whole: None }
+}
+
+impl Cut {
+    fn after(self, delay_ms: u64) -> Cut {
+        Cut { delay_ms, ..self }
+    }
+
+    fn leaves_whole(self, is_whole: bool) -> Cut {
+        Cut { leaves_whole: Some(is_whole), ..self }
+    }
+
+    fn by_the_user(self) -> Cut {
+        Cut { is_interrupt: true, ..self }
+    }
+}
+
+/// Cuts runs of the same command short, in order, and lets the last one finish.
+fn cut_short(candidates: &[&str], cuts: Vec<Cut>) {
     let sandbox = Sandbox::new();
+    let data = sandbox.path().join("data");
     let store = sandbox.path().join("s.sqlite");
-    let arguments = small_run(candidates, "1");
+    let arguments = small_run(candidates);
     let mut finished: BTreeMap<(String, String), String> = BTreeMap::new();
-    let mut remember = |trials: Vec<Trial>| {
+    let mut remember = |trials: &[Trial]| {
         for trial in trials {
             let key = (trial.candidate.clone(), trial.step.clone());
             let first = finished.entry(key).or_insert(trial.started_at.clone());
@@ -43,192 +75,163 @@ fn kill_at(candidates: &[&str], points: &[(&str, u64)]) {
         }
         finished.len()
     };
-    for (text, delay_ms) in points {
+    let mut left_whole = None;
+    let rebuild = Point::phase("rebuild");
+    for Cut { point, delay_ms, is_interrupt, leaves_whole } in cuts {
         let mut running = Running::start(&sandbox, &arguments);
-        assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
-        std::thread::sleep(Duration::from_millis(*delay_ms));
-        running.kill();
-        assert_nothing_runs(&sandbox.path().join("data"));
-        remember(trials(&store));
+        running.wait_for(&point);
+        let told = running.told();
+        assert!(left_whole.is_none_or(|whole| told.has(&rebuild) != whole), "{left_whole:?}: {told}");
+        left_whole = leaves_whole;
+        sleep(Duration::from_millis(delay_ms));
+        if is_interrupt {
+            running.signal("INT");
+            let told = running.finish();
+            assert_eq!(told.exit_code(), Some(1), "{told}");
+            let hint = "the same command goes on where this one stopped";
+            assert_eq!(told.last("interrupted")["hints"][0], hint, "{told}");
+        } else {
+            running.kill();
+        }
+        assert_nothing_runs(&data);
+        remember(&trials(&store));
     }
-    let (success, said) = Running::start(&sandbox, &arguments).finish();
-    assert!(success, "{said}");
+    let before = trials(&store).len();
+    let told = Running::to_end(&sandbox, &arguments);
+    assert!(told.is_success(), "{told}");
+    assert_eq!(told.last("summary")["found"], before, "{told}");
     let all = trials(&store);
     assert_eq!(all.len(), candidates.len() * 10, "each step of each candidate exactly once");
     assert!(all.iter().all(Trial::is_complete));
-    assert_eq!(remember(all), candidates.len() * 10);
-    assert_nothing_runs(&sandbox.path().join("data"));
-    assert_eq!(
-        files_below(&sandbox.path().join("data")),
-        Vec::<PathBuf>::new(),
-        "data of finished candidates is removed"
-    );
+    assert_eq!(remember(&all), candidates.len() * 10);
+    assert_nothing_runs(&data);
+    assert_eq!(files_below(&data), Vec::<PathBuf>::new(), "data of finished candidates is removed");
+}
+
+/// What only a server has: it is made, is stopped by the kernel in the midst of work, recovers, and settles.
+fn cuts_of_a_server() -> Vec<Cut> {
+    vec![
+        at(Point::phase("initialise")).after(400),
+        at(Point::inserts("qr100")).leaves_whole(false),
+        at(Point::phase("settle")).leaves_whole(true),
+        at(Point::work("qp100")).by_the_user(),
+    ]
 }
 
 #[test]
-fn killed_at_each_point_on_postgres() {
-    kill_at(
-        &["postgres:17.11"],
-        &[
-            ("initialising", 0),
-            ("initialising", 900),
-            (" l.i0 ", 0),
-            (" l.x ", 3),
-            (" l.i1 ", 20),
-            ("settling", 0),
-            ("settling", 1_500),
-            (" qr100 ", 400),
-            (" qp100 ", 700),
-            (" qr500 ", 30),
-            (" qp1000 ", 0),
-        ],
-    );
+fn cut_short_on_postgres() {
+    cut_short(&["postgres:17.11"], cuts_of_a_server());
 }
 
 #[test]
-fn killed_at_each_point_on_innodb() {
-    kill_at(
-        &["mysql:5.7.22"],
-        &[
-            ("initialising", 0),
-            ("initialising", 1_500),
-            (" l.i0 ", 0),
-            (" l.i1 ", 20),
-            ("settling", 700),
-            (" qp100 ", 700),
-            (" qp1000 ", 0),
-        ],
-    );
+fn cut_short_on_innodb() {
+    cut_short(&["mysql:5.7.22"], cuts_of_a_server());
 }
 
 #[test]
-fn killed_at_each_point_on_rocksdb() {
-    kill_at(
-        &["mariadb:10.11.18#rocksdb"],
-        &[("initialising", 700), (" l.x ", 3), (" l.i2 ", 20), ("settling", 300), (" qr500 ", 30)],
-    );
+fn cut_short_on_rocksdb() {
+    cut_short(&["mariadb:10.11.18#rocksdb"], cuts_of_a_server());
 }
 
 #[test]
 fn killed_at_each_point_on_two_sqlite_configs() {
-    kill_at(
+    cut_short(
         &["sqlite@rollback_full", "sqlite@wal_normal"],
-        &[
-            ("initialising", 5),
-            (" l.i1 ", 1),
-            ("settling", 0),
-            (" qp500 ", 500),
-            ("[10/20]", 0),
-            ("[11/20]", 1),
-            ("[15/20]", 300),
+        vec![
+            at(Point::phase("initialise")),
+            at(Point::step("l.i0")),
+            at(Point::step("l.x")).after(1),
+            at(Point::step("l.i1")).after(1),
+            at(Point::work("l.i2")),
+            at(Point::phase("settle")).leaves_whole(true),
+            at(Point::inserts("qr100")).leaves_whole(false),
+            at(Point::work("qp100")).after(700),
+            at(Point::step("qr500")).after(30),
+            at(Point::trials(10)),
+            at(Point::phase("initialise").of("wal_normal")),
+            at(Point::trials(15)).after(300),
+            at(Point::step("qp1000").of("wal_normal")),
         ],
     );
 }
 
-#[test]
-fn interrupted_by_the_user_and_continued() {
-    let sandbox = Sandbox::new();
-    let arguments = small_run(&["postgres:18.6"], "1");
-    let mut running = Running::start(&sandbox, &arguments);
-    assert!(running.wait_for(" qr100 "));
-    std::thread::sleep(Duration::from_millis(300));
-    let pid = running.child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let (success, said) = running.finish();
-    assert!(!success && said.contains("hint: the same command goes on"), "{said}");
-    assert_nothing_runs(&sandbox.path().join("data"));
-    let before = trials(&sandbox.path().join("s.sqlite")).len();
-    assert!((5..10).contains(&before), "{before}");
-    let (success, said) = Running::start(&sandbox, &arguments).finish();
-    assert!(success, "{said}");
-    assert!(said.contains(&format!("{before} of 10 trials were in s.sqlite already")), "{said}");
-}
-
-/// Kills the first candidate's server in a step: the trial is stored as failed with the log's tail, the next candidate runs, and
+/// Kills the server of the first of two candidates in a step: the trial is stored as failed with the log's tail, the next candidate runs, and
 /// the same command measures what failed, and only that, on a rebuilt database.
-fn kill_server(candidates: [&str; 2], shorts: [&str; 2], program: &str, in_log: &str) {
+fn kill_server(server: &str, program: &str, in_log: &str, workload: &[&str], step: &str, steps: usize) {
     let sandbox = Sandbox::new();
-    let arguments = small_run(&candidates, "2");
+    let arguments = [&["compare", server, "sqlite"], workload, &HARDLY_SETTLES, &PLACES].concat();
     let mut running = Running::start(&sandbox, &arguments);
-    assert!(running.wait_for(" qr100 "));
-    std::thread::sleep(Duration::from_millis(500));
-    let server = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .find(|pid| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).into_owned();
-            line.contains(program) && line.contains(sandbox.path().to_str().unwrap())
-        })
-        .unwrap();
-    // This server belongs to this test: it runs on this sandbox's data.
-    assert!(Command::new("kill").args(["-KILL", &server.to_string()]).status().unwrap().success());
-    let (success, said) = running.finish();
-    assert!(!success, "{said}");
-    assert!(said.contains("FAILED") && said.contains(in_log), "the log's tail is shown: {said}");
+    running.wait_for(&Point::work(step));
+    let of_this_test = processes_with(sandbox.path().to_str().unwrap());
+    let (pid, _) = of_this_test.iter().find(|(_, line)| line.contains(program)).unwrap();
+    signal(*pid, "KILL");
+    let told = running.finish();
+    let name = told.last("experiment_begins")["candidates"][0].as_str().unwrap();
+    assert_eq!(told.exit_code(), Some(1), "{told}");
     let all = trials(&sandbox.path().join("s.sqlite"));
     let failed: Vec<&Trial> = all.iter().filter(|trial| !trial.is_complete()).collect();
-    assert_eq!(failed.len(), 1, "{said}");
-    assert_eq!((failed[0].candidate.split('.').next(), failed[0].step.as_str()), (Some(shorts[0]), "qp100"));
-    let TrialStatus::Failed { reason, log_tail } = &failed[0].status else { unreachable!() };
+    let [failed] = failed[..] else { panic!("{told}") };
+    let is_of_step = |trial: &Trial| trial.candidate == name && trial.step.split('_').next() == Some(step);
+    assert!(is_of_step(failed), "{} {}", failed.candidate, failed.step);
+    let TrialStatus::Failed { reason, log_tail } = &failed.status else { unreachable!() };
     assert!(reason.contains("client 1 failed"), "{reason}");
     assert!(log_tail.contains(in_log), "{log_tail}");
-    assert!(said.contains(log_tail.lines().last().unwrap()), "the end of the log is shown: {said}");
-    let of_second = |trial: &&Trial| trial.candidate.split('.').next() == Some(shorts[1]);
-    assert_eq!(all.iter().filter(of_second).filter(|trial| trial.is_complete()).count(), 10);
+    let mut stored = told.all("trial_stored");
+    assert!(stored.any(|told| told["log_tail"] == *log_tail && told["reason"] == *reason), "{told}");
+    assert_eq!(all.iter().filter(|trial| trial.candidate != name && trial.is_complete()).count(), steps);
     assert_nothing_runs(&sandbox.path().join("data"));
 
-    let (success, said) = Running::start(&sandbox, &arguments).finish();
-    assert!(success, "{said}");
+    // For people this time.
+    let output = sandbox.output(&arguments);
+    assert!(output.status.success(), "{}", sandbox.transcript(&output));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found = all.len() - 1;
+    assert!(said.contains(&format!("{found} of {} trials were in s.sqlite already", 2 * steps)), "{said}");
     let all = trials(&sandbox.path().join("s.sqlite"));
-    assert_eq!(all.iter().filter(|trial| trial.is_complete()).count(), 20);
-    let of_failed =
-        |trial: &&Trial| trial.candidate.split('.').next() == Some(shorts[0]) && trial.step == "qp100";
-    let again = all.iter().filter(of_failed).find(|trial| trial.is_complete()).unwrap();
+    assert_eq!(all.iter().filter(|trial| trial.is_complete()).count(), 2 * steps);
+    let again = all.iter().find(|trial| is_of_step(trial) && trial.is_complete()).unwrap();
     assert!(again.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", again.warnings);
 }
 
 #[test]
 fn a_postgres_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
     let ready = "database system is ready to accept connections";
-    kill_server(["postgres:17.11", "postgres:18.6"], ["pg1711", "pg186"], "bin/postgres", ready);
+    kill_server("postgres:17.11", "bin/postgres", ready, &SMALL, "qp100", 10);
+}
+
+/// A step that reads, and one that changes rows for long enough to be killed in it.
+fn reads_and_writes() -> Vec<&'static str> {
+    [&MICROBENCHMARKS[..], &["point-query,update-index", "--seconds", "2", "--warm-up-seconds", "0"]].concat()
 }
 
 #[test]
 fn an_innodb_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
-    kill_server(
-        ["mysql:8.0.31", "mariadb:10.11.18"],
-        ["my8031", "ma101118"],
-        "mysqld",
-        "ready for connections",
-    );
+    kill_server("mysql:8.0.31", "mysqld", "ready for connections", &reads_and_writes(), "update-index", 3);
 }
 
 #[test]
 fn a_rocksdb_server_that_dies_in_a_step_fails_its_trial_and_the_next_candidate_runs() {
-    kill_server(
-        ["mariadb:10.11.18#rocksdb", "sqlite"],
-        ["ma101118_rocksdb", "sqlite3541"],
-        "mariadbd",
-        "ready for connections",
-    );
+    let server = "mariadb:10.11.18#rocksdb";
+    kill_server(server, "mariadbd", "ready for connections", &reads_and_writes(), "update-index", 3);
 }
 
 #[test]
 fn a_left_database_that_lacks_an_index_is_built_again() {
     let sandbox = Sandbox::new();
-    let arguments = small_run(&["sqlite"], "1");
+    let arguments = small_run(&["sqlite"]);
     let mut running = Running::start(&sandbox, &arguments);
-    assert!(running.wait_for("settling"));
+    running.wait_for(&Point::phase("settle"));
     running.kill();
     let data = files_below(&sandbox.path().join("data"));
     let path = data.into_iter().find(|path| path.ends_with("ib.sqlite")).unwrap();
     // Rows and ids are all in their place, as after a rebuild that was cut short while it made indexes.
     let file = basecase_client::sqlite::File { path, pragmas: Vec::new() };
     basecase_client::Endpoint::Sqlite(file).connect().unwrap().query("drop index pi1_pdc").unwrap();
-    let (success, said) = Running::start(&sandbox, &arguments).finish();
-    assert!(success && said.contains("building the database again"), "{said}");
+    let mut running = Running::start(&sandbox, &arguments);
+    running.wait_for(&Point::trials(5));
+    assert_eq!(running.told().last("phase")["phase"], "settle", "{}", running.told());
+    assert!(running.told().all("phase").any(|phase| phase["reason"] == "had_begun"));
+    running.kill();
     let all = trials(&sandbox.path().join("s.sqlite"));
     let first = all.iter().find(|trial| trial.step == "qr100").unwrap();
     assert!(first.warnings.iter().any(|warning| warning.contains("rebuilt")), "{:?}", first.warnings);

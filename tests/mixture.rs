@@ -9,7 +9,7 @@ fn four_engines_run_the_ten_steps_in_one_report() {
     let candidates = ["postgres:18.6", "mysql:8.0.31", "mariadb:10.11.18#rocksdb", "sqlite"];
     let mut arguments = vec!["compare"];
     arguments.extend(candidates);
-    arguments.extend(["--rows", "20000", "--writes", "2000", "--seconds", "2"]);
+    arguments.extend(["--rows", "5000", "--writes", "1000", "--seconds", "1"]);
     arguments.extend(["--store", "s.sqlite", "--data", "data", "--out", "report"]);
     let output = sandbox.output(&arguments);
     let said = String::from_utf8_lossy(&output.stderr);

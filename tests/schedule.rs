@@ -8,55 +8,55 @@ use basecase_model::{Slice, Trial};
 use basecase_stats::Orders;
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-
-use crate::running::{Running, assert_nothing_runs, trials};
+use basecase_tests::running::{
+    HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, TWO_CONFIGS,
+    assert_nothing_runs, trials,
+};
 
 const ROWS: u64 = 5000;
-/// One round more each time it is run to its end.
-const ROUND: [&str; 14] = [
-    "compare",
-    "sqlite@wal_normal",
-    "sqlite@rollback_full",
-    "--workload",
-    "microbenchmarks",
-    "--list",
-    "point-query,insert",
-    "--option",
-    "rows=5000",
-    "--budget=1s",
-    "--store",
-    "s.sqlite",
-    "--data",
-    "data",
-];
 
-/// Everything that a run does up to the end of its first round, and how it throws its data away: the words with which it says so, and how long after them it is killed.
-const POINTS: [(&str, u64); 15] = [
-    ("wal_normal  initialising", 0),
-    ("wal_normal  load", 0),
-    ("wal_normal  settling", 0),
-    ("wal_normal  stopping the server and keeping its data", 0),
-    ("rollback_full  initialising", 0),
-    ("rollback_full  load", 0),
-    ("rollback_full  settling", 0),
-    ("rollback_full  stopping the server and keeping its data", 0),
-    ("  starting the server", 0),
-    ("round 1  point-query", 100),
-    ("round 1  point-query", 2_000),
-    ("round 1  insert", 100),
-    ("round 1  insert", 1_000),
-    ("round 1: ", 0),
-    ("round 2: ", 3),
-];
+/// One round of two steps, of which one writes.
+fn round() -> Vec<&'static str> {
+    let steps = ["point-query,insert"];
+    [
+        &["compare"],
+        &TWO_CONFIGS[..],
+        &MICROBENCHMARKS,
+        &steps,
+        &ONE_ROUND,
+        &SHORT_TIMES,
+        &HARDLY_SETTLES,
+        &PLACES,
+    ]
+    .concat()
+}
+
+/// Everything that a run does up to the end of its first round, and how it throws its data away: where it is killed, and how long after it.
+fn points() -> Vec<(Point, u64)> {
+    let of_load = |candidate: &'static str| {
+        [Point::phase("initialise"), Point::step("load"), Point::phase("settle"), Point::phase("keep")]
+            .map(|point| (point.of(candidate), 0))
+    };
+    let of_round = [
+        (Point::phase("start"), 0),
+        (Point::step("point-query"), 0),
+        (Point::work("point-query"), 50),
+        (Point::step("insert"), 0),
+        (Point::work("insert"), 50),
+        (Point::round_ends(0), 0),
+        (Point::round_ends(1), 3),
+    ];
+    [&of_load("wal_normal")[..], &of_load("rollback_full"), &of_round].concat()
+}
 
 #[test]
 fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_killed() {
     let sandbox = Sandbox::new();
     let store = sandbox.path().join("s.sqlite");
     let mut seen: BTreeMap<(String, u32, String), String> = BTreeMap::new();
-    for (text, delay_ms) in POINTS {
-        let mut running = Running::start(&sandbox, &ROUND);
-        assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
+    for (point, delay_ms) in points() {
+        let mut running = Running::start(&sandbox, &round());
+        running.wait_for(&point);
         std::thread::sleep(Duration::from_millis(delay_ms));
         running.kill();
         assert_nothing_runs(&sandbox.path().join("data"));
@@ -66,8 +66,8 @@ fn who_runs_when_and_from_which_data_follows_from_the_seed_wherever_it_was_kille
             assert_eq!(*first, trial.started_at, "{} {} was run twice", trial.candidate, trial.step);
         }
     }
-    let (success, said) = Running::start(&sandbox, &ROUND).finish();
-    assert!(success, "{said}");
+    let told = Running::to_end(&sandbox, &round());
+    assert!(told.is_success(), "{told}");
     assert_nothing_runs(&sandbox.path().join("data"));
 
     let trials = trials(&store);

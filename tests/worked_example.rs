@@ -6,21 +6,25 @@ use std::collections::BTreeSet;
 use basecase_model::{OperationClass, Trial, names};
 use basecase_store::Store;
 use basecase_tests::Sandbox;
+use basecase_tests::running::HARDLY_SETTLES;
 use serde_json::Value;
 
 const STEPS: [&str; 10] =
     ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
 const LABELS: [&str; 10] =
     ["l.i0", "l.x", "l.i1", "l.i2", "qr100.L1", "qp100.L2", "qr500.L3", "qp500.L4", "qr1000.L5", "qp1000.L6"];
-/// Insert statements of each step in the worked example.
-const ROUNDS: [u64; 10] = [200, 1, 160, 400, 20, 20, 100, 100, 200, 200];
+/// Insert statements of each step in the worked example, where the steps that read take so many seconds.
+fn rounds(seconds: u64) -> [u64; 10] {
+    let [r100, r500, r1000] = [100, 500, 1000].map(|rate| rate * seconds / 50);
+    [200, 1, 160, 400, r100, r100, r500, r500, r1000, r1000]
+}
 /// Connections that each step holds, by its number of roles.
 const ROLES: [usize; 10] = [2, 1, 3, 3, 4, 4, 4, 4, 4, 4];
 
 /// One candidate, run to its end: the JSON report and the trials of the store.
 fn run(sandbox: &Sandbox, candidate: &str, sizes: &[&str]) -> (Value, Vec<Trial>) {
     let mut arguments = vec!["compare", candidate, "--json", "--store", "s.sqlite", "--data", "data"];
-    arguments.extend(sizes);
+    arguments.extend(HARDLY_SETTLES.iter().chain(sizes));
     let output = sandbox.command(&arguments).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -47,9 +51,9 @@ fn states(report: &Value, table: usize) -> Vec<[i64; 4]> {
 }
 
 /// What the roles of the worked example did, whatever the dbms.
-fn check_statements(trials: &[Trial], index_statements: u64) {
+fn check_statements(trials: &[Trial], seconds: u64, index_statements: u64) {
     assert_eq!(trials.len(), 10);
-    for (((trial, step), rounds), roles) in trials.iter().zip(STEPS).zip(ROUNDS).zip(ROLES) {
+    for (((trial, step), rounds), roles) in trials.iter().zip(STEPS).zip(rounds(seconds)).zip(ROLES) {
         assert_eq!((trial.step.as_str(), trial.is_complete()), (step, true));
         assert_eq!(trial.roles.len(), roles, "{step}");
         let statements = |class| trial.roles_of(class).map(|role| role.statements).sum::<u64>();
@@ -77,12 +81,13 @@ fn check_statements(trials: &[Trial], index_statements: u64) {
     }
 }
 
-const WORKED_EXAMPLE: [&str; 6] = ["--rows", "20000", "--writes", "10000", "--seconds", "10"];
+const WORKED_EXAMPLE: [&str; 4] = ["--rows", "20000", "--writes", "10000"];
 
 #[test]
 fn worked_example_on_postgres() {
     let sandbox = Sandbox::new();
-    let (report, trials) = run(&sandbox, "postgres:17.11", &WORKED_EXAMPLE);
+    let (report, trials) =
+        run(&sandbox, "postgres:17.11", &[&WORKED_EXAMPLE[..], &["--seconds", "10"]].concat());
     let expected = [
         [20000, 1, 20000, 20000],
         [20100, 1, 20100, 21000],
@@ -96,8 +101,8 @@ fn worked_example_on_postgres() {
         [20100, 42901, 63000, 63000],
     ];
     assert_eq!(states(&report, 0), expected);
-    check_statements(&trials, 3);
-    check_counters(&trials);
+    check_statements(&trials, 10, 3);
+    check_counters(&trials, 10);
     for (step, label) in report["steps"].as_array().unwrap().iter().zip(LABELS) {
         let target = label.split_once('.').and_then(|(name, _)| name.get(2..)?.parse::<f64>().ok());
         assert_eq!(step["cells"][0]["sla"]["target"].as_f64(), target, "{label}");
@@ -105,8 +110,8 @@ fn worked_example_on_postgres() {
 }
 
 /// The server's own counters: a fixed set of connections, and every row.
-fn check_counters(trials: &[Trial]) {
-    for ((trial, roles), rounds) in trials.iter().zip(ROLES).zip(ROUNDS) {
+fn check_counters(trials: &[Trial], seconds: u64) {
+    for ((trial, roles), rounds) in trials.iter().zip(ROLES).zip(rounds(seconds)) {
         let counted = |name| trial.counters.get(name).unwrap() as u64;
         assert_eq!(counted(names::SERVER_CONNECTIONS), roles as u64, "{}", trial.step);
         let rows_per_commit = match trial.step.as_str() {
@@ -118,16 +123,16 @@ fn check_counters(trials: &[Trial]) {
     }
 }
 
-/// The worked example on a dbms that gives out every id.
+/// The worked example on a dbms that gives out every id, with steps of a second.
 fn worked_example_without_gaps(candidate: &str, index_statements: u64) -> Vec<Trial> {
     let sandbox = Sandbox::new();
-    let (report, trials) = run(&sandbox, candidate, &WORKED_EXAMPLE);
-    let low = [1, 1, 8001, 10001, 11001, 12001, 17001, 22001, 32001, 42001];
-    let high = [20000, 20100, 28100, 30100, 31100, 32100, 37100, 42100, 52100, 62100];
+    let (report, trials) = run(&sandbox, candidate, &[&WORKED_EXAMPLE[..], &["--seconds", "1"]].concat());
+    let low = [1, 1, 8001, 10001, 10101, 10201, 10701, 11201, 12201, 13201];
+    let high = [20000, 20100, 28100, 30100, 30200, 30300, 30800, 31300, 32300, 33300];
     let expected: Vec<[i64; 4]> =
         low.into_iter().zip(high).map(|(low, high)| [high - low + 1, low, high, high]).collect();
     assert_eq!(states(&report, 0), expected);
-    check_statements(&trials, index_statements);
+    check_statements(&trials, 1, index_statements);
     trials
 }
 
@@ -138,7 +143,7 @@ fn worked_example_without_gaps_on_sqlite() {
 
 #[test]
 fn worked_example_without_gaps_on_innodb() {
-    check_counters(&worked_example_without_gaps("mysql:8.0.31", 1));
+    check_counters(&worked_example_without_gaps("mysql:8.0.31", 1), 1);
 }
 
 /// Ids of one table when each step's one inserting session takes blocks of `cache` ids.

@@ -10,7 +10,5 @@ mod own_server;
 mod reports;
 mod resumption;
 mod rounds;
-#[path = "../running.rs"]
-mod running;
 mod servers;
 mod wire;

@@ -5,48 +5,36 @@ use std::path::PathBuf;
 
 use basecase_model::{Trial, TrialStatus};
 use basecase_tests::Sandbox;
-
-use crate::running::{Running, assert_nothing_runs, trials};
+use basecase_tests::running::{
+    HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, SMALL, TWO_CONFIGS,
+    assert_nothing_runs, trials,
+};
 
 /// Two candidates through all steps, one after the other.
-const CLASSIC: [&str; 13] = [
-    "compare",
-    "sqlite@rollback_full",
-    "sqlite@wal_normal",
-    "--store",
-    "s.sqlite",
-    "--data",
-    "data",
-    "--rows",
-    "5000",
-    "--writes",
-    "2000",
-    "--seconds",
-    "1",
-];
+fn classic() -> Vec<&'static str> {
+    [&["compare", "sqlite@rollback_full", "sqlite@wal_normal"], &SMALL[..], &HARDLY_SETTLES, &PLACES].concat()
+}
 
 /// One round more each time it is run to its end.
-const ROUND: [&str; 14] = [
-    "compare",
-    "sqlite@wal_normal",
-    "sqlite@rollback_full",
-    "--workload",
-    "microbenchmarks",
-    "--list",
-    "point-query",
-    "--option",
-    "rows=5000",
-    "--budget=1s",
-    "--store",
-    "s.sqlite",
-    "--data",
-    "data",
-];
+fn round() -> Vec<&'static str> {
+    let steps = ["point-query"];
+    [
+        &["compare"],
+        &TWO_CONFIGS[..],
+        &MICROBENCHMARKS,
+        &steps,
+        &ONE_ROUND,
+        &SHORT_TIMES,
+        &HARDLY_SETTLES,
+        &PLACES,
+    ]
+    .concat()
+}
 
-/// Runs until it says `text`, and kills it then.
-fn kill_at(sandbox: &Sandbox, arguments: &[&str], text: &str) {
+/// Runs until it comes to a point, and kills it then.
+fn kill_at(sandbox: &Sandbox, arguments: &[&str], point: &Point) {
     let mut running = Running::start(sandbox, arguments);
-    assert!(running.wait_for(text), "the run ended before {text:?}: {}", running.said());
+    running.wait_for(point);
     running.kill();
     assert_nothing_runs(&sandbox.path().join("data"));
 }
@@ -84,15 +72,15 @@ fn failures(trials: &[Trial]) -> Vec<(&str, &str)> {
 #[test]
 fn defect_19_data_that_cannot_be_opened_is_kept_until_the_user_wants_it_rebuilt() {
     let sandbox = Sandbox::new();
-    kill_at(&sandbox, &CLASSIC, "settling");
+    kill_at(&sandbox, &classic(), &Point::phase("settle"));
     let database = find(&sandbox, "ib.sqlite", "rollback_full");
     let whole = fs::read(&database).unwrap();
     let mut damaged = whole.clone();
     damaged[..16].fill(0);
     fs::write(&database, &damaged).unwrap();
 
-    let (success, said) = Running::start(&sandbox, &CLASSIC).finish();
-    assert!(!success && said.contains("rollback_full qr100"), "{said}");
+    let told = Running::to_end(&sandbox, &classic());
+    assert_eq!(told.failed(), ["sqlite3541.rollback_full qr100.L1"], "{told}");
     assert_eq!(fs::read(&database).unwrap(), damaged, "what could not be opened stays as it was");
     let all = stored(&sandbox);
     let failed = failures(&all);
@@ -104,7 +92,7 @@ fn defect_19_data_that_cannot_be_opened_is_kept_until_the_user_wants_it_rebuilt(
 
     // The cause is mended, and all goes on from what there is.
     fs::write(&database, &whole).unwrap();
-    kill_at(&sandbox, &CLASSIC, " qp500 ");
+    kill_at(&sandbox, &classic(), &Point::work("qp500"));
     let again = stored(&sandbox);
     let is_first = |trial: &&Trial| trial.step == "qr100" && trial.candidate.ends_with("rollback_full");
     let first = again.iter().filter(is_first).find(|trial| trial.is_complete()).unwrap();
@@ -113,8 +101,8 @@ fn defect_19_data_that_cannot_be_opened_is_kept_until_the_user_wants_it_rebuilt(
     // Or it is not, and the user gives the data up.
     let database = find(&sandbox, "ib.sqlite", "rollback_full");
     fs::write(&database, &damaged).unwrap();
-    let (success, said) = Running::start(&sandbox, &[&CLASSIC[..], &["--rebuild"]].concat()).finish();
-    assert!(success, "{said}");
+    let told = Running::to_end(&sandbox, &[&classic()[..], &["--rebuild"]].concat());
+    assert!(told.is_success(), "{told}");
     let all = stored(&sandbox);
     assert_eq!(all.iter().filter(|trial| trial.is_complete()).count(), 20);
     let rebuilt = |trial: &&Trial| trial.warnings.iter().any(|warning| warning.contains("rebuilt"));
@@ -124,19 +112,19 @@ fn defect_19_data_that_cannot_be_opened_is_kept_until_the_user_wants_it_rebuilt(
 #[test]
 fn defect_19_an_image_of_rounds_that_cannot_be_read_is_kept_until_the_user_wants_it_rebuilt() {
     let sandbox = Sandbox::new();
-    kill_at(&sandbox, &ROUND, "round 1  point-query");
+    kill_at(&sandbox, &round(), &Point::step("point-query"));
     let state = find(&sandbox, "state.json", "rollback_full");
     fs::write(&state, "{").unwrap();
-    let (success, said) = Running::start(&sandbox, &ROUND).finish();
-    assert!(!success, "{said}");
+    let told = Running::to_end(&sandbox, &round());
+    assert_eq!(told.exit_code(), Some(1), "{told}");
     let all = stored(&sandbox);
     let failed = failures(&all);
     let [(_, reason)] = failed[..] else { panic!("{failed:?}") };
     assert!(reason.contains("is damaged") && reason.contains("--rebuild"), "{reason}");
     assert!(state.with_file_name("ib.sqlite").is_file(), "the image stays");
 
-    let (success, said) = Running::start(&sandbox, &[&ROUND[..], &["--rebuild"]].concat()).finish();
-    assert!(success, "{said}");
+    let told = Running::to_end(&sandbox, &[&round()[..], &["--rebuild"]].concat());
+    assert!(told.is_success(), "{told}");
     let loads = stored(&sandbox);
     let loads: Vec<&Trial> =
         loads.iter().filter(|trial| trial.is_complete() && trial.step.starts_with("load")).collect();
@@ -147,11 +135,11 @@ fn defect_19_an_image_of_rounds_that_cannot_be_read_is_kept_until_the_user_wants
 fn defect_21_what_is_loaded_again_for_later_rounds_is_no_second_trial() {
     let sandbox = Sandbox::new();
     // Killed after the load was stored and before its data was kept.
-    kill_at(&sandbox, &ROUND, "round 1  point-query");
+    kill_at(&sandbox, &round(), &Point::step("point-query"));
     fs::remove_file(find(&sandbox, "state.json", "rollback_full")).unwrap();
     for rounds in 1..=2 {
-        let (success, said) = Running::start(&sandbox, &ROUND).finish();
-        assert!(success, "{said}");
+        let told = Running::to_end(&sandbox, &round());
+        assert!(told.is_success(), "{told}");
         let all = stored(&sandbox);
         assert!(all.iter().all(Trial::is_complete));
         let (slices, loads): (Vec<&Trial>, Vec<&Trial>) =

@@ -1,49 +1,28 @@
 //! Rounds in which a candidate or its helpers misbehave, and runs whose client does.
 
-use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use basecase_model::{Trial, names};
 use basecase_tests::Sandbox;
+use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, PLACES, Point, Running, TWO_CONFIGS, trials};
 
-use crate::running::{Running, trials};
-
-/// Point queries on small tables that are in the window at once.
-const POINT_QUERIES: [&str; 12] = [
-    "--workload",
-    "microbenchmarks",
-    "--list",
-    "point-query",
-    "--option",
-    "rows=5000",
-    "--option",
-    "warm_up_seconds=0",
-    "--store",
-    "s.sqlite",
-    "--data",
-    "data",
-];
-
-/// Runs with what is given besides, suspends the process so often for so long once it says `text`, and returns the trials.
-fn suspended(
-    sandbox: &Sandbox,
-    arguments: &[&str],
-    text: &str,
-    (times, pause): (u32, Duration),
-) -> Vec<Trial> {
-    let mut running = Running::start(sandbox, &[arguments, &POINT_QUERIES].concat());
-    assert!(running.wait_for(text), "{}", running.said());
-    let pid = running.child.id().to_string();
-    for signal in ["-STOP", "-CONT"].into_iter().cycle().take(2 * times as usize) {
-        sleep(pause);
-        if running.child.try_wait().unwrap().is_some() {
+/// Runs point queries that are in the window at once, suspends the process so often for so long once it is at work, and returns the trials.
+fn suspended(sandbox: &Sandbox, more: &[&str], (times, pause): (u32, Duration)) -> Vec<Trial> {
+    let steps = ["point-query", "--option", "warm_up_seconds=0"];
+    let arguments =
+        [&["compare"], &TWO_CONFIGS[..], &MICROBENCHMARKS, &steps, more, &HARDLY_SETTLES, &PLACES].concat();
+    let mut running = Running::start(sandbox, &arguments);
+    running.wait_for(&Point::work("point-query"));
+    for signal in ["STOP", "CONT"].into_iter().cycle().take(2 * times as usize) {
+        if running.is_over() {
             break;
         }
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        running.signal(signal);
+        sleep(pause);
     }
-    let (success, said) = running.finish();
-    assert!(success, "{said}");
+    let told = running.finish();
+    assert!(told.is_success(), "{told}");
     trials(&sandbox.path().join("s.sqlite"))
 }
 
@@ -58,9 +37,7 @@ fn told(trial: &Trial) -> Option<(f64, f64)> {
 #[test]
 fn defect_18_a_client_that_was_suspended_is_told_with_how_long() {
     let sandbox = Sandbox::new();
-    let pause = Duration::from_millis(1_200);
-    let arguments = ["compare", "sqlite@wal_normal", "sqlite@rollback_full", "--seconds", "3"];
-    let trials = suspended(&sandbox, &arguments, "settling", (3, pause));
+    let trials = suspended(&sandbox, &["--seconds", "2"], (1, Duration::from_millis(1_200)));
     let told: Vec<(f64, f64)> = trials.iter().filter_map(told).collect();
     let is_right = |(seconds, counted): &(f64, f64)| *seconds >= 1.0 && (seconds - counted).abs() < 0.06;
     assert!(
@@ -73,8 +50,7 @@ fn defect_18_a_client_that_was_suspended_is_told_with_how_long() {
 #[test]
 fn defect_18_passes_in_which_the_client_was_suspended_are_told_in_rounds() {
     let sandbox = Sandbox::new();
-    let arguments = ["compare", "sqlite@wal_normal", "sqlite@rollback_full", "--budget", "1s"];
-    let trials = suspended(&sandbox, &arguments, "round 1  point", (7, Duration::from_millis(700)));
+    let trials = suspended(&sandbox, &["--budget", "1ms"], (7, Duration::from_millis(700)));
     let told: Vec<&Trial> = trials.iter().filter(|trial| told(trial).is_some()).collect();
     assert!(!told.is_empty(), "{:?}", trials.iter().map(|trial| &trial.warnings).collect::<Vec<_>>());
     for trial in told {

@@ -1,6 +1,6 @@
 //! Servers that do not answer, or answer too much, and users who want to stop.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use basecase_server::Transport;
 use basecase_tests::Sandbox;
+use basecase_tests::running::{self, Point, Running, assert_nothing_runs, processes_with};
 
 use crate::own_server::{obtained, own_server};
 
@@ -413,14 +414,6 @@ fn installation(sandbox: &Sandbox, like: &Path, program: &str, script: &str) -> 
     format!("path:{}", root.display())
 }
 
-fn processes_of(folder: &Path) -> Vec<String> {
-    let folder = folder.to_str().unwrap();
-    let pids = fs::read_dir("/proc").unwrap().flatten();
-    let lines = pids.map(|entry| fs::read(entry.path().join("cmdline")).unwrap_or_default());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(folder)).collect()
-}
-
 fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;
     while !is_so() {
@@ -429,59 +422,48 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A run whose messages go to a file.
-fn in_background(sandbox: &Sandbox, arguments: &[&str]) -> Child {
-    let messages = File::create(sandbox.path().join("said")).unwrap();
-    sandbox.command(arguments).stdout(Stdio::null()).stderr(messages).spawn().unwrap()
-}
-
-fn said(sandbox: &Sandbox) -> String {
-    fs::read_to_string(sandbox.path().join("said")).unwrap()
-}
-
 #[test]
 fn defect_15_a_signal_ends_the_making_of_a_data_directory() {
     let sandbox = Sandbox::new();
     let build = obtained("postgres:18.6");
     let root = build.bin().parent().unwrap();
+    // No other process sleeps so long.
+    let asleep = format!("sleep 600.{}", std::process::id());
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && exec {}/bin/initdb \"$@\"\nexec sleep 600\n",
+        "#!/bin/sh\n[ \"$1\" = --version ] && exec {}/bin/initdb \"$@\"\nexec {asleep}\n",
         root.display()
     );
     let path = installation(&sandbox, root, "initdb", &script);
-    let child = in_background(&sandbox, &["compare", &path, "--data", "data", "--rows", "1000"]);
-    wait_for("initdb", || said(&sandbox).contains("initialising"));
-    thread::sleep(Duration::from_millis(500));
-    signal(&child, "TERM");
-    end_of(child, SOON, "initdb");
-    assert!(said(&sandbox).contains("interrupted\n"), "{}", said(&sandbox));
-    assert_eq!(processes_of(&sandbox.path().join("data")), Vec::<String>::new());
+    let mut run = Running::start(&sandbox, &["compare", &path, "--data", "data", "--rows", "1000"]);
+    run.wait_for(&Point::phase("initialise"));
+    wait_for("initdb", || !processes_with(&asleep).is_empty());
+    run.signal("TERM");
+    wait_for("the end of the run", || run.is_over());
+    let told = run.finish();
+    assert_eq!(told.last("interrupted")["message"], "interrupted", "{told}");
+    assert_eq!(processes_with(&asleep), Vec::new());
 }
 
 #[test]
 fn defect_15_a_second_signal_ends_a_run_at_once_and_its_server_too() {
     let sandbox = Sandbox::new();
     let arguments = ["compare", "postgres:18.6", "--data", "data", "--rows", "1000", "--seconds", "60"];
-    let mut child = in_background(&sandbox, &arguments);
-    wait_for("a load", || said(&sandbox).contains("l.i0"));
+    let mut run = Running::start(&sandbox, &arguments);
+    run.wait_for(&Point::trials(1));
     let data = sandbox.path().join("data");
-    let find = |entry: &fs::DirEntry| {
-        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(&format!("\0-D\0{}", data.display()))
-    };
-    let entry = fs::read_dir("/proc").unwrap().flatten().find(find).expect("a server");
-    let server = entry.file_name().into_string().unwrap();
-    let tell = |name: &str| assert!(Command::new("kill").args([name, &server]).status().unwrap().success());
+    let (server, _) = processes_with(&format!(" -D {}", data.display())).swap_remove(0);
     // So it cannot stop in order.
-    tell("-STOP");
-    signal(&child, "INT");
-    wait_for("the first signal's answer", || said(&sandbox).contains("Ctrl-C again"));
-    assert!(child.try_wait().unwrap().is_none());
-    signal(&child, "INT");
-    let output = end_of(child, SOON, "a second signal");
-    assert!(!output.status.success());
-    tell("-CONT");
-    wait_for("the server's end", || processes_of(&data).is_empty());
+    running::signal(server, "STOP");
+    run.signal("INT");
+    run.wait_for(&Point::phase("stop"));
+    assert!(!run.is_over());
+    run.signal("INT");
+    let told = Instant::now();
+    wait_for("the end after a second signal", || run.is_over());
+    assert!(told.elapsed() < SOON);
+    assert_eq!(run.finish().exit_code(), None, "the signal ended it");
+    running::signal(server, "CONT");
+    assert_nothing_runs(&data);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use basecase_builds::{Tool, default_home};
 use basecase_client::Endpoint;
 use basecase_model::{Dbms, Value};
 use basecase_server::{Instance, SUPERUSER, Transport};
@@ -33,12 +34,18 @@ const CASES: [(&str, &[&str]); 18] = [
     ("select_random_ranges", &["tables=1", "number_of_ranges=2", "delta=9", "prepared=off"]),
 ];
 
+fn program() -> Tool {
+    Tool::find("sysbench", &default_home().unwrap(), &mut |line| eprintln!("{line}")).unwrap()
+}
+
 /// A server, and how both programs reach it.
 struct Site {
     sandbox: Sandbox,
     instance: Instance,
     dbms: Dbms,
-    /// sysbench's options.
+    /// sysbench itself.
+    program: Tool,
+    /// Its options.
     sysbench: Vec<String>,
     /// basecase's candidate.
     candidate: String,
@@ -63,7 +70,7 @@ impl Site {
         let sysbench = ["--db-driver=pgsql", "--pgsql-host=127.0.0.1", "--pgsql-password=sbtest"];
         let mut sysbench: Vec<String> = sysbench.map(str::to_owned).into();
         sysbench.push(format!("--pgsql-port={port}"));
-        Site { sandbox, instance, dbms: Dbms::Postgres, sysbench, candidate, database }
+        Site { sandbox, instance, dbms: Dbms::Postgres, program: program(), sysbench, candidate, database }
     }
 
     fn mysql() -> Site {
@@ -78,7 +85,7 @@ impl Site {
             format!("--mysql-user={SUPERUSER}"),
             format!("--mysql-socket={socket}"),
         ];
-        Site { sandbox, instance, dbms: Dbms::Mysql, sysbench, candidate, database }
+        Site { sandbox, instance, dbms: Dbms::Mysql, program: program(), sysbench, candidate, database }
     }
 
     fn log(&self) -> String {
@@ -102,7 +109,7 @@ impl Site {
 
     /// Runs a command of sysbench, with a library loaded before its own when one is named.
     fn sysbench(&self, script: &str, command: &str, options: &[&str], library: Option<&Path>) {
-        let mut sysbench = Command::new("sysbench");
+        let mut sysbench = self.program.command();
         sysbench.arg(script).args(&self.sysbench).args(["--threads=1", "--time=0"]);
         sysbench.args(options.iter().map(|option| match *option {
             "prepared=off" => "--db-ps-mode=disable".to_owned(),
@@ -111,7 +118,7 @@ impl Site {
         if let Some(library) = library {
             sysbench.env("LD_PRELOAD", library);
         }
-        let output = sysbench.arg(command).output().expect("sysbench is not installed");
+        let output = sysbench.arg(command).output().unwrap();
         assert!(output.status.success(), "{sysbench:?}\n{}", String::from_utf8_lossy(&output.stdout));
     }
 

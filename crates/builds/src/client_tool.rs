@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::credentials::without_credentials;
-use crate::recipe::Recipe;
+use crate::tool::Tool;
 
 /// How many of the last lines of a failed download are shown.
 const TAIL_LINES: usize = 8;
@@ -42,11 +42,27 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<String, Failure> 
     })
 }
 
-/// Downloads the one file that is the artifact of `recipe` into the empty folder `folder`: its path.
-pub(crate) fn download(recipe: &Recipe, folder: &Path) -> Result<PathBuf, Failure> {
-    let (program, arguments) = arguments(recipe, folder)?;
+/// Downloads the one file that is `artifact` of the provider with this `client` into the empty folder `folder`: its path. Where the
+/// system lacks the client, one of basecase's own is got beside the folder of `builds`.
+pub(crate) fn download(
+    client: &str,
+    artifact: &str,
+    folder: &Path,
+    builds: &Path,
+    notify: &mut dyn FnMut(&str),
+) -> Result<PathBuf, Failure> {
+    let (program, arguments) = arguments(client, artifact, folder)?;
     // A pom.xml or pip.conf of the caller's folder must not matter.
-    run(program, Command::new(program).args(arguments).current_dir(folder))?;
+    match run(program, Command::new(program).args(&arguments).current_dir(folder)) {
+        Err(Failure::Missing(reason)) => {
+            let tool = Tool::get(client, builds, notify).map_err(|failure| match failure {
+                Failure::Missing(_) => Failure::Missing(reason),
+                failed => failed,
+            })?;
+            run(program, tool.command().args(&arguments).current_dir(folder))?;
+        }
+        ended => drop(ended?),
+    }
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::Failed(error.to_string()))?;
     let mut files = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
     files.next().ok_or_else(|| Failure::Failed(format!("{program} ended well but left no file")))
@@ -62,9 +78,9 @@ pub(crate) fn to_install(client: &str) -> &str {
     }
 }
 
-fn arguments(recipe: &Recipe, folder: &Path) -> Result<(&'static str, Vec<OsString>), Failure> {
+fn arguments(client: &str, artifact: &str, folder: &Path) -> Result<(&'static str, Vec<OsString>), Failure> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-    match recipe.provider.client.as_str() {
+    match client {
         "pip" => {
             // The wheels ask for Python 3.12, but hold no Python.
             let mut list = words(&[
@@ -82,13 +98,13 @@ fn arguments(recipe: &Recipe, folder: &Path) -> Result<(&'static str, Vec<OsStri
                 "--dest",
             ]);
             list.push(folder.into());
-            list.push(recipe.artifact.clone().into());
+            list.push(artifact.into());
             Ok(("python3", list))
         }
         "mvn" => {
             // Later versions of the plugin want the artifact's whole ancestry, of which some was never published.
             let mut list = words(&["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:2.10:copy"]);
-            list.push(format!("-Dartifact={}", recipe.artifact).into());
+            list.push(format!("-Dartifact={artifact}").into());
             let mut output = OsString::from("-DoutputDirectory=");
             output.push(folder);
             list.push(output);
@@ -97,7 +113,7 @@ fn arguments(recipe: &Recipe, folder: &Path) -> Result<(&'static str, Vec<OsStri
         "npm" => {
             let mut list = words(&["pack", "--silent", "--ignore-scripts", "--pack-destination"]);
             list.push(folder.into());
-            list.push(recipe.artifact.clone().into());
+            list.push(artifact.into());
             Ok(("npm", list))
         }
         other => Err(Failure::Missing(format!("basecase does not know the client {other}"))),

@@ -60,7 +60,8 @@ impl Fetch<'_> {
     ) -> Result<(Recipe, Manifest), ObtainError> {
         let Recipe { artifact, provider, .. } = self.recipe;
         notify(&format!("downloading {artifact} from {} with {}", provider.name, provider.client));
-        let file = client_tool::download(self.recipe, download).map_err(|failure| self.failure(failure))?;
+        let file = client_tool::download(&provider.client, artifact, download, self.builds, notify)
+            .map_err(|failure| self.failure(failure))?;
         let actual = sha256_of(&file).map_err(|source| self.home(source))?;
         let expected = self.recipe.sha256.clone().unwrap_or_default();
         if actual != expected {

@@ -18,6 +18,7 @@ use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::source::{BuildCache, Builder, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
+use crate::tool::Tool;
 use crate::turn::Turn;
 
 /// One line of the list of builds.
@@ -180,17 +181,25 @@ impl Library {
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, ObtainError> {
-        let builder = Builder {
-            builds: self.builds.clone(),
-            toolchain: Toolchain::system(self.account().cloned()),
-            reserved: self.provider_names(),
-        };
+        let mut toolchain = Toolchain::system(self.account().cloned());
+        // Without it, the builder says what is missing.
+        if toolchain.find("make").is_none()
+            && let Ok(make) = Tool::get("make", &self.builds, notify)
+        {
+            toolchain = toolchain.and_in(make.folder());
+        }
+        let builder = Builder { builds: self.builds.clone(), toolchain, reserved: self.provider_names() };
         Ok(builder.make(order, notify)?)
     }
 
     /// The builds from source that are here, sorted by dbms, version and label.
     pub fn source_builds(&self) -> Vec<SourceBuild> {
         BuildCache::read(&self.builds).builds()
+    }
+
+    /// The folder of the builds.
+    pub(crate) fn builds_folder(&self) -> &Path {
+        &self.builds
     }
 
     /// Makes sure, once in a run, that the programs in the folder `tree` are what was unpacked there.

@@ -133,7 +133,7 @@ fn files_in(folder: &Path) -> Vec<(String, PathBuf)> {
 }
 
 /// The folders of libraries: from bookworm on most are below `usr`, but not all.
-fn library_folders(tree: &Path) -> Vec<String> {
+pub(crate) fn library_folders(tree: &Path) -> Vec<String> {
     let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
     let folders = ["usr/lib", "lib"].map(|folder| format!("{folder}/{triplet}"));
     folders.into_iter().filter(|folder| tree.join(folder).is_dir()).collect()

@@ -5,13 +5,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use basecase_builds::{Tool, default_home};
 use basecase_report::{Options, fixture, write_pages};
 
-/// Names of the browser's program.
-const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// What makes it show a page, print what became of it and end, without asking anybody for anything.
 const ARGUMENTS: [&str; 10] = [
     "--headless",
@@ -87,11 +86,7 @@ fn every_link_leads_somewhere() {
 
 #[test]
 fn pages_are_whole_at_every_width_and_in_both_schemes() {
-    let Some(program) = PROGRAMS.into_iter().find(|program| answers(program)) else {
-        assert!(std::env::var_os("CI").is_none(), "no chromium here; install it");
-        eprintln!("skipped: no chromium here (apt-get install chromium)");
-        return;
-    };
+    let browser = Tool::find("chromium", &default_home().unwrap(), &mut |line| eprintln!("{line}")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let pages = pages(folder.path());
     fs::write(folder.path().join("browser.js"), include_str!("browser.js")).unwrap();
@@ -101,7 +96,7 @@ fn pages_are_whole_at_every_width_and_in_both_schemes() {
         fs::write(path, text.replacen("<head>", "<head><script src=\"../browser.js\"></script>", 1)).unwrap();
     }
     for dark in [false, true] {
-        let said = show(program, folder.path(), &pages, dark);
+        let said = show(&browser, folder.path(), &pages, dark);
         let problems: Vec<&str> = said.split("<p>").filter(|line| line.starts_with("PROBLEM")).collect();
         assert!(problems.is_empty(), "dark: {dark}\n{}", problems.join("\n"));
         let seen = format!("SEEN {} views, ", pages.len() * WIDTHS.len());
@@ -110,13 +105,8 @@ fn pages_are_whole_at_every_width_and_in_both_schemes() {
     }
 }
 
-fn answers(program: &str) -> bool {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    output.is_ok_and(|output| output.status.success())
-}
-
 /// Shows all pages at all widths and returns the document into which it is written what was seen.
-fn show(program: &str, folder: &Path, pages: &[String], dark: bool) -> String {
+fn show(browser: &Tool, folder: &Path, pages: &[String], dark: bool) -> String {
     let page = |page: &String| {
         let fits = page == "insert-benchmark/index.html";
         serde_json::json!({ "page": page, "height": fits.then_some(SCREEN) })
@@ -127,7 +117,8 @@ fn show(program: &str, folder: &Path, pages: &[String], dark: bool) -> String {
     fs::write(&driver, include_str!("browser.html").replace("WORK", &work.to_string())).unwrap();
     let profile = tempfile::tempdir().unwrap();
     let said = folder.join("said");
-    let mut child = Command::new(program)
+    let mut child = browser
+        .command()
         .args(ARGUMENTS)
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!dark)))
@@ -143,7 +134,7 @@ fn show(program: &str, folder: &Path, pages: &[String], dark: bool) -> String {
         if began.elapsed() > LIMIT {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("{program} took longer than {LIMIT:?}");
+            panic!("the browser took longer than {LIMIT:?}");
         }
         std::thread::sleep(Duration::from_millis(50));
     }

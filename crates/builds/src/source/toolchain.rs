@@ -60,6 +60,13 @@ impl Toolchain {
         Toolchain { path: basecase_process::PATH.into(), account }
     }
 
+    /// One that also finds programs in `folder`, after all others.
+    pub(crate) fn and_in(mut self, folder: &Path) -> Self {
+        self.path.push(":");
+        self.path.push(folder);
+        self
+    }
+
     /// One that finds programs nowhere but in `folder`.
     #[cfg(test)]
     pub(crate) fn only_in(folder: &Path) -> Self {

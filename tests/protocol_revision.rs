@@ -19,11 +19,11 @@ const MEASURING: &[&str] = &[
     "crates/lab/src/run/images.rs",
     "crates/lab/src/run/measuring.rs",
     "crates/lab/src/run/observing.rs",
-    "crates/lab/src/run/portions.rs",
+    "crates/lab/src/run/chunk_scheduler.rs",
     "crates/lab/src/run/quiet.rs",
-    "crates/lab/src/run/relaying.rs",
+    "crates/lab/src/run/interleaving.rs",
     "crates/lab/src/run/rounds.rs",
-    "crates/lab/src/run/score.rs",
+    "crates/lab/src/run/slice_scheduler.rs",
     "crates/lab/src/run/servers.rs",
     "crates/lab/src/run/settling.rs",
     "crates/lab/src/site.rs",
@@ -134,7 +134,7 @@ const BESIDE: &[(&str, &[&str])] = &[
     (
         "it decides what is measured, which the cell tells, and compares what came of it",
         &[
-            "crates/lab/src/agenda.rs",
+            "crates/lab/src/open_comparisons.rs",
             "crates/lab/src/calibration.rs",
             "crates/lab/src/candidate.rs",
             "crates/lab/src/candidate_facts.rs",
@@ -144,7 +144,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/lab/src/disk.rs",
             "crates/lab/src/file.rs",
             "crates/lab/src/forecast.rs",
-            "crates/lab/src/hogs.rs",
+            "crates/lab/src/cpu_stressors.rs",
             "crates/lab/src/lib.rs",
             "crates/lab/src/message.rs",
             "crates/lab/src/observer.rs",
@@ -155,7 +155,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/lab/src/settling.rs",
             "crates/lab/src/sizes.rs",
             "crates/lab/src/slowdown.rs",
-            "crates/lab/src/twin.rs",
+            "crates/lab/src/replicate.rs",
         ],
     ),
     (
@@ -346,9 +346,9 @@ fn defect_13_of_every_source_file_it_is_said_whether_it_measures() {
         }
     }
     for file in [
-        "crates/lab/src/run/score.rs",
-        "crates/lab/src/run/portions.rs",
-        "crates/lab/src/run/relaying.rs",
+        "crates/lab/src/run/slice_scheduler.rs",
+        "crates/lab/src/run/chunk_scheduler.rs",
+        "crates/lab/src/run/interleaving.rs",
         "crates/lab/src/run/measuring.rs",
         "crates/server/src/served/settle.rs",
         "crates/server/src/instance/start.rs",

@@ -6,8 +6,8 @@ use basecase_server::Plant;
 
 use crate::candidate::CandidateSpec;
 use crate::plan::Request;
+use crate::replicate::Replicate;
 use crate::slowdown::Slowdown;
-use crate::twin::Twin;
 
 /// Spins of the run that finds out what one takes.
 const PROBE_SPINS: u32 = 2_000;
@@ -46,8 +46,8 @@ impl Calibration {
     /// One round of it with nothing and with something planted, which shows what spins cost.
     pub fn probe(&self) -> Request {
         self.with(vec![
-            twin("_nothing", Plant::NONE),
-            twin("_probe", Plant { spins: PROBE_SPINS, ..Plant::NONE }),
+            replicate("_nothing", Plant::NONE),
+            replicate("_probe", Plant { spins: PROBE_SPINS, ..Plant::NONE }),
         ])
     }
 
@@ -76,19 +76,19 @@ impl Calibration {
             slowdowns.iter().map(|slowdown| (slowdown.tag(), slowdown.plant(statement_us, spin_us)));
         let kinds = std::iter::once(("_same".to_owned(), Plant::NONE)).chain(planted);
         let copied = kinds.flat_map(|(tag, plant)| {
-            (0..copies).map(move |copy| twin(&format!("{tag}{}", CandidateName::again(copy)), plant))
+            (0..copies).map(move |copy| replicate(&format!("{tag}{}", CandidateName::again(copy)), plant))
         });
-        Ok(self.with(std::iter::once(twin("_base", Plant::NONE)).chain(copied).collect()))
+        Ok(self.with(std::iter::once(replicate("_base", Plant::NONE)).chain(copied).collect()))
     }
 
-    fn with(&self, twins: Vec<Twin>) -> Request {
-        let candidates = vec![self.candidate.clone(); twins.len()];
-        Request { name: "calibration".to_owned(), candidates, twins, ..self.request.clone() }
+    fn with(&self, replicates: Vec<Replicate>) -> Request {
+        let candidates = vec![self.candidate.clone(); replicates.len()];
+        Request { name: "calibration".to_owned(), candidates, replicates, ..self.request.clone() }
     }
 }
 
-fn twin(tag: &str, plant: Plant) -> Twin {
-    Twin { tag: tag.to_owned(), plant: Some(plant) }
+fn replicate(tag: &str, plant: Plant) -> Replicate {
+    Replicate { tag: tag.to_owned(), plant: Some(plant) }
 }
 
 /// Time that was planted after each message, with what the clocks take, µs.

@@ -205,7 +205,7 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
             step_limit_seconds: file.schedule.step_limit_seconds,
             extra_settings: texts(&file.settings),
             protocol: protocol.clone(),
-            twins: Vec::new(),
+            replicates: Vec::new(),
         };
         request.check().map_err(|error| error.to_string())?;
         Ok(Variant { size: size.map(|size| size.name.clone()), request })

@@ -1,21 +1,22 @@
 //! Experiments: plan, run trials, resume.
 
-mod agenda;
 mod calibration;
 mod candidate;
 mod candidate_facts;
 mod checks;
 mod connections;
 mod course;
+mod cpu_stressors;
 mod disk;
 pub mod file;
 mod forecast;
-mod hogs;
 mod message;
 mod observer;
+mod open_comparisons;
 mod pin;
 mod plan;
 mod protocol;
+mod replicate;
 mod run;
 mod scale;
 mod search;
@@ -25,17 +26,17 @@ mod sizes;
 mod slowdown;
 mod task;
 mod timing;
-mod twin;
 mod workload_file;
 
 pub use calibration::Calibration;
 pub use candidate::{CandidateError, CandidateSpec, Origin, may_hold_password};
-pub use hogs::Hogs;
+pub use cpu_stressors::CpuStressors;
 pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason};
 pub use pin::{Pin, PinError, PinRequest};
 pub use plan::{Candidate, Places, Plan, Request, Verify};
 pub use protocol::{Protocol, Rounds, read_change, read_time};
+pub use replicate::Replicate;
 pub use run::{ProfileOrder, RunOptions, Summary, run};
 pub use scale::Scale;
 pub use search::{Probe, Search};
@@ -44,7 +45,6 @@ pub use sizes::Sizes;
 pub use slowdown::Slowdown;
 pub use task::Task;
 pub use timing::Timing;
-pub use twin::Twin;
 pub use workload_file::WorkloadFile;
 
 /// The version of SQLite that is embedded.

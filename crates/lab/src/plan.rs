@@ -26,9 +26,9 @@ use crate::disk;
 use crate::observer::Phase;
 use crate::pin::{Pin, PinRequest};
 use crate::protocol::Protocol;
+use crate::replicate::{Replicate, replicates};
 use crate::task::{Outline, Task};
 use crate::timing::Timing;
-use crate::twin::{Twin, twins};
 
 /// How thoroughly tables are compared with the model after each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub struct Request {
     /// How often and in which order candidates are measured.
     pub protocol: Protocol,
     /// What tells candidates apart that are otherwise the same, one for each candidate; fewer are none.
-    pub twins: Vec<Twin>,
+    pub replicates: Vec<Replicate>,
 }
 
 impl Request {
@@ -188,13 +188,16 @@ impl Plan {
         let pin = Pin::resolve(&request.pin, &request.task, &dbms)?;
         let (sources, fits_together) = sources(request, places, host, notify)?;
         let mut facts = candidate_facts(request, &sources)?;
-        let twins = twins(request, &mut facts)?;
+        let replicates = replicates(request, &mut facts)?;
         let cells: Vec<Vec<Cell>> = facts
             .iter()
-            .zip(&twins)
-            .map(|(facts, twin)| cells((facts, twin.as_ref()), request, places, &steps, &pin, &host_facts))
+            .zip(&replicates)
+            .map(|(facts, replicate)| {
+                cells((facts, replicate.as_ref()), request, places, &steps, &pin, &host_facts)
+            })
             .collect();
-        let plants: Vec<Option<Plant>> = twins.iter().map(|twin| twin.as_ref()?.plant).collect();
+        let plants: Vec<Option<Plant>> =
+            replicates.iter().map(|replicate| replicate.as_ref()?.plant).collect();
         let is_planted = plants.iter().any(Option::is_some);
         let library = is_planted.then(|| Plant::library(&places.home)).transpose()?;
         if let Some((one, other)) = same_cell(&cells) {
@@ -438,7 +441,7 @@ fn sources(
 }
 
 fn cells(
-    (facts, twin): (&CandidateFacts, Option<&Twin>),
+    (facts, replicate): (&CandidateFacts, Option<&Replicate>),
     request: &Request,
     places: &Places,
     steps: &[Outline],
@@ -465,7 +468,7 @@ fn cells(
         if pin.is_any() {
             parameters["pin"] = pin.to_string().into();
         }
-        if let Some(Twin { tag, plant }) = twin {
+        if let Some(Replicate { tag, plant }) = replicate {
             parameters["twin"] = serde_json::json!({ "tag": tag, "plant": plant });
             if plant.is_some() {
                 parameters["twin"]["library"] = Plant::library_digest().into();

@@ -1,22 +1,22 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
 mod bench;
+mod chunk_scheduler;
 #[cfg(test)]
 mod fake;
 mod images;
+mod interleaving;
 mod measuring;
 mod neighbours;
 mod observing;
 mod past;
 mod plans;
-mod portions;
 mod profiling;
 mod quiet;
-mod relaying;
 mod rounds;
-mod score;
 mod servers;
 mod settling;
+mod slice_scheduler;
 #[cfg(test)]
 mod tests;
 
@@ -117,7 +117,7 @@ fn run_on<B: Bench>(
         observation: Observation::default(),
         round: 0,
         patience: quiet::LOOKS,
-        most_work: plan.timing.of(score::MOST_WORK),
+        most_work: plan.timing.of(slice_scheduler::MOST_WORK),
         rebuilt: BTreeSet::new(),
         unopened: BTreeSet::new(),
         options,

@@ -301,7 +301,7 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// The turns of a crew as slices, without what only the relay knows of them.
+/// The turns of a crew as slices, without what only the interleaving knows of them.
 fn slices(recordings: &[Recording]) -> Vec<Slice> {
     let turns = recordings.iter().map(|recording| recording.slices.len()).min().unwrap_or(0);
     let of_turn = |turn: usize| {

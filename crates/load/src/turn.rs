@@ -283,25 +283,25 @@ mod tests {
     #[test]
     fn every_team_takes_every_turn_once_until_there_is_none() {
         let turns = Turns::new(Share::Slices, 3, Instant::now());
-        let taken = AtomicUsize::new(0);
+        let result = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut last = None;
                     while let Some(turn) = turns.wait(last) {
                         last = Some(turn);
-                        taken.fetch_add(1, Ordering::Relaxed);
+                        result.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
             for turn in 0..100 {
                 assert!(turns.is_idle(PATIENCE));
-                assert_eq!(taken.load(Ordering::Relaxed), 3 * turn);
+                assert_eq!(result.load(Ordering::Relaxed), 3 * turn);
                 turns.begin(None, SliceEnd::Events(0));
             }
             assert!(turns.is_idle(PATIENCE));
             turns.end();
         });
-        assert_eq!(taken.into_inner(), 300);
+        assert_eq!(result.into_inner(), 300);
     }
 }

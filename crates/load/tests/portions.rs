@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use basecase_client::{Endpoint, sqlite};
-use basecase_load::{Crew, Leg, Limits, Runner, SliceEnd, relay};
+use basecase_load::{Crew, Limits, Runner, SliceEnd, SliceSpec, interleave};
 use basecase_model::OperationClass;
 use basecase_probe::{Target, Watch};
 use basecase_workload::insert_benchmark::{InsertBenchmark, PRESETS, Parameters, Purpose, Step, StepKind};
@@ -45,14 +45,14 @@ fn a_step_with_an_end_is_done_in_portions() {
         let mut open = vec![0, 1];
         let (mut pass, mut turn) = (0, 0);
         let outcomes =
-            relay(runners.collect(), &Limits { stop: &AtomicBool::new(false), time: None }, |taken| {
-                if let Some(taken) = taken.filter(|taken| taken.is_last) {
-                    open.retain(|runner| *runner != taken.leg.runner);
+            interleave(runners.collect(), &Limits { stop: &AtomicBool::new(false), time: None }, |result| {
+                if let Some(result) = result.filter(|result| result.is_last) {
+                    open.retain(|runner| *runner != result.spec.runner);
                 }
                 turn += 1;
                 pass += u32::from(turn % 2 == 0);
                 let runner = *open.get(turn % open.len().max(1))?;
-                Some(Leg { runner, pass: Some(pass), settle: Duration::ZERO, end })
+                Some(SliceSpec { runner, pass: Some(pass), settle: Duration::ZERO, end })
             });
         assert_eq!(outcomes.len(), 2);
         for outcome in &outcomes {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Session, sqlite};
-use basecase_load::{Crew, Failure, Leg, Limits, Outcome, Runner, SliceEnd, relay};
+use basecase_load::{Crew, Failure, Limits, Outcome, Runner, SliceEnd, SliceSpec, interleave};
 use basecase_model::{Operation, Reply, Slice};
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, Next, Script, StepPlan, Work, Workload};
@@ -63,9 +63,9 @@ impl Pair {
         }
     }
 
-    fn run(&self, step: &str, stop: &AtomicBool, legs: Vec<Leg>) -> Vec<Outcome> {
-        let mut legs = legs.into_iter();
-        relay(self.runners(step, [None; 2]), &Limits { stop, time: None }, |_| legs.next())
+    fn run(&self, step: &str, stop: &AtomicBool, specs: Vec<SliceSpec>) -> Vec<Outcome> {
+        let mut specs = specs.into_iter();
+        interleave(self.runners(step, [None; 2]), &Limits { stop, time: None }, |_| specs.next())
     }
 
     /// Both, with processes that stand still while others have their turns.
@@ -81,9 +81,10 @@ impl Pair {
 }
 
 /// A slice to warm up for each, then so many passes in both directions.
-fn legs(passes: u32, settle: Duration, end: SliceEnd) -> Vec<Leg> {
-    let warm_up = [0, 1].map(|runner| Leg { runner, pass: None, settle, end: SliceEnd::After(20 * MS) });
-    let pass = |pass| [0, 1, 1, 0].map(|runner| Leg { runner, pass: Some(pass), settle, end });
+fn specs(passes: u32, settle: Duration, end: SliceEnd) -> Vec<SliceSpec> {
+    let warm_up =
+        [0, 1].map(|runner| SliceSpec { runner, pass: None, settle, end: SliceEnd::After(20 * MS) });
+    let pass = |pass| [0, 1, 1, 0].map(|runner| SliceSpec { runner, pass: Some(pass), settle, end });
     warm_up.into_iter().chain((0..passes).flat_map(pass)).collect()
 }
 
@@ -109,7 +110,7 @@ fn slices_of_time_alternate_and_only_they_count() {
         let begun = Instant::now();
         let settle = 2 * MS;
         let outcomes =
-            pair.run("point-query", &AtomicBool::new(false), legs(5, settle, SliceEnd::After(10 * MS)));
+            pair.run("point-query", &AtomicBool::new(false), specs(5, settle, SliceEnd::After(10 * MS)));
         let wall_us = begun.elapsed().as_micros() as f64;
         let places = |outcome: &Outcome| -> Vec<(u32, u32)> {
             outcome.slices.iter().map(|slice| (slice.pass, slice.position)).collect()
@@ -149,7 +150,7 @@ fn slices_of_time_alternate_and_only_they_count() {
 #[test]
 fn slices_of_events_leave_both_at_the_same_age() {
     let pair = Pair::new("2");
-    let counted = legs(3, Duration::ZERO, SliceEnd::Events(100)).split_off(2);
+    let counted = specs(3, Duration::ZERO, SliceEnd::Events(100)).split_off(2);
     for outcome in pair.run("update-index", &AtomicBool::new(false), counted) {
         check(&outcome);
         assert_eq!(outcome.warm_up_events, 0);
@@ -166,7 +167,8 @@ fn a_relay_ends_when_it_is_told_to() {
             std::thread::sleep(100 * MS);
             stop.store(true, Ordering::Relaxed);
         });
-        let outcomes = pair.run("point-query", &stop, legs(1, Duration::ZERO, SliceEnd::After(600_000 * MS)));
+        let outcomes =
+            pair.run("point-query", &stop, specs(1, Duration::ZERO, SliceEnd::After(600_000 * MS)));
         assert!(outcomes.iter().any(|outcome| matches!(outcome.failure, Some(Failure::Interrupted))));
     });
 }
@@ -188,15 +190,15 @@ fn past_the_limit(pair: &Pair, locks: Vec<Box<dyn Session>>, servers: [Option<u3
         servers[0].map_or(SliceEnd::After(20 * MS), |_| SliceEnd::Cut(50 * MS)),
         SliceEnd::After(60_000 * MS),
     ];
-    let leg = |(runner, end)| Leg { runner, pass: Some(0), settle: Duration::ZERO, end };
-    let mut legs = ends.into_iter().enumerate().map(leg);
+    let spec = |(runner, end)| SliceSpec { runner, pass: Some(0), settle: Duration::ZERO, end };
+    let mut specs = ends.into_iter().enumerate().map(spec);
     let limits = Limits { stop: &AtomicBool::new(false), time: Some(1_100 * MS) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(3_600 * MS);
             drop(locks);
         });
-        relay(pair.runners("update-index", servers), &limits, |_| legs.next())
+        interleave(pair.runners("update-index", servers), &limits, |_| specs.next())
     })
 }
 
@@ -229,9 +231,9 @@ fn defect_11_what_is_broken_off_for_the_failure_of_another_has_not_failed() {
 #[test]
 fn defect_11_each_candidate_has_the_whole_limit_for_itself() {
     let pair = Pair::new("1");
-    let mut legs = legs(2, Duration::ZERO, SliceEnd::After(150 * MS)).into_iter();
+    let mut specs = specs(2, Duration::ZERO, SliceEnd::After(150 * MS)).into_iter();
     let limits = Limits { stop: &AtomicBool::new(false), time: Some(1_000 * MS) };
-    let outcomes = relay(pair.runners("point-query", [None; 2]), &limits, |_| legs.next());
+    let outcomes = interleave(pair.runners("point-query", [None; 2]), &limits, |_| specs.next());
     outcomes.iter().for_each(check);
 }
 
@@ -263,8 +265,8 @@ fn defect_20_a_panic_of_a_role_fails_its_candidate_with_its_message() {
     assert!(is_told(&alone), "{:?}", alone.failure);
     let mut runners = pair.runners("point-query", [None; 2]);
     runners[1].crew = crew();
-    let mut legs = legs(2, Duration::ZERO, SliceEnd::After(10 * MS)).into_iter();
-    let outcomes = relay(runners, &limits, |_| legs.next());
+    let mut specs = specs(2, Duration::ZERO, SliceEnd::After(10 * MS)).into_iter();
+    let outcomes = interleave(runners, &limits, |_| specs.next());
     assert!(outcomes[0].failure.is_none() && is_told(&outcomes[1]), "{:?}", outcomes[1].failure);
 }
 
@@ -273,11 +275,11 @@ fn servers_without_a_turn_stand_still() {
     let pair = Pair::new("1");
     let mut servers = [0, 1].map(|_| Command::new("sleep").arg("60").spawn().unwrap());
     let runners = pair.runners("update-index", servers.each_ref().map(|server| Some(server.id())));
-    let mut legs = legs(2, Duration::ZERO, SliceEnd::Events(100)).into_iter();
+    let mut specs = specs(2, Duration::ZERO, SliceEnd::Events(100)).into_iter();
     let (stop, mut stood) = (AtomicBool::new(false), 0);
-    let outcomes = relay(runners, &Limits { stop: &stop, time: None }, |_| {
+    let outcomes = interleave(runners, &Limits { stop: &stop, time: None }, |_| {
         stood += servers.iter().filter(|server| is_stopped(server.id(), true)).count();
-        legs.next()
+        specs.next()
     });
     outcomes.iter().for_each(check);
     assert_eq!(stood, 2 * (2 + 2 * 4 + 1), "between all turns");

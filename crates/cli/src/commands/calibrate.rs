@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use basecase_analysis::Stored;
-use basecase_lab::{Calibration, Hogs, RunOptions};
+use basecase_lab::{Calibration, CpuStressors, RunOptions};
 use basecase_model::Trial;
 use basecase_report::Options;
 
@@ -16,7 +16,7 @@ use crate::reporter::{Part, Reporter};
 pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome> {
     let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
-    let _hogs = Hogs::start(arguments.hogs)?;
+    let _stressors = CpuStressors::start(arguments.hogs)?;
     let options = Options { ansi: output::may_colour(), ..Options::default() };
     let Some(first) = repeats.first() else { return Ok(Outcome::Done) };
     let probe = spins(first, places, reporter)?;

@@ -32,7 +32,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         step_limit_seconds: None,
         extra_settings: Vec::new(),
         protocol: Protocol::Classic,
-        twins: Vec::new(),
+        replicates: Vec::new(),
     };
     make_folder(&arguments.out)?;
     let places = PlaceArguments {
@@ -82,7 +82,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
         step_limit_seconds: arguments.step_limit,
         extra_settings: arguments.settings.clone(),
         protocol: protocol(arguments),
-        twins: Vec::new(),
+        replicates: Vec::new(),
     })
 }
 

@@ -9,8 +9,8 @@ use basecase_load::{Limits, Outcome, Progress};
 use basecase_model::{Check, Measures, Observation, Place, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
+use super::interleaving::{Interleaved, RunningCandidate};
 use super::profiling::ProfileOrder;
-use super::relaying::{Relayed, Stand};
 use crate::course::Course;
 use crate::plan::{Candidate, Plan};
 use crate::site::Content;
@@ -151,8 +151,8 @@ pub(super) trait Bench {
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        stands: &mut [&mut Stand<Self::Deployment>],
+        all_running: &mut [&mut RunningCandidate<Self::Deployment>],
         step: Together<'_>,
         begins: &mut dyn FnMut(Vec<Arc<Progress>>),
-    ) -> Result<Option<Relayed>>;
+    ) -> Result<Option<Interleaved>>;
 }

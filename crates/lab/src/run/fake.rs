@@ -15,7 +15,7 @@ use basecase_model::{Check, Measures, RoleRecord, Slice, State, Trial, TrialStat
 use basecase_workload::{Preparation, StepPlan};
 
 use super::bench::{Alone, Bench, Deployment, Together};
-use super::relaying::{Relayed, Stand};
+use super::interleaving::{Interleaved, RunningCandidate};
 use super::{blank_trial, failed_trial};
 use crate::course::Course;
 use crate::plan::{Candidate, Plan};
@@ -353,44 +353,47 @@ impl Bench for Fake {
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        stands: &mut [&mut Stand<Folder>],
+        all_running: &mut [&mut RunningCandidate<Folder>],
         step: Together<'_>,
         _: &mut dyn FnMut(Vec<Arc<Progress>>),
-    ) -> Result<Option<Relayed>> {
+    ) -> Result<Option<Interleaved>> {
         let Together { number, is_first, round, most_work, .. } = step;
         let facts = &plan.steps[number].facts;
         let place = |position: usize| basecase_model::Place { round, pass: 0, position: position as u32 };
-        for (position, stand) in stands.iter_mut().enumerate() {
+        for (position, running) in all_running.iter_mut().enumerate() {
             if number > 0
-                && let Err(error) = stand.site.check_past(plan, stand.course.as_ref(), number)
+                && let Err(error) = running.site.check_past(plan, running.course.as_ref(), number)
             {
-                let candidate = &candidates[stand.candidate];
+                let candidate = &candidates[running.candidate];
                 let trial =
-                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut stand.site));
-                return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
+                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut running.site));
+                return Ok(Some(Interleaved {
+                    trials: vec![(running.candidate, trial)],
+                    is_broken_off: true,
+                }));
             }
         }
         let names: Vec<String> =
-            stands.iter().map(|stand| candidates[stand.candidate].facts.name.0.clone()).collect();
+            all_running.iter().map(|running| candidates[running.candidate].facts.name.0.clone()).collect();
         let call = Call::Turns { round, step: facts.name.clone(), candidates: names, is_first, most_work };
         let called = self.call(call);
         let changes = facts.writes || number == 0;
-        self.pass(self.seconds * stands.len() as f64);
+        self.pass(self.seconds * all_running.len() as f64);
         if self.machine.borrow().is_stopped() {
             return Ok(None);
         }
         // The last of them is the one that fails.
-        let last = stands.len() - 1;
+        let last = all_running.len() - 1;
         if let Err(error) = called {
-            let stand = &mut stands[last];
-            let candidate = &candidates[stand.candidate];
-            let trial = failed_trial(plan, candidate, number, place(last), &error, Some(&mut stand.site));
-            return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
+            let running = &mut all_running[last];
+            let candidate = &candidates[running.candidate];
+            let trial = failed_trial(plan, candidate, number, place(last), &error, Some(&mut running.site));
+            return Ok(Some(Interleaved { trials: vec![(running.candidate, trial)], is_broken_off: true }));
         }
-        let mut trials = Vec::with_capacity(stands.len());
-        for (position, stand) in stands.iter_mut().enumerate() {
-            stand.site.execute(&facts.name, changes, number == 0, || Ok(()))?;
-            let candidate = &candidates[stand.candidate];
+        let mut trials = Vec::with_capacity(all_running.len());
+        for (position, running) in all_running.iter_mut().enumerate() {
+            running.site.execute(&facts.name, changes, number == 0, || Ok(()))?;
+            let candidate = &candidates[running.candidate];
             let trial = blank_trial(plan, candidate, number, place(position), SystemTime::now());
             let name = &candidate.facts.name.0;
             let slices = (0..6).flat_map(|pass| [pass, pass]).enumerate();
@@ -412,8 +415,8 @@ impl Bench for Fake {
             (role.items, role.statements, role.ended_us) = (12_000, 12_000, 360_000);
             let mut trial = Trial { seconds: 0.36, roles: vec![role], slices, ..trial };
             trial.gauges.set(names::ROUND_SECONDS, self.seconds * last.saturating_add(1) as f64);
-            trials.push((stand.candidate, trial));
+            trials.push((running.candidate, trial));
         }
-        Ok(Some(Relayed { trials, is_broken_off: false }))
+        Ok(Some(Interleaved { trials, is_broken_off: false }))
     }
 }

@@ -12,8 +12,8 @@ use super::bench::{Bench, Deployment as _};
 use super::past::is_kept;
 use super::rounds::slot_of;
 use super::{Run, unrest};
-use crate::agenda::Agenda;
 use crate::observer::{Event, Phase};
+use crate::open_comparisons::OpenComparisons;
 use crate::plan::{Candidate, Plan};
 use crate::site::Content;
 
@@ -31,11 +31,11 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        agenda: &mut Agenda,
+        open_comparisons: &mut OpenComparisons,
         index: usize,
     ) -> Result<bool> {
         let image = image_of(&candidates[index]);
-        let loaded = agenda.load(index).cloned();
+        let loaded = open_comparisons.load(index).cloned();
         let is_wanted_anew = self.options.rebuilds && !self.rebuilt.contains(&index);
         if !is_wanted_anew && loaded.is_some() {
             let state = read_state(&image).with_context(|| is_kept(&candidates[index]))?;
@@ -72,7 +72,7 @@ impl<B: Bench> Run<'_, B> {
                     return Ok(false);
                 }
                 let state = trial.state.clone();
-                agenda.add(trial);
+                open_comparisons.add(trial);
                 state
             }
         };

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use basecase_load::{Leg, SliceEnd, Taken};
+use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_probe::OthersTime;
 use basecase_stats::NOISY_CORES;
 use basecase_stop::pause;
 
-use super::score::LONG;
+use super::slice_scheduler::LONG;
 use crate::timing::Timing;
 
 /// How long one look at the machine takes.
@@ -33,10 +33,10 @@ impl<'a> Quiet<'a> {
     }
 
     /// Waits before a pass of long slices when others were at work in the slice before it, or nothing is known of that.
-    pub(super) fn wait_before(&mut self, leg: &Leg, taken: Option<&Taken>) {
-        let begins_pass = leg.pass.is_some() && taken.is_none_or(|taken| taken.leg.pass != leg.pass);
-        let is_long = matches!(leg.end, SliceEnd::After(time) if time >= self.timing.of(LONG));
-        if !begins_pass || !is_long || taken.is_some_and(|taken| was_quiet(taken, self.timing)) {
+    pub(super) fn wait_before(&mut self, spec: &SliceSpec, result: Option<&SliceResult>) {
+        let begins_pass = spec.pass.is_some() && result.is_none_or(|result| result.spec.pass != spec.pass);
+        let is_long = matches!(spec.end, SliceEnd::After(time) if time >= self.timing.of(LONG));
+        if !begins_pass || !is_long || result.is_some_and(|result| was_quiet(result, self.timing)) {
             return;
         }
         let looks = self.looks;
@@ -54,10 +54,10 @@ impl<'a> Quiet<'a> {
 }
 
 /// Whether others used little during a slice that lasted long enough to tell.
-fn was_quiet(taken: &Taken, timing: Timing) -> bool {
-    let time_us = taken.time.as_secs_f64() * 1e6;
-    taken.time >= timing.of(LONG)
-        && taken.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
+fn was_quiet(result: &SliceResult, timing: Timing) -> bool {
+    let time_us = result.time.as_secs_f64() * 1e6;
+    result.time >= timing.of(LONG)
+        && result.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
 }
 
 /// Whether others use little now; also where the kernel does not tell.
@@ -77,27 +77,27 @@ mod tests {
     #[test]
     fn a_slice_that_was_quiet_needs_no_look_and_a_stopped_run_none_at_all() {
         let stop = AtomicBool::new(true);
-        let leg = |pass| Leg { runner: 0, pass, settle: Duration::ZERO, end: SliceEnd::After(LONG) };
-        let taken = |others_cpu_us| Taken {
-            leg: leg(Some(0)),
+        let spec = |pass| SliceSpec { runner: 0, pass, settle: Duration::ZERO, end: SliceEnd::After(LONG) };
+        let result = |others_cpu_us| SliceResult {
+            spec: spec(Some(0)),
             operations: 50,
             events: 0,
             time: LONG,
             others_cpu_us: Some(others_cpu_us),
             is_last: false,
         };
-        assert!(was_quiet(&taken(0.2e6), Timing::ORDINARY) && !was_quiet(&taken(0.4e6), Timing::ORDINARY));
+        assert!(was_quiet(&result(0.2e6), Timing::ORDINARY) && !was_quiet(&result(0.4e6), Timing::ORDINARY));
         let mut patience = LOOKS;
         let mut quiet = Quiet::new(&stop, Timing::ORDINARY, &mut patience);
-        quiet.wait_before(&leg(Some(1)), Some(&taken(0.4e6)));
+        quiet.wait_before(&spec(Some(1)), Some(&result(0.4e6)));
         assert_eq!(quiet.looks, LOOKS);
         stop.store(false, Ordering::Relaxed);
-        quiet.wait_before(&leg(Some(0)), Some(&taken(0.4e6)));
-        quiet.wait_before(&leg(None), Some(&taken(0.4e6)));
-        quiet.wait_before(&leg(Some(1)), Some(&taken(0.1e6)));
+        quiet.wait_before(&spec(Some(0)), Some(&result(0.4e6)));
+        quiet.wait_before(&spec(None), Some(&result(0.4e6)));
+        quiet.wait_before(&spec(Some(1)), Some(&result(0.1e6)));
         assert_eq!(quiet.looks, LOOKS, "nothing to wait for");
         quiet.looks = 1;
-        quiet.wait_before(&leg(Some(1)), Some(&taken(0.4e6)));
+        quiet.wait_before(&spec(Some(1)), Some(&result(0.4e6)));
         assert_eq!(quiet.looks, 0, "patience ends");
     }
 }

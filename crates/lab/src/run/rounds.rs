@@ -13,20 +13,20 @@ use basecase_stats::Orders;
 
 use super::bench::{Bench, Deployment as _, Together};
 use super::images::{image_of, kept_of, read_state, remove_folder};
+use super::interleaving::{Interleaved, RunningCandidate, StepRun};
 use super::past::is_kept;
-use super::relaying::{Occasion, Relayed, Stand};
-use super::score::MOST_WORK;
+use super::slice_scheduler::MOST_WORK;
 use super::{Run, failed_trial, limits};
-use crate::agenda::Agenda;
 use crate::observer::{Event, Phase};
+use crate::open_comparisons::OpenComparisons;
 use crate::plan::{Candidate, Plan};
 use crate::site::Content;
 
 impl<B: Bench> Run<'_, B> {
     /// Rounds in which the candidates take turns in each step, which begins with what the load left.
     pub(super) fn rounds(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
-        self.until_decided(plan, candidates, |run, plan, candidates, agenda, steps| {
-            run.round(plan, candidates, agenda, steps)
+        self.until_decided(plan, candidates, |run, plan, candidates, open_comparisons, steps| {
+            run.round(plan, candidates, open_comparisons, steps)
         })?;
         if !self.options.keep_data && !self.stop.load(Ordering::Relaxed) {
             remove_folder(&plan.folder.join(SLOTS))?;
@@ -39,13 +39,13 @@ impl<B: Bench> Run<'_, B> {
 
     /// Rounds in which all candidates go through all steps, since each begins with what the one before it left.
     pub(super) fn chains(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
-        self.until_decided(plan, candidates, |run, plan, candidates, agenda, steps| {
+        self.until_decided(plan, candidates, |run, plan, candidates, open_comparisons, steps| {
             if plan.fits_together {
                 // Who fails leaves the others' chains cut off.
-                while run.chain(plan, candidates, agenda, steps)? {}
+                while run.chain(plan, candidates, open_comparisons, steps)? {}
                 Ok(())
             } else {
-                run.separate_chains(plan, candidates, agenda, steps)
+                run.separate_chains(plan, candidates, open_comparisons, steps)
             }
         })?;
         if !self.options.keep_data && !self.stop.load(Ordering::Relaxed) {
@@ -60,27 +60,31 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        agenda: &mut Agenda,
+        open_comparisons: &mut OpenComparisons,
         steps: &[usize],
     ) -> Result<bool> {
         let slots = orders(plan).balanced("slots", self.round as usize, candidates.len());
-        let asked = agenda.runners_of_any(steps);
-        let mut stands = self.open_stands(plan, candidates, agenda, (&slots, &asked), 0, Data::Loaded)?;
+        let asked = open_comparisons.runners_of_any(steps);
+        let mut all_running =
+            self.start_candidates(plan, candidates, open_comparisons, (&slots, &asked), 0, Data::Loaded)?;
         let mut is_broken_off = false;
         for number in 0..=steps.iter().copied().max().unwrap_or(0) {
             if number > 0 && plan.steps[number - 1].settles_after {
-                self.settle_stands(plan, candidates, agenda, &mut stands, number)?;
+                self.settle_candidates(plan, candidates, open_comparisons, &mut all_running, number)?;
             }
-            let occasion = Occasion { number, is_first: number == 0 };
-            is_broken_off = self.take_turns(plan, candidates, agenda, &mut stands, occasion)?;
+            let step_run = StepRun { number, is_first: number == 0 };
+            is_broken_off =
+                self.take_turns(plan, candidates, open_comparisons, &mut all_running, step_run)?;
             // Who failed one step is out of all that follow from it.
-            let is_up = |index: &usize| stands.iter().any(|stand| stand.candidate == *index);
-            asked.iter().filter(|index| !is_up(index)).for_each(|index| agenda.dismiss(*index));
-            if is_broken_off || stands.len() < 2 || self.stop.load(Ordering::Relaxed) {
+            let is_up = |index: &usize| all_running.iter().any(|running| running.candidate == *index);
+            asked.iter().filter(|index| !is_up(index)).for_each(|index| open_comparisons.dismiss(*index));
+            if is_broken_off || all_running.len() < 2 || self.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, Data::Loaded))?;
+        all_running
+            .into_iter()
+            .try_for_each(|running| self.stop_candidate(plan, candidates, running, Data::Loaded))?;
         Ok(is_broken_off)
     }
 
@@ -89,11 +93,11 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        agenda: &mut Agenda,
+        open_comparisons: &mut OpenComparisons,
         steps: &[usize],
     ) -> Result<()> {
         for index in orders(plan).balanced("chains", self.round as usize, candidates.len()) {
-            if self.stop.load(Ordering::Relaxed) || !agenda.runners_of_any(steps).contains(&index) {
+            if self.stop.load(Ordering::Relaxed) || !open_comparisons.runners_of_any(steps).contains(&index) {
                 continue;
             }
             let failures = self.summary.failed.len();
@@ -101,10 +105,10 @@ impl<B: Bench> Run<'_, B> {
             self.bench.forget(&candidates[index]);
             self.candidate(plan, index, &mut candidates[index])?;
             if self.summary.failed.len() > failures {
-                agenda.dismiss(index);
+                open_comparisons.dismiss(index);
             }
         }
-        agenda.renew(self.store.trials(&plan.experiment.id)?);
+        open_comparisons.renew(self.store.trials(&plan.experiment.id)?);
         Ok(())
     }
 
@@ -113,24 +117,31 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        mut round_of: impl FnMut(&mut Self, &mut Plan, &mut [Candidate], &mut Agenda, &[usize]) -> Result<()>,
+        mut round_of: impl FnMut(
+            &mut Self,
+            &mut Plan,
+            &mut [Candidate],
+            &mut OpenComparisons,
+            &[usize],
+        ) -> Result<()>,
     ) -> Result<()> {
         let Some(schedule) = plan.experiment.schedule.clone() else { return Ok(()) };
         let trials = self.store.trials(&plan.experiment.id)?;
-        let mut agenda = Agenda::new(&plan.experiment, trials, self.options.only_step.as_deref());
+        let mut open_comparisons =
+            OpenComparisons::new(&plan.experiment, trials, self.options.only_step.as_deref());
         let began = self.bench.now();
         let mut last: Option<Done> = None;
-        let mut judgement = agenda.judgement()?;
+        let mut judgement = open_comparisons.judgement()?;
         loop {
             let left = self.options.budget.map(|budget| budget.saturating_sub(self.bench.now() - began));
             // Of the first round nothing is known, and one there is in any case.
             let known_left = left.filter(|_| last.is_some());
-            let Some((round, steps)) = agenda.next_round(&judgement, known_left) else { break };
+            let Some((round, steps)) = open_comparisons.next_round(&judgement, known_left) else { break };
             // What is wanted again right after it was done has failed.
             if last.as_ref().is_some_and(|last| (last.round, &last.steps) == (round, &steps)) {
                 break;
             }
-            let seconds = last.as_ref().map(|last| last.seconds_of_next(&agenda, &steps));
+            let seconds = last.as_ref().map(|last| last.seconds_of_next(&open_comparisons, &steps));
             let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
             let most = self.options.most_rounds.into_iter().chain(schedule.looks.last().copied()).min();
             if is_over || most.is_some_and(|most| round >= most) {
@@ -141,17 +152,18 @@ impl<B: Bench> Run<'_, B> {
             let labels = steps.iter().map(|step| plan.steps[*step].facts.label.as_str());
             self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
             let to_first_look = schedule.looks.first().map_or(0, |look| look.saturating_sub(round));
-            let turns: usize = steps.iter().map(|step| agenda.runners(*step).len()).sum();
+            let turns: usize = steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
             self.most_work = most_work(left, to_first_look as usize * turns, plan.timing.of(MOST_WORK));
-            round_of(self, plan, candidates, &mut agenda, &steps)?;
+            round_of(self, plan, candidates, &mut open_comparisons, &steps)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
             last = Some(Done { round, steps: steps.clone(), seconds });
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            judgement = agenda.judgement()?;
-            let open = agenda.open_steps(&judgement);
-            let is_decided = |step: &&usize| !open.contains(step) && !agenda.runners(**step).is_empty();
+            judgement = open_comparisons.judgement()?;
+            let open = open_comparisons.open_steps(&judgement);
+            let is_decided =
+                |step: &&usize| !open.contains(step) && !open_comparisons.runners(**step).is_empty();
             self.observer.notice(Event::RoundEnds {
                 round,
                 seconds: seconds,
@@ -167,22 +179,22 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        agenda: &mut Agenda,
+        open_comparisons: &mut OpenComparisons,
         steps: &[usize],
     ) -> Result<()> {
         let orders = orders(plan);
-        for index in agenda.runners_of_any(steps) {
-            let provided = self.provide_image(plan, candidates, agenda, index);
+        for index in open_comparisons.runners_of_any(steps) {
+            let provided = self.provide_image(plan, candidates, open_comparisons, index);
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             match provided {
                 Ok(true) => {}
-                Ok(false) => agenda.dismiss(index),
+                Ok(false) => open_comparisons.dismiss(index),
                 Err(error) => {
                     self.unopened.insert(index);
                     self.save_failure(plan, &candidates[index], 0, index, &error)?;
-                    agenda.dismiss(index);
+                    open_comparisons.dismiss(index);
                 }
             }
         }
@@ -194,87 +206,88 @@ impl<B: Bench> Run<'_, B> {
         let slots = orders.balanced("slots", self.round as usize, candidates.len());
         let (reads, writes) = (order("steps that read", &reads), order("steps that write", &writes));
         if !reads.is_empty() {
-            self.sitting(plan, candidates, agenda, &slots, &reads, Data::Kept)?;
+            self.server_run(plan, candidates, open_comparisons, &slots, &reads, Data::Kept)?;
         }
         for step in writes {
             if !self.stop.load(Ordering::Relaxed) {
-                self.sitting(plan, candidates, agenda, &slots, &[step], Data::Copied)?;
+                self.server_run(plan, candidates, open_comparisons, &slots, &[step], Data::Copied)?;
             }
         }
         Ok(())
     }
 
     /// Brings the candidates up, measures these steps and brings them down again. One that fails is left behind.
-    fn sitting(
+    fn server_run(
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        agenda: &mut Agenda,
+        open_comparisons: &mut OpenComparisons,
         slots: &[usize],
         steps: &[usize],
         data: Data,
     ) -> Result<()> {
-        let asked = agenda.runners_of_any(steps);
-        let mut stands = self.open_stands(plan, candidates, agenda, (slots, &asked), steps[0], data)?;
+        let asked = open_comparisons.runners_of_any(steps);
+        let mut all_running =
+            self.start_candidates(plan, candidates, open_comparisons, (slots, &asked), steps[0], data)?;
         for (nth, &number) in steps.iter().enumerate() {
-            let occasion = Occasion { number, is_first: nth == 0 };
+            let step_run = StepRun { number, is_first: nth == 0 };
             // Without whoever failed, the others have their turns all over again.
-            while self.take_turns(plan, candidates, agenda, &mut stands, occasion)? {}
+            while self.take_turns(plan, candidates, open_comparisons, &mut all_running, step_run)? {}
         }
-        stands.into_iter().try_for_each(|stand| self.close_stand(plan, candidates, stand, data))
+        all_running.into_iter().try_for_each(|running| self.stop_candidate(plan, candidates, running, data))
     }
 
     /// Brings candidates up in the order of these slots, for steps from `first` on. One that fails is left behind.
-    fn open_stands(
+    fn start_candidates(
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
-        agenda: &mut Agenda,
+        open_comparisons: &mut OpenComparisons,
         (slots, asked): (&[usize], &BTreeSet<usize>),
         first: usize,
         data: Data,
-    ) -> Result<Vec<Stand<B::Deployment>>> {
+    ) -> Result<Vec<RunningCandidate<B::Deployment>>> {
         // All of them before any starts: what two candidates have in common cannot be forgotten while one of them runs.
         asked.iter().for_each(|index| self.bench.forget(&candidates[*index]));
-        let mut stands = Vec::with_capacity(asked.len());
+        let mut all_running = Vec::with_capacity(asked.len());
         for (slot, &index) in slots.iter().filter(|index| asked.contains(index)).enumerate() {
-            match self.open_stand(plan, &mut candidates[index], index, slot, data) {
-                Ok(stand) => stands.push(stand),
+            match self.start_candidate(plan, &mut candidates[index], index, slot, data) {
+                Ok(running) => all_running.push(running),
                 Err(error) => {
                     self.unopened.insert(index);
                     self.save_failure(plan, &candidates[index], first, slot, &error)?;
-                    agenda.dismiss(index);
+                    open_comparisons.dismiss(index);
                 }
             }
         }
-        Ok(stands)
+        Ok(all_running)
     }
 
     /// Settles what the step before this one left. Who cannot is left behind.
-    fn settle_stands(
+    fn settle_candidates(
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        agenda: &mut Agenda,
-        stands: &mut Vec<Stand<B::Deployment>>,
+        open_comparisons: &mut OpenComparisons,
+        all_running: &mut Vec<RunningCandidate<B::Deployment>>,
         number: usize,
     ) -> Result<()> {
-        let mut settled = Vec::with_capacity(stands.len());
-        for (position, mut stand) in stands.drain(..).enumerate() {
-            let candidate = &candidates[stand.candidate];
-            match self.settle(plan, candidate, &mut stand.site) {
+        let mut settled = Vec::with_capacity(all_running.len());
+        for (position, mut running) in all_running.drain(..).enumerate() {
+            let candidate = &candidates[running.candidate];
+            match self.settle(plan, candidate, &mut running.site) {
                 Ok(gauges) => {
-                    stand.settled = gauges;
-                    settled.push(stand);
+                    running.settled = gauges;
+                    settled.push(running);
                 }
                 Err(error) => {
                     self.save_failure(plan, candidate, number, position, &error)?;
-                    agenda.dismiss(stand.candidate);
-                    self.close_stand(plan, candidates, stand, Data::Loaded)?;
+                    open_comparisons.dismiss(running.candidate);
+                    self.stop_candidate(plan, candidates, running, Data::Loaded)?;
                 }
             }
         }
-        *stands = settled;
+        *all_running = settled;
         Ok(())
     }
 
@@ -284,50 +297,52 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        agenda: &mut Agenda,
-        stands: &mut Vec<Stand<B::Deployment>>,
-        occasion: Occasion,
+        open_comparisons: &mut OpenComparisons,
+        all_running: &mut Vec<RunningCandidate<B::Deployment>>,
+        step_run: StepRun,
     ) -> Result<bool> {
-        let number = occasion.number;
-        let runners = agenda.runners(number);
-        let mut present: Vec<&mut Stand<B::Deployment>> =
-            stands.iter_mut().filter(|stand| runners.contains(&stand.candidate)).collect();
-        let has_base = present.iter().any(|stand| stand.candidate == 0);
+        let number = step_run.number;
+        let runners = open_comparisons.runners(number);
+        let mut present: Vec<&mut RunningCandidate<B::Deployment>> =
+            all_running.iter_mut().filter(|running| runners.contains(&running.candidate)).collect();
+        let has_base = present.iter().any(|running| running.candidate == 0);
         if self.stop.load(Ordering::Relaxed) || present.len() < 2 || !has_base {
             return Ok(false);
         }
-        let Some(relayed) = self.relay(plan, candidates, &mut present, occasion)? else { return Ok(false) };
-        let Relayed { mut trials, is_broken_off } = relayed;
+        let Some(interleaved) = self.interleave(plan, candidates, &mut present, step_run)? else {
+            return Ok(false);
+        };
+        let Interleaved { mut trials, is_broken_off } = interleaved;
         // What leads a chain to its open steps may be known: what was decided by stays as it was.
-        let is_known = agenda.has(number, self.round);
-        trials.retain(|(_, trial)| !trial.is_complete() || !is_known && !agenda.has_own(trial));
+        let is_known = open_comparisons.has(number, self.round);
+        trials.retain(|(_, trial)| !trial.is_complete() || !is_known && !open_comparisons.has_own(trial));
         let together: Vec<(&Cell, &Trial)> =
             trials.iter().map(|(candidate, trial)| (&candidates[*candidate].cells[number], trial)).collect();
         self.store.save_together(&plan.experiment.id, &together)?;
         for (candidate, trial) in trials {
             self.take_in_turns(plan, number, &trial);
             if !trial.is_complete() {
-                for stand in stands.extract_if(.., |stand| stand.candidate == candidate) {
+                for running in all_running.extract_if(.., |running| running.candidate == candidate) {
                     // Whatever state it left is not for the next round.
-                    self.close_stand(plan, candidates, stand, Data::Copied)?;
+                    self.stop_candidate(plan, candidates, running, Data::Copied)?;
                 }
             }
-            agenda.add(trial);
+            open_comparisons.add(trial);
         }
         Ok(is_broken_off)
     }
 
     /// Measures a step of those that are up; `None` when the user stopped it.
-    fn relay(
+    fn interleave(
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        stands: &mut [&mut Stand<B::Deployment>],
-        occasion: Occasion,
-    ) -> Result<Option<Relayed>> {
-        let Occasion { number, is_first } = occasion;
+        all_running: &mut [&mut RunningCandidate<B::Deployment>],
+        step_run: StepRun,
+    ) -> Result<Option<Interleaved>> {
+        let StepRun { number, is_first } = step_run;
         let names: Vec<&str> =
-            stands.iter().map(|stand| candidates[stand.candidate].facts.name.0.as_str()).collect();
+            all_running.iter().map(|running| candidates[running.candidate].facts.name.0.as_str()).collect();
         let Run { bench, observer, patience, round, .. } = self;
         let outline = &plan.steps[number];
         let mut begins = |progress| {
@@ -342,9 +357,10 @@ impl<B: Bench> Run<'_, B> {
             patience,
             limits: limits(plan, outline.limit, self.stop),
         };
-        let relayed = bench.take_turns(plan, candidates, stands, step, &mut begins)?;
-        let is_whole = |relayed: &Relayed| !relayed.trials.iter().any(|(_, trial)| self.is_cut_short(trial));
-        Ok(relayed.filter(is_whole))
+        let interleaved = bench.take_turns(plan, candidates, all_running, step, &mut begins)?;
+        let is_whole =
+            |interleaved: &Interleaved| !interleaved.trials.iter().any(|(_, trial)| self.is_cut_short(trial));
+        Ok(interleaved.filter(is_whole))
     }
 
     /// Saves that a candidate did not come as far as this step, unless the user wants to stop, which is reason enough.
@@ -367,14 +383,14 @@ impl<B: Bench> Run<'_, B> {
     }
 
     /// Brings a candidate down.
-    fn close_stand(
+    fn stop_candidate(
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        stand: Stand<B::Deployment>,
+        running: RunningCandidate<B::Deployment>,
         data: Data,
     ) -> Result<()> {
-        let Stand { candidate, slot, site, .. } = stand;
+        let RunningCandidate { candidate, slot, site, .. } = running;
         self.tell_stopping(&candidates[candidate]);
         if let Some(note) = site.stop() {
             self.observer.notice(Event::Note(&note));
@@ -388,14 +404,14 @@ impl<B: Bench> Run<'_, B> {
     }
 
     /// Brings a candidate up in a slot.
-    fn open_stand(
+    fn start_candidate(
         &mut self,
         plan: &mut Plan,
         candidate: &mut Candidate,
         index: usize,
         slot: usize,
         data: Data,
-    ) -> Result<Stand<B::Deployment>> {
+    ) -> Result<RunningCandidate<B::Deployment>> {
         let directory = slot_of(plan, slot);
         let (image, kept) = (image_of(candidate), kept_of(candidate));
         self.phase(candidate, Phase::Start);
@@ -418,7 +434,14 @@ impl<B: Bench> Run<'_, B> {
         if data != Data::Loaded {
             course.resume(1, &read_state(&image)?.with_context(is_gone)?);
         }
-        Ok(Stand { candidate: index, slot, site, course, copied: copied.get(), settled: Measures::new() })
+        Ok(RunningCandidate {
+            candidate: index,
+            slot,
+            site,
+            course,
+            copied: copied.get(),
+            settled: Measures::new(),
+        })
     }
 }
 
@@ -431,8 +454,9 @@ struct Done {
 
 impl Done {
     /// How long a round of these steps will take: this one, less the steps that it had and the next one has not.
-    fn seconds_of_next(&self, agenda: &Agenda, steps: &[usize]) -> f64 {
-        let (own, next) = (agenda.seconds_of_round(&self.steps), agenda.seconds_of_round(steps));
+    fn seconds_of_next(&self, open_comparisons: &OpenComparisons, steps: &[usize]) -> f64 {
+        let (own, next) =
+            (open_comparisons.seconds_of_round(&self.steps), open_comparisons.seconds_of_round(steps));
         (self.seconds + next - own).max(next)
     }
 }
@@ -452,7 +476,7 @@ fn orders(plan: &Plan) -> Orders {
 /// Where a candidate's data comes from, and what becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Data {
-    /// From the sitting before, and kept for the next: nothing is changed.
+    /// From the server run before, and kept for the next: nothing is changed.
     Kept,
     /// A copy of the image, which is thrown away.
     Copied,

@@ -10,8 +10,8 @@ use basecase_model::{Check, Measures, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
 use super::bench::{Alone, Bench, Deployment, Together};
+use super::interleaving::{Interleaved, RunningCandidate, interleave_step};
 use super::measuring::{assemble, measure, prepare};
-use super::relaying::{Relayed, Stand, relay_turns};
 use super::settling::settle_site;
 use crate::course::Course;
 use crate::plan::{Candidate, Plan, Source};
@@ -116,10 +116,10 @@ impl Bench for Servers {
         &mut self,
         plan: &Plan,
         candidates: &[Candidate],
-        stands: &mut [&mut Stand<Site>],
+        all_running: &mut [&mut RunningCandidate<Site>],
         step: Together<'_>,
         begins: &mut dyn FnMut(Vec<Arc<Progress>>),
-    ) -> Result<Option<Relayed>> {
-        relay_turns(plan, candidates, stands, step, begins)
+    ) -> Result<Option<Interleaved>> {
+        interleave_step(plan, candidates, all_running, step, begins)
     }
 }

@@ -100,7 +100,7 @@ impl Laboratory {
             pin: PinRequest::default(),
             extra_settings: Vec::new(),
             protocol: scenario.protocol.clone(),
-            twins: Vec::new(),
+            replicates: Vec::new(),
         };
         let places = Places {
             home: self.folder.path().join("home"),

@@ -5,26 +5,26 @@ use basecase_process::Watchdog;
 
 /// Processes that do nothing but keep a processor busy each, until this is dropped or basecase is gone.
 #[derive(Debug)]
-pub struct Hogs(Option<Watchdog>);
+pub struct CpuStressors(Option<Watchdog>);
 
-impl Hogs {
+impl CpuStressors {
     /// So many of them.
     ///
     /// # Errors
     /// Where there is no shell to start them.
-    pub fn start(count: u16) -> Result<Hogs> {
+    pub fn start(count: u16) -> Result<CpuStressors> {
         if count == 0 {
-            return Ok(Hogs(None));
+            return Ok(CpuStressors(None));
         }
         // Loops inherit that they ignore other signals.
         let loops = "(while :; do :; done) & pids=\"$pids $!\"\n".repeat(count.into());
         let watchdog = Watchdog::new(&format!("{loops}read -r nothing; kill -KILL $pids"));
         let watchdog = watchdog.context("no shell could be started to keep processors busy")?;
-        Ok(Hogs(Some(watchdog)))
+        Ok(CpuStressors(Some(watchdog)))
     }
 }
 
-impl Drop for Hogs {
+impl Drop for CpuStressors {
     fn drop(&mut self) {
         if let Some(watchdog) = self.0.take() {
             watchdog.dismiss();
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn they_run_until_they_are_dropped() {
-        let hogs = Hogs::start(2).unwrap();
+        let hogs = CpuStressors::start(2).unwrap();
         assert_eq!(wait_for(2), 2);
         drop(hogs);
         assert_eq!(running(), 0);

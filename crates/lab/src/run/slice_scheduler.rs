@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use basecase_load::{Leg, SliceEnd, Taken};
+use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_model::StepFacts;
 use basecase_stats::{Orders, turns_wanted};
 
@@ -47,7 +47,7 @@ const WRITING_PASSES: u32 = 24;
 
 /// What is asked of a round of a step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish {
+pub(super) struct SliceSettings {
     /// The number of the base case among the candidates.
     pub(super) base: usize,
     /// Length of slices that was asked for.
@@ -90,7 +90,7 @@ struct Kept {
 
 /// What a round of a step that reads is to tell.
 #[derive(Debug, Clone)]
-struct Aim {
+struct PrecisionTarget {
     base: usize,
     margin: f64,
     most_work: Duration,
@@ -98,10 +98,10 @@ struct Aim {
     levels: Vec<Vec<f64>>,
 }
 
-impl Aim {
-    fn learn(&mut self, taken: &Taken) {
-        let level = (taken.operations as f64 / taken.time.as_secs_f64().max(1e-6)).ln();
-        self.levels[taken.leg.runner].push(level);
+impl PrecisionTarget {
+    fn learn(&mut self, result: &SliceResult) {
+        let level = (result.operations as f64 / result.time.as_secs_f64().max(1e-6)).ln();
+        self.levels[result.spec.runner].push(level);
     }
 
     /// How many times as many passes as there were it takes on average of the contenders, as far as that can be known.
@@ -129,7 +129,7 @@ impl Aim {
 ///
 /// Short slices of steps that read go on where they tell too little: how often is decided once, after the usual number of passes, by
 /// how far their differences scatter and not by which candidate is better.
-pub(super) struct Score {
+pub(super) struct SliceScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
@@ -150,12 +150,12 @@ pub(super) struct Score {
     endings: Vec<Duration>,
     kept: Option<Kept>,
     /// What of the step is still to be told, where passes go on until it is.
-    aim: Option<Aim>,
+    target: Option<PrecisionTarget>,
     pass: u32,
-    legs: VecDeque<usize>,
+    specs: VecDeque<usize>,
 }
 
-impl Score {
+impl SliceScheduler {
     /// Of so many candidates; `is_first` when the servers have just been started.
     pub(super) fn new(
         orders: Orders,
@@ -163,9 +163,9 @@ impl Score {
         candidates: usize,
         step: &StepFacts,
         is_first: bool,
-        wish: Wish,
+        settings: SliceSettings,
     ) -> Self {
-        let Wish { base, slice, margin, most_work, timing } = wish;
+        let SliceSettings { base, slice, margin, most_work, timing } = settings;
         let writes = step.writes;
         let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
         let order = orders.shuffled(&name, 0, candidates);
@@ -179,7 +179,7 @@ impl Score {
         let again = (candidates > MANY && !writes).then_some(base);
         let halves = order.iter().chain(&order).enumerate();
         let warm_up = halves.map(|(nth, candidate)| (half(nth), *candidate)).collect();
-        Score {
+        SliceScheduler {
             orders,
             name,
             seats: (0..candidates).chain(again).collect(),
@@ -192,17 +192,22 @@ impl Score {
             probed: 0,
             endings: Vec::new(),
             kept: None,
-            aim: (!writes).then(|| Aim { base, margin, most_work, levels: vec![Vec::new(); candidates] }),
+            target: (!writes).then(|| PrecisionTarget {
+                base,
+                margin,
+                most_work,
+                levels: vec![Vec::new(); candidates],
+            }),
             pass: 0,
-            legs: VecDeque::new(),
+            specs: VecDeque::new(),
         }
     }
 
     /// The next slice after `taken`; `None` when there is none.
-    pub(super) fn next(&mut self, taken: Option<&Taken>) -> Option<Leg> {
-        match (taken, &mut self.aim) {
-            (Some(taken), _) if taken.leg.pass.is_none() => self.learn(taken),
-            (Some(taken), Some(aim)) => aim.learn(taken),
+    pub(super) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
+        match (result, &mut self.target) {
+            (Some(result), _) if result.spec.pass.is_none() => self.learn(result),
+            (Some(result), Some(target)) => target.learn(result),
             (Some(_), None) | (None, _) => {}
         }
         if let Some((warm_up, runner)) = self.warm_up.pop_front() {
@@ -212,39 +217,44 @@ impl Score {
                 WarmUp::Probed => SliceEnd::Events(self.probed),
                 WarmUp::Slowest(time) => SliceEnd::Events(self.events_of_slowest(time)),
             };
-            return Some(Leg { runner, pass: None, settle: Duration::ZERO, end });
+            return Some(SliceSpec { runner, pass: None, settle: Duration::ZERO, end });
         }
         let mut kept = self.kept.unwrap_or_else(|| self.choose());
-        if self.legs.is_empty() {
+        if self.specs.is_empty() {
             if self.pass == kept.passes
-                && let Some(aim) = self.aim.take().filter(|_| kept.length < self.timing.of(LONG))
+                && let Some(target) = self.target.take().filter(|_| kept.length < self.timing.of(LONG))
             {
-                kept.passes = enough(&aim, &kept);
+                kept.passes = enough(&target, &kept);
             }
             if self.pass == kept.passes {
                 return None;
             }
             self.pass += 1;
             let order = self.orders.pass(&self.name, self.pass as usize - 1, self.seats.len());
-            self.legs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
+            self.specs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
         }
         self.kept = Some(kept);
         let settle = if self.writes { Duration::ZERO } else { self.timing.of(SETTLE) };
-        self.legs.pop_front().map(|runner| Leg { runner, pass: Some(self.pass - 1), settle, end: kept.end })
+        self.specs.pop_front().map(|runner| SliceSpec {
+            runner,
+            pass: Some(self.pass - 1),
+            settle,
+            end: kept.end,
+        })
     }
 
-    fn learn(&mut self, taken: &Taken) {
-        let events = match taken.leg.end {
+    fn learn(&mut self, result: &SliceResult) {
+        let events = match result.spec.end {
             SliceEnd::Counted(time) => {
-                self.endings.push(taken.time.saturating_sub(time));
-                self.probed = taken.events.max(1);
+                self.endings.push(result.time.saturating_sub(time));
+                self.probed = result.events.max(1);
                 self.probed
             }
             SliceEnd::Events(events) => events,
             SliceEnd::After(_) | SliceEnd::Cut(_) => 0,
         };
-        if let Some(speed) = self.speeds.get_mut(taken.leg.runner) {
-            *speed = Speed { events: events as f64, seconds: taken.time.as_secs_f64().max(1e-6) };
+        if let Some(speed) = self.speeds.get_mut(result.spec.runner) {
+            *speed = Speed { events: events as f64, seconds: result.time.as_secs_f64().max(1e-6) };
         }
     }
 
@@ -288,9 +298,9 @@ fn passes_of(work: Duration, length: Duration) -> u32 {
 }
 
 /// Passes after which enough is told, or all that there is time for: the usual ones at least.
-fn enough(aim: &Aim, kept: &Kept) -> u32 {
-    let wanted = f64::from(kept.passes) * aim.wanted().unwrap_or(0.0);
-    (wanted.ceil() as u32).min(passes_of(aim.most_work, kept.length)).max(kept.passes)
+fn enough(target: &PrecisionTarget, kept: &Kept) -> u32 {
+    let wanted = f64::from(kept.passes) * target.wanted().unwrap_or(0.0);
+    (wanted.ceil() as u32).min(passes_of(target.most_work, kept.length)).max(kept.passes)
 }
 
 /// Length of slices at so many events per second, of this length at least.
@@ -305,39 +315,55 @@ mod tests {
     use super::*;
 
     /// The legs of a step whose two candidates do so many operations per second.
-    fn legs(writes: bool, rate: f64) -> Vec<Leg> {
+    fn specs(writes: bool, rate: f64) -> Vec<SliceSpec> {
         legs_of(writes, rate, 1, Duration::ZERO)
     }
 
     /// With so many connections, whose last answers come so long after the end.
-    fn legs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
+    fn legs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<SliceSpec> {
         legs_among(2, writes, rate, threads, ending)
     }
 
     /// Of so many candidates, the second of which is the base case.
-    fn legs_among(candidates: usize, writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<Leg> {
+    fn legs_among(
+        candidates: usize,
+        writes: bool,
+        rate: f64,
+        threads: u32,
+        ending: Duration,
+    ) -> Vec<SliceSpec> {
         let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
-        let wish =
-            Wish { base: 1, slice: None, margin: 0.02, most_work: MOST_WORK, timing: Timing::ORDINARY };
-        let score = Score::new(Orders::new(7), "step".into(), candidates, &step, false, wish);
-        legs_at(score, |_| rate, ending)
+        let settings = SliceSettings {
+            base: 1,
+            slice: None,
+            margin: 0.02,
+            most_work: MOST_WORK,
+            timing: Timing::ORDINARY,
+        };
+        let scheduler =
+            SliceScheduler::new(Orders::new(7), "step".into(), candidates, &step, false, settings);
+        legs_at(scheduler, |_| rate, ending)
     }
 
     /// Of candidates that do `rate` operations per second in each slice.
-    fn legs_at(mut score: Score, mut rate: impl FnMut(&Leg) -> f64, ending: Duration) -> Vec<Leg> {
-        let mut legs = Vec::new();
-        let mut taken = None;
-        while let Some(leg) = score.next(taken.as_ref()) {
-            let rate = rate(&leg);
-            let time = match leg.end {
+    fn legs_at(
+        mut scheduler: SliceScheduler,
+        mut rate: impl FnMut(&SliceSpec) -> f64,
+        ending: Duration,
+    ) -> Vec<SliceSpec> {
+        let mut specs = Vec::new();
+        let mut result = None;
+        while let Some(spec) = scheduler.next(result.as_ref()) {
+            let rate = rate(&spec);
+            let time = match spec.end {
                 SliceEnd::After(time) | SliceEnd::Counted(time) => time + ending,
                 SliceEnd::Events(events) => Duration::from_secs_f64(events as f64 / rate),
                 SliceEnd::Cut(_) => unreachable!("its steps have no end"),
             };
             let operations = (time.as_secs_f64() * rate) as u64;
-            legs.push(leg);
-            taken = Some(Taken {
-                leg,
+            specs.push(spec);
+            result = Some(SliceResult {
+                spec,
                 operations,
                 events: operations,
                 time,
@@ -345,32 +371,35 @@ mod tests {
                 is_last: false,
             });
         }
-        legs
+        specs
     }
 
     #[test]
     fn a_pass_goes_there_and_back() {
-        let legs = legs(false, 50_000.0);
-        let (warm_up, kept): (Vec<Leg>, Vec<Leg>) = legs.into_iter().partition(|leg| leg.pass.is_none());
+        let specs = specs(false, 50_000.0);
+        let (warm_up, kept): (Vec<SliceSpec>, Vec<SliceSpec>) =
+            specs.into_iter().partition(|spec| spec.pass.is_none());
         assert_eq!(warm_up.len(), 4);
         assert_eq!(kept.len(), 25 * 4);
         for (number, pass) in kept.chunks(4).enumerate() {
-            assert!(pass.iter().all(|leg| leg.pass == Some(number as u32)));
-            let runners: Vec<usize> = pass.iter().map(|leg| leg.runner).collect();
+            assert!(pass.iter().all(|spec| spec.pass == Some(number as u32)));
+            let runners: Vec<usize> = pass.iter().map(|spec| spec.runner).collect();
             assert!(runners == [0, 1, 1, 0] || runners == [1, 0, 0, 1], "{runners:?}");
         }
-        assert!(kept.iter().all(|leg| leg.end == SliceEnd::After(30 * MS) && leg.settle == SETTLE));
+        assert!(kept.iter().all(|spec| spec.end == SliceEnd::After(30 * MS) && spec.settle == SETTLE));
     }
 
     #[test]
     fn a_base_case_of_many_has_two_slices_each_way() {
         let counts = |candidates: usize, writes: bool| -> Vec<Vec<usize>> {
-            let legs = legs_among(candidates, writes, 50_000.0, 1, Duration::ZERO);
-            let kept: Vec<Leg> = legs.into_iter().filter(|leg| leg.pass.is_some()).collect();
+            let specs = legs_among(candidates, writes, 50_000.0, 1, Duration::ZERO);
+            let kept: Vec<SliceSpec> = specs.into_iter().filter(|spec| spec.pass.is_some()).collect();
             let ways =
                 kept.chunk_by(|one, next| one.pass == next.pass).flat_map(|pass| pass.chunks(pass.len() / 2));
-            let count = |way: &[Leg]| {
-                (0..candidates).map(|runner| way.iter().filter(|leg| leg.runner == runner).count()).collect()
+            let count = |way: &[SliceSpec]| {
+                (0..candidates)
+                    .map(|runner| way.iter().filter(|spec| spec.runner == runner).count())
+                    .collect()
             };
             ways.map(count).collect()
         };
@@ -381,16 +410,17 @@ mod tests {
 
     /// Passes of two candidates, one of them slower by so much, of which every third slice is slower by that share.
     fn passes(slower: f64, uneven: f64, margin: f64, most_work: Duration) -> usize {
-        let wish = Wish { base: 0, slice: None, margin, most_work, timing: Timing::ORDINARY };
-        let score = Score::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, wish);
+        let settings = SliceSettings { base: 0, slice: None, margin, most_work, timing: Timing::ORDINARY };
+        let scheduler =
+            SliceScheduler::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, settings);
         let mut slices = 0;
-        let rate = |leg: &Leg| {
+        let rate = |spec: &SliceSpec| {
             slices += 1;
-            let own = if leg.runner == 1 { 1.0 - slower } else { 1.0 };
+            let own = if spec.runner == 1 { 1.0 - slower } else { 1.0 };
             1e6 * own * if slices % 3 == 0 { 1.0 - uneven } else { 1.0 }
         };
-        let legs = legs_at(score, rate, Duration::ZERO);
-        legs.iter().filter_map(|leg| leg.pass).max().map_or(0, |last| last as usize + 1)
+        let specs = legs_at(scheduler, rate, Duration::ZERO);
+        specs.iter().filter_map(|spec| spec.pass).max().map_or(0, |last| last as usize + 1)
     }
 
     #[test]
@@ -417,8 +447,9 @@ mod tests {
 
     #[test]
     fn slices_of_several_connections_are_long_against_their_endings() {
-        let last =
-            |writes, threads| legs_of(writes, 1_000.0, threads, 4 * MS).pop().map(|leg| (leg.end, leg.pass));
+        let last = |writes, threads| {
+            legs_of(writes, 1_000.0, threads, 4 * MS).pop().map(|spec| (spec.end, spec.pass))
+        };
         assert_eq!(last(false, 1), Some((SliceEnd::After(30 * MS), Some(24))));
         assert_eq!(last(false, 8), Some((SliceEnd::After(200 * MS), Some(5))));
         assert_eq!(last(true, 1), Some((SliceEnd::Events(50), Some(23))));
@@ -427,18 +458,18 @@ mod tests {
 
     #[test]
     fn slow_steps_have_passes_enough_to_tell_what_is_typical() {
-        let passes = |rate: f64| legs(false, rate).last().and_then(|leg| leg.pass).map(|last| last + 1);
+        let passes = |rate: f64| specs(false, rate).last().and_then(|spec| spec.pass).map(|last| last + 1);
         assert_eq!([1e6, 50.0, 20.0, 8.0, 2.0, 1.0].map(passes), [25, 19, 8, 6, 2, 2].map(Some));
     }
 
     #[test]
     fn tables_that_are_written_grow_old_together() {
-        let legs = legs(true, 1_000.0);
+        let specs = specs(true, 1_000.0);
         let of = |runner: usize| -> Vec<SliceEnd> {
-            legs.iter().filter(|leg| leg.runner == runner).map(|leg| leg.end).collect()
+            specs.iter().filter(|spec| spec.runner == runner).map(|spec| spec.end).collect()
         };
-        let first = legs[0].runner;
-        assert_eq!(legs[0].end, SliceEnd::Counted(PROBE));
+        let first = specs[0].runner;
+        assert_eq!(specs[0].end, SliceEnd::Counted(PROBE));
         assert_eq!(of(1 - first)[0], SliceEnd::Events(50), "as many as the first had in its time");
         assert_eq!(of(first)[1..], of(1 - first)[1..]);
         assert_eq!(of(first)[1], SliceEnd::Events(600));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use basecase_load::{Leg, SliceEnd, Taken};
+use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_stats::Orders;
 use basecase_workload::Portion;
 
@@ -19,7 +19,7 @@ const CUT: Duration = Duration::from_millis(100);
 ///
 /// Candidates go through a step in lock-step, so that whatever the machine does hits all of them alike, and their tables are equally old.
 /// The step is never cut: each begins a portion with what its own last one left, while the others stand still.
-pub(super) struct Portions {
+pub(super) struct ChunkScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
@@ -28,10 +28,10 @@ pub(super) struct Portions {
     /// By candidate.
     is_done: Vec<bool>,
     passes: u32,
-    legs: VecDeque<usize>,
+    specs: VecDeque<usize>,
 }
 
-impl Portions {
+impl ChunkScheduler {
     pub(super) fn new(
         orders: Orders,
         name: String,
@@ -40,23 +40,23 @@ impl Portions {
         timing: Timing,
     ) -> Self {
         let is_done = vec![false; candidates];
-        Portions { orders, name, portion, timing, is_done, passes: 0, legs: VecDeque::new() }
+        ChunkScheduler { orders, name, portion, timing, is_done, passes: 0, specs: VecDeque::new() }
     }
 
     /// The next portion after `taken`; `None` when all candidates are done.
-    pub(super) fn next(&mut self, taken: Option<&Taken>) -> Option<Leg> {
-        if let Some(taken) = taken.filter(|taken| taken.is_last) {
-            self.is_done[taken.leg.runner] = true;
+    pub(super) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
+        if let Some(result) = result.filter(|result| result.is_last) {
+            self.is_done[result.spec.runner] = true;
         }
         if self.is_done.iter().all(|is_done| *is_done) {
             return None;
         }
         loop {
-            if self.legs.is_empty() {
-                self.legs.extend(self.orders.pass(&self.name, self.passes as usize, self.is_done.len()));
+            if self.specs.is_empty() {
+                self.specs.extend(self.orders.pass(&self.name, self.passes as usize, self.is_done.len()));
                 self.passes += 1;
             }
-            let runner = self.legs.pop_front()?;
+            let runner = self.specs.pop_front()?;
             if self.is_done[runner] {
                 continue;
             }
@@ -66,7 +66,7 @@ impl Portions {
                 Portion::Time => (SliceEnd::After(TIME), true),
             };
             let pass = is_kept.then(|| self.passes - 1);
-            return Some(Leg { runner, pass, settle: Duration::ZERO, end });
+            return Some(SliceSpec { runner, pass, settle: Duration::ZERO, end });
         }
     }
 }
@@ -78,19 +78,19 @@ mod tests {
     /// Who has his turn when; each has so many portions, and comes to its end in one more.
     fn turns(portion: Portion, each: &[usize]) -> Vec<(usize, Option<u32>)> {
         let mut portions =
-            Portions::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
-        let mut taken: Option<Taken> = None;
+            ChunkScheduler::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
+        let mut result: Option<SliceResult> = None;
         let mut turns: Vec<(usize, Option<u32>)> = Vec::new();
-        while let Some(leg) = portions.next(taken.as_ref()) {
-            turns.push((leg.runner, leg.pass));
-            let count = turns.iter().filter(|turn| turn.0 == leg.runner).count();
-            taken = Some(Taken {
-                leg,
+        while let Some(spec) = portions.next(result.as_ref()) {
+            turns.push((spec.runner, spec.pass));
+            let count = turns.iter().filter(|turn| turn.0 == spec.runner).count();
+            result = Some(SliceResult {
+                spec,
                 operations: 1,
                 events: 0,
                 time: TIME,
                 others_cpu_us: None,
-                is_last: count == each[leg.runner],
+                is_last: count == each[spec.runner],
             });
         }
         turns

@@ -9,7 +9,7 @@ use crate::protocol::Protocol;
 
 /// What tells a candidate from another of the same build and config.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Twin {
+pub struct Replicate {
     /// What is put behind its name.
     pub tag: String,
     /// What is planted in its server.
@@ -21,25 +21,25 @@ pub struct Twin {
 ///
 /// # Errors
 /// When a candidate is named again where each is measured once.
-pub(crate) fn twins(request: &Request, facts: &mut [CandidateFacts]) -> Result<Vec<Option<Twin>>> {
-    let mut twins: Vec<Option<Twin>> = Vec::with_capacity(facts.len());
+pub(crate) fn replicates(request: &Request, facts: &mut [CandidateFacts]) -> Result<Vec<Option<Replicate>>> {
+    let mut replicates: Vec<Option<Replicate>> = Vec::with_capacity(facts.len());
     let names: Vec<_> = facts.iter().map(|facts| facts.name.clone()).collect();
     for (index, facts) in facts.iter_mut().enumerate() {
         let times = names[..index].iter().filter(|name| **name == facts.name).count();
-        let twin = match request.twins.get(index) {
-            Some(twin) => Some(twin.clone()),
+        let replicate = match request.replicates.get(index) {
+            Some(replicate) => Some(replicate.clone()),
             None if times == 0 => None,
             None if request.protocol == Protocol::Classic => bail!(
                 "candidate {} is named twice\nhint: give each build with each config once; in rounds, as with --rounds 10, one that is named again shows \
                  how far it differs from itself",
                 facts.name
             ),
-            None => Some(Twin { tag: CandidateName::again(times), plant: None }),
+            None => Some(Replicate { tag: CandidateName::again(times), plant: None }),
         };
-        if let Some(twin) = &twin {
-            facts.name.0.push_str(&twin.tag);
+        if let Some(replicate) = &replicate {
+            facts.name.0.push_str(&replicate.tag);
         }
-        twins.push(twin);
+        replicates.push(replicate);
     }
-    Ok(twins)
+    Ok(replicates)
 }

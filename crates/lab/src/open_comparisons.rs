@@ -35,7 +35,7 @@ fn affordable(mut costs: Vec<Cost>, left: Duration, is_chain: bool) -> Vec<usize
 }
 
 /// The trials of an experiment in rounds, and what they leave open.
-pub(crate) struct Agenda {
+pub(crate) struct OpenComparisons {
     experiment: Experiment,
     /// In the order in which they were measured.
     trials: Vec<Trial>,
@@ -45,13 +45,13 @@ pub(crate) struct Agenda {
     wanted: Vec<usize>,
 }
 
-impl Agenda {
+impl OpenComparisons {
     /// With the trials that there are. Every step that is compared is to be decided, or that of this name alone.
     pub(crate) fn new(experiment: &Experiment, trials: Vec<Trial>, only: Option<&str>) -> Self {
         let steps = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let is_wanted = |(_, step): &(usize, &StepFacts)| only.is_none_or(|name| step.name == name);
         let wanted = steps.filter(is_wanted).map(|(number, _)| number).collect();
-        Agenda { experiment: experiment.clone(), trials, out: BTreeSet::new(), wanted }
+        OpenComparisons { experiment: experiment.clone(), trials, out: BTreeSet::new(), wanted }
     }
 
     /// Takes in a new trial. A candidate that failed a step is not asked for it again.
@@ -265,13 +265,13 @@ mod tests {
             trial("a", "s", true),
             trial("c", "s", true),
         ];
-        let of = |trials: &[Trial]| Agenda::new(&experiment(), trials.to_vec(), None);
+        let of = |trials: &[Trial]| OpenComparisons::new(&experiment(), trials.to_vec(), None);
         assert!(of(&trials).has(1, 0));
         trials.push(trial("b", "load", true));
-        let agenda = of(&trials);
-        assert!(agenda.has(1, 0), "it has its first round beside the others' second");
-        assert!(agenda.has_own(&trials[3]) && !agenda.has_own(&trial("b", "s", true)));
-        assert!(agenda.load(1).is_some());
+        let open_comparisons = of(&trials);
+        assert!(open_comparisons.has(1, 0), "it has its first round beside the others' second");
+        assert!(open_comparisons.has_own(&trials[3]) && !open_comparisons.has_own(&trial("b", "s", true)));
+        assert!(open_comparisons.load(1).is_some());
         // As a bisection does, whose probes share the first and the last candidate.
         let of_another = |trial: &Trial| Trial { measured_by: "another".to_owned(), ..trial.clone() };
         let others: Vec<Trial> = trials.iter().map(of_another).collect();

@@ -35,7 +35,7 @@ pub struct Runner<'a> {
 
 /// What the next slice is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leg {
+pub struct SliceSpec {
     /// Whose turn it is.
     pub runner: usize,
     /// Its pass; `None` of one that warms up and is not kept.
@@ -48,9 +48,9 @@ pub struct Leg {
 
 /// What is known of a slice at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Taken {
+pub struct SliceResult {
     /// What it was to be.
-    pub leg: Leg,
+    pub spec: SliceSpec,
     /// All operations, with those that do not count.
     pub operations: u64,
     /// Events, of a slice that was [`SliceEnd::Counted`]; else 0.
@@ -67,10 +67,10 @@ pub struct Taken {
 /// are in the order of the crews; when one fails, all end.
 ///
 /// The counters of an outcome span all turns: those of the host are of all crews together.
-pub fn relay(
+pub fn interleave(
     mut runners: Vec<Runner<'_>>,
     limits: &Limits<'_>,
-    mut next: impl FnMut(Option<&Taken>) -> Option<Leg>,
+    mut next: impl FnMut(Option<&SliceResult>) -> Option<SliceSpec>,
 ) -> Vec<Outcome> {
     let teams: Vec<_> = runners.iter_mut().map(|runner| std::mem::take(&mut runner.crew.teams)).collect();
     let shared: Vec<Shared> =
@@ -118,10 +118,10 @@ pub fn relay(
         for server in servers {
             conductor.suspender.suspend(server);
         }
-        let mut taken = None;
-        while is_ready && let Some(leg) = next(taken.as_ref()) {
-            taken = conductor.give_turn(leg);
-            if taken.is_none() {
+        let mut result = None;
+        while is_ready && let Some(spec) = next(result.as_ref()) {
+            result = conductor.give_turn(spec);
+            if result.is_none() {
                 break;
             }
         }
@@ -129,7 +129,7 @@ pub fn relay(
     })
 }
 
-/// One crew in the relay.
+/// One crew of those that take turns.
 struct Lane<'a> {
     runner: &'a Runner<'a>,
     turns: &'a Turns,
@@ -148,7 +148,7 @@ struct Lane<'a> {
     missed_by_pass: BTreeMap<u32, Duration>,
     /// Whether its last turn was cut short.
     is_cut: bool,
-    /// What only the relay knows of its turns; `None` of those that are not kept.
+    /// What only the interleaving knows of its turns; `None` of those that are not kept.
     slices: Vec<Option<Slice>>,
     /// What was counted before its first turn that is kept, and when that was.
     before: Option<(Snapshot, SystemTime, Instant)>,
@@ -187,12 +187,12 @@ struct Conductor<'a> {
 }
 
 impl Conductor<'_> {
-    /// One turn; `None` when the relay has to end.
-    fn give_turn(&mut self, leg: Leg) -> Option<Taken> {
-        if let Some(pass) = leg.pass.filter(|pass| self.canary.is_none_or(|(last, _)| last != *pass)) {
+    /// One turn; `None` when the turns have to end.
+    fn give_turn(&mut self, spec: SliceSpec) -> Option<SliceResult> {
+        if let Some(pass) = spec.pass.filter(|pass| self.canary.is_none_or(|(last, _)| last != *pass)) {
             self.canary = Some((pass, canary_ns()));
         }
-        let lane = self.lanes.get_mut(leg.runner)?;
+        let lane = self.lanes.get_mut(spec.runner)?;
         let server = lane.to_freeze();
         if lane.is_cut {
             lane.turns.resume();
@@ -200,29 +200,29 @@ impl Conductor<'_> {
         if let Some(server) = server {
             self.suspender.resume(server);
         }
-        if lane.before.is_none() && (leg.pass.is_some() || lane.runner.portions_of.is_some()) {
+        if lane.before.is_none() && (spec.pass.is_some() || lane.runner.portions_of.is_some()) {
             lane.before = Some((lane.runner.watch.snapshot(), SystemTime::now(), Instant::now()));
         }
-        if lane.pass != leg.pass {
-            lane.pass = leg.pass;
+        if lane.pass != spec.pass {
+            lane.pass = spec.pass;
             lane.clock.as_mut().map(ServerClock::find_processes);
         }
         let (operations, cpu, others) = (lane.operations(), lane.cpu(), OthersTime::now());
         let began = Instant::now();
-        let opens = began + leg.settle;
+        let opens = began + spec.settle;
         if !lane.is_cut {
-            lane.turns.begin(leg.pass.map(|_| opens), leg.end);
+            lane.turns.begin(spec.pass.map(|_| opens), spec.end);
         }
-        let until = match leg.end {
+        let until = match spec.end {
             SliceEnd::Cut(time) if server.is_some() => Some(began + time),
             _ => None,
         };
         lane.gathering.begin_turn();
-        let (is_idle, missed) = self.wait(leg.runner, began, until)?;
+        let (is_idle, missed) = self.wait(spec.runner, began, until)?;
         let first = *self.first.get_or_insert(began);
-        let lane = self.lanes.get_mut(leg.runner)?;
+        let lane = self.lanes.get_mut(spec.runner)?;
         lane.had += began.elapsed();
-        if let Some(pass) = leg.pass {
+        if let Some(pass) = spec.pass {
             lane.missed += missed;
             if missed >= STOPPED {
                 *lane.missed_by_pass.entry(pass).or_default() += missed;
@@ -244,7 +244,7 @@ impl Conductor<'_> {
         let done = lane.operations() - operations;
         // The last turn of a step that ended with the one before.
         let is_empty = is_last && done == 0;
-        lane.slices.push(leg.pass.filter(|_| !is_empty).map(|pass| Slice {
+        lane.slices.push(spec.pass.filter(|_| !is_empty).map(|pass| Slice {
             pass,
             position: self.position,
             opened_us: (opens - first).as_micros() as u64,
@@ -257,13 +257,13 @@ impl Conductor<'_> {
             steal_us: others.map(|others| others.steal_us),
             canary_ns: self.canary.map(|(_, canary_ns)| canary_ns),
         }));
-        self.position += u32::from(leg.pass.is_some() && !is_empty);
-        let events = if matches!(leg.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
-        Some(Taken { leg, operations: done, events, time, others_cpu_us, is_last })
+        self.position += u32::from(spec.pass.is_some() && !is_empty);
+        let events = if matches!(spec.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
+        Some(SliceResult { spec, operations: done, events, time, others_cpu_us, is_last })
     }
 
     /// Waits until all threads of a crew, whose turn began then, are at rest, or until this instant. Returns whether they are at rest, and
-    /// how long basecase did not run meanwhile; `None` when the relay has to end. A limit that is reached meanwhile is that of this crew: the
+    /// how long basecase did not run meanwhile; `None` when the turns have to end. A limit that is reached meanwhile is that of this crew: the
     /// others had no turn.
     fn wait(&mut self, lane: usize, began: Instant, until: Option<Instant>) -> Option<(bool, Duration)> {
         let mut heartbeat = Heartbeat::new(began);

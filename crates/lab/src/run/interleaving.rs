@@ -5,26 +5,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Crew, Failure, Leg, Outcome, Progress, Runner, Taken, relay};
+use basecase_load::{Crew, Failure, Outcome, Progress, Runner, SliceResult, SliceSpec, interleave};
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
 use super::bench::Together;
+use super::chunk_scheduler::ChunkScheduler;
 use super::measuring::{Counted, Ended, Ready, conclude, counted_seconds, ready};
 use super::neighbours::Neighbours;
-use super::portions::Portions;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
-use super::score::{Score, Wish};
+use super::slice_scheduler::{SliceScheduler, SliceSettings};
 use super::{failed_trial, unrest};
 use crate::course::Course;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
 
 /// A candidate that is up.
-pub(super) struct Stand<D> {
+pub(super) struct RunningCandidate<D> {
     /// Its number.
     pub(super) candidate: usize,
     /// The directory that its server runs in.
@@ -39,14 +39,14 @@ pub(super) struct Stand<D> {
 
 /// Which step is measured when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Occasion {
+pub(super) struct StepRun {
     pub(super) number: usize,
     /// Whether the servers have just been started.
     pub(super) is_first: bool,
 }
 
 /// What came of a step in which candidates took turns.
-pub(super) struct Relayed {
+pub(super) struct Interleaved {
     /// Trials with the numbers of their candidates.
     pub(super) trials: Vec<(usize, Trial)>,
     /// Whether the trials are only of candidates that failed: the others have none, for their turns were cut short.
@@ -68,66 +68,78 @@ struct Turns {
 }
 
 /// Measures one step of these candidates; `None` when the user stopped it.
-pub(super) fn relay_turns(
+pub(super) fn interleave_step(
     plan: &Plan,
     candidates: &[Candidate],
-    stands: &mut [&mut Stand<Site>],
+    all_running: &mut [&mut RunningCandidate<Site>],
     step: Together<'_>,
     begins: &mut dyn FnMut(Vec<Arc<Progress>>),
-) -> Result<Option<Relayed>> {
+) -> Result<Option<Interleaved>> {
     let Together { number, is_first, round, most_work, patience, limits } = step;
     let stop = limits.stop;
     let place = |position: usize| Place { round, pass: 0, position: position as u32 };
     let outline = &plan.steps[number];
     let began = Instant::now();
-    let mut befores = Vec::with_capacity(stands.len());
-    let mut crews = Vec::with_capacity(stands.len());
+    let mut befores = Vec::with_capacity(all_running.len());
+    let mut crews = Vec::with_capacity(all_running.len());
     let mut portion = None;
-    for (position, stand) in stands.iter_mut().enumerate() {
-        match ready(plan, &mut stand.site, stand.course.as_ref(), number) {
+    for (position, running) in all_running.iter_mut().enumerate() {
+        match ready(plan, &mut running.site, running.course.as_ref(), number) {
             Ok(Ready { crew, before, portion: own, .. }) => {
                 portion = own;
-                befores.push(Before { counted: before, planted: planted(plan, stand) });
+                befores.push(Before { counted: before, planted: planted(plan, running) });
                 crews.push(crew);
             }
             Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => {
-                let candidate = &candidates[stand.candidate];
+                let candidate = &candidates[running.candidate];
                 let trial =
-                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut stand.site));
-                return Ok(Some(Relayed { trials: vec![(stand.candidate, trial)], is_broken_off: true }));
+                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut running.site));
+                return Ok(Some(Interleaved {
+                    trials: vec![(running.candidate, trial)],
+                    is_broken_off: true,
+                }));
             }
         }
     }
     begins(crews.iter().map(Crew::progress).collect());
     let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
     let name = format!("{} in round {round}", outline.facts.name);
-    let mut lead = match portion {
+    let mut scheduler = match portion {
         None => {
             let schedule = plan.experiment.schedule.as_ref();
-            let wish = Wish {
-                base: stands.iter().position(|stand| stand.candidate == 0).unwrap_or(0),
+            let settings = SliceSettings {
+                base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
                 slice: plan.slice,
                 margin: schedule.map_or(0.0, |schedule| schedule.margin(&outline.facts)).ln_1p(),
                 most_work,
                 timing: plan.timing,
             };
-            Lead::Slices(Score::new(orders, name, stands.len(), &outline.facts, is_first, wish))
+            Scheduler::Slices(SliceScheduler::new(
+                orders,
+                name,
+                all_running.len(),
+                &outline.facts,
+                is_first,
+                settings,
+            ))
         }
-        Some(portion) => Lead::Portions(Portions::new(orders, name, stands.len(), portion, plan.timing)),
+        Some(portion) => {
+            Scheduler::Chunks(ChunkScheduler::new(orders, name, all_running.len(), portion, plan.timing))
+        }
     };
-    let runners = stands.iter().zip(crews).map(|(stand, crew)| {
-        let Site { watch, served, .. } = &stand.site;
+    let runners = all_running.iter().zip(crews).map(|(running, crew)| {
+        let Site { watch, served, .. } = &running.site;
         let portions_of = portion.map(|_| outline.facts.headline.class());
         // Of reads a server has nothing to catch up on.
         let stands_still = portion.is_some() || outline.facts.writes;
         Runner { crew, portions_of, stands_still, watch, server: served.pid() }
     });
     let mut quiet = Quiet::new(stop, plan.timing, patience);
-    let outcomes = relay(runners.collect(), &limits, |taken| {
-        let leg = lead.next(taken)?;
-        quiet.wait_before(&leg, taken);
-        Some(leg)
+    let outcomes = interleave(runners.collect(), &limits, |result| {
+        let spec = scheduler.next(result)?;
+        quiet.wait_before(&spec, result);
+        Some(spec)
     });
     let is_interrupted = |outcome: &Outcome| matches!(outcome.failure, Some(Failure::Interrupted));
     let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
@@ -137,14 +149,14 @@ pub(super) fn relay_turns(
     }
     let mut surroundings = others(&outcomes);
     surroundings.set(names::ROUND_SECONDS, began.elapsed().as_secs_f64());
-    let ended = stands.iter_mut().zip(befores).zip(outcomes).enumerate();
+    let ended = all_running.iter_mut().zip(befores).zip(outcomes).enumerate();
     let ended = ended.filter(|(_, (_, outcome))| !is_broken_off || outcome.failure.is_some());
-    let turns = ended.map(|(position, ((stand, before), outcome))| {
-        (&mut **stand, Turns { number, place: place(position), before, outcome })
+    let turns = ended.map(|(position, ((running, before), outcome))| {
+        (&mut **running, Turns { number, place: place(position), before, outcome })
     });
     let mut trials = conclude_all(plan, candidates, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
-    Ok(Some(Relayed { trials, is_broken_off }))
+    Ok(Some(Interleaved { trials, is_broken_off }))
 }
 
 /// Holds what came of all turns against servers, tables and workload, one candidate after the other. What a step of a chain puts off, the
@@ -152,45 +164,45 @@ pub(super) fn relay_turns(
 fn conclude_all(
     plan: &Plan,
     candidates: &[Candidate],
-    turns: Vec<(&mut Stand<Site>, Turns)>,
+    turns: Vec<(&mut RunningCandidate<Site>, Turns)>,
     is_broken_off: bool,
     stop: &AtomicBool,
 ) -> Vec<(usize, Trial)> {
     let writes = turns.first().is_some_and(|(_, turns)| plan.steps[turns.number].facts.writes);
     let drains = writes && !is_broken_off && !plan.experiment.is_chain() && plan.settle != Settle::Off;
-    let drained = |stand: &Stand<Site>| stand.site.served.pid().filter(|_| drains);
+    let drained = |running: &RunningCandidate<Site>| running.site.served.pid().filter(|_| drains);
     let mut suspender = Suspender::default();
-    for server in turns.iter().filter_map(|(stand, _)| drained(stand)) {
+    for server in turns.iter().filter_map(|(running, _)| drained(running)) {
         suspender.suspend(server);
     }
-    let conclude = |(stand, turns): (&mut Stand<Site>, Turns)| {
-        let server = drained(stand);
+    let conclude = |(running, turns): (&mut RunningCandidate<Site>, Turns)| {
+        let server = drained(running);
         if let Some(server) = server {
             suspender.resume(server);
         }
-        let candidate = &candidates[stand.candidate];
-        let trial = conclude_turns(plan, candidate, stand, turns, drains.then_some(stop));
+        let candidate = &candidates[running.candidate];
+        let trial = conclude_turns(plan, candidate, running, turns, drains.then_some(stop));
         if let Some(server) = server {
             suspender.suspend(server);
         }
-        (stand.candidate, trial)
+        (running.candidate, trial)
     };
     turns.into_iter().map(conclude).collect()
 }
 
 /// What says whose turn comes next.
-enum Lead {
+enum Scheduler {
     /// Steps that go on for as long as they are let.
-    Slices(Score),
+    Slices(SliceScheduler),
     /// Steps that have an end.
-    Portions(Portions),
+    Chunks(ChunkScheduler),
 }
 
-impl Lead {
-    fn next(&mut self, taken: Option<&Taken>) -> Option<Leg> {
+impl Scheduler {
+    fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         match self {
-            Lead::Slices(score) => score.next(taken),
-            Lead::Portions(portions) => portions.next(taken),
+            Scheduler::Slices(slices) => slices.next(result),
+            Scheduler::Chunks(chunks) => chunks.next(result),
         }
     }
 }
@@ -199,13 +211,13 @@ impl Lead {
 fn conclude_turns(
     plan: &Plan,
     candidate: &Candidate,
-    stand: &mut Stand<Site>,
+    running: &mut RunningCandidate<Site>,
     turns: Turns,
     drain: Option<&AtomicBool>,
 ) -> Trial {
     let Turns { number, place, before, mut outcome } = turns;
     outcome.counters = own_counters(&outcome);
-    let planted = planted(plan, stand).zip(before.planted).map(|(now, before)| now.since(before));
+    let planted = planted(plan, running).zip(before.planted).map(|(now, before)| now.since(before));
     let ended = Ended {
         place,
         warm_up: Duration::ZERO,
@@ -219,7 +231,7 @@ fn conclude_turns(
         drain,
         outcome,
     };
-    let Stand { site, course, copied, settled, .. } = stand;
+    let RunningCandidate { site, course, copied, settled, .. } = running;
     let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended)
         .unwrap_or_else(|error| failed_trial(plan, candidate, number, place, &error, Some(site)));
     if let Some(Planted { calls, nanoseconds }) = planted {
@@ -236,8 +248,8 @@ fn conclude_turns(
 }
 
 /// What a planted library has done so far in a candidate's server.
-fn planted(plan: &Plan, stand: &Stand<Site>) -> Option<Planted> {
-    Planted::read(&slot_of(plan, stand.slot))
+fn planted(plan: &Plan, running: &RunningCandidate<Site>) -> Option<Planted> {
+    Planted::read(&slot_of(plan, running.slot))
 }
 
 /// What others than the servers and the client took of the machine while the candidates took turns.

@@ -10,12 +10,17 @@ use rusqlite::Connection;
 
 use crate::{Golden, STORE, each, stored};
 
+/// The arguments with which it was measured, but for the profile that not every user may take.
+fn arguments(golden: &Golden) -> Vec<&'static str> {
+    golden.compare().into_iter().filter(|word| *word != "--profile").collect()
+}
+
 /// Starts to measure it anew, and ends that as soon as the store has its cells.
 fn begin(golden: &Golden) -> (Sandbox, Experiment, Vec<Cell>) {
     let sandbox = Sandbox::new();
     let path = sandbox.path().join(STORE);
     let mut run =
-        sandbox.command(&golden.compare()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        sandbox.command(&arguments(golden)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let until = Instant::now() + Duration::from_secs(300);
     let count = "SELECT count(*) FROM experiment_cell";
     let has_cells = || {
@@ -83,7 +88,7 @@ fn the_same_arguments_have_the_same_cells_and_what_is_stored_is_not_measured_aga
             store.save_trial(&begun.id, cell, &moved).unwrap();
         }
         drop(store);
-        let output = sandbox.output(&golden.compare());
+        let output = sandbox.output(&arguments(golden));
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {said}", golden.name);
         let store = Store::open_read_only(&sandbox.path().join(STORE)).unwrap();

@@ -166,7 +166,7 @@ impl<B: Bench> Run<'_, B> {
                 |step: &&usize| !open.contains(step) && !open_comparisons.runners(**step).is_empty();
             self.observer.notice(Event::RoundEnds {
                 round,
-                seconds: seconds,
+                seconds,
                 decided: steps.iter().filter(is_decided).count(),
                 open: open.len(),
             });

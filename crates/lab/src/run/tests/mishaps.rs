@@ -29,7 +29,7 @@ fn assert_whole(laboratory: &Laboratory, scenario: &Scenario, context: &str) {
 
 /// Complete trials by what tells them apart.
 fn complete(laboratory: &Laboratory, scenario: &Scenario) -> BTreeMap<(String, u32), String> {
-    let trials = laboratory.trials(scenario).into_iter().filter(|trial| trial.is_complete());
+    let trials = laboratory.trials(scenario).into_iter().filter(Trial::is_complete);
     trials.map(|trial| ((trial.cell, trial.place.round), trial.started_at)).collect()
 }
 

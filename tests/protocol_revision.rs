@@ -19,7 +19,7 @@ const MEASURING: &[&str] = &[
     "crates/lab/src/run/images.rs",
     "crates/lab/src/run/measuring.rs",
     "crates/lab/src/run/observing.rs",
-    "crates/lab/src/run/chunk_scheduler.rs",
+    "crates/lab/src/run/portion_scheduler.rs",
     "crates/lab/src/run/quiet.rs",
     "crates/lab/src/run/interleaving.rs",
     "crates/lab/src/run/rounds.rs",
@@ -347,7 +347,7 @@ fn defect_13_of_every_source_file_it_is_said_whether_it_measures() {
     }
     for file in [
         "crates/lab/src/run/slice_scheduler.rs",
-        "crates/lab/src/run/chunk_scheduler.rs",
+        "crates/lab/src/run/portion_scheduler.rs",
         "crates/lab/src/run/interleaving.rs",
         "crates/lab/src/run/measuring.rs",
         "crates/server/src/served/settle.rs",

@@ -1,7 +1,6 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
 mod bench;
-mod chunk_scheduler;
 #[cfg(test)]
 mod fake;
 mod images;
@@ -11,6 +10,7 @@ mod neighbours;
 mod observing;
 mod past;
 mod plans;
+mod portion_scheduler;
 mod profiling;
 mod quiet;
 mod rounds;

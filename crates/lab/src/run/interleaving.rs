@@ -12,9 +12,9 @@ use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
 use super::bench::Together;
-use super::chunk_scheduler::ChunkScheduler;
 use super::measuring::{Counted, Ended, Ready, conclude, counted_seconds, ready};
 use super::neighbours::Neighbours;
+use super::portion_scheduler::PortionScheduler;
 use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::slice_scheduler::{SliceScheduler, SliceSettings};
@@ -125,7 +125,7 @@ pub(super) fn interleave_step(
             ))
         }
         Some(portion) => {
-            Scheduler::Chunks(ChunkScheduler::new(orders, name, all_running.len(), portion, plan.timing))
+            Scheduler::Portions(PortionScheduler::new(orders, name, all_running.len(), portion, plan.timing))
         }
     };
     let runners = all_running.iter().zip(crews).map(|(running, crew)| {
@@ -195,14 +195,14 @@ enum Scheduler {
     /// Steps that go on for as long as they are let.
     Slices(SliceScheduler),
     /// Steps that have an end.
-    Chunks(ChunkScheduler),
+    Portions(PortionScheduler),
 }
 
 impl Scheduler {
     fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         match self {
             Scheduler::Slices(slices) => slices.next(result),
-            Scheduler::Chunks(chunks) => chunks.next(result),
+            Scheduler::Portions(portions) => portions.next(result),
         }
     }
 }

@@ -19,7 +19,7 @@ const CUT: Duration = Duration::from_millis(100);
 ///
 /// Candidates go through a step in lock-step, so that whatever the machine does hits all of them alike, and their tables are equally old.
 /// The step is never cut: each begins a portion with what its own last one left, while the others stand still.
-pub(super) struct ChunkScheduler {
+pub(super) struct PortionScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
@@ -31,7 +31,7 @@ pub(super) struct ChunkScheduler {
     specs: VecDeque<usize>,
 }
 
-impl ChunkScheduler {
+impl PortionScheduler {
     pub(super) fn new(
         orders: Orders,
         name: String,
@@ -40,7 +40,7 @@ impl ChunkScheduler {
         timing: Timing,
     ) -> Self {
         let is_done = vec![false; candidates];
-        ChunkScheduler { orders, name, portion, timing, is_done, passes: 0, specs: VecDeque::new() }
+        PortionScheduler { orders, name, portion, timing, is_done, passes: 0, specs: VecDeque::new() }
     }
 
     /// The next portion after `taken`; `None` when all candidates are done.
@@ -78,7 +78,7 @@ mod tests {
     /// Who has his turn when; each has so many portions, and comes to its end in one more.
     fn turns(portion: Portion, each: &[usize]) -> Vec<(usize, Option<u32>)> {
         let mut portions =
-            ChunkScheduler::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
+            PortionScheduler::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
         let mut result: Option<SliceResult> = None;
         let mut turns: Vec<(usize, Option<u32>)> = Vec::new();
         while let Some(spec) = portions.next(result.as_ref()) {

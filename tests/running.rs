@@ -256,7 +256,7 @@ impl Drop for Running {
 
 /// Sends a signal to a process that belongs to the test.
 pub fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap();
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap();
     assert!(sent.success(), "no process {pid}");
 }
 

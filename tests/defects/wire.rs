@@ -140,7 +140,7 @@ fn end_of(mut child: Child, patience: Duration, what: &str) -> Output {
 
 fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
 }
 
 /// Fails to log in to a server, and says so in time, with words that begin like `expected`.

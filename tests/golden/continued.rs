@@ -36,7 +36,7 @@ fn begin(golden: &Golden) -> (Sandbox, Experiment, Vec<Cell>) {
     }
     // As Ctrl-C does: servers are ended before the sandbox goes.
     let pid = run.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {pid}")]).status().unwrap().success());
     run.wait().unwrap();
     let experiment = stored::experiment(&Store::open_read_only(&path).unwrap());
     let cells = stored::cells(&Connection::open(&path).unwrap(), &experiment);

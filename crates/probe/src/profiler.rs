@@ -201,7 +201,7 @@ mod tests {
         let shell = shell("sleep 0.1; i=0; (while :; do i=$((i+1)); done) & wait");
         let observed = observe(shell.id(), ProfileKind::Cpu, pause);
         for pid in crate::process::server_processes(shell.id()).into_iter().skip(1) {
-            Command::new("kill").arg(pid.to_string()).status().unwrap();
+            Command::new("sh").args(["-c", &format!("kill {pid}")]).status().unwrap();
         }
         end(shell);
         let Some(profile) = observed else { return };

@@ -112,7 +112,7 @@ mod tests {
         let window_us = start.elapsed().as_micros() as f64;
         // The shell's child is ended by its own number, which the tree knows.
         for pid in process::server_processes(server.id()) {
-            Command::new("kill").arg(pid.to_string()).status().unwrap();
+            Command::new("sh").args(["-c", &format!("kill {pid}")]).status().unwrap();
         }
         server.wait().unwrap();
 

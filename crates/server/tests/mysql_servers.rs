@@ -97,7 +97,7 @@ fn live(build: &Build, engine: Engine, config: &Config, transport: Transport) ->
 }
 
 fn kill(pid: u32) {
-    assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -9 {pid}")]).status().unwrap().success());
     let until = Instant::now() + PATIENCE;
     while is_running(pid) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));

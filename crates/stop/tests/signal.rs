@@ -35,7 +35,13 @@ fn defect_15_a_signal_ends_every_kind_of_wait() {
         ];
         assert!(check().is_ok() && !is_asked());
         let pid = std::process::id().to_string();
-        assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert!(
+            std::process::Command::new("sh")
+                .args(["-c", &format!("kill -INT {pid}")])
+                .status()
+                .unwrap()
+                .success()
+        );
         waits.into_iter().for_each(|wait| wait.join().unwrap());
     });
     assert_eq!((check(), is_asked()), (Err(Stopped), true));

@@ -77,6 +77,8 @@ fn candidates_are_started_in_other_places_each_round_and_steps_that_read_share_a
             _ => {}
         }
     }
+    let forgotten = calls.iter().filter(|call| matches!(call, Call::Forget { .. })).count();
+    assert_eq!(forgotten, starts, "each start reads its program anew");
     // One start for both steps that read, one for each that writes, of two candidates in five rounds.
     assert_eq!(starts, 3 * 2 * 5, "{:?}", turns(&calls));
     assert!(first_places.iter().any(|place| place == "0") && first_places.iter().any(|place| place == "1"));

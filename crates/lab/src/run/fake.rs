@@ -340,7 +340,9 @@ impl Bench for Fake {
         if self.machine.borrow().is_stopped() {
             return Ok(None);
         }
-        executed?;
+        if let Err(error) = executed {
+            return Ok(Some(failed_trial(plan, candidate, number, place, &error, Some(folder))));
+        }
         let rate = (self.speed)(&candidate.facts.name.0, &facts.name, place.round, 0);
         let mut role = RoleRecord::idle(1, "client", facts.headline.class(), 1000);
         (role.items, role.statements) = ((rate * self.seconds) as u64, (rate * self.seconds) as u64);

@@ -40,6 +40,22 @@ pub fn in_rounds<'a>(command: &'a str, candidates: &[&'a str], more: &[&'a str])
     point_queries(command, candidates, &[&["--rounds", "5"], more].concat())
 }
 
+/// One round more of these steps each time it is run to its end, with short times.
+pub fn one_round(steps: &str) -> Vec<&str> {
+    let steps = [steps];
+    [
+        &["compare"],
+        &TWO_CONFIGS[..],
+        &MICROBENCHMARKS,
+        &steps,
+        &ONE_ROUND,
+        &SHORT_TIMES,
+        &HARDLY_SETTLES,
+        &PLACES,
+    ]
+    .concat()
+}
+
 /// Far longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 

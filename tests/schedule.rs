@@ -8,27 +8,13 @@ use basecase_model::{Slice, Trial};
 use basecase_stats::Orders;
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use basecase_tests::running::{
-    HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, TWO_CONFIGS,
-    assert_nothing_runs, trials,
-};
+use basecase_tests::running::{Point, Running, assert_nothing_runs, one_round, trials};
 
 const ROWS: u64 = 5000;
 
 /// One round of two steps, of which one writes.
 fn round() -> Vec<&'static str> {
-    let steps = ["point-query,insert"];
-    [
-        &["compare"],
-        &TWO_CONFIGS[..],
-        &MICROBENCHMARKS,
-        &steps,
-        &ONE_ROUND,
-        &SHORT_TIMES,
-        &HARDLY_SETTLES,
-        &PLACES,
-    ]
-    .concat()
+    one_round("point-query,insert")
 }
 
 /// Everything that a run does up to the end of its first round, and how it throws its data away: where it is killed, and how long after it.

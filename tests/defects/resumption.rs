@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use basecase_model::{Trial, TrialStatus};
 use basecase_tests::Sandbox;
 use basecase_tests::running::{
-    HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, SMALL, TWO_CONFIGS,
-    assert_nothing_runs, trials,
+    HARDLY_SETTLES, PLACES, Point, Running, SMALL, assert_nothing_runs, one_round, trials,
 };
 
 /// Two candidates through all steps, one after the other.
@@ -17,18 +16,7 @@ fn classic() -> Vec<&'static str> {
 
 /// One round more each time it is run to its end.
 fn round() -> Vec<&'static str> {
-    let steps = ["point-query"];
-    [
-        &["compare"],
-        &TWO_CONFIGS[..],
-        &MICROBENCHMARKS,
-        &steps,
-        &ONE_ROUND,
-        &SHORT_TIMES,
-        &HARDLY_SETTLES,
-        &PLACES,
-    ]
-    .concat()
+    one_round("point-query")
 }
 
 /// Runs until it comes to a point, and kills it then.

@@ -13,7 +13,7 @@ use basecase_model::{
     TableState, Trial, TrialStatus, names,
 };
 
-pub use history::history;
+pub use history::{history, single_run_beside_rounds};
 pub use rounds::{in_rounds, replicates};
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};
 

@@ -104,20 +104,9 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// Single runs of two versions, and two experiments in rounds of which only the first is alike.
-    fn store() -> (Stored, Vec<Stored>) {
-        let (mut experiment, trials) = fixture::history(&[0.0, -0.07], 1, 0.001, 5);
-        experiment.id = "single".into();
-        experiment.schedule = None;
-        let mut others =
-            vec![fixture::history(&[0.0, 0.0], 8, 0.002, 7), fixture::history(&[0.0, 0.0], 8, 0.2, 9)];
-        others[1].0.parameters.push(("rows".into(), "1".into()));
-        ((experiment, trials), others)
-    }
-
     #[test]
     fn what_is_not_alike_tells_nothing() {
-        let ((experiment, _), mut others) = store();
+        let ((experiment, _), mut others) = fixture::single_run_beside_rounds();
         let known = |others: &[Stored]| KnownNoise::of(&experiment, others).0.len();
         assert_eq!(known(&others), 2, "two steps");
         assert_eq!(known(&others[1..]), 0, "of another size");

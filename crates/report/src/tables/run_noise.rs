@@ -53,24 +53,13 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{KnownNoise, Stored, fixture};
+    use basecase_analysis::{KnownNoise, fixture};
 
     use crate::{Options, TextFormat, render};
 
-    /// Single runs of two versions, and two experiments in rounds of which only the first is alike.
-    fn store() -> (Stored, Vec<Stored>) {
-        let (mut experiment, trials) = fixture::history(&[0.0, -0.07], 1, 0.001, 5);
-        experiment.id = "single".into();
-        experiment.schedule = None;
-        let mut others =
-            vec![fixture::history(&[0.0, 0.0], 8, 0.002, 7), fixture::history(&[0.0, 0.0], 8, 0.2, 9)];
-        others[1].0.parameters.push(("rows".into(), "1".into()));
-        ((experiment, trials), others)
-    }
-
     #[test]
     fn rounds_of_the_store_tell_what_single_runs_are_worth() {
-        let ((experiment, trials), others) = store();
+        let ((experiment, trials), others) = fixture::single_run_beside_rounds();
         let noise = KnownNoise::of(&experiment, &others);
         let options = Options { noise, ..Options::default() };
         let text = render(&experiment, &trials, TextFormat::TEXT, &options);
@@ -83,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_tells_nothing_leaves_the_note_on_single_runs() {
-        let ((experiment, trials), _) = store();
+        let ((experiment, trials), _) = fixture::single_run_beside_rounds();
         let plain = render(&experiment, &trials, TextFormat::TEXT, &Options::default());
         assert!(
             plain.contains("verdicts need repeated rounds") && !plain.contains("single runs can tell"),

@@ -8,6 +8,7 @@ use crate::archive;
 use crate::catalogue::Catalogue;
 use crate::checksum::sha256_of;
 use crate::client_tool::{self, Failure};
+use crate::home::HomeError;
 use crate::layout::layout_of;
 use crate::manifest::{GotPackages, Manifest};
 use crate::obtain_error::{Artifact, ObtainError};
@@ -169,7 +170,7 @@ impl Fetch<'_> {
             }
         }
         let source = last.unwrap_or_else(|| io::Error::other("cannot rename"));
-        Err(ObtainError::Home { path: place, source })
+        Err(HomeError::Unusable { path: place, source }.into())
     }
 
     fn failure(&self, failure: Failure) -> ObtainError {
@@ -183,7 +184,7 @@ impl Fetch<'_> {
     }
 
     fn home(&self, source: io::Error) -> ObtainError {
-        ObtainError::Home { path: self.builds.to_path_buf(), source }
+        HomeError::Unusable { path: self.builds.to_path_buf(), source }.into()
     }
 
     fn unpacking(&self, source: io::Error) -> ObtainError {

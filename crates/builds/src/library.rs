@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use basecase_process::{Account, Purpose, make_open, trust};
+use basecase_process::Account;
 
 use crate::build::{Build, BuildError};
 use crate::catalogue::Catalogue;
 use crate::client_tool::Failure;
 use crate::fetch::Fetch;
+use crate::home::{Home, HomeError};
 use crate::loader::{self, KnownLibraries};
 use crate::manifest::Manifest;
 use crate::obtain_error::ObtainError;
@@ -33,27 +34,6 @@ pub struct Listing {
     pub missing: Vec<String>,
 }
 
-/// The home of basecase's own files when the user names none: `BASECASE_HOME`; else `/var/lib/basecase` for root, since servers
-/// run as another user then, which cannot search root's own folder; else `basecase` in the user's cache folder.
-///
-/// # Errors
-/// When a plain user has neither: a folder that all share is no place for programs.
-pub fn default_home() -> Result<PathBuf, ObtainError> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    home_of(variable, rustix::process::geteuid().is_root()).ok_or(ObtainError::NoHome)
-}
-
-fn home_of(variable: impl Fn(&str) -> Option<PathBuf>, is_root: bool) -> Option<PathBuf> {
-    if let Some(home) = variable("BASECASE_HOME") {
-        return Some(home);
-    }
-    if is_root {
-        return Some(PathBuf::from("/var/lib/basecase"));
-    }
-    let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
-    cache.map(|cache| cache.join("basecase"))
-}
-
 /// The builds of one home folder.
 #[derive(Debug)]
 pub struct Library {
@@ -70,20 +50,7 @@ impl Library {
     /// # Errors
     /// When the home cannot be made or could be somebody else's, or, of root, when the user that servers run as cannot be made.
     pub fn open(home: &Path) -> Result<Self, ObtainError> {
-        let builds = home.join("builds");
-        let wrong = |source| ObtainError::Home { path: builds.clone(), source };
-        make_open(&builds).map_err(wrong)?;
-        let home = home.canonicalize().map_err(wrong)?;
-        let builds = builds.canonicalize().map_err(wrong)?;
-        for folder in [&home, &builds] {
-            let metadata = folder.metadata().map_err(wrong)?;
-            trust::check(folder, &metadata, Purpose::Home)?;
-            trust::check_above(folder, Purpose::Home)?;
-        }
-        let account = Account::for_servers()?;
-        if let Some(account) = &account {
-            account.check_reaches(&builds)?;
-        }
+        let Home { builds, account } = Home::open(home)?;
         Ok(Library { catalogue: Catalogue::embedded()?, builds, account, verified: Mutex::default() })
     }
 
@@ -197,11 +164,6 @@ impl Library {
         BuildCache::read(&self.builds).builds()
     }
 
-    /// The folder of the builds.
-    pub(crate) fn builds_folder(&self) -> &Path {
-        &self.builds
-    }
-
     /// Makes sure, once in a run, that the programs in the folder `tree` are what was unpacked there.
     fn verify(&self, tree: &Path) -> Result<(), BuildError> {
         let is_verified = self.verified.lock().is_ok_and(|verified| verified.contains(tree));
@@ -245,7 +207,7 @@ impl Library {
     ) -> Result<Recipe, ObtainError> {
         let fetch = Fetch { builds: &self.builds, recipe, request, catalogue: &self.catalogue };
         let turn = Turn::take(&self.builds, &recipe.folder())
-            .map_err(|source| ObtainError::Home { path: self.builds.clone(), source })?;
+            .map_err(|source| HomeError::Unusable { path: self.builds.clone(), source })?;
         match self.found(recipe) {
             // Another basecase was faster.
             Some(recipe) => Ok(recipe),
@@ -285,40 +247,6 @@ mod tests {
 
     fn recipe(library: &Library, request: &str) -> Recipe {
         library.resolve(&[request.parse().unwrap()]).unwrap().remove(0).recipe.unwrap()
-    }
-
-    #[test]
-    fn defect_04_a_plain_user_without_a_home_has_none_in_a_folder_that_all_share() {
-        let with = |set: &[(&str, &str)], is_root| {
-            let value =
-                |name: &str| set.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
-            home_of(value, is_root)
-        };
-        assert_eq!(with(&[], false), None);
-        assert_eq!(with(&[("HOME", "/home/u")], false), Some("/home/u/.cache/basecase".into()));
-        assert_eq!(with(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c")], false), Some("/c/basecase".into()));
-        assert_eq!(with(&[("HOME", "/root")], true), Some("/var/lib/basecase".into()));
-        assert_eq!(with(&[("BASECASE_HOME", "/b")], true), Some("/b".into()));
-        let message = ObtainError::NoHome.to_string();
-        assert!(message.ends_with("\nhint: set BASECASE_HOME to a folder of your own"), "{message}");
-    }
-
-    #[test]
-    fn defect_04_a_home_that_others_could_have_made_is_refused() {
-        use std::os::unix::fs::{PermissionsExt, chown};
-        let (home, _library) = library();
-        let message = || Library::open(home.path()).unwrap_err().to_string();
-        fs::set_permissions(home.path().join("builds"), PermissionsExt::from_mode(0o777)).unwrap();
-        assert!(message().starts_with("others may write to /"), "{}", message());
-        fs::set_permissions(home.path().join("builds"), PermissionsExt::from_mode(0o755)).unwrap();
-        if rustix::process::geteuid().is_root() {
-            chown(home.path(), Some(4_000_000), None).unwrap();
-            assert!(
-                message().contains(" belongs to user 4000000, and basecase's home must belong to "),
-                "{}",
-                message()
-            );
-        }
     }
 
     #[test]

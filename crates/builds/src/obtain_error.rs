@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use basecase_model::Dbms;
-use basecase_process::{AccountError, TrustError};
 use thiserror::Error;
 
 use crate::build::BuildError;
+use crate::home::HomeError;
 use crate::recipe::RecipeError;
 use crate::source::CompileError;
 
@@ -87,31 +87,15 @@ pub enum ObtainError {
         /// What failed.
         source: io::Error,
     },
-    /// A file or folder of the home could not be used.
-    #[error("cannot use {}: {source}\nhint: set BASECASE_HOME to a folder that this user may write to", path.display())]
-    Home {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// There is no place for basecase's own files.
-    #[error(
-        "there is no place for builds: neither HOME nor BASECASE_HOME is set\nhint: set BASECASE_HOME to a folder of your own"
-    )]
-    NoHome,
-    /// The home could be somebody else's.
+    /// The home cannot be used.
     #[error(transparent)]
-    Trust(#[from] TrustError),
+    Home(#[from] HomeError),
     /// The tree is no usable build.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// It could not be made from source.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The user that servers run as is missing or kept out.
-    #[error(transparent)]
-    Account(#[from] AccountError),
     /// The request names no recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),

@@ -15,9 +15,8 @@ use crate::archive;
 use crate::checksum::sha256_of;
 use crate::client_tool::{self, Failure};
 use crate::form::{Form, Part};
+use crate::home::{Home, HomeError};
 use crate::java_trust::{self, SYSTEM_CERTIFICATES};
-use crate::library::Library;
-use crate::obtain_error::ObtainError;
 use crate::private_tree::library_folders;
 use crate::turn::Turn;
 use basecase_process::make_open;
@@ -101,7 +100,7 @@ pub struct Tool {
 pub enum ToolError {
     /// The home cannot be used.
     #[error(transparent)]
-    Home(#[from] ObtainError),
+    Home(#[from] HomeError),
     /// It could not be downloaded or unpacked.
     #[error("cannot get {name}, which this system lacks: {reason}\nhint: install {name}")]
     Failed {
@@ -122,8 +121,8 @@ impl Tool {
         if is_installed(name) {
             return Ok(Tool { start: vec![name.into()], variables: Vec::new() });
         }
-        let library = Library::open(home)?;
-        Tool::get(name, library.builds_folder(), notify).map_err(|failure| match failure {
+        let home = Home::open(home)?;
+        Tool::get(name, &home.builds, notify).map_err(|failure| match failure {
             Failure::Missing(reason) | Failure::Failed(reason) => {
                 ToolError::Failed { name: name.to_owned(), reason: reason.trim_start().to_owned() }
             }

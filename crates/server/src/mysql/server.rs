@@ -11,16 +11,11 @@ use basecase_stop::pause;
 use super::status::Figures;
 use super::{innodb, plan, rocksdb, telemetry};
 use crate::disk::{bytes_of, directory_bytes};
-use crate::instance::KilledForMemory;
-use crate::instance::{Instance, InstanceError};
-use crate::served::Patience;
-use crate::served::Telemetry;
-use crate::served::execute_all;
+use crate::instance::Instance;
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, destroy, drop_tables, integer, set, set_relations, settings, stop,
-    text,
+    DATABASE, Debt, Patience, SelfReport, Served, Telemetry, bare, execute_all, integer, literal, set,
+    set_relations, settings, text,
 };
-use crate::served::{bare, literal};
 
 /// How long sessions that were closed may take to end. Those that stay open longer do not matter.
 const SESSIONS_END: Duration = Duration::from_secs(2);
@@ -163,8 +158,12 @@ impl Served for MysqlServer {
         &self.endpoint
     }
 
-    fn pid(&self) -> Option<u32> {
-        self.instance.as_ref().and_then(Instance::pid)
+    fn instance(&self) -> Option<&Instance> {
+        self.instance.as_ref()
+    }
+
+    fn instance_mut(&mut self) -> Option<&mut Option<Instance>> {
+        Some(&mut self.instance)
     }
 
     fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
@@ -335,29 +334,6 @@ impl Served for MysqlServer {
         }
         let renamed = self.dbms == Dbms::Mysql && self.is_at_least(&[8, 2]);
         session.query(if renamed { "reset binary logs and gtids" } else { "reset master" }).map(drop)
-    }
-
-    fn log_tail(&self, lines: usize) -> String {
-        self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
-    }
-
-    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
-        self.instance.as_mut().and_then(Instance::killed_for_memory)
-    }
-
-    fn stop(&mut self) -> Option<String> {
-        self.instance.as_mut().and_then(stop)
-    }
-
-    fn discard(
-        mut self: Box<Self>,
-        mut control: Box<dyn Session>,
-        tables: &[String],
-    ) -> Result<Option<String>, InstanceError> {
-        match self.instance.take() {
-            Some(instance) => destroy(instance, control),
-            None => drop_tables(self.as_ref(), control.as_mut(), tables),
-        }
     }
 }
 

@@ -8,16 +8,11 @@ use basecase_model::{Dbms, Measures, TABLE_MARK, Value, names};
 use basecase_stop::pause;
 
 use super::telemetry;
-use crate::instance::KilledForMemory;
-use crate::instance::{Instance, InstanceError};
-use crate::served::Patience;
-use crate::served::Telemetry;
-use crate::served::execute_all;
+use crate::instance::Instance;
 use crate::served::{
-    DATABASE, Debt, SelfReport, Served, destroy, drop_tables, integer, set, set_relations, settings, stop,
-    text,
+    DATABASE, Debt, Patience, SelfReport, Served, Telemetry, bare, execute_all, integer, literal, literals,
+    set, set_relations, settings, text,
 };
-use crate::served::{bare, literal, literals};
 
 /// Log written since the last checkpoint up to which Postgres counts as at rest.
 const WAL_BYTES_AT_REST: i64 = 16 << 20;
@@ -80,8 +75,12 @@ impl Served for PostgresServer {
         &self.endpoint
     }
 
-    fn pid(&self) -> Option<u32> {
-        self.instance.as_ref().and_then(Instance::pid)
+    fn instance(&self) -> Option<&Instance> {
+        self.instance.as_ref()
+    }
+
+    fn instance_mut(&mut self) -> Option<&mut Option<Instance>> {
+        Some(&mut self.instance)
     }
 
     fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
@@ -297,29 +296,6 @@ impl Served for PostgresServer {
         let at_rest =
             few_dead && autovacuums.unwrap_or(0) == 0 && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST);
         Ok(Debt { at_rest, is_purged: at_rest, measures })
-    }
-
-    fn log_tail(&self, lines: usize) -> String {
-        self.instance.as_ref().map(|instance| instance.log_tail(lines)).unwrap_or_default()
-    }
-
-    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
-        self.instance.as_mut().and_then(Instance::killed_for_memory)
-    }
-
-    fn stop(&mut self) -> Option<String> {
-        self.instance.as_mut().and_then(stop)
-    }
-
-    fn discard(
-        mut self: Box<Self>,
-        mut control: Box<dyn Session>,
-        tables: &[String],
-    ) -> Result<Option<String>, InstanceError> {
-        match self.instance.take() {
-            Some(instance) => destroy(instance, control),
-            None => drop_tables(self.as_ref(), control.as_mut(), tables),
-        }
     }
 }
 

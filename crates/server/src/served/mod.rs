@@ -76,8 +76,20 @@ pub trait Served {
     /// Where sessions are opened.
     fn endpoint(&self) -> &Endpoint;
 
-    /// Root of the server's process tree on this host, when basecase started it.
-    fn pid(&self) -> Option<u32>;
+    /// The server that basecase started; `None` for the user's own server, and for a dbms without a server.
+    fn instance(&self) -> Option<&Instance> {
+        None
+    }
+
+    /// The same, to be changed or taken.
+    fn instance_mut(&mut self) -> Option<&mut Option<Instance>> {
+        None
+    }
+
+    /// Root of the server's process tree on this host, if basecase started it.
+    fn pid(&self) -> Option<u32> {
+        self.instance().and_then(Instance::pid)
+    }
 
     /// What the binary says of itself.
     ///
@@ -241,60 +253,54 @@ pub trait Served {
         Ok(())
     }
 
-    /// The last lines of the server's log; empty when it has none that basecase can read.
-    fn log_tail(&self, lines: usize) -> String;
-
-    /// Whether the kernel killed the server for want of memory since it was started, if basecase started it.
-    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
-        None
+    /// The last lines of the server's log; empty if there is none that basecase can read.
+    fn log_tail(&self, lines: usize) -> String {
+        self.instance().map(|instance| instance.log_tail(lines)).unwrap_or_default()
     }
 
-    /// Stops the server, if basecase started it, and leaves its data. A note tells when that did not go smoothly.
-    fn stop(&mut self) -> Option<String>;
+    /// Whether the kernel's out-of-memory killer has killed the server since its start, if basecase started it.
+    fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        self.instance_mut()?.as_mut()?.killed_for_memory()
+    }
 
-    /// Stops the server, if basecase started it, and removes its data; of the user's own server, removes the tables.
+    /// Stops the server, if basecase started it, and leaves its data. Returns a note if that did not go smoothly.
+    fn stop(&mut self) -> Option<String> {
+        self.instance_mut()?.as_mut().and_then(stop)
+    }
+
+    /// Stops the server and removes its data, if basecase started it. On the user's own server, drops the tables; the note names
+    /// those that basecase did not create, which stay.
     ///
     /// # Errors
-    /// When files cannot be removed or the user's server refuses.
+    /// If files cannot be removed, or the user's server refuses.
     fn discard(
-        self: Box<Self>,
-        control: Box<dyn Session>,
+        mut self: Box<Self>,
+        mut control: Box<dyn Session>,
         tables: &[String],
-    ) -> Result<Option<String>, InstanceError>;
+    ) -> Result<Option<String>, InstanceError> {
+        if let Some(mut instance) = self.instance_mut().and_then(Option::take) {
+            drop(control);
+            let note = stop(&mut instance);
+            return instance.destroy().map(|()| note);
+        }
+        let mut kept = Vec::new();
+        for table in tables {
+            if !self.drop_table(control.as_mut(), table)? {
+                kept.push(table.as_str());
+            }
+        }
+        Ok((!kept.is_empty())
+            .then(|| format!("not dropped, for basecase did not make it: {}", kept.join(", "))))
+    }
 }
 
-/// Stops an instance; a note tells when that did not go smoothly.
-pub(crate) fn stop(instance: &mut Instance) -> Option<String> {
+/// Stops an instance. Returns a note if that did not go smoothly.
+fn stop(instance: &mut Instance) -> Option<String> {
     match instance.stop() {
         Ok(Stopped::Unclean(note)) => Some(note),
         Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
         Err(error) => Some(error.to_string()),
     }
-}
-
-/// Stops an instance and removes it.
-pub(crate) fn destroy(
-    mut instance: Instance,
-    control: Box<dyn Session>,
-) -> Result<Option<String>, InstanceError> {
-    drop(control);
-    let note = stop(&mut instance);
-    instance.destroy().map(|()| note)
-}
-
-/// Removes the tables from the user's own server. A note names those that are not basecase's, which stay.
-pub(crate) fn drop_tables(
-    served: &dyn Served,
-    control: &mut dyn Session,
-    tables: &[String],
-) -> Result<Option<String>, InstanceError> {
-    let mut kept = Vec::new();
-    for table in tables {
-        if !served.drop_table(control, table)? {
-            kept.push(table.as_str());
-        }
-    }
-    Ok((!kept.is_empty()).then(|| format!("not dropped, for basecase did not make it: {}", kept.join(", "))))
 }
 
 /// Relations of which each is kept; of more only their sums are.

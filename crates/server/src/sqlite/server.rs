@@ -12,9 +12,7 @@ use basecase_process::{DirectoryLock, Owner, PrivateFolder};
 use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
-use crate::served::Patience;
-use crate::served::literal;
-use crate::served::{Debt, SelfReport, Served, integer, set, text};
+use crate::served::{Debt, Patience, SelfReport, Served, integer, literal, set, text};
 
 /// The database file in its folder; its journal and log begin with the same name.
 const FILE: &str = "ib.sqlite";
@@ -99,10 +97,6 @@ impl Served for SqliteServer {
 
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
-    }
-
-    fn pid(&self) -> Option<u32> {
-        None
     }
 
     fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error> {
@@ -190,14 +184,6 @@ impl Served for SqliteServer {
     /// A checkpoint pays all of it.
     fn own_debt(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         Ok(Debt { at_rest: true, is_purged: true, measures: Measures::new() })
-    }
-
-    fn log_tail(&self, _lines: usize) -> String {
-        String::new()
-    }
-
-    fn stop(&mut self) -> Option<String> {
-        None
     }
 
     fn discard(

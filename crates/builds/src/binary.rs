@@ -93,7 +93,7 @@ fn of_bytes(bytes: &[u8]) -> Imprint {
             imprint.configure = imprint.configure.or_else(|| text_of(head));
         }
     }
-    imprint.compiler = imprint.version_text.as_deref().and_then(compiler);
+    imprint.compiler = imprint.version_text.as_deref().and_then(postgres_compiler);
     imprint
 }
 
@@ -105,8 +105,8 @@ fn text_of(bytes: &[u8]) -> Option<String> {
     Some(std::str::from_utf8(bytes).ok()?.trim().to_owned())
 }
 
-/// Compiler and version out of the text of `version()`: `gcc 12.2.0`.
-fn compiler(version_text: &str) -> Option<String> {
+/// The compiler named in what Postgres's `version()` returns, e.g. `gcc 12.2.0`.
+pub fn postgres_compiler(version_text: &str) -> Option<String> {
     let (_, text) = version_text.split_once("compiled by ")?;
     let mut plain = String::new();
     let mut depth = 0_u32;
@@ -160,10 +160,13 @@ mod tests {
                 "PostgreSQL 18 on x, compiled by x86_64-linux-gnu-gcc (Debian 14.2) 14.2.0, 64-bit",
                 "gcc 14.2.0",
             ),
+            ("PostgreSQL 14.18 on x, compiled by x86_64-pc-linux-gnu-gcc (GCC) 7.5.0, 64-bit", "gcc 7.5.0"),
+            ("PostgreSQL 18.1 on aarch64, compiled by clang version 15.0.6, 64-bit", "clang 15.0.6"),
         ];
         for (text, expected) in cases {
-            assert_eq!(compiler(text).as_deref(), Some(expected), "{text}");
+            assert_eq!(postgres_compiler(text).as_deref(), Some(expected), "{text}");
         }
+        assert_eq!(postgres_compiler("SQLite"), None);
     }
 
     #[test]

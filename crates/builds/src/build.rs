@@ -230,7 +230,7 @@ fn facts(
     let layout = layout_of(announced.dbms);
     let mut details = layout.map_or_else(BTreeMap::new, |layout| layout.details(tree, account));
     let imprint = layout.and_then(|layout| layout.imprint(&program, said).ok()).unwrap_or_default();
-    let of_recipe = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
+    let recipe_says = |part: fn(&Recipe) -> &Option<String>| recipe.and_then(|recipe| part(recipe).clone());
     let flags = details.remove("cflags").or(imprint.flags);
     if let Some(configure) = imprint.configure {
         details.entry("configure".into()).or_insert(configure);
@@ -254,8 +254,8 @@ fn facts(
             Some(recipe) => recipe.sha256.clone(),
             None => sha256_of(&program).ok(),
         },
-        compiler: imprint.compiler.or_else(|| of_recipe(|recipe| &recipe.compiler)),
-        flags: flags.or_else(|| of_recipe(|recipe| &recipe.flags)),
+        compiler: imprint.compiler.or_else(|| recipe_says(|recipe| &recipe.compiler)),
+        flags: flags.or_else(|| recipe_says(|recipe| &recipe.flags)),
         details,
     }
 }

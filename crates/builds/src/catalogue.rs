@@ -154,9 +154,9 @@ impl Catalogue {
             requests.iter().map(|request| self.offers(request)).collect::<Result<_, _>>()?;
         let choose = |offer: &Vec<&Recipe>| {
             let first = offer.first()?;
-            let of_dbms =
+            let is_of_dbms =
                 |other: &&Vec<&Recipe>| other.first().is_some_and(|recipe| recipe.dbms == first.dbms);
-            let asked: Vec<&Vec<&Recipe>> = offers.iter().filter(of_dbms).collect();
+            let asked: Vec<&Vec<&Recipe>> = offers.iter().filter(is_of_dbms).collect();
             let has_all = |one: &&Recipe| {
                 asked.iter().all(|offer| offer.iter().any(|recipe| recipe.is_comparable_with(one)))
             };
@@ -183,9 +183,9 @@ impl Catalogue {
         let wanted = match version.strip_suffix(".x") {
             Some(branch) => {
                 let branch = branch.parse::<Version>().map_err(|()| unknown())?;
-                let of_provider =
+                let is_from_provider =
                     |recipe: &&&Recipe| provider.as_ref().is_none_or(|name| *name == recipe.provider.name);
-                let newest = known.iter().filter(of_provider).map(|recipe| &recipe.version);
+                let newest = known.iter().filter(is_from_provider).map(|recipe| &recipe.version);
                 newest.filter(|version| version.is_of(&branch)).max().cloned().ok_or_else(unknown)?
             }
             None => version.parse::<Version>().map_err(|()| unknown())?,
@@ -195,9 +195,9 @@ impl Catalogue {
             return Err(unknown());
         }
         let Some(name) = provider else { return Ok(same) };
-        let of_provider: Vec<&Recipe> =
+        let matching: Vec<&Recipe> =
             same.iter().copied().filter(|recipe| recipe.provider.name == *name).collect();
-        if of_provider.is_empty() {
+        if matching.is_empty() {
             let there: Vec<String> =
                 same.iter().map(|recipe| format!("{dbms}:{wanted}:{}", recipe.provider.name)).collect();
             return Err(RecipeError::Provider {
@@ -207,7 +207,7 @@ impl Catalogue {
                 near: format!("this version comes as {}", alternatives(&there)),
             });
         }
-        Ok(of_provider)
+        Ok(matching)
     }
 }
 

@@ -16,8 +16,8 @@ use crate::private_tree::Offer;
 use crate::programs;
 use crate::recipe::{BuildRequest, Packages, Recipe};
 use crate::suggestion::alternatives;
-use crate::turn::Turn;
 use crate::version::Version;
+use crate::work_folder::WorkFolder;
 
 /// One build that is to be got.
 #[derive(Debug)]
@@ -33,10 +33,10 @@ pub(crate) struct Fetch<'f> {
 }
 
 impl Fetch<'_> {
-    /// Downloads, checks and unpacks in one's `turn`. The recipe of what was got, which of packages can be of another version.
-    pub(crate) fn run(&self, turn: &Turn, notify: &mut dyn FnMut(&str)) -> Result<Recipe, ObtainError> {
+    /// Downloads, checks and unpacks in `work`. Returns the recipe of what was got, which for packages may be of another version.
+    pub(crate) fn run(&self, work: &WorkFolder, notify: &mut dyn FnMut(&str)) -> Result<Recipe, ObtainError> {
         self.check_platform()?;
-        let (download, tree) = (turn.folder().join("download"), turn.folder().join("tree"));
+        let (download, tree) = (work.path().join("download"), work.path().join("tree"));
         for folder in [&download, &tree] {
             fs::create_dir(folder).map_err(|source| self.home(source))?;
         }
@@ -49,7 +49,7 @@ impl Fetch<'_> {
             .write(&tree)
             .and_then(|()| archive::open_to_all(&tree))
             .map_err(|source| self.unpacking(source))?;
-        self.place(&tree, &got, turn)?;
+        self.place(&tree, &got, work)?;
         Ok(got)
     }
 
@@ -107,8 +107,8 @@ impl Fetch<'_> {
                     .collect(),
             }),
         };
-        let of_version = Recipe { version, ..self.recipe.clone() };
-        let got = of_version.found(manifest.clone()).unwrap_or(of_version);
+        let wanted = Recipe { version, ..self.recipe.clone() };
+        let got = wanted.found(manifest.clone()).unwrap_or(wanted);
         Ok((got, manifest))
     }
 
@@ -153,7 +153,7 @@ impl Fetch<'_> {
     }
 
     /// Moves the finished tree to its place.
-    fn place(&self, tree: &Path, got: &Recipe, turn: &Turn) -> Result<(), ObtainError> {
+    fn place(&self, tree: &Path, got: &Recipe, work: &WorkFolder) -> Result<(), ObtainError> {
         let place = self.builds.join(got.folder());
         let is_here = || Manifest::read(&place).and_then(|manifest| got.found(manifest)).is_some();
         let mut last = None;
@@ -165,7 +165,7 @@ impl Fetch<'_> {
                 // A build of an older recipe is in the way.
                 Err(error) => {
                     last = Some(error);
-                    let _ = fs::rename(&place, turn.folder().join("old"));
+                    let _ = fs::rename(&place, work.path().join("old"));
                 }
             }
         }

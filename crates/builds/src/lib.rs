@@ -30,9 +30,10 @@ mod suggestion;
 mod supply;
 mod tool;
 mod tree;
-mod turn;
 mod version;
+mod work_folder;
 
+pub use binary::postgres_compiler;
 pub use build::{Build, BuildError};
 pub use catalogue::Catalogue;
 pub use credentials::without_credentials;

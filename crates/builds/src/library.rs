@@ -20,7 +20,7 @@ use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::source::{BuildCache, Builder, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
 use crate::tool::Tool;
-use crate::turn::Turn;
+use crate::work_folder::WorkFolder;
 
 /// One line of the list of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,8 +96,8 @@ impl Library {
     /// # Errors
     /// When a request names neither.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
-        let of_recipes = |rest: &[BuildRequest]| self.catalogue().resolve(rest);
-        Ok(BuildCache::read(&self.builds).resolve(requests, of_recipes)?)
+        let resolve_rest = |rest: &[BuildRequest]| self.catalogue().resolve(rest);
+        Ok(BuildCache::read(&self.builds).resolve(requests, resolve_rest)?)
     }
 
     /// The build of `source`: downloaded, checked and unpacked when it is not here yet, and given the shared libraries that the
@@ -179,8 +179,8 @@ impl Library {
     /// The recipes, and what of the builds here they do not know: of packages, the versions that were got.
     fn catalogue(&self) -> Catalogue {
         let mut catalogue = self.catalogue.clone();
-        let of_packages = self.catalogue.recipes().iter().filter(|recipe| recipe.packages.is_some());
-        for recipe in of_packages {
+        let packaged = self.catalogue.recipes().iter().filter(|recipe| recipe.packages.is_some());
+        for recipe in packaged {
             for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 if let Some(version) = recipe.version_in(&name)
@@ -206,12 +206,12 @@ impl Library {
         notify: &mut dyn FnMut(&str),
     ) -> Result<Recipe, ObtainError> {
         let fetch = Fetch { builds: &self.builds, recipe, request, catalogue: &self.catalogue };
-        let turn = Turn::take(&self.builds, &recipe.folder())
+        let work = WorkFolder::claim(&self.builds, &recipe.folder())
             .map_err(|source| HomeError::Unusable { path: self.builds.clone(), source })?;
         match self.found(recipe) {
             // Another basecase was faster.
             Some(recipe) => Ok(recipe),
-            None => fetch.run(&turn, notify),
+            None => fetch.run(&work, notify),
         }
     }
 
@@ -222,9 +222,9 @@ impl Library {
         if loader::missing_in(&tree, self.account()).is_empty() {
             return;
         }
-        let supplied = Turn::take(&self.builds, &recipe.folder())
+        let supplied = WorkFolder::claim(&self.builds, &recipe.folder())
             .map_err(|error| Failure::Failed(format!("{}: {error}", self.builds.display())))
-            .and_then(|turn| supply::supply(&tree, self.account(), turn.folder(), notify))
+            .and_then(|work| supply::supply(&tree, self.account(), work.path(), notify))
             .and_then(|()| programs::record(&tree).map_err(|error| Failure::Failed(error.to_string())));
         if let Err(Failure::Missing(reason) | Failure::Failed(reason)) = supplied {
             notify(&format!("cannot get them: {}", reason.trim_start()));

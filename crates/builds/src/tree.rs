@@ -111,8 +111,8 @@ impl Tree {
 
     /// The folder of MySQL's and MariaDB's plugins.
     pub fn plugins(&self) -> Option<PathBuf> {
-        let of_prefix = PLUGIN_FOLDERS.iter().map(|folder| self.prefix().join(folder));
-        of_prefix.into_iter().find(|folder| folder.is_dir())
+        let folders = PLUGIN_FOLDERS.iter().map(|folder| self.prefix().join(folder));
+        folders.into_iter().find(|folder| folder.is_dir())
     }
 
     /// The plugin with RocksDB, where it is not compiled into the server.

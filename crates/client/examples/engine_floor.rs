@@ -50,12 +50,12 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
 fn show(connections: usize, engines: &[Engine<'_>], rounds: &[Vec<Block>]) {
     println!("{connections} connections, {ROUNDS} rounds: medians (quartiles)");
     for (at, (name, _)) in engines.iter().enumerate() {
-        let of =
+        let spread =
             |value: &dyn Fn(&[Block]) -> f64| quartiles(rounds.iter().map(|round| value(round)).collect());
-        let [_, cpu, _] = of(&|round| round[at].cpu_us_per_query);
-        let [_, rate, _] = of(&|round| round[at].queries_per_second);
-        let [lower, ratio, upper] = of(&|round| round[at].cpu_us_per_query / round[0].cpu_us_per_query);
-        let [_, speed, _] = of(&|round| round[at].queries_per_second / round[0].queries_per_second);
+        let [_, cpu, _] = spread(&|round| round[at].cpu_us_per_query);
+        let [_, rate, _] = spread(&|round| round[at].queries_per_second);
+        let [lower, ratio, upper] = spread(&|round| round[at].cpu_us_per_query / round[0].cpu_us_per_query);
+        let [_, speed, _] = spread(&|round| round[at].queries_per_second / round[0].queries_per_second);
         println!(
             "{name:<16} {cpu:6.2} µs, ratio {ratio:.2} ({lower:.2} to {upper:.2}); {rate:6.0} queries/s, ratio {speed:.2}"
         );

@@ -6,7 +6,7 @@ use std::{fmt, io};
 use basecase_stop::{Registration, on_stop};
 
 use crate::Interrupter;
-use crate::transport::Transport;
+use crate::connection::Connection;
 
 /// Breaks off whatever its session waits for once the user wants to stop, and when it is told to.
 pub(crate) struct Breaker {
@@ -21,9 +21,9 @@ impl Breaker {
         Breaker { work, _registration: on_stop(move || own()) }
     }
 
-    /// Over the session on this transport.
-    pub(crate) fn over(transport: &Transport) -> io::Result<Breaker> {
-        let handle = transport.try_clone()?;
+    /// Over the session on this connection.
+    pub(crate) fn over(connection: &Connection) -> io::Result<Breaker> {
+        let handle = connection.try_clone()?;
         Ok(Breaker::new(move || {
             // Already closed is what is wanted.
             let _ = handle.shutdown();

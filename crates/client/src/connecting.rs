@@ -16,8 +16,8 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_error,
 };
 
+use crate::connection::Connection;
 use crate::error::Hinted;
-use crate::transport::Transport;
 use crate::{Error, Kind};
 
 /// How long a session may take to begin unless it is said otherwise.
@@ -57,11 +57,11 @@ pub(crate) fn no_answer() -> io::Error {
 /// Connects to the server at `address` as `connect` does, and logs in with `log_in`; both are to be done by the same time.
 pub(crate) fn begin<T>(
     redacted: &str,
-    connect: impl FnOnce(Instant) -> io::Result<Transport>,
-    log_in: impl FnOnce(&mut Transport) -> Result<T, Error>,
-) -> Result<(Transport, T), Error> {
+    connect: impl FnOnce(Instant) -> io::Result<Connection>,
+    log_in: impl FnOnce(&mut Connection) -> Result<T, Error>,
+) -> Result<(Connection, T), Error> {
     let until = deadline();
-    let mut transport = connect(until).map_err(|error| {
+    let mut connection = connect(until).map_err(|error| {
         Error::new(Kind::Disconnected, format!("cannot connect to {redacted}: {error}")).with_hint(
             Hinted::hint(&error).unwrap_or("check that the server runs and that host and port are right"),
         )
@@ -71,19 +71,19 @@ pub(crate) fn begin<T>(
             .while_trying(&format!("cannot log in to {redacted}"))
             .or_hint("check what listens there: it does not answer as such a server does")
     };
-    let agreed = log_in(&mut transport).map_err(cannot)?;
-    transport.set_blocking(true).map_err(|error| cannot(Error::of_waiting(error)))?;
-    Ok((transport, agreed))
+    let agreed = log_in(&mut connection).map_err(cannot)?;
+    connection.set_blocking(true).map_err(|error| cannot(Error::of_waiting(error)))?;
+    Ok((connection, agreed))
 }
 
 /// Connects to the socket file at `path`.
-pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Transport> {
+pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Connection> {
     let address = SocketAddrUnix::new(path)?;
     let socket = socket(AddressFamily::UNIX)?;
     loop {
         check()?;
         match connect(&socket, &address) {
-            Ok(()) => return Ok(Transport::unix(UnixStream::from(socket), until)),
+            Ok(()) => return Ok(Connection::unix(UnixStream::from(socket), until)),
             // The server takes no sessions just now.
             Err(Errno::AGAIN | Errno::INTR) if Instant::now() < until => pause(RETRY_EVERY),
             Err(Errno::AGAIN | Errno::INTR) => return Err(no_answer()),
@@ -93,15 +93,15 @@ pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Transport> {
 }
 
 /// Takes a connection that is there already.
-pub(crate) fn over(stream: UnixStream) -> impl FnOnce(Instant) -> io::Result<Transport> {
+pub(crate) fn over(stream: UnixStream) -> impl FnOnce(Instant) -> io::Result<Connection> {
     move |until| {
         stream.set_nonblocking(true)?;
-        Ok(Transport::unix(stream, until))
+        Ok(Connection::unix(stream, until))
     }
 }
 
 /// Connects over TCP, to the first address of `host` that answers.
-pub(crate) fn tcp(host: &str, port: u16, until: Instant) -> io::Result<Transport> {
+pub(crate) fn tcp(host: &str, port: u16, until: Instant) -> io::Result<Connection> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in resolve(host, port, until)? {
         check()?;
@@ -109,7 +109,7 @@ pub(crate) fn tcp(host: &str, port: u16, until: Instant) -> io::Result<Transport
             Ok(stream) => {
                 // A request is one write; waiting to join it with a later one would only add delay.
                 stream.set_nodelay(true)?;
-                return Ok(Transport::tcp(stream, until));
+                return Ok(Connection::tcp(stream, until));
             }
             Err(error) => last = error,
         }

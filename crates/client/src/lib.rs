@@ -8,13 +8,13 @@ mod bounds;
 mod breaker;
 mod buffer;
 mod connecting;
+mod connection;
 mod endpoint;
 mod error;
 pub mod mysql;
 pub mod postgres;
 mod request;
 pub mod sqlite;
-mod transport;
 mod value;
 
 use std::os::fd::BorrowedFd;

@@ -11,8 +11,8 @@ use basecase_model::{Check, Measures, State, TableState, TrialStatus, names};
 use basecase_probe::{Target, Watch};
 use basecase_process::Owner;
 use basecase_server::{
-    Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Look, Served, SqliteServer, Transport, debt,
-    drain, of_instance, of_url,
+    Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck, Transport,
+    debt, drain, of_instance, of_url,
 };
 
 use crate::candidate_facts::complete;
@@ -208,7 +208,7 @@ impl Site {
         for table in course.tables() {
             tables.push(self.served.table(
                 self.control.as_mut(),
-                Look {
+                TableCheck {
                     table: &table.name,
                     key: table.key.as_deref(),
                     depth: if counts_rows { Depth::Full } else { Depth::From(table.least_id) },

@@ -62,19 +62,20 @@ pub(crate) fn memory_groups() -> Vec<MemoryGroup> {
 
 /// The groups that are told by `/proc/self/cgroup`, and those around them: cgroups(7).
 fn groups_of(told: &str) -> Vec<MemoryGroup> {
-    let of_line = |line: &str| {
+    let parse = |line: &str| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
-        let (root, of): (&str, fn(&Path) -> MemoryGroup) = match controllers {
+        let (root, group_at): (&str, fn(&Path) -> MemoryGroup) = match controllers {
             "" => ("/sys/fs/cgroup", MemoryGroup::unified),
             _ if controllers.split(',').any(|controller| controller == "memory") => {
                 ("/sys/fs/cgroup/memory", MemoryGroup::legacy)
             }
             _ => return None,
         };
-        let within = move |group: &Path| of(&Path::new(root).join(group.strip_prefix("/").unwrap_or(group)));
+        let within =
+            move |group: &Path| group_at(&Path::new(root).join(group.strip_prefix("/").unwrap_or(group)));
         Some(Path::new(group).ancestors().map(within).collect::<Vec<_>>())
     };
-    told.lines().filter_map(of_line).flatten().collect()
+    told.lines().filter_map(parse).flatten().collect()
 }
 
 #[cfg(test)]

@@ -140,8 +140,8 @@ impl Switches {
 /// Those of all living threads of a process.
 fn switches(pid: u32) -> Option<Switches> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let of_thread = |path: PathBuf| parse_switches(&fs::read_to_string(path.join("status")).ok()?);
-    threads.filter_map(|entry| of_thread(entry.ok()?.path())).reduce(Switches::plus)
+    let read = |path: PathBuf| parse_switches(&fs::read_to_string(path.join("status")).ok()?);
+    threads.filter_map(|entry| read(entry.ok()?.path())).reduce(Switches::plus)
 }
 
 /// The last lines of `/proc/PID/status`, see proc_pid_status(5).

@@ -158,8 +158,8 @@ mod tests {
         let reading = || {
             let mut measures = Measures::new();
             read_into(&mut measures);
-            let of = |name: &str| measures.get(name).unwrap();
-            let busy_us = of(names::HOST_CPU_USER_US) + of(names::HOST_CPU_SYSTEM_US);
+            let value = |name: &str| measures.get(name).unwrap();
+            let busy_us = value(names::HOST_CPU_USER_US) + value(names::HOST_CPU_SYSTEM_US);
             (busy_us, OthersTime::now().unwrap().busy_us + own_cpu_ns().unwrap() as f64 / 1e3)
         };
         // Since the start of the host they may have drifted apart: they are counted in different places.

@@ -190,8 +190,12 @@ mod tests {
         let observed = observe(std::process::id(), ProfileKind::Cpu, || assert!(burn(until) > 0));
         let Some(profile) = observed else { return };
         let burning: Vec<&str> = profile.stacks.lines().filter(|line| line.contains("::burn")).collect();
-        let of_test = |line: &&&str| line.contains("a_function_of_this_program_is_found");
-        assert!(burning.iter().filter(of_test).count() * 10 >= burning.len() * 8, "{}", profile.stacks);
+        let is_of_this_test = |line: &&&str| line.contains("a_function_of_this_program_is_found");
+        assert!(
+            burning.iter().filter(is_of_this_test).count() * 10 >= burning.len() * 8,
+            "{}",
+            profile.stacks
+        );
         assert!(!burning.is_empty() && profile.samples > 20, "{}", profile.stacks);
         assert!(profile.modules.iter().any(|(name, _)| name.starts_with("basecase_probe")));
     }

@@ -15,7 +15,7 @@ const PIECE_BYTES: u64 = 64 << 20;
 
 /// To whom copies belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum FileOwner {
     /// To whom the originals belong, with their permissions: servers refuse data that others may read.
     Same,
     /// To the caller, of originals that all belong to this user.
@@ -27,7 +27,7 @@ pub enum Owner {
 ///
 /// # Errors
 /// When something cannot be read or written, belongs to a user whose files are not to be copied, or the user wants to stop.
-pub fn copy(from: &File, to: &File, name: &OsStr, owner: Owner) -> io::Result<u64> {
+pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner) -> io::Result<u64> {
     let found = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode as RawMode) {
         FileType::Directory => {
@@ -52,7 +52,7 @@ pub fn copy(from: &File, to: &File, name: &OsStr, owner: Owner) -> io::Result<u6
         }
         FileType::Symlink => {
             symlinkat(readlinkat(from, name, Vec::new())?, to, name)?;
-            if owner == Owner::Same {
+            if owner == FileOwner::Same {
                 let (user, group) = (Uid::from_raw(found.st_uid), Gid::from_raw(found.st_gid));
                 chownat(to, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
             }
@@ -75,17 +75,17 @@ fn copy_pieces(original: &File, copy: &mut File) -> io::Result<u64> {
     }
 }
 
-fn hand_over(original: &File, copy: &File, owner: Owner) -> io::Result<()> {
+fn hand_over(original: &File, copy: &File, owner: FileOwner) -> io::Result<()> {
     let metadata = original.metadata()?;
     match owner {
-        Owner::Same => {
+        FileOwner::Same => {
             fchown(copy, Some(Uid::from_raw(metadata.uid())), Some(Gid::from_raw(metadata.gid())))?;
             fchmod(copy, Mode::from_raw_mode(metadata.mode() & 0o7777))?;
         }
-        Owner::CallerInsteadOf(user) if metadata.uid() == user => {
+        FileOwner::CallerInsteadOf(user) if metadata.uid() == user => {
             fchmod(copy, Mode::from_raw_mode(metadata.mode() & 0o755))?;
         }
-        Owner::CallerInsteadOf(_) => {
+        FileOwner::CallerInsteadOf(_) => {
             return Err(io::Error::other(format!("a file of another user ({}) lies in it", metadata.uid())));
         }
     }
@@ -110,7 +110,7 @@ mod tests {
         fs::write(top.path().join("from/data/base/1"), "rows").unwrap();
         fs::set_permissions(top.path().join("from/data"), PermissionsExt::from_mode(0o2700)).unwrap();
         symlink("/etc/shadow", top.path().join("from/data/link")).unwrap();
-        assert_eq!(copy(&from, &to, OsStr::new("data"), Owner::Same).unwrap(), 4);
+        assert_eq!(copy(&from, &to, OsStr::new("data"), FileOwner::Same).unwrap(), 4);
         let data = top.path().join("to/data");
         assert_eq!(fs::read_to_string(data.join("base/1")).unwrap(), "rows");
         assert_eq!(fs::read_link(data.join("link")).unwrap().to_str(), Some("/etc/shadow"));
@@ -133,7 +133,7 @@ mod tests {
         fs::set_permissions(made.join("postgres"), PermissionsExt::from_mode(0o4777)).unwrap();
         let to = top.path().join("to");
         fs::create_dir(&to).unwrap();
-        let owner = Owner::CallerInsteadOf(4_000_000);
+        let owner = FileOwner::CallerInsteadOf(4_000_000);
         copy(&folder, &File::open(&to).unwrap(), OsStr::new("made"), owner).unwrap();
         let metadata = to.join("made/postgres").metadata().unwrap();
         assert_eq!((metadata.uid(), metadata.mode() & 0o7777), (0, 0o755));

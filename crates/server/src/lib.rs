@@ -19,12 +19,12 @@ pub use dbms::{check, of_instance, of_url};
 pub use disk::{directory_bytes, free_bytes};
 pub use instance::{
     Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, Plant, PlantError, Planted, SUPERUSER,
-    Stopped, Transport, copy_data, keep_data, move_data, remove_data, take_data,
+    ServerEnd, Transport, copy_data, keep_data, move_data, remove_data, take_data,
 };
 pub use mysql::MysqlServer;
 pub use postgres::PostgresServer;
 pub use served::{
-    Debt, Depth, LOOK_EVERY, Look, Patience, SelfReport, Served, Settle, SettleLimit, Settled, Settling,
-    Telemetry, debt, drain, settle,
+    Debt, Depth, POLL_INTERVAL, Patience, SelfReport, Served, Settle, SettleLimit, Settled, Settling,
+    TableCheck, Telemetry, debt, drain, settle,
 };
 pub use sqlite::SqliteServer;

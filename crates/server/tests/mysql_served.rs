@@ -15,8 +15,8 @@ use basecase_client::Session;
 use basecase_model::{Dbms, Engine, Measures, Value, names};
 use basecase_process::Owner;
 use basecase_server::{
-    ConfigFile, Depth, Host, Instance, InstanceSpec, Look, Served, SettleLimit, Settled, Settling, Transport,
-    of_instance, of_url, settle,
+    ConfigFile, Depth, Host, Instance, InstanceSpec, Served, SettleLimit, Settled, Settling, TableCheck,
+    Transport, of_instance, of_url, settle,
 };
 use directory::directory;
 use obtain::obtain;
@@ -24,8 +24,8 @@ use obtain::obtain;
 const INDEXES: [&str; 3] =
     ["a (productid, customerid, price)", "b (cashregisterid, customerid, price)", "c (price, dateandtime)"];
 
-fn pi1(depth: Depth) -> Look<'static> {
-    Look { table: "pi1", key: Some("transactionid"), depth, asks_last_value: true }
+fn pi1(depth: Depth) -> TableCheck<'static> {
+    TableCheck { table: "pi1", key: Some("transactionid"), depth, asks_last_value: true }
 }
 
 fn create(table: &str, engine: Engine, comment: &str) -> String {

@@ -15,7 +15,7 @@ use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, Engine, Value};
 use basecase_process::Owner;
 use basecase_server::{
-    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Stopped, Transport, check,
+    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check,
 };
 use directory::directory;
 use obtain::obtain;
@@ -80,17 +80,17 @@ fn live(build: &Build, engine: Engine, config: &Config, transport: Transport) ->
     ask(&instance, "create table ib.t (id int primary key)");
     ask(&instance, "insert into ib.t values (1), (2)");
     let pid = instance.pid().unwrap();
-    assert_eq!(instance.stop().unwrap(), Stopped::Clean, "{}", instance.log_tail(20));
+    assert_eq!(instance.stop().unwrap(), ServerEnd::Clean, "{}", instance.log_tail(20));
     assert!(!is_running(pid));
     instance.start(PATIENCE).unwrap();
     assert_eq!(ask(&instance, "select count(*) from ib.t"), [[Value::Integer(2)]]);
 
     kill(instance.pid().unwrap());
-    assert!(matches!(instance.stop().unwrap(), Stopped::Unclean(_)));
+    assert!(matches!(instance.stop().unwrap(), ServerEnd::Unclean(_)));
     instance.start(PATIENCE).unwrap();
     assert_eq!(ask(&instance, "select count(*) from ib.t"), [[Value::Integer(2)]]);
     assert!(instance.directory_bytes().unwrap() > 1 << 20);
-    assert_eq!(instance.stop().unwrap(), Stopped::Clean);
+    assert_eq!(instance.stop().unwrap(), ServerEnd::Clean);
     instance.destroy().unwrap();
     assert!(!folder.path().join("instance").exists());
     [initialised, ready]
@@ -190,7 +190,7 @@ fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
     let mut next = open();
     assert!(!is_running(server));
     next.start(PATIENCE).unwrap();
-    assert_eq!(next.stop().unwrap(), Stopped::Clean);
+    assert_eq!(next.stop().unwrap(), ServerEnd::Clean);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use basecase_builds::{Build, Library, default_home};
 use basecase_model::{Dbms, names};
 use basecase_process::{LockError, Owner};
 use basecase_server::{
-    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, Stopped, Transport, check, of_instance,
+    Config, ConfigFile, Host, Instance, InstanceError, InstanceSpec, ServerEnd, Transport, check, of_instance,
 };
 use directory::directory;
 use obtain::obtain;
@@ -66,10 +66,10 @@ fn live(request: &str, config_name: &str, transport: Transport) -> Build {
             assert_eq!(password.len(), 32);
             assert!(!format!("{instance:?}").contains(&password));
         }
-        assert_eq!(instance.stop().unwrap(), Stopped::Clean);
+        assert_eq!(instance.stop().unwrap(), ServerEnd::Clean);
         assert!(!is_running(pid));
     }
-    assert_eq!(instance.stop().unwrap(), Stopped::WasNotRunning);
+    assert_eq!(instance.stop().unwrap(), ServerEnd::WasNotRunning);
     instance.destroy().unwrap();
     assert!(!folder.path().join("instance").exists());
     build
@@ -357,7 +357,7 @@ fn a_server_that_outlived_its_owner_is_stopped_by_the_next() {
     assert!(!is_running(server));
     assert!(data.join("PG_VERSION").exists());
     next.start(PATIENCE).unwrap();
-    assert_eq!(next.stop().unwrap(), Stopped::Clean);
+    assert_eq!(next.stop().unwrap(), ServerEnd::Clean);
 }
 
 #[test]

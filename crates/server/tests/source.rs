@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use basecase_builds::{Library, Setup, SourceBuild, SourceOrder, default_home};
 use basecase_process::Owner;
-use basecase_server::{ConfigFile, Host, Instance, InstanceSpec, Stopped, Transport, check};
+use basecase_server::{ConfigFile, Host, Instance, InstanceSpec, ServerEnd, Transport, check};
 
 /// Compiled as fast as can be: about two minutes of CPU, the first time. Sources of Postgres 15 need neither bison nor flex.
 fn compile(library: &Library, notify: &mut dyn FnMut(&str)) -> SourceBuild {
@@ -69,6 +69,6 @@ fn postgres_from_source_lives() {
     instance.initialise().unwrap();
     instance.start(Duration::from_secs(60)).unwrap();
     assert!(instance.is_alive());
-    assert_eq!(instance.stop().unwrap(), Stopped::Clean);
+    assert_eq!(instance.stop().unwrap(), ServerEnd::Clean);
     instance.destroy().unwrap();
 }

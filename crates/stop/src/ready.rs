@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long a wait goes on without a look whether the user wants to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a file is to be ready for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub fn wait_ready(file: BorrowedFd<'_>, direction: Direction, until: Option<Inst
     };
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let time = left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
+        let time = left.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
         let time = Timespec::try_from(time).map_err(io::Error::other)?;
         match poll(&mut [PollFd::from_borrowed_fd(file, flags)], Some(&time)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
@@ -37,7 +37,9 @@ pub fn wait_ready(file: BorrowedFd<'_>, direction: Direction, until: Option<Inst
             Err(error) => return Err(error.into()),
         }
         crate::check()?;
-        if left.is_some_and(|left| left <= LOOK_EVERY) && until.is_some_and(|until| Instant::now() >= until) {
+        if left.is_some_and(|left| left <= POLL_INTERVAL)
+            && until.is_some_and(|until| Instant::now() >= until)
+        {
             return Ok(false);
         }
     }

@@ -174,14 +174,14 @@ impl BuildCache {
         }
     }
 
-    /// Finds where each request comes from: those that name a build from source by themselves, the others by `of_recipes`.
+    /// Finds where each request comes from: those that name a build from source by themselves, the others by `resolve_rest`.
     ///
     /// # Errors
     /// When a request names neither.
     pub(crate) fn resolve(
         &self,
         requests: &[BuildRequest],
-        of_recipes: impl FnOnce(&[BuildRequest]) -> Result<Vec<Source>, RecipeError>,
+        resolve_rest: impl FnOnce(&[BuildRequest]) -> Result<Vec<Source>, RecipeError>,
     ) -> Result<Vec<Source>, RecipeError> {
         let found = requests.iter().map(|request| self.find(request)).collect::<Result<Vec<_>, _>>()?;
         let others: Vec<BuildRequest> = requests
@@ -190,7 +190,7 @@ impl BuildCache {
             .filter(|(_, build)| build.is_none())
             .map(|(request, _)| request.clone())
             .collect();
-        let mut others = of_recipes(&others).map_err(|error| self.complete(error))?.into_iter();
+        let mut others = resolve_rest(&others).map_err(|error| self.complete(error))?.into_iter();
         // By its own name, whatever the user called it: two names of one build must not be two results.
         let own = |build: &SourceBuild| Some(Source { request: build.request(), recipe: None });
         Ok(found.into_iter().filter_map(|build| build.map_or_else(|| others.next(), own)).collect())
@@ -295,10 +295,10 @@ mod tests {
     fn requests_are_resolved_in_their_order() {
         let (_folder, cache) = cache(&[build("17.6", "o3")]);
         let requests = ["path:/a", "postgres:17.x:source", "path:/b"].map(|text| text.parse().unwrap());
-        let of_recipes = |rest: &[BuildRequest]| {
+        let resolve_rest = |rest: &[BuildRequest]| {
             Ok(rest.iter().map(|request| Source { request: request.clone(), recipe: None }).collect())
         };
-        let sources = cache.resolve(&requests, of_recipes).unwrap();
+        let sources = cache.resolve(&requests, resolve_rest).unwrap();
         let names: Vec<String> = sources.iter().map(|source| source.request.to_string()).collect();
         assert_eq!(names, ["path:/a", "postgres:17.6:o3", "path:/b"]);
     }

@@ -6,19 +6,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use basecase_model::Dbms;
-use basecase_process::tree_copy::{self, Owner};
+use basecase_process::tree_copy::{self, FileOwner};
 use basecase_process::{Account, PrivateFolder, act, folder_in};
 use sha2::{Digest, Sha256};
 
 use super::SourceOrder;
 use super::build_cache::{BuildCache, SourceBuild, is_wanted, numbers_of};
+use super::build_step::{Folders, Log, flags_given, steps};
 use super::error::CompileError;
-use super::job::{Folders, Log, flags_given, steps};
 use super::label;
 use super::origin::{Identity, Origin};
+use super::source_tree::{SourceKind, SourceTree, missing_submodule, recognise, trace_of_use};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
-use super::tree::{Kind, Tree, missing_submodule, recognise, trace_of_use};
 use crate::archive::open_to_all;
 use crate::programs;
 use crate::recipe::BuildRequest;
@@ -39,8 +39,8 @@ pub(crate) struct Builder {
     pub(crate) reserved: Vec<String>,
 }
 
-/// An order whose words have been checked: what of the build is known before its source is unpacked.
-struct Plan<'o> {
+/// An order that has been checked, with what is known of the build before its source is unpacked.
+struct CheckedOrder<'o> {
     order: &'o SourceOrder,
     dbms: Dbms,
     version: &'o str,
@@ -48,7 +48,7 @@ struct Plan<'o> {
     identity: Identity,
     compilers: Vec<Compiler>,
     /// How each kind of tree that may come out is configured.
-    configurations: Vec<(Kind, Result<Configuration, CompileError>)>,
+    configurations: Vec<(SourceKind, Result<Configuration, CompileError>)>,
     hash: String,
 }
 
@@ -59,24 +59,24 @@ impl Builder {
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, CompileError> {
-        let plan = self.plan(order, notify)?;
-        if let Some(build) = BuildCache::read(&self.builds).with_hash(&plan.hash) {
-            return plan.accept(build.dbms, &build.version).map(|()| build.clone());
+        let checked = self.check_order(order, notify)?;
+        if let Some(build) = BuildCache::read(&self.builds).with_hash(&checked.hash) {
+            return checked.accept(build.dbms, &build.version).map(|()| build.clone());
         }
-        let _turn = self.take_turn(&plan)?;
+        let _lock = self.lock_build(&checked)?;
         // Another basecase may have made it meanwhile.
         let cache = BuildCache::read(&self.builds);
-        match cache.with_hash(&plan.hash) {
-            Some(build) => plan.accept(build.dbms, &build.version).map(|()| build.clone()),
-            None => self.compile(plan, &cache, notify),
+        match cache.with_hash(&checked.hash) {
+            Some(build) => checked.accept(build.dbms, &build.version).map(|()| build.clone()),
+            None => self.compile(checked, &cache, notify),
         }
     }
 
-    fn plan<'o>(
+    fn check_order<'o>(
         &self,
         order: &'o SourceOrder,
         notify: &mut dyn FnMut(&str),
-    ) -> Result<Plan<'o>, CompileError> {
+    ) -> Result<CheckedOrder<'o>, CompileError> {
         let request = &order.request;
         let unclear = || order.unclear();
         let BuildRequest::Version { dbms, version, provider: None } = request else { return Err(unclear()) };
@@ -84,9 +84,9 @@ impl Builder {
         if let Some(label) = &order.label {
             label::check(label, &self.reserved)?;
         }
-        let kinds = Kind::of(*dbms);
+        let kinds = SourceKind::of(*dbms);
         let has_library = |name: &str| self.toolchain.has_library(name);
-        let configuration = |kind: Kind| {
+        let configuration = |kind: SourceKind| {
             Table::of(kind)?.configuration(kind, &numbers, &order.setup, &has_library, &order.configure)
         };
         let configurations: Vec<_> = kinds.iter().map(|kind| (*kind, configuration(*kind))).collect();
@@ -112,13 +112,13 @@ impl Builder {
         };
         let identity = origin.identify(&self.toolchain)?;
         let hash = hash(*dbms, &identity, &configurations, &compilers);
-        Ok(Plan { order, dbms: *dbms, version, origin, identity, compilers, configurations, hash })
+        Ok(CheckedOrder { order, dbms: *dbms, version, origin, identity, compilers, configurations, hash })
     }
 
     /// Debian's source of `version`, of a branch the newest.
     fn debian_source(&self, dbms: Dbms, version: &str) -> Result<DebianSource, CompileError> {
         let mut known = Vec::new();
-        for kind in Kind::of(dbms) {
+        for kind in SourceKind::of(dbms) {
             known.extend(Table::of(*kind)?.debian);
         }
         let wanted = known.iter().filter(|source| is_wanted(&source.version, version));
@@ -135,15 +135,15 @@ impl Builder {
         self.builds.with_file_name("sources")
     }
 
-    /// Waits until no other basecase makes this build. The turn ends when the file is dropped.
-    fn take_turn(&self, plan: &Plan<'_>) -> Result<File, CompileError> {
-        let name = plan.work_name();
-        let turn = self.turn(&name).and_then(|file| file.lock().map(|()| file));
-        turn.map_err(CompileError::file(self.builds.join(name)))
+    /// Waits until no other basecase makes this build. Dropping the file releases the lock.
+    fn lock_build(&self, checked: &CheckedOrder<'_>) -> Result<File, CompileError> {
+        let name = checked.work_name();
+        let locked = self.lock_file(&name).and_then(|file| file.lock().map(|()| file));
+        locked.map_err(CompileError::file(self.builds.join(name)))
     }
 
-    /// The file whose lock is the right to work on `name`.
-    fn turn(&self, name: &str) -> io::Result<File> {
+    /// The lock file of the folder of work `name`.
+    fn lock_file(&self, name: &str) -> io::Result<File> {
         let path = self.builds.join(format!(".{name}.lock"));
         File::options().create(true).truncate(false).write(true).mode(0o644).open(path)
     }
@@ -154,7 +154,7 @@ impl Builder {
             let name = entry.file_name();
             let name = name.to_str().and_then(|name| name.strip_prefix(PARTIAL));
             let Some(name) = name.filter(|name| name.contains("-source-")) else { continue };
-            if self.turn(name).is_ok_and(|file| file.try_lock().is_ok()) {
+            if self.lock_file(name).is_ok_and(|file| file.try_lock().is_ok()) {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -162,25 +162,25 @@ impl Builder {
 
     fn compile(
         &self,
-        plan: Plan<'_>,
+        checked: CheckedOrder<'_>,
         cache: &BuildCache,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, CompileError> {
-        let name = format!("{PARTIAL}{}", plan.work_name());
-        // Whoever has the turn is the only one at work here.
+        let name = format!("{PARTIAL}{}", checked.work_name());
+        // The lock is held, so nobody else is at work here.
         let _ = fs::remove_dir_all(self.builds.join(&name));
         self.sweep();
         // In the folder of the result, so that the last step is a rename. The name is always the same, because it gets into
         // programs through __FILE__.
         let work = Work(PrivateFolder::make_above(&self.builds.join(name))?);
         let account = self.toolchain.account();
-        notify(&format!("unpacking {}", plan.identity.artifact));
-        let source = plan.unpack(&work, &self.toolchain)?;
-        let tree = plan.recognise(&source, account)?;
-        let (kind, compilers) = (tree.kind, plan.compilers.clone());
-        let jobs = plan.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
+        notify(&format!("unpacking {}", checked.identity.artifact));
+        let source = checked.unpack(&work, &self.toolchain)?;
+        let tree = checked.recognise(&source, account)?;
+        let (kind, compilers) = (tree.kind, checked.compilers.clone());
+        let jobs = checked.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
-        let mut build = plan.describe(tree, &self.reserved)?;
+        let mut build = checked.describe(tree, &self.reserved)?;
         if let Ok(Some(other)) = cache.find(&build.request()) {
             return Err(CompileError::LabelTaken {
                 name: build.request().to_string(),
@@ -216,12 +216,12 @@ impl Builder {
     }
 
     /// Makes sure of the programs that generate source files, where the source lacks those.
-    fn check_generators(&self, kind: Kind, source: &Path) -> Result<(), CompileError> {
+    fn check_generators(&self, kind: SourceKind, source: &Path) -> Result<(), CompileError> {
         let programs: &[&str] = match kind {
             // The archives of Postgres up to 16 hold what these would generate.
-            Kind::Postgres if source.join("src/backend/parser/gram.c").exists() => &[],
-            Kind::Postgres => &["bison", "flex", "perl"],
-            Kind::Mysql | Kind::FbMysql | Kind::Mariadb => &["bison"],
+            SourceKind::Postgres if source.join("src/backend/parser/gram.c").exists() => &[],
+            SourceKind::Postgres => &["bison", "flex", "perl"],
+            SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb => &["bison"],
         };
         programs.iter().try_for_each(|program| self.toolchain.need(program, program).map(drop))
     }
@@ -251,7 +251,7 @@ impl Work {
             let folder = names
                 .into_iter()
                 .try_fold(stage.handle().try_clone()?, |folder, name| folder_in(&folder, name.as_os_str()))?;
-            tree_copy::copy(&folder, made.handle(), name, Owner::CallerInsteadOf(account.uid))
+            tree_copy::copy(&folder, made.handle(), name, FileOwner::CallerInsteadOf(account.uid))
         };
         copy().map_err(CompileError::file(folders.installed()))?;
         Ok(made.path().join(name))
@@ -264,7 +264,7 @@ impl Drop for Work {
     }
 }
 
-impl Plan<'_> {
+impl CheckedOrder<'_> {
     /// The name of what belongs to this build before its version is known for sure.
     fn work_name(&self) -> String {
         format!("{}-source-{}", self.dbms, self.hash.get(..16).unwrap_or(&self.hash))
@@ -283,7 +283,7 @@ impl Plan<'_> {
     }
 
     /// Makes sure that the source is what was asked for.
-    fn recognise(&self, source: &Path, account: Option<&Account>) -> Result<Tree, CompileError> {
+    fn recognise(&self, source: &Path, account: Option<&Account>) -> Result<SourceTree, CompileError> {
         let artifact = self.identity.artifact.clone();
         let look = || Ok((recognise(source), trace_of_use(source), missing_submodule(source)));
         let (tree, trace, module) = act(account, look).map_err(CompileError::file(source))?;
@@ -314,9 +314,9 @@ impl Plan<'_> {
     }
 
     /// The build that comes of `tree`; its flags are those that were asked for.
-    fn describe(self, tree: Tree, reserved: &[String]) -> Result<SourceBuild, CompileError> {
-        let of_kind = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
-        let configuration = of_kind.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
+    fn describe(self, tree: SourceTree, reserved: &[String]) -> Result<SourceBuild, CompileError> {
+        let configured = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
+        let configuration = configured.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
         let label = self.order.label.clone().unwrap_or_else(|| {
             label::derived(tree.kind, &configuration.name, self.identity.label.as_deref())
         });
@@ -344,7 +344,7 @@ impl SourceOrder {
 fn hash(
     dbms: Dbms,
     identity: &Identity,
-    configurations: &[(Kind, Result<Configuration, CompileError>)],
+    configurations: &[(SourceKind, Result<Configuration, CompileError>)],
     compilers: &[Compiler],
 ) -> String {
     let mut hash = Sha256::new();

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
-use super::tree::Kind;
+use super::source_tree::SourceKind;
 
 /// Names get into the paths of servers' sockets, whose length is limited.
 const LONGEST: usize = 40;
@@ -14,9 +14,9 @@ const LONGEST_OF_FLAGS: usize = 16;
 pub(crate) const ANY: &str = "source";
 
 /// The label of a build of `kind` that the user did not name: what it is called for short, and what its source adds.
-pub(crate) fn derived(kind: Kind, configuration: &str, source: Option<&str>) -> String {
+pub(crate) fn derived(kind: SourceKind, configuration: &str, source: Option<&str>) -> String {
     // MySQL with InnoDB and Meta's MySQL have the same dbms and versions.
-    let family = if kind == Kind::FbMysql { "fb_" } else { "" };
+    let family = if kind == SourceKind::FbMysql { "fb_" } else { "" };
     let source = source.map(|text| format!("_{text}")).unwrap_or_default();
     format!("{family}{configuration}{source}")
 }
@@ -83,9 +83,9 @@ mod tests {
 
     #[test]
     fn labels_follow_type_and_source() {
-        assert_eq!(derived(Kind::Postgres, "o2nofp", None), "o2nofp");
-        assert_eq!(derived(Kind::Postgres, "o2nofp", Some("1a2b3c4d")), "o2nofp_1a2b3c4d");
-        assert_eq!(derived(Kind::FbMysql, "rel", Some("ba9709c9")), "fb_rel_ba9709c9");
+        assert_eq!(derived(SourceKind::Postgres, "o2nofp", None), "o2nofp");
+        assert_eq!(derived(SourceKind::Postgres, "o2nofp", Some("1a2b3c4d")), "o2nofp_1a2b3c4d");
+        assert_eq!(derived(SourceKind::FbMysql, "rel", Some("ba9709c9")), "fb_rel_ba9709c9");
     }
 
     #[test]

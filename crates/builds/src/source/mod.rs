@@ -2,19 +2,19 @@
 //! source, options and compiler.
 
 mod build_cache;
+mod build_step;
 mod builder;
 mod debian;
 mod error;
 mod git;
 mod hint;
-mod job;
 mod label;
 mod origin;
+mod source_tree;
 mod table;
 #[cfg(test)]
 mod tests;
 mod toolchain;
-mod tree;
 
 pub(crate) use build_cache::BuildCache;
 pub use build_cache::SourceBuild;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::error::CompileError;
-use super::tree::Kind;
+use super::source_tree::SourceKind;
 use crate::version::Version;
 
 /// What the compiler is told: a type of the table, or flags of the user's own.
@@ -77,12 +77,12 @@ impl Table {
     ///
     /// # Errors
     /// When an embedded file is broken, which a test rules out.
-    pub(crate) fn of(kind: Kind) -> Result<Table, CompileError> {
+    pub(crate) fn of(kind: SourceKind) -> Result<Table, CompileError> {
         let text = match kind {
-            Kind::Postgres => include_str!("../../../../recipes/source/postgres.toml"),
-            Kind::Mysql => include_str!("../../../../recipes/source/mysql.toml"),
-            Kind::FbMysql => include_str!("../../../../recipes/source/fb-mysql.toml"),
-            Kind::Mariadb => include_str!("../../../../recipes/source/mariadb.toml"),
+            SourceKind::Postgres => include_str!("../../../../recipes/source/postgres.toml"),
+            SourceKind::Mysql => include_str!("../../../../recipes/source/mysql.toml"),
+            SourceKind::FbMysql => include_str!("../../../../recipes/source/fb-mysql.toml"),
+            SourceKind::Mariadb => include_str!("../../../../recipes/source/mariadb.toml"),
         };
         toml::from_str(text).map_err(|error| CompileError::Data {
             file: format!("recipes/source/{}.toml", kind.as_str()),
@@ -97,7 +97,7 @@ impl Table {
     /// When there is no such type.
     pub(crate) fn configuration(
         &self,
-        kind: Kind,
+        kind: SourceKind,
         branch: &Version,
         setup: &Setup,
         has_library: &dyn Fn(&str) -> bool,
@@ -141,7 +141,7 @@ impl Table {
         Ok(Configuration { arguments, name, flags })
     }
 
-    fn type_of(&self, kind: Kind, setup: &Setup) -> Result<&Type, CompileError> {
+    fn type_of(&self, kind: SourceKind, setup: &Setup) -> Result<&Type, CompileError> {
         let found = match setup {
             Setup::Type(name) => self.types.iter().find(|one| one.name == *name),
             _ => self.types.first(),
@@ -162,9 +162,10 @@ fn words(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 4] = [Kind::Postgres, Kind::Mysql, Kind::FbMysql, Kind::Mariadb];
+    const KINDS: [SourceKind; 4] =
+        [SourceKind::Postgres, SourceKind::Mysql, SourceKind::FbMysql, SourceKind::Mariadb];
 
-    fn configuration(kind: Kind, branch: &str, setup: &Setup, libraries: &[&str]) -> Configuration {
+    fn configuration(kind: SourceKind, branch: &str, setup: &Setup, libraries: &[&str]) -> Configuration {
         let has = |name: &str| libraries.contains(&name);
         let table = Table::of(kind).unwrap();
         table.configuration(kind, &branch.parse().unwrap(), setup, &has, &["--extra".into()]).unwrap()
@@ -193,12 +194,13 @@ mod tests {
     #[test]
     fn arguments_of_postgres_depend_on_branch_and_libraries() {
         let o2nofp = Setup::Type("o2nofp".into());
-        let old = configuration(Kind::Postgres, "9.6", &o2nofp, &["liblz4", "libzstd", "liburing"]);
+        let old = configuration(SourceKind::Postgres, "9.6", &o2nofp, &["liblz4", "libzstd", "liburing"]);
         assert_eq!(
             old.arguments,
             ["--enable-debug", "--without-readline", "CFLAGS=-O2 -fno-omit-frame-pointer", "--extra"]
         );
-        let new = configuration(Kind::Postgres, "18", &Setup::Default, &["liblz4", "libzstd", "liburing"]);
+        let new =
+            configuration(SourceKind::Postgres, "18", &Setup::Default, &["liblz4", "libzstd", "liburing"]);
         assert_eq!(new.name, "def");
         assert_eq!(
             new.arguments,
@@ -212,31 +214,32 @@ mod tests {
                 "--extra"
             ]
         );
-        let icu = configuration(Kind::Postgres, "16", &Setup::Default, &["icu-uc"]);
+        let icu = configuration(SourceKind::Postgres, "16", &Setup::Default, &["icu-uc"]);
         assert_eq!(icu.arguments, ["--enable-debug", "--without-readline", "--extra"]);
     }
 
     #[test]
     fn flags_that_are_a_type_have_its_name() {
-        let of = |flags: &str| configuration(Kind::Postgres, "17", &Setup::Flags(flags.into()), &[]).name;
-        assert_eq!(of(" -O2  -fno-omit-frame-pointer"), "o2nofp");
-        assert_eq!(of("-O0"), "o0");
+        let name_of =
+            |flags: &str| configuration(SourceKind::Postgres, "17", &Setup::Flags(flags.into()), &[]).name;
+        assert_eq!(name_of(" -O2  -fno-omit-frame-pointer"), "o2nofp");
+        assert_eq!(name_of("-O0"), "o0");
         // This type has an argument beside its flags.
-        assert_ne!(of("-O3 -march=native -mtune=native -flto"), "o3_native_lto");
+        assert_ne!(name_of("-O3 -march=native -mtune=native -flto"), "o3_native_lto");
     }
 
     #[test]
     fn the_types_of_published_results_are_there() {
         for name in ["rel", "rel_o2nofp", "rel_withdbg", "rel_native", "rel_lto", "rel_lessps"] {
-            for kind in [Kind::Mysql, Kind::Mariadb] {
+            for kind in [SourceKind::Mysql, SourceKind::Mariadb] {
                 configuration(kind, "10.11", &Setup::Type(name.into()), &[]);
             }
         }
-        let fb = configuration(Kind::FbMysql, "8.0", &Setup::Type("rel".into()), &[]);
+        let fb = configuration(SourceKind::FbMysql, "8.0", &Setup::Type("rel".into()), &[]);
         assert!(fb.arguments.iter().any(|text| text.contains("-DROCKSDB_PLATFORM_POSIX")), "{fb:?}");
-        let table = Table::of(Kind::FbMysql).unwrap();
+        let table = Table::of(SourceKind::FbMysql).unwrap();
         let wrong = table.configuration(
-            Kind::FbMysql,
+            SourceKind::FbMysql,
             &"8.0".parse().unwrap(),
             &Setup::Type("o3".into()),
             &|_| false,

@@ -14,7 +14,7 @@ use super::error::{Product, server_error};
 use super::packet::{Packets, begin, end};
 use super::reply::{EOF, ERR, OK};
 use crate::address::Host;
-use crate::transport::Transport;
+use crate::connection::Connection;
 use crate::{Error, Kind};
 
 /// First byte of a packet with one more step of the login method.
@@ -52,10 +52,10 @@ pub(super) struct Agreement {
 /// Logs in.
 pub(super) fn log_in(
     address: &Address,
-    transport: &mut Transport,
+    connection: &mut Connection,
     packets: &mut Packets,
 ) -> Result<Agreement, Error> {
-    let mut login = Login { address, transport, packets, product: Product::Mysql, output: Vec::new() };
+    let mut login = Login { address, connection, packets, product: Product::Mysql, output: Vec::new() };
     let greeting = login.greeting()?;
     let capabilities = greeting.capabilities();
     if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
@@ -74,7 +74,7 @@ pub(super) fn log_in(
 /// A login on its way.
 struct Login<'a> {
     address: &'a Address,
-    transport: &'a mut Transport,
+    connection: &'a mut Connection,
     packets: &'a mut Packets,
     product: Product,
     output: Vec<u8>,
@@ -83,7 +83,7 @@ struct Login<'a> {
 impl Login<'_> {
     fn receive(&mut self) -> Result<Vec<u8>, Error> {
         self.packets
-            .read(self.transport)
+            .read(self.connection)
             .map_err(|error| Error::broken_connection(self.product.name(), &error))
     }
 
@@ -92,7 +92,7 @@ impl Login<'_> {
         begin(&mut self.output);
         write(&mut self.output);
         end(&mut self.output, self.packets.sequence().wrapping_add(1));
-        self.transport
+        self.connection
             .write_all(&self.output)
             .map_err(|error| Error::broken_connection(self.product.name(), &error))
     }

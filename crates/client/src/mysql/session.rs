@@ -17,14 +17,14 @@ use super::scan::{Scan, cut_off};
 use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::connecting;
+use crate::connection::Connection;
 use crate::request::Request;
-use crate::transport::Transport;
 use crate::value::value_of;
 use crate::{Error, Interrupter, Kind, Session};
 
 /// A session with one MySQL or MariaDB server.
 pub struct MysqlSession {
-    transport: Transport,
+    connection: Connection,
     breaker: Breaker,
     packets: Packets,
     request: Request<Vec<u8>>,
@@ -65,16 +65,16 @@ impl MysqlSession {
 
     fn open(
         address: &Address,
-        connect: impl FnOnce(Instant) -> io::Result<Transport>,
+        connect: impl FnOnce(Instant) -> io::Result<Connection>,
     ) -> Result<Self, Error> {
         let mut packets = Packets::new();
-        let (transport, agreement) = connecting::begin(&address.redacted(), connect, |transport| {
-            log_in(address, transport, &mut packets)
+        let (connection, agreement) = connecting::begin(&address.redacted(), connect, |connection| {
+            log_in(address, connection, &mut packets)
         })?;
         let product = agreement.product.name();
         Ok(MysqlSession {
-            breaker: Breaker::over(&transport).map_err(|error| Error::broken_connection(product, &error))?,
-            transport,
+            breaker: Breaker::over(&connection).map_err(|error| Error::broken_connection(product, &error))?,
+            connection,
             packets,
             request: Request::default(),
             scan: Scan::new(agreement, Form::Text),
@@ -95,7 +95,7 @@ impl MysqlSession {
     #[inline]
     fn send_request(&mut self, form: Form) -> Result<(), Error> {
         self.scan = Scan::new(self.agreement, form);
-        self.request.send(&mut self.transport).map_err(|error| self.farewell(&error))?;
+        self.request.send(&mut self.connection).map_err(|error| self.farewell(&error))?;
         self.awaits_reply = true;
         Ok(())
     }
@@ -103,8 +103,8 @@ impl MysqlSession {
     /// Takes in what has come of the reply, and shows every row to `on_row`.
     #[inline]
     fn take_in(&mut self, on_row: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<Option<Reply>, Error> {
-        let outcome = match self.request.send_rest(&mut self.transport) {
-            Ok(()) => self.scan.go_on(&mut self.packets, &mut self.transport, on_row),
+        let outcome = match self.request.send_rest(&mut self.connection) {
+            Ok(()) => self.scan.go_on(&mut self.packets, &mut self.connection, on_row),
             Err(error) => Err(self.farewell(&error)),
         };
         self.awaits_reply &= matches!(outcome, Ok(None));
@@ -114,7 +114,7 @@ impl MysqlSession {
     /// Why a command could not be sent. A server that closes a connection says why before it does.
     #[cold]
     fn farewell(&mut self, error: &std::io::Error) -> Error {
-        match self.packets.read(&mut self.transport) {
+        match self.packets.read(&mut self.connection) {
             Ok(packet) if packet.first() == Some(&ERR) => server_error(self.agreement.product, &packet),
             _ => Error::broken_connection(self.agreement.product.name(), error),
         }
@@ -125,7 +125,7 @@ impl MysqlSession {
         let product = self.agreement.product;
         let packet = self
             .packets
-            .read(&mut self.transport)
+            .read(&mut self.connection)
             .map_err(|error| Error::broken_connection(product.name(), &error))?;
         if packet.first() == Some(&ERR) { Err(server_error(product, &packet)) } else { Ok(packet) }
     }
@@ -167,7 +167,7 @@ impl Session for MysqlSession {
         basecase_stop::check()?;
         self.begin()?;
         command::prepare(&mut self.request.bytes, sql);
-        self.request.send(&mut self.transport).map_err(|error| self.farewell(&error))?;
+        self.request.send(&mut self.connection).map_err(|error| self.farewell(&error))?;
         let preparation = Preparation::of_packet(&self.next()?).ok_or_else(cut_off)?;
         self.skip_definitions(preparation.parameters)?;
         self.skip_definitions(preparation.columns)?;
@@ -222,11 +222,11 @@ impl Session for MysqlSession {
     }
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.transport.as_fd())
+        Some(self.connection.as_fd())
     }
 
     fn set_blocking(&mut self, is_blocking: bool) -> Result<(), Error> {
-        self.transport
+        self.connection
             .set_blocking(is_blocking)
             .map_err(|error| Error::broken_connection(self.agreement.product.name(), &error))
     }
@@ -245,6 +245,6 @@ impl Drop for MysqlSession {
     fn drop(&mut self) {
         command::quit(&mut self.request.bytes);
         // The connection may be gone; there is nobody left to tell.
-        let _ = self.request.send(&mut self.transport);
+        let _ = self.request.send(&mut self.connection);
     }
 }

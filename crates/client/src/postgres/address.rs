@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::address::{AddressError, Host, Password, UrlForm};
 use crate::connecting;
-use crate::transport::Transport;
+use crate::connection::Connection;
 
 /// Where a Postgres server listens, and who logs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Address {
     }
 
     /// Connects, without logging in, until this instant.
-    pub(super) fn connect(&self, until: Instant) -> io::Result<Transport> {
+    pub(super) fn connect(&self, until: Instant) -> io::Result<Connection> {
         match &self.host {
             Host::Socket(folder) => connecting::unix(&folder.join(format!(".s.PGSQL.{}", self.port)), until),
             Host::Tcp(name) => connecting::tcp(name, self.port, until),

@@ -11,31 +11,31 @@ use super::address::Address;
 use super::reply::{Messages, server_error};
 use super::session::io_error;
 use crate::address::Host;
-use crate::transport::Transport;
+use crate::connection::Connection;
 use crate::{Error, Kind};
 
 /// Logs in and returns the process id of the server's process for this session.
 pub(super) fn log_in(
     address: &Address,
-    transport: &mut Transport,
+    connection: &mut Connection,
     messages: &mut Messages,
 ) -> Result<u32, Error> {
     let mut output = BytesMut::new();
     let parameters =
         [("user", address.user.as_str()), ("database", &address.database), ("application_name", "basecase")];
     frontend::startup_message(parameters, &mut output).map_err(io_error)?;
-    transport.write_all(&output).map_err(io_error)?;
+    connection.write_all(&output).map_err(io_error)?;
 
     let mut scram: Option<ScramSha256> = None;
     let mut pid = 0;
     loop {
-        let message = messages.read(transport).map_err(io_error)?;
+        let message = messages.read(connection).map_err(io_error)?;
         output.clear();
         match message.tag {
             b'R' => {
                 answer(address, message.body, &mut scram, &mut output)?;
                 if !output.is_empty() {
-                    transport.write_all(&output).map_err(io_error)?;
+                    connection.write_all(&output).map_err(io_error)?;
                 }
             }
             b'K' => pid = message.body.first_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes)),

@@ -18,8 +18,8 @@ use super::scan::Scan;
 use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::connecting;
+use crate::connection::Connection;
 use crate::request::Request;
-use crate::transport::Transport;
 use crate::value::value_of;
 use crate::{Error, Interrupter, Kind, Session};
 
@@ -31,7 +31,7 @@ const BINARY_RESULTS: [i16; 1] = [1];
 
 /// A session with one Postgres server.
 pub struct PostgresSession {
-    transport: Transport,
+    connection: Connection,
     breaker: Breaker,
     messages: Messages,
     request: Request<BytesMut>,
@@ -64,17 +64,17 @@ impl PostgresSession {
 
     fn open(
         address: &Address,
-        connect: impl FnOnce(Instant) -> io::Result<Transport>,
+        connect: impl FnOnce(Instant) -> io::Result<Connection>,
     ) -> Result<Self, Error> {
         let beginning = Beginning::now();
         let mut messages = Messages::new();
-        let (transport, told) = connecting::begin(&address.redacted(), connect, |transport| {
-            log_in(address, transport, &mut messages)
+        let (connection, told) = connecting::begin(&address.redacted(), connect, |connection| {
+            log_in(address, connection, &mut messages)
         })?;
-        let pid = transport.is_local().then(|| beginning.confirm(told)).flatten();
+        let pid = connection.is_local().then(|| beginning.confirm(told)).flatten();
         Ok(PostgresSession {
-            breaker: Breaker::over(&transport).map_err(io_error)?,
-            transport,
+            breaker: Breaker::over(&connection).map_err(io_error)?,
+            connection,
             messages,
             request: Request::default(),
             scan: Scan::default(),
@@ -98,7 +98,7 @@ impl PostgresSession {
     #[inline]
     fn send_request(&mut self, rows_are_text: bool) -> Result<(), Error> {
         self.scan = Scan::new(rows_are_text);
-        self.request.send(&mut self.transport).map_err(io_error)?;
+        self.request.send(&mut self.connection).map_err(io_error)?;
         self.awaits_reply = true;
         Ok(())
     }
@@ -106,8 +106,8 @@ impl PostgresSession {
     /// Takes in what has come of the reply, and shows every row to `on_row`.
     #[inline]
     fn take_in(&mut self, on_row: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<Option<Reply>, Error> {
-        let outcome = match self.request.send_rest(&mut self.transport) {
-            Ok(()) => self.scan.go_on(&mut self.messages, &mut self.transport, on_row),
+        let outcome = match self.request.send_rest(&mut self.connection) {
+            Ok(()) => self.scan.go_on(&mut self.messages, &mut self.connection, on_row),
             Err(error) => Err(io_error(error)),
         };
         self.awaits_reply &= matches!(outcome, Ok(None));
@@ -194,11 +194,11 @@ impl Session for PostgresSession {
     }
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.transport.as_fd())
+        Some(self.connection.as_fd())
     }
 
     fn set_blocking(&mut self, is_blocking: bool) -> Result<(), Error> {
-        self.transport.set_blocking(is_blocking).map_err(io_error)
+        self.connection.set_blocking(is_blocking).map_err(io_error)
     }
 
     fn server_pid(&self) -> Option<u32> {
@@ -215,7 +215,7 @@ impl Drop for PostgresSession {
         self.request.bytes.clear();
         frontend::terminate(&mut self.request.bytes);
         // The connection may be gone; there is nobody left to tell.
-        let _ = self.request.send(&mut self.transport);
+        let _ = self.request.send(&mut self.connection);
     }
 }
 

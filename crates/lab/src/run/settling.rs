@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use basecase_load::Limits;
 use basecase_model::Measures;
-use basecase_server::{LOOK_EVERY, Settle, Settling, settle};
+use basecase_server::{POLL_INTERVAL, Settle, Settling, settle};
 
 use super::Run;
 use super::bench::Bench;
@@ -37,7 +37,7 @@ pub(super) fn settle_site(plan: &Plan, site: &mut Site, stop: &AtomicBool) -> Re
         mode: plan.settle,
         limit: plan.settle_limit,
         loaded_rows: plan.experiment.loaded_rows,
-        look_every: plan.timing.of(LOOK_EVERY),
+        poll_interval: plan.timing.of(POLL_INTERVAL),
     };
     let settled = settle(served.as_ref(), control.as_mut(), tables, settling, stop)?;
     let mut gauges = settled.debt;

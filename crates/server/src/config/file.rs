@@ -73,8 +73,8 @@ impl ConfigFile {
 
     /// Every value that the setting `name` has for some version.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let of_name = self.settings.iter().filter(move |ranged| ranged.setting.name == name);
-        of_name.map(|ranged| ranged.setting.value.as_str())
+        let named = self.settings.iter().filter(move |ranged| ranged.setting.name == name);
+        named.map(|ranged| ranged.setting.value.as_str())
     }
 
     /// The settings that hold for `version`. Of several with one name the last holds: a config replaces what it includes.

@@ -165,7 +165,7 @@ mod tests {
         let lines =
             parse("f", "include x10a # c\n[..8.0.30] # old\na = 1\n[8.0.30..]\na = 2\n[all]\nb = 3").unwrap();
         assert_eq!(lines[0], Line::Include { name: "x10a".into(), number: 1 });
-        let of = |version: &str| {
+        let values = |version: &str| {
             let version = version.parse().unwrap();
             lines
                 .iter()
@@ -177,7 +177,10 @@ mod tests {
                 })
                 .collect::<String>()
         };
-        assert_eq!((of("8.0.29"), of("8.0.30"), of("9.7")), ("13".into(), "23".into(), "23".into()));
+        assert_eq!(
+            (values("8.0.29"), values("8.0.30"), values("9.7")),
+            ("13".into(), "23".into(), "23".into())
+        );
     }
 
     #[test]

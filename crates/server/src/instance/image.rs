@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use basecase_process::PrivateFolder;
-use basecase_process::tree_copy::{self, Owner};
+use basecase_process::tree_copy::{self, FileOwner};
 
 use crate::instance::InstanceError;
 
@@ -34,7 +34,7 @@ pub fn copy_data(from: &Path, to: &Path) -> Result<Copied, InstanceError> {
     remove(&to)?;
     let copy = || {
         let bytes = present(&from)
-            .map(|entry| tree_copy::copy(from.handle(), to.handle(), OsStr::new(entry), Owner::Same))
+            .map(|entry| tree_copy::copy(from.handle(), to.handle(), OsStr::new(entry), FileOwner::Same))
             .sum::<io::Result<u64>>()?;
         rustix::fs::syncfs(to.handle())?;
         Ok(bytes)

@@ -88,7 +88,7 @@ pub struct InstanceSpec {
 
 /// How a server ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stopped {
+pub enum ServerEnd {
     /// It was not running.
     WasNotRunning,
     /// As told, with a checkpoint.
@@ -260,11 +260,11 @@ impl Instance {
     ///
     /// # Errors
     /// When it does not stop at all.
-    pub fn stop(&mut self) -> Result<Stopped, InstanceError> {
-        let Some(mut child) = self.child.take() else { return Ok(Stopped::WasNotRunning) };
+    pub fn stop(&mut self) -> Result<ServerEnd, InstanceError> {
+        let Some(mut child) = self.child.take() else { return Ok(ServerEnd::WasNotRunning) };
         if let Ok(Some(status)) = child.try_wait() {
             self.set_stopped()?;
-            return Ok(Stopped::Unclean(format!("the server had ended by itself ({status})")));
+            return Ok(ServerEnd::Unclean(format!("the server had ended by itself ({status})")));
         }
         let [stop, force] = self.adapter().kind().stop_signals;
         basecase_process::send(child.id(), stop);
@@ -287,7 +287,7 @@ impl Instance {
         if warning.is_none() && !status.success() {
             warning = Some(format!("the server ended with {status}"));
         }
-        Ok(warning.map_or(Stopped::Clean, Stopped::Unclean))
+        Ok(warning.map_or(ServerEnd::Clean, ServerEnd::Unclean))
     }
 
     fn set_stopped(&mut self) -> Result<(), InstanceError> {

@@ -11,7 +11,7 @@ use crate::served::Patience;
 use crate::served::text;
 
 /// Looks at running compactions this often.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Memory tables up to which RocksDB counts as at rest: an empty one takes about 1 MiB.
 const MEMORY_TABLE_BYTES_AT_REST: f64 = (16 << 20) as f64;
 
@@ -37,7 +37,7 @@ pub(super) fn pay(session: &mut dyn Session, patience: &Patience<'_>) -> Result<
 
 fn wait_for_compactions(session: &mut dyn Session, patience: &Patience<'_>) -> Result<(), Error> {
     while !patience.is_over() && busy(session)? > 0.0 {
-        pause(LOOK_EVERY.min(patience.left()));
+        pause(POLL_INTERVAL.min(patience.left()));
     }
     Ok(())
 }

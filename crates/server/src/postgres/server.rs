@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use basecase_builds::postgres_compiler;
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, TABLE_MARK, Value, names};
 use basecase_stop::pause;
@@ -89,7 +90,7 @@ impl Served for PostgresServer {
         let mut report = SelfReport {
             // A package adds its own name after a blank: `17.11 (Debian 17.11-1)`.
             version: version.split_whitespace().next().unwrap_or_default().to_owned(),
-            compiler: compiler(&long),
+            compiler: postgres_compiler(&long),
             ..SelfReport::default()
         };
         // The view is there from 9.6 on, for superusers.
@@ -187,7 +188,7 @@ impl Served for PostgresServer {
                 integer(session, &format!("select sessions {here}"))?,
             );
         }
-        let of_tables = format!("from pg_stat_user_tables where relname in ({})", literals(tables)?);
+        let from_tables = format!("from pg_stat_user_tables where relname in ({})", literals(tables)?);
         for (name, column) in [
             (names::SERVER_ROWS_INSERTED, "n_tup_ins"),
             (names::SERVER_ROWS_UPDATED, "n_tup_upd"),
@@ -196,7 +197,7 @@ impl Served for PostgresServer {
             set(
                 &mut measures,
                 name,
-                integer(session, &format!("select coalesce(sum({column}), 0)::bigint {of_tables}"))?,
+                integer(session, &format!("select coalesce(sum({column}), 0)::bigint {from_tables}"))?,
             );
         }
         Ok(measures)
@@ -296,45 +297,5 @@ impl Served for PostgresServer {
         let at_rest =
             few_dead && autovacuums.unwrap_or(0) == 0 && wal.is_none_or(|bytes| bytes <= WAL_BYTES_AT_REST);
         Ok(Debt { at_rest, is_purged: at_rest, measures })
-    }
-}
-
-/// Compiler and its version out of `version()`: `PostgreSQL 17.6 on x86_64-…, compiled by gcc (Debian 12.2.0-14) 12.2.0, 64-bit`.
-fn compiler(version: &str) -> Option<String> {
-    let text = version.split_once("compiled by ")?.1;
-    let text = text.rsplit_once(", ").map_or(text, |(compiler, _)| compiler);
-    let name = text.split([' ', ',']).next()?.rsplit('/').next()?;
-    let name = ["clang", "gcc", "icc"].into_iter().find(|known| name.contains(known)).unwrap_or(name);
-    let number = text
-        .rsplit([' ', '-'])
-        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'))?;
-    Some(format!("{name} {number}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compilers() {
-        let cases = [
-            (
-                "PostgreSQL 17.11 on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0-14+deb12u1) 12.2.0, 64-bit",
-                "gcc 12.2.0",
-            ),
-            (
-                "PostgreSQL 14.18 on x86_64-pc-linux-gnu, compiled by x86_64-pc-linux-gnu-gcc (GCC) 7.5.0, 64-bit",
-                "gcc 7.5.0",
-            ),
-            (
-                "PostgreSQL 9.6.24 on x86_64-pc-linux-gnu, compiled by gcc (GCC) 4.4.7 20120313 (Red Hat 4.4.7-23), 64-bit",
-                "gcc 4.4.7",
-            ),
-            ("PostgreSQL 18.1 on aarch64, compiled by clang version 15.0.6, 64-bit", "clang 15.0.6"),
-        ];
-        for (version, expected) in cases {
-            assert_eq!(compiler(version).as_deref(), Some(expected), "{version}");
-        }
-        assert_eq!(compiler("SQLite"), None);
     }
 }

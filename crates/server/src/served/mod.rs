@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, TableState, Value, names};
 
-use crate::instance::{Instance, InstanceError, KilledForMemory, Stopped};
+use crate::instance::{Instance, InstanceError, KilledForMemory, ServerEnd};
 
-pub use settle::{LOOK_EVERY, Patience, Settle, SettleLimit, Settled, Settling, debt, drain, settle};
+pub use settle::{POLL_INTERVAL, Patience, Settle, SettleLimit, Settled, Settling, debt, drain, settle};
 pub(crate) use side_by_side::execute_all;
 pub(crate) use table_name::{bare, literal, literals};
 pub use telemetry::Telemetry;
@@ -33,7 +33,7 @@ pub enum Depth {
 
 /// A table to look at.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub struct TableCheck<'a> {
     /// Its name.
     pub table: &'a str,
     /// The column of integers that tells its rows apart, if there is one.
@@ -134,9 +134,9 @@ pub trait Served {
     ///
     /// # Errors
     /// When there is no such table or the dbms does not answer.
-    fn table(&self, session: &mut dyn Session, look: Look<'_>) -> Result<TableState, Error> {
-        let table = bare(look.table)?;
-        let rows = match look.depth {
+    fn table(&self, session: &mut dyn Session, check: TableCheck<'_>) -> Result<TableState, Error> {
+        let table = bare(check.table)?;
+        let rows = match check.depth {
             Depth::Full => integer(session, &format!("select count(*) from {table}"))?,
             Depth::From(_) => None,
         };
@@ -147,8 +147,8 @@ pub trait Served {
             max_id: None,
             last_value: None,
         };
-        if let Some(key) = look.key.map(bare).transpose()? {
-            state.min_id = match look.depth {
+        if let Some(key) = check.key.map(bare).transpose()? {
+            state.min_id = match check.depth {
                 Depth::Full => integer(session, &format!("select min({key}) from {table}"))?,
                 Depth::From(id) => integer(
                     session,
@@ -156,7 +156,7 @@ pub trait Served {
                 )?,
             };
             state.max_id = integer(session, &format!("select max({key}) from {table}"))?;
-            if look.asks_last_value {
+            if check.asks_last_value {
                 state.last_value = self.last_value(session, table, key)?;
             }
         }
@@ -297,8 +297,8 @@ pub trait Served {
 /// Stops an instance. Returns a note if that did not go smoothly.
 fn stop(instance: &mut Instance) -> Option<String> {
     match instance.stop() {
-        Ok(Stopped::Unclean(note)) => Some(note),
-        Ok(Stopped::Clean | Stopped::WasNotRunning) => None,
+        Ok(ServerEnd::Unclean(note)) => Some(note),
+        Ok(ServerEnd::Clean | ServerEnd::WasNotRunning) => None,
         Err(error) => Some(error.to_string()),
     }
 }
@@ -317,8 +317,8 @@ pub(crate) fn set_relations(measures: &mut Measures, rows: Vec<Vec<Value>>) {
         })
         .collect();
     for (prefix, sum) in [("table.", names::TABLES_BYTES), ("index.", names::INDEXES_BYTES)] {
-        let of = sizes.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, bytes)| bytes);
-        measures.set(sum, of.sum());
+        let bytes = sizes.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, bytes)| bytes);
+        measures.set(sum, bytes.sum());
     }
     if sizes.len() <= MOST_RELATIONS {
         for (name, bytes) in &sizes {

@@ -55,12 +55,12 @@ pub struct Settling {
     /// Rows that the load put into all tables, for the formula.
     pub loaded_rows: u64,
     /// How often it is looked whether it is done.
-    pub look_every: Duration,
+    pub poll_interval: Duration,
 }
 
 impl Default for Settling {
     fn default() -> Self {
-        Settling { mode: Settle::default(), limit: None, loaded_rows: 0, look_every: LOOK_EVERY }
+        Settling { mode: Settle::default(), limit: None, loaded_rows: 0, poll_interval: POLL_INTERVAL }
     }
 }
 
@@ -76,13 +76,13 @@ pub struct Settled {
 }
 
 /// Looks at the debt this often.
-pub const LOOK_EVERY: Duration = Duration::from_secs(1);
+pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The debt is at rest when it was so at this many looks in a row.
 const LOOKS_AT_REST: u32 = 3;
 
 /// How long a debt is paid that a step left, and how often it is looked whether it is paid.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(20);
-const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(20);
+const DRAIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The reference's pause: `min(1200, 60 + rows / 1,000,000)` seconds, for the rows that the load put into all tables.
 pub(crate) fn formula(loaded_rows: u64) -> Duration {
@@ -139,7 +139,7 @@ pub fn settle(
     settling: Settling,
     stop: &AtomicBool,
 ) -> Result<Settled, Error> {
-    let Settling { mode, limit, loaded_rows, look_every } = settling;
+    let Settling { mode, limit, loaded_rows, poll_interval } = settling;
     let began = Instant::now();
     let until = match limit {
         None => Some(began + formula(loaded_rows)),
@@ -150,7 +150,7 @@ pub fn settle(
     let debt = match mode {
         Settle::Off => debt(served, session, tables)?,
         Settle::Condition | Settle::Purged | Settle::Formula => hastened(served, session, |session| {
-            pay_and_wait(served, session, tables, (mode, look_every), &patience)
+            pay_and_wait(served, session, tables, (mode, poll_interval), &patience)
         })?,
     };
     let at_rest = is_done(mode, &debt);
@@ -175,7 +175,7 @@ pub fn drain(
             if patience.is_over() {
                 return Ok(None);
             }
-            pause(DRAIN_LOOK_EVERY.min(patience.left()));
+            pause(DRAIN_POLL_INTERVAL.min(patience.left()));
         }
         Ok(Some(began.elapsed().as_secs_f64()))
     })
@@ -218,7 +218,7 @@ fn pay_and_wait(
     served: &dyn Served,
     session: &mut dyn Session,
     tables: &[String],
-    (mode, look_every): (Settle, Duration),
+    (mode, poll_interval): (Settle, Duration),
     patience: &Patience<'_>,
 ) -> Result<Debt, Error> {
     served.pay_debt(session, tables, patience)?;
@@ -229,7 +229,7 @@ fn pay_and_wait(
         if patience.is_over() || (mode != Settle::Formula && looks >= LOOKS_AT_REST) {
             return Ok(debt);
         }
-        pause(look_every.min(patience.left()));
+        pause(poll_interval.min(patience.left()));
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let patience = Patience { until: None, stop: &stop };
         assert!(!patience.is_over());
-        assert_eq!(LOOK_EVERY.min(patience.left()), LOOK_EVERY);
+        assert_eq!(POLL_INTERVAL.min(patience.left()), POLL_INTERVAL);
         stop.store(true, Ordering::Relaxed);
         assert!(patience.is_over());
         let purging = Debt { at_rest: true, is_purged: false, ..Debt::default() };

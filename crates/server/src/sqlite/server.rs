@@ -130,8 +130,8 @@ impl Served for SqliteServer {
     }
 
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error> {
-        let of = literal(table)?;
-        let sql = format!("select count(*) from sqlite_master where type = 'index' and tbl_name = {of}");
+        let name = literal(table)?;
+        let sql = format!("select count(*) from sqlite_master where type = 'index' and tbl_name = {name}");
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 

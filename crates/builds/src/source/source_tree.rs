@@ -7,7 +7,7 @@ use basecase_model::Dbms;
 
 /// Whose source it is; what is configured and compiled in its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SourceKind {
     Postgres,
     Mysql,
     /// Meta's MySQL with MyRocks.
@@ -15,67 +15,67 @@ pub(crate) enum Kind {
     Mariadb,
 }
 
-impl Kind {
+impl SourceKind {
     /// The kinds of tree that are sources of `dbms`.
-    pub(crate) fn of(dbms: Dbms) -> &'static [Kind] {
+    pub(crate) fn of(dbms: Dbms) -> &'static [SourceKind] {
         match dbms {
-            Dbms::Postgres => &[Kind::Postgres],
-            Dbms::Mysql => &[Kind::Mysql, Kind::FbMysql],
-            Dbms::Mariadb => &[Kind::Mariadb],
+            Dbms::Postgres => &[SourceKind::Postgres],
+            Dbms::Mysql => &[SourceKind::Mysql, SourceKind::FbMysql],
+            Dbms::Mariadb => &[SourceKind::Mariadb],
             Dbms::Sqlite => &[],
         }
     }
 
     pub(crate) fn dbms(self) -> Dbms {
         match self {
-            Kind::Postgres => Dbms::Postgres,
-            Kind::Mysql | Kind::FbMysql => Dbms::Mysql,
-            Kind::Mariadb => Dbms::Mariadb,
+            SourceKind::Postgres => Dbms::Postgres,
+            SourceKind::Mysql | SourceKind::FbMysql => Dbms::Mysql,
+            SourceKind::Mariadb => Dbms::Mariadb,
         }
     }
 
     /// Its name for people.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Kind::FbMysql => "fb-mysql",
+            SourceKind::FbMysql => "fb-mysql",
             other => other.dbms().as_str(),
         }
     }
 
     pub(crate) fn uses_cmake(self) -> bool {
-        self != Kind::Postgres
+        self != SourceKind::Postgres
     }
 }
 
 /// A recognised source: its kind, and its version as it says itself, e.g. `17.6` or `19devel`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tree {
-    pub(crate) kind: Kind,
+pub(crate) struct SourceTree {
+    pub(crate) kind: SourceKind,
     pub(crate) version: String,
 }
 
 /// Recognises the source in `folder`; `None` when it is of no known kind.
-pub(crate) fn recognise(folder: &Path) -> Option<Tree> {
+pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
     let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
     if let Some(configure) = text("configure")
         && shell_value(&configure, "PACKAGE_NAME").as_deref() == Some("PostgreSQL")
     {
         let version = shell_value(&configure, "PACKAGE_VERSION")?;
-        return Some(Tree { kind: Kind::Postgres, version });
+        return Some(SourceTree { kind: SourceKind::Postgres, version });
     }
     let file = text("MYSQL_VERSION").or_else(|| text("VERSION"))?;
     let number = |name: &str| shell_value(&file, &format!("MYSQL_VERSION_{name}"));
     let extra = number("EXTRA").unwrap_or_default();
     let version = format!("{}.{}.{}{extra}", number("MAJOR")?, number("MINOR")?, number("PATCH")?);
     let kind = if folder.join("storage/maria").is_dir() {
-        Kind::Mariadb
+        SourceKind::Mariadb
     } else if folder.join("storage/rocksdb").is_dir() && folder.join("rocksdb").is_dir() {
         // RocksDB itself is a submodule at the top of this tree alone.
-        Kind::FbMysql
+        SourceKind::FbMysql
     } else {
-        Kind::Mysql
+        SourceKind::Mysql
     };
-    Some(Tree { kind, version })
+    Some(SourceTree { kind, version })
 }
 
 /// The first submodule of the tree that is an empty folder: git leaves them so unless it is asked.
@@ -102,7 +102,7 @@ fn shell_value(text: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn tree(files: &[(&str, &str)]) -> Option<(Kind, String)> {
+    fn tree(files: &[(&str, &str)]) -> Option<(SourceKind, String)> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
@@ -115,18 +115,18 @@ mod tests {
     #[test]
     fn trees_are_recognised_by_their_files() {
         let postgres = "#! /bin/sh\nPACKAGE_NAME='PostgreSQL'\nPACKAGE_TARNAME='postgresql'\nPACKAGE_VERSION='19devel'\n";
-        assert_eq!(tree(&[("configure", postgres)]), Some((Kind::Postgres, "19devel".into())));
+        assert_eq!(tree(&[("configure", postgres)]), Some((SourceKind::Postgres, "19devel".into())));
         let numbers = |major: u32, minor: u32, patch: u32| {
             format!(
                 "MYSQL_VERSION_MAJOR={major}\nMYSQL_VERSION_MINOR={minor}\nMYSQL_VERSION_PATCH={patch}\nMYSQL_VERSION_EXTRA=\n"
             )
         };
         let (eight, eleven) = (numbers(8, 0, 32), numbers(11, 8, 6));
-        assert_eq!(tree(&[("MYSQL_VERSION", &eight)]), Some((Kind::Mysql, "8.0.32".into())));
+        assert_eq!(tree(&[("MYSQL_VERSION", &eight)]), Some((SourceKind::Mysql, "8.0.32".into())));
         let fb = [("MYSQL_VERSION", eight.as_str()), ("storage/rocksdb/a", ""), ("rocksdb/a", "")];
-        assert_eq!(tree(&fb), Some((Kind::FbMysql, "8.0.32".into())));
+        assert_eq!(tree(&fb), Some((SourceKind::FbMysql, "8.0.32".into())));
         let mariadb = [("VERSION", eleven.as_str()), ("storage/maria/a", ""), ("storage/rocksdb/a", "")];
-        assert_eq!(tree(&mariadb), Some((Kind::Mariadb, "11.8.6".into())));
+        assert_eq!(tree(&mariadb), Some((SourceKind::Mariadb, "11.8.6".into())));
         assert_eq!(tree(&[("configure", "PACKAGE_NAME='hello'"), ("VERSION", "1.0")]), None);
     }
 

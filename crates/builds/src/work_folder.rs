@@ -1,4 +1,4 @@
-//! One basecase at a time at work on a build.
+//! The folder that a build is made in, by one basecase at a time.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,36 +7,36 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// The right to work on one build, and a folder to work in, which both end when this is dropped.
+/// A temporary folder for making one build, under that build's lock. Dropping it removes the folder and releases the lock.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    work: TempDir,
+pub(crate) struct WorkFolder {
+    folder: TempDir,
     _lock: File,
 }
 
-impl Turn {
-    /// Waits until no other basecase works on the build that is called `folder` among `builds`.
-    pub(crate) fn take(builds: &Path, folder: &str) -> io::Result<Self> {
-        let path = builds.join(format!(".{folder}.lock"));
+impl WorkFolder {
+    /// Waits until no other basecase is making the build `name` in the folder `builds`.
+    pub(crate) fn claim(builds: &Path, name: &str) -> io::Result<Self> {
+        let path = builds.join(format!(".{name}.lock"));
         let lock = File::options().create(true).truncate(false).write(true).mode(0o644).open(path)?;
         lock.lock()?;
-        let prefix = format!(".partial-{folder}-");
+        let prefix = format!(".partial-{name}-");
         sweep(builds, &prefix);
         // In the same folder as the result, so that the last step is a rename and a kill leaves no half tree.
-        let work = tempfile::Builder::new()
+        let folder = tempfile::Builder::new()
             .prefix(&prefix)
             .permissions(PermissionsExt::from_mode(0o700))
             .tempdir_in(builds)?;
-        Ok(Turn { work, _lock: lock })
+        Ok(WorkFolder { folder, _lock: lock })
     }
 
-    /// A folder on the disk of the builds, empty at first.
-    pub(crate) fn folder(&self) -> &Path {
-        self.work.path()
+    /// Its path, on the disk of the builds.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
     }
 }
 
-/// Removes what a killed basecase left half done. Whoever has the turn is the only one at work on it.
+/// Removes what a killed basecase left half done. The caller holds the lock, so nobody else is at work on it.
 fn sweep(builds: &Path, prefix: &str) {
     for entry in fs::read_dir(builds).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix) {
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_begins_without_what_was_left_and_leaves_nothing() {
+    fn a_work_folder_starts_empty_and_leaves_nothing() {
         let builds = tempfile::tempdir().unwrap();
         let folders = || {
             let entries = fs::read_dir(builds.path()).unwrap().flatten();
@@ -58,11 +58,11 @@ mod tests {
         };
         fs::create_dir(builds.path().join(".partial-mysql-8.0.31-maven-abc")).unwrap();
         fs::create_dir(builds.path().join(".partial-mysql-8.0.3-maven-abc")).unwrap();
-        let turn = Turn::take(builds.path(), "mysql-8.0.31-maven").unwrap();
+        let work = WorkFolder::claim(builds.path(), "mysql-8.0.31-maven").unwrap();
         assert_eq!(folders(), 2, "its own, and that of another build");
-        fs::write(turn.folder().join("half"), "x").unwrap();
-        drop(turn);
+        fs::write(work.path().join("half"), "x").unwrap();
+        drop(work);
         assert_eq!(folders(), 1);
-        Turn::take(builds.path(), "mysql-8.0.31-maven").unwrap();
+        WorkFolder::claim(builds.path(), "mysql-8.0.31-maven").unwrap();
     }
 }

@@ -13,7 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::connecting::no_answer;
 
 /// A Unix socket or a TCP connection, and how it is waited for.
-pub(crate) struct Transport {
+pub(crate) struct Connection {
     stream: Stream,
     waiting: Waiting,
 }
@@ -36,23 +36,23 @@ enum Waiting {
     Never,
 }
 
-impl Transport {
+impl Connection {
     /// Takes over a socket that does not block and is connected; for a session that begins until this instant.
-    pub(crate) fn unix(stream: UnixStream, until: Instant) -> Transport {
-        Transport { stream: Stream::Unix(stream), waiting: Waiting::Until(until) }
+    pub(crate) fn unix(stream: UnixStream, until: Instant) -> Connection {
+        Connection { stream: Stream::Unix(stream), waiting: Waiting::Until(until) }
     }
 
     /// The same of a TCP connection.
-    pub(crate) fn tcp(stream: TcpStream, until: Instant) -> Transport {
-        Transport { stream: Stream::Tcp(stream), waiting: Waiting::Until(until) }
+    pub(crate) fn tcp(stream: TcpStream, until: Instant) -> Connection {
+        Connection { stream: Stream::Tcp(stream), waiting: Waiting::Until(until) }
     }
 
-    pub(crate) fn try_clone(&self) -> io::Result<Transport> {
+    pub(crate) fn try_clone(&self) -> io::Result<Connection> {
         let stream = match &self.stream {
             Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
         };
-        Ok(Transport { stream, waiting: self.waiting })
+        Ok(Connection { stream, waiting: self.waiting })
     }
 
     pub(crate) fn set_blocking(&mut self, is_blocking: bool) -> io::Result<()> {
@@ -97,7 +97,7 @@ impl Transport {
     }
 }
 
-impl AsFd for Transport {
+impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.stream {
             Stream::Unix(stream) => stream.as_fd(),
@@ -106,7 +106,7 @@ impl AsFd for Transport {
     }
 }
 
-impl Read for Transport {
+impl Read for Connection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match (&self.stream, self.waiting) {
             (_, Waiting::Until(until)) => self.until(until, Direction::Read, |stream| match stream {
@@ -124,7 +124,7 @@ impl Read for Transport {
     }
 }
 
-impl Write for Transport {
+impl Write for Connection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match (&self.stream, self.waiting) {
             (_, Waiting::Until(until)) => self.until(until, Direction::Write, |stream| match stream {

@@ -11,8 +11,8 @@ use rustix::process::Signal;
 
 use super::error::{CompileError, StepError};
 use super::hint;
+use super::source_tree::SourceKind;
 use super::toolchain::{Compiler, Toolchain};
-use super::tree::Kind;
 
 /// Lines of the log in an error.
 const TAIL_LINES: usize = 20;
@@ -41,7 +41,7 @@ impl Folders {
 }
 
 /// One step.
-pub(crate) struct Step {
+pub(crate) struct BuildStep {
     title: &'static str,
     commands: Vec<Command>,
 }
@@ -51,13 +51,13 @@ pub(crate) struct Step {
 /// # Errors
 /// When a program is missing.
 pub(crate) fn steps(
-    kind: Kind,
+    kind: SourceKind,
     toolchain: &Toolchain,
     folders: &Folders,
     compilers: &[Compiler],
     arguments: &[String],
     jobs: u32,
-) -> Result<Vec<Step>, CompileError> {
+) -> Result<Vec<BuildStep>, CompileError> {
     let arguments: Vec<String> = arguments
         .iter()
         .map(|text| text.replace("{source}", &folders.source.display().to_string()))
@@ -92,14 +92,14 @@ pub(crate) fn steps(
     let compile = parts.iter().map(|part| make(folder, &["-C", part]));
     let install = parts.iter().map(|part| make(folder, &["-C", part, "install", &destination]));
     Ok(vec![
-        Step { title: "configuring", commands: vec![configure] },
-        Step { title: "compiling", commands: compile.collect() },
-        Step { title: "installing", commands: install.collect() },
+        BuildStep { title: "configuring", commands: vec![configure] },
+        BuildStep { title: "compiling", commands: compile.collect() },
+        BuildStep { title: "installing", commands: install.collect() },
     ])
 }
 
 /// The flags that the compiler was given: of configure, or of InnoDB under CMake, whose projects add some of their own.
-pub(crate) fn flags_given(kind: Kind, folders: &Folders) -> Option<String> {
+pub(crate) fn flags_given(kind: SourceKind, folders: &Folders) -> Option<String> {
     let (file, name) = if kind.uses_cmake() {
         (folders.objects.join("storage/innobase/CMakeFiles/innobase.dir/flags.make"), "CXX_FLAGS = ")
     } else {
@@ -132,7 +132,7 @@ impl Log {
     /// When one of its commands fails; the error has the end of the log and what probably helps.
     pub(crate) fn run(
         &mut self,
-        step: Step,
+        step: BuildStep,
         name: &str,
         notify: &mut dyn FnMut(&str),
     ) -> Result<(), CompileError> {

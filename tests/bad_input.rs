@@ -30,7 +30,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgers:17.11' for '<CANDIDATE>...': unknown dbms "postgers"
-    hint: known are postgres, mysql, mariadb, sqlite
+    hint: write one of postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -46,7 +46,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: no recipe for postgres 17.99
-    hint: there are 17.0, 17.5, 17.6, 17.9, 17.10, 17.11; or compile it: `basecase server get postgres:17.99 --from source --source …`; or use an installed one with path:DIR
+    hint: known versions: 17.0, 17.5, 17.6, 17.9, 17.10, 17.11; or compile it: `basecase server get postgres:17.99 --from source --source …`; or use an installed one with path:DIR
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.6:pypi"]), @r#"
     exit code 1
@@ -324,7 +324,7 @@ fn experiment_files_that_cannot_be_understood() {
     exit code 1
     -- stderr
     error: experiment file dbms.toml: unknown dbms "postgers"
-    hint: known are postgres, mysql, mariadb, sqlite
+    hint: write one of postgres, mysql, mariadb, sqlite
     "#);
     let missing = ["run", "missing.toml", "--store", "s.sqlite", "--data", "data"];
     assert_snapshot!(refused(&sandbox, &missing), @r#"

@@ -41,7 +41,7 @@ fn versions_that_do_not_exist() {
     exit code 1
     -- stderr
     error: no recipe for mysql 8.0.32
-    hint: there are 8.0.12, 8.0.15, 8.0.31, 8.0.33; or compile it: `basecase server get mysql:8.0.32 --from source --source …`; or use an installed one with path:DIR
+    hint: known versions: 8.0.12, 8.0.15, 8.0.31, 8.0.33; or compile it: `basecase server get mysql:8.0.32 --from source --source …`; or use an installed one with path:DIR
     "#);
     assert_snapshot!(compare(&sandbox, &["mariadb:10.11.18:maven"]), @r#"
     exit code 1

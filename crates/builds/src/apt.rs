@@ -1,5 +1,5 @@
-//! Debian's packages by `apt-get` with a state of its own: nothing of the system is changed and no root is needed. `apt-get`
-//! checks signatures as ever, and downloads through the mirror that the system has.
+//! Debian packages, by `apt-get` with its own state directory: the system is not changed, and root is not needed. `apt-get`
+//! checks signatures as usual, and downloads from the mirror that the system uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use crate::client_tool::{Failure, run};
 
-/// The key ring of Debian's archives on every Debian.
+/// The keyring of Debian's archives, where every Debian has it.
 const KEY_RING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// One source of packages, as it stands in apt's lists of sources.
+/// One package source, as in apt's `sources.list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     uri: String,
@@ -18,17 +18,17 @@ pub(crate) struct Target {
     component: String,
 }
 
-/// The archives of Debian that this system gets its own packages from.
+/// The Debian archives that this system gets its own packages from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Archives {
     targets: Vec<Target>,
 }
 
 impl Archives {
-    /// Asks apt which ones the system is set up for.
+    /// Asks apt which archives the system is configured for.
     pub(crate) fn of_system() -> Result<Self, Failure> {
         let mut command = Command::new("apt-get");
-        // Also of a system that never read its lists of packages.
+        // This also works on a system that has never run `apt-get update`.
         command.args([
             "indextargets",
             "--no-release-info",
@@ -44,7 +44,7 @@ impl Archives {
         Ok(archives)
     }
 
-    /// The sources that make up `suite`, in full: a security suite is an addition to its release, experimental one to sid.
+    /// All sources that `suite` needs: a security suite adds to its release, and experimental adds to sid.
     pub(crate) fn of_suite(&self, suite: &str) -> Result<Vec<Target>, Failure> {
         let target = |ending: &str, suite: &str| {
             let known = self.targets.iter().find(|target| is_archive(&target.uri, ending));
@@ -61,13 +61,13 @@ impl Archives {
         })
     }
 
-    /// The sources of the system itself.
+    /// The system's own sources.
     pub(crate) fn of_host(&self) -> &[Target] {
         &self.targets
     }
 }
 
-/// A line `URI suite component`, when it is of an archive of Debian.
+/// Parses a line `URI suite component`; `None` if it is not a Debian archive.
 fn target(line: &str) -> Option<Target> {
     let mut words = line.split_whitespace().map(str::to_owned);
     let (uri, suite, component) = (words.next()?, words.next()?, words.next()?);
@@ -80,7 +80,7 @@ fn is_archive(uri: &str, name: &str) -> bool {
     uri.trim_end_matches('/').rsplit('/').next() == Some(name)
 }
 
-/// One file of a package, still to be downloaded.
+/// One package file that is yet to be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Package {
     /// Its name.
@@ -90,8 +90,8 @@ pub(crate) struct Package {
 }
 
 impl Package {
-    /// The version of the software itself: without the epoch, what Debian left out, and Debian's own revision. What Debian
-    /// sorts before a release by `~` is written as upstream does: `19rc1`.
+    /// The upstream version: without the epoch, a suffix such as `+ds`, and Debian's revision. A `~`, by which Debian sorts
+    /// pre-releases, is dropped, as in `19rc1`.
     pub(crate) fn upstream(&self) -> String {
         let version = self.version.split_once(':').map_or(self.version.as_str(), |(_, version)| version);
         let version = version.rsplit_once('-').map_or(version, |(version, _)| version);
@@ -100,19 +100,19 @@ impl Package {
     }
 }
 
-/// `apt-get` with its own folder of state.
+/// `apt-get` with its own state directory.
 #[derive(Debug)]
 pub(crate) struct Apt {
     state: PathBuf,
 }
 
 impl Apt {
-    /// Reads the lists of packages of `sources` into the new folder `state`.
+    /// Reads the package lists of `sources` into the new folder `state`.
     pub(crate) fn open(state: &Path, sources: &[Target]) -> Result<Self, Failure> {
         Apt::open_lists(state, "deb", sources)
     }
 
-    /// Reads the lists of source packages of `sources` into the new folder `state`.
+    /// Reads the source package lists of `sources` into the new folder `state`.
     pub(crate) fn open_for_source(state: &Path, sources: &[Target]) -> Result<Self, Failure> {
         Apt::open_lists(state, "deb-src", sources)
     }
@@ -130,14 +130,14 @@ impl Apt {
             .map(|Target { uri, suite, component }| format!("{kind} {signed}{uri} {suite} {component}\n"))
             .collect();
         fs::write(state.join("sources.list"), lines).map_err(failed)?;
-        // With no package counted as installed, each comes with all its libraries.
+        // Since no package counts as installed, each comes with all its libraries.
         fs::write(state.join("status"), "").map_err(failed)?;
         let apt = Apt { state: state.to_path_buf() };
         run("apt-get", &mut apt.command(&["update"]))?;
         Ok(apt)
     }
 
-    /// What would be downloaded for `packages` and all that they depend on.
+    /// What would be downloaded for `packages` and all their dependencies.
     pub(crate) fn plan_with_dependencies(&self, packages: &[&str]) -> Result<Vec<Package>, Failure> {
         let text = run("apt-get", self.command(&["install", "--print-uris"]).args(packages))?;
         Ok(text.lines().filter_map(planned).collect())
@@ -153,18 +153,18 @@ impl Apt {
         Ok(text.lines().filter_map(planned).collect())
     }
 
-    /// Downloads `packages` and all that they depend on: their files.
+    /// Downloads `packages` and all their dependencies. Returns the files.
     pub(crate) fn download_with_dependencies(&self, packages: &[&str]) -> Result<Vec<PathBuf>, Failure> {
         run("apt-get", self.command(&["install", "--download-only"]).args(packages))?;
         files(&self.state.join("archives"))
     }
 
-    /// Downloads `packages` alone, from `suite` where one is given: their files.
+    /// Downloads `packages` alone, from `suite` if one is given. Returns the files.
     pub(crate) fn download(&self, packages: &[&str], suite: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
         if packages.is_empty() {
             return Ok(Vec::new());
         }
-        // It downloads into the current folder.
+        // `apt-get download` writes to the current folder.
         let folder =
             tempfile::tempdir_in(&self.state).map_err(|error| Failure::Failed(error.to_string()))?.keep();
         let packages = match suite {
@@ -175,12 +175,12 @@ impl Apt {
         files(&folder)
     }
 
-    /// What would be downloaded for upstream's archive of the source package `package`, as `apt-get` says it.
+    /// What `apt-get` says it would download for the upstream archive of the source package `package`.
     pub(crate) fn plan_of_source(&self, package: &str) -> Result<String, Failure> {
         run("apt-get", &mut self.command(&["source", "--print-uris", "--tar-only", package]))
     }
 
-    /// Downloads upstream's archive of the source package `package` into `folder`.
+    /// Downloads the upstream archive of the source package `package` into `folder`.
     pub(crate) fn download_source(&self, package: &str, folder: &Path) -> Result<(), Failure> {
         let mut command = self.command(&["source", "--download-only", "--tar-only", package]);
         run("apt-get", command.current_dir(folder)).map(drop)
@@ -198,7 +198,7 @@ impl Apt {
             format!("Dir::Cache={state}"),
             "Acquire::Languages=none".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
-            // The user _apt may not write into this folder.
+            // The user `_apt` may not write to this folder.
             "APT::Sandbox::User=root".to_owned(),
             "APT::Install-Recommends=false".to_owned(),
             "Debug::NoLocking=1".to_owned(),

@@ -1,4 +1,4 @@
-//! Unpacking files, as their recipe says.
+//! Unpacks an archive as its recipe says.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::form::{Form, Links, Part};
 use crate::pattern::below;
 
-/// Unpacks what `form` says of the archive `file` into the empty folder `tree`.
+/// Unpacks the parts of the archive `file` that `form` names into the empty folder `tree`.
 pub(crate) fn unpack(file: &Path, form: &Form, tree: &Path) -> io::Result<()> {
     let mut taken = vec![false; form.parts.len()];
     let mut take = |name: &str, entry: Entry<'_>| {
@@ -29,12 +29,12 @@ pub(crate) fn unpack(file: &Path, form: &Form, tree: &Path) -> io::Result<()> {
     };
     let name = file.to_string_lossy();
     match kind(&name)? {
-        // A zip is read from its end.
+        // The index of a zip file is at its end, so reading it needs `Seek`.
         Kind::Zip => each_of_zip(File::open(file)?, &mut take)?,
         _ => each_of_inner(&name, &mut File::open(file)?, &mut take)?,
     }
     if let Some((part, _)) = form.parts.iter().zip(&taken).find(|(_, taken)| !**taken) {
-        return Err(invalid(format!("it holds no {}", part.from)));
+        return Err(invalid(format!("it contains no {}", part.from)));
     }
     if let Some(links) = &form.links {
         make_links(links, tree)?;
@@ -42,7 +42,7 @@ pub(crate) fn unpack(file: &Path, form: &Form, tree: &Path) -> io::Result<()> {
     finish(form, tree)
 }
 
-/// The last steps for any tree, however it was unpacked: programs are in `bin`, and every user may run them.
+/// The last steps for any tree, however it was unpacked: puts the programs in `bin`, and lets every user run them.
 pub(crate) fn finish(form: &Form, tree: &Path) -> io::Result<()> {
     if let Some(bin) = &form.bin {
         symlink(bin, tree.join("bin"))?;
@@ -50,14 +50,14 @@ pub(crate) fn finish(form: &Form, tree: &Path) -> io::Result<()> {
     open_to_all(tree)
 }
 
-/// What an archive has under one name.
+/// What an archive holds under one name.
 enum Entry<'r> {
     File {
         reader: &'r mut dyn Read,
         is_program: bool,
     },
     Link(PathBuf),
-    /// Another name of a file that came before.
+    /// A hard link to an earlier file.
     SameAs(String),
 }
 
@@ -75,7 +75,7 @@ fn kind(name: &str) -> io::Result<Kind> {
         () if ends(&[".zip", ".jar", ".whl"]) => Ok(Kind::Zip),
         () if ends(&[".tar.gz", ".tgz"]) => Ok(Kind::TarGz),
         () if ends(&[".tar.xz", ".txz"]) => Ok(Kind::TarXz),
-        () => Err(invalid(format!("{name} is no archive of a known kind"))),
+        () => Err(invalid(format!("{name} is not a known kind of archive"))),
     }
 }
 
@@ -137,7 +137,7 @@ fn plain(path: &Path) -> String {
 }
 
 impl Part {
-    /// Writes the entry `name` of an archive if it is meant by `pattern`.
+    /// Writes the archive entry `name` if it matches `pattern`.
     fn place(&self, pattern: &str, name: &str, entry: Entry<'_>, tree: &Path) -> io::Result<()> {
         let Some(name) = self.name(pattern, name) else { return Ok(()) };
         if self.leave_out.iter().any(|pattern| below(pattern, &name).is_some()) {
@@ -153,7 +153,7 @@ impl Part {
                 io::copy(reader, &mut file)?;
                 file.set_permissions(PermissionsExt::from_mode(if is_program { 0o755 } else { 0o644 }))
             }
-            // It leads to a place on the machine where the archive was made.
+            // An absolute link points at a place on the machine where the archive was made.
             Entry::Link(target) if target.is_absolute() => Ok(()),
             Entry::Link(target) => symlink(target, path),
             Entry::SameAs(other) => match self.name(pattern, &other) {
@@ -163,7 +163,7 @@ impl Part {
         }
     }
 
-    /// What the entry `name` of an archive is called in the tree, if it is meant by `pattern`.
+    /// The archive entry's path in the tree, if `name` matches `pattern`.
     fn name(&self, pattern: &str, name: &str) -> Option<String> {
         let rest = match below(pattern, name)? {
             "" if self.to.is_empty() || self.to.ends_with('/') => name.rsplit('/').next()?,
@@ -173,11 +173,11 @@ impl Part {
     }
 }
 
-/// The path of `name` in `tree`, unless it leads out of it.
+/// The path of `name` in `tree`. Refuses a name that leads out of it.
 fn inside(tree: &Path, name: &str) -> io::Result<PathBuf> {
     let is_plain = |component| matches!(component, Component::Normal(_) | Component::CurDir);
     if name.is_empty() || !Path::new(name).components().all(is_plain) {
-        return Err(invalid(format!("{name:?} is no path inside a tree")));
+        return Err(invalid(format!("{name:?} is not a path inside the tree")));
     }
     Ok(tree.join(name))
 }
@@ -205,8 +205,8 @@ fn make_links(links: &Links, tree: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets every user read the tree and run what is in a `bin` folder, and nobody but the owner change it, whatever the archive or
-/// the umask say: servers may run as another user than the one who unpacks, and some archives keep no permissions.
+/// Lets every user read the tree and run what is in a `bin` folder, and only the owner change it, whatever the archive or
+/// the umask say: servers may run as another user than the one who unpacks, and some archives store no permissions.
 pub(crate) fn open_to_all(path: &Path) -> io::Result<()> {
     let metadata = path.symlink_metadata()?;
     if metadata.is_symlink() {
@@ -288,7 +288,7 @@ mod tests {
         assert!(tree.path().join("share/a").exists());
         assert!(!tree.path().join("man").exists() && !tree.path().join("pkg").exists());
         let error = unpacked("a.whl", &wheel, "parts = [{ from = '*.txz', within = '' }]").unwrap_err();
-        assert_eq!(error.to_string(), "it holds no *.txz");
+        assert_eq!(error.to_string(), "it contains no *.txz");
     }
 
     #[test]

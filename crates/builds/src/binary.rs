@@ -1,8 +1,8 @@
-//! What the program of a server says of how it was compiled, read from the file.
+//! How a server program was compiled, read from its file.
 //!
-//! Of Postgres the text of `version()` and the values of the `pg_config` view are constants in the program, so they are known
-//! before it is started and also where the tree has no `pg_config` program. MySQL and MariaDB have what their compiler left in
-//! the section `.comment`, and MySQL's own packages a file about the build, `docs/INFO_BIN`.
+//! In Postgres, the text of `version()` and the values of the `pg_config` view are constants in the program, so they can be
+//! read without starting it, even if the tree has no `pg_config` program. For MySQL and MariaDB there is what the compiler
+//! left in the section `.comment`, and in MySQL's own packages a file about the build, `docs/INFO_BIN`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) struct Imprint {
 }
 
 impl Imprint {
-    /// The last flag that says how far the compiler optimised, which is the one that counts.
+    /// The last optimisation flag, which is the one that takes effect.
     pub(crate) fn optimisation(&self) -> Option<String> {
         optimisation_flag(self.flags.as_deref()?).map(str::to_owned)
     }
@@ -37,7 +37,7 @@ pub(crate) fn read(postgres: &Path) -> io::Result<Imprint> {
     Ok(of_bytes(&std::fs::read(postgres)?))
 }
 
-/// Reads the facts from the program of a MySQL or MariaDB server and what lies beside it.
+/// Reads the facts from the program of a MySQL or MariaDB server and the files beside it.
 pub(crate) fn read_mysqld(program: &Path) -> io::Result<Imprint> {
     let comment = section(program, ".comment")?;
     let compiler = comment.split(|byte| *byte == 0).filter_map(text_of).filter_map(gcc_of_comment).max();
@@ -50,7 +50,7 @@ pub(crate) fn read_mysqld(program: &Path) -> io::Result<Imprint> {
     })
 }
 
-/// One section of an object file; empty when there is none of this name.
+/// One section of an object file; empty if there is none of this name.
 fn section(program: &Path, name: &str) -> io::Result<Vec<u8>> {
     use object::{Object, ObjectSection, ReadCache};
     let file = ReadCache::new(std::fs::File::open(program)?);
@@ -62,20 +62,20 @@ fn section(program: &Path, name: &str) -> io::Result<Vec<u8>> {
     Ok(data.unwrap_or_default())
 }
 
-/// The version in `GCC: (GNU) 8.3.1 20190311 (Red Hat 8.3.1-3)`. Every object that was linked in leaves such a line; the newest
-/// compiler is the server's own, older ones made the start-up code that the system brought.
+/// The version in `GCC: (GNU) 8.3.1 20190311 (Red Hat 8.3.1-3)`. Every object that is linked in leaves such a line. The
+/// newest compiler is the server's own; older ones compiled the system's start-up code.
 fn gcc_of_comment(line: String) -> Option<Version> {
     let (_, rest) = line.strip_prefix("GCC: (")?.split_once(") ")?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The compiler's flags in `docs/INFO_BIN`, which has been written in two ways.
+/// The compiler flags in `docs/INFO_BIN`, which has two formats.
 fn flags_of_about(about: &str) -> Option<String> {
     let flags = |name: &str| {
         let line = about.lines().find_map(|line| line.strip_prefix(name))?;
         Some(line.trim_start_matches([' ', '=', ':']).trim().to_owned())
     };
-    // Until 5.7 of the folder sql; since 8.0 general ones, and then those of the kind of build.
+    // Up to 5.7, the flags of the folder `sql`; from 8.0 on, the general flags followed by those of the CMake build type.
     let parts = ["CXX_FLAGS", "CMAKE_CXX_FLAGS:", "CMAKE_CXX_FLAGS_RELWITHDEBINFO:"].map(flags);
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     if text.is_empty() { None } else { Some(text) }
@@ -126,7 +126,7 @@ pub fn postgres_compiler(version_text: &str) -> Option<String> {
     Some(format!("{name} {version}"))
 }
 
-/// What the program `pg_config` prints, by name, as facts to keep.
+/// The facts worth keeping from what the program `pg_config` prints, by name.
 pub(crate) fn parse_pg_config(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter_map(|line| line.split_once(" = "))

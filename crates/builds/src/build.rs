@@ -18,7 +18,7 @@ use crate::supply;
 use crate::tree::Tree;
 use crate::version::Version;
 
-/// Why a tree of programs is no usable build.
+/// Why a tree of programs is not a usable build.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// There is no server program.
@@ -27,14 +27,14 @@ pub enum BuildError {
         /// Where it was looked for.
         path: PathBuf,
     },
-    /// A program that basecase needs beside the server is missing.
+    /// A program that basecase needs besides the server is missing.
     #[error("no {what} in {}\nhint: {hint}", folder.display())]
     Incomplete {
         /// What is missing.
         what: &'static str,
         /// Where it was looked for.
         folder: PathBuf,
-        /// What a whole installation has.
+        /// What a complete installation has.
         hint: &'static str,
     },
     /// The system lacks shared libraries.
@@ -52,10 +52,10 @@ pub enum BuildError {
     Broken {
         /// The program.
         program: PathBuf,
-        /// What it or the system says.
+        /// What it or the operating system says.
         reason: String,
     },
-    /// The program is of another version than its recipe says.
+    /// The program's version differs from its recipe's.
     #[error("{} is version {actual}, not {expected} as its recipe says\nhint: remove its folder and get it again; if that does not help, the recipe is wrong", program.display())]
     Version {
         /// The program.
@@ -65,10 +65,10 @@ pub enum BuildError {
         /// What the program says.
         actual: String,
     },
-    /// The user that servers run as cannot reach the tree.
+    /// The account that servers run under cannot reach the tree.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// Its programs are not run, since they could be somebody else's.
+    /// Its programs are not run, since somebody else could have changed them.
     #[error(transparent)]
     Programs(#[from] ProgramsError),
 }
@@ -76,7 +76,7 @@ pub enum BuildError {
 /// One binary of a dbms, ready to run.
 #[derive(Debug, Clone)]
 pub struct Build {
-    /// What a number depends on.
+    /// The facts that results depend on.
     pub facts: BuildFacts,
     /// Its version.
     pub version: Version,
@@ -84,7 +84,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// The dbms of the installation at `path`, by its files; Postgres where there is no server program.
+    /// The dbms of the installation at `path`, judged by its files; Postgres if there is no server program.
     pub fn dbms_at(path: &Path) -> Dbms {
         Tree::find(path).map_or(Dbms::Postgres, |tree| tree.dbms())
     }
@@ -94,19 +94,20 @@ impl Build {
         self.tree.bin()
     }
 
-    /// The program `name`, e.g. `psql`. Whether the build has it is another matter.
+    /// The path of the program `name`, e.g. `psql`, whether or not the build has it.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin().join(name)
     }
 
-    /// Lets the system forget the server program, so that the next start reads it anew. Where its pages lie in memory decides by a few per
-    /// cent how fast it runs, and stays as it is from start to start while they are kept. Whatever cannot be forgotten is kept.
+    /// Drops the server program from the page cache, so that the next start reads it again. Where its pages lie in memory
+    /// changes the server's speed by a few per cent, and cached pages stay where they are from start to start. Pages that
+    /// cannot be dropped stay cached.
     pub fn forget_server(&self) {
         page_cache::forget(&self.program(self.tree.server())).ok();
     }
 
-    /// A command for the program `name` as `account`, with nothing of the caller's environment, which finds the libraries that
-    /// the build brings.
+    /// A command for the program `name` as `account`, with an empty environment except for what it needs to find the
+    /// libraries that come with the build.
     pub fn command(&self, name: &str, account: Option<&Account>) -> Command {
         self.tree.command(name, account)
     }
@@ -116,15 +117,15 @@ impl Build {
         &self.tree
     }
 
-    /// Dbms and version, as messages name them, e.g. `mysql 8.0.33`.
+    /// Dbms and version for messages, e.g. `mysql 8.0.33`.
     pub fn title(&self) -> String {
         format!("{} {}", self.facts.dbms, self.facts.version)
     }
 
-    /// Takes the tree under `path`, a prefix or a folder of programs, as a build.
+    /// Opens the tree at `path`, a prefix or a folder of programs, as a build.
     ///
     /// # Errors
-    /// When programs or libraries are missing, or dbms or version are not the recipe's.
+    /// If programs or libraries are missing, or the dbms or version is not the recipe's.
     pub(crate) fn at(
         path: &Path,
         request: &BuildRequest,
@@ -162,7 +163,7 @@ impl Build {
     }
 }
 
-/// What a server program announces itself as.
+/// Dbms and version, as a server program reports them.
 #[derive(Debug, PartialEq, Eq)]
 struct Announcement {
     dbms: Dbms,
@@ -177,11 +178,11 @@ impl Announcement {
     }
 }
 
-/// What the server program says to `--version`.
+/// What the server program prints for `--version`.
 fn said_of_version(tree: &Tree, account: Option<&Account>) -> Result<String, String> {
     let mut command = tree.command(tree.server(), account);
     if tree.server() != "postgres" {
-        // Else it reads the host's option files first, and fails on what it does not understand there.
+        // Otherwise it first reads the host's option files, and fails on any option that it does not know.
         command.arg("--no-defaults");
     }
     match command.arg("--version").output() {
@@ -249,7 +250,7 @@ fn facts(
         version: announced.version.to_string(),
         provider,
         artifact,
-        // An install can be built anew under the same path: then it is another build.
+        // An installation can be rebuilt under the same path, and is then another build.
         sha256: match recipe {
             Some(recipe) => recipe.sha256.clone(),
             None => sha256_of(&program).ok(),
@@ -260,7 +261,7 @@ fn facts(
     }
 }
 
-/// `pg1711`; with the provider or the folder where the user named one, so that two builds of one version are told apart.
+/// E.g. `pg1711`, with the provider or the folder if the user named one, to tell two builds of one version apart.
 fn short_name(announced: &Announcement, request: &BuildRequest) -> String {
     let prefix = announced.dbms.short_prefix();
     let digits = announced.version.digits(announced.dbms);
@@ -271,7 +272,7 @@ fn short_name(announced: &Announcement, request: &BuildRequest) -> String {
     }
 }
 
-/// The last folder of a path that says which install it is, in letters that a file name may have.
+/// The last folder name of a path that identifies the installation, limited to letters that a file name may have.
 fn folder_name(path: &Path) -> String {
     let names = path.iter().rev().filter_map(|name| name.to_str());
     let name = names

@@ -27,9 +27,9 @@ struct ProviderLine {
     name: String,
     client: String,
     platform: String,
-    /// For recipes that name no form of their own.
+    /// The default for recipes that name no form.
     form: Option<String>,
-    /// For recipes that name no needs of their own.
+    /// The default for recipes that name no needs.
     #[serde(default)]
     needs: Vec<String>,
 }
@@ -101,7 +101,7 @@ impl Catalogue {
     /// The recipes that basecase comes with.
     ///
     /// # Errors
-    /// When an embedded file is broken, which a test rules out.
+    /// If an embedded file is broken, which a test rules out.
     pub fn embedded() -> Result<Self, RecipeError> {
         let mut recipes = Vec::new();
         for file in RECIPES.files().filter(|file| file.path().extension().is_some_and(|ext| ext == "toml")) {
@@ -129,8 +129,8 @@ impl Catalogue {
         &self.recipes
     }
 
-    /// Adds a build that was got from packages: it takes the place of its recipe, or stands beside it when the suite had moved
-    /// on to another version.
+    /// Adds a build made from packages. It replaces its recipe, or stands beside it if the suite had moved on to another
+    /// version.
     pub(crate) fn add(&mut self, got: Recipe) {
         match self.recipes.iter_mut().find(|recipe| recipe.folder() == got.folder()) {
             Some(recipe) => *recipe = got,
@@ -144,11 +144,12 @@ impl Catalogue {
         }
     }
 
-    /// Finds a recipe for each request. Requests for one dbms are resolved together: where one provider has all of them with
-    /// one toolchain, all come from it, so that results differ by version alone; else each comes from its first provider.
+    /// Finds a recipe for each request. Requests for one dbms are resolved together: if one provider has all of them,
+    /// compiled by one toolchain, all come from it, so that results differ by version alone. Otherwise each comes from its
+    /// first provider.
     ///
     /// # Errors
-    /// When a version or a provider is not known; the message names what is near.
+    /// If a version or a provider is unknown; the message suggests similar ones.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, RecipeError> {
         let offers: Vec<Vec<&Recipe>> =
             requests.iter().map(|request| self.offers(request)).collect::<Result<_, _>>()?;
@@ -216,22 +217,22 @@ fn near_versions(wanted: &str, known: &[&Recipe]) -> String {
     versions.sort();
     versions.dedup();
     let texts = |versions: &[&Version]| versions.iter().map(ToString::to_string).collect::<Vec<String>>();
-    // Whoever mistypes a minor version knows the major one, so all of that branch are near.
+    // A user who mistypes a minor version knows the major one, so the whole branch is suggested.
     if let Ok(wanted) = wanted.trim_end_matches(".x").parse::<Version>() {
         for branch in [&wanted, &wanted.major()] {
             let same: Vec<&Version> =
                 versions.iter().copied().filter(|version| version.is_of(branch)).collect();
             if !same.is_empty() {
-                return format!("there are {}", texts(&same).join(", "));
+                return format!("known versions: {}", texts(&same).join(", "));
             }
         }
     }
     let texts = texts(&versions);
     let near = nearest(wanted, texts.iter().map(String::as_str));
     if near.is_empty() {
-        format!("there are {}", texts.join(", "))
+        format!("known versions: {}", texts.join(", "))
     } else {
-        format!("near are {}", near.join(", "))
+        format!("similar versions: {}", near.join(", "))
     }
 }
 
@@ -281,7 +282,8 @@ mod tests {
             resolved(&["postgres:17.11:maven", "postgres:18.6"]).unwrap(),
             ["postgres-17.11-maven", "postgres-18.6-maven"]
         );
-        // 14.0 has its compiler with 15.1 alone: nothing is common, so each comes from its first provider.
+        // Only 15.1 has the compiler of 14.0: the versions have no toolchain in common, so each comes from its first
+        // provider.
         assert_eq!(
             resolved(&["postgres:14.0", "postgres:18.6", "path:/opt/pg"]).unwrap(),
             ["postgres-14.0-maven", "postgres-18.6-pypi", "path"]
@@ -307,11 +309,11 @@ mod tests {
     #[test]
     fn mistakes_name_what_is_near() {
         let message = resolved(&["postgres:17.12"]).unwrap_err().to_string();
-        assert!(message.contains("hint: there are 17.0, 17.5, 17.6, 17.9, 17.10, 17.11"), "{message}");
+        assert!(message.contains("hint: known versions: 17.0, 17.5, 17.6, 17.9, 17.10, 17.11"), "{message}");
         let message = resolved(&["postgres:17"]).unwrap_err().to_string();
         assert!(message.contains("17.11"), "{message}");
         let message = resolved(&["mysql:5.7.44"]).unwrap_err().to_string();
-        assert!(message.contains("hint: there are 5.7.19, 5.7.22;"), "{message}");
+        assert!(message.contains("hint: known versions: 5.7.19, 5.7.22;"), "{message}");
         let message = resolved(&["postgres:17.6:pypi"]).unwrap_err().to_string();
         assert!(message.contains("postgres:17.6:maven"), "{message}");
     }

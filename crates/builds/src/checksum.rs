@@ -1,4 +1,4 @@
-//! The checksum of a file.
+//! Checksums of files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// The checksum of a file, in hexadecimal digits.
+/// The SHA-256 of a file, in hexadecimal digits.
 pub(crate) fn sha256_of(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();

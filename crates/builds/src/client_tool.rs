@@ -1,5 +1,5 @@
-//! The programs that download one file: `pip`, `mvn` and `npm`. basecase has no HTTP of its own, so it works wherever they do,
-//! with their mirrors, proxies and credentials.
+//! The programs that download one file: `pip`, `mvn` and `npm`. basecase has no HTTP client of its own, so it works wherever
+//! these do, with their mirrors, proxies and credentials.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,16 +12,16 @@ use crate::tool::Tool;
 /// How many of the last lines of a failed download are shown.
 const TAIL_LINES: usize = 8;
 
-/// How a download ended, when not well.
+/// Why a download failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The program is not there.
+    /// The program is not installed.
     Missing(String),
-    /// The program says that it could not.
+    /// The program reported an error.
     Failed(String),
 }
 
-/// Runs `command`, which is the program `name`: what it prints.
+/// Runs `command`, which is the program `name`, and returns what it prints.
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<String, Failure> {
     let output = match command.stdin(Stdio::null()).output() {
         Ok(output) => output,
@@ -42,8 +42,8 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<String, Failure> 
     })
 }
 
-/// Downloads the one file that is `artifact` of the provider with this `client` into the empty folder `folder`: its path. Where the
-/// system lacks the client, one of basecase's own is got beside the folder of `builds`.
+/// Downloads the file `artifact` with `client` into the empty folder `folder`, and returns its path. If the system lacks the
+/// client, basecase installs one of its own beside the folder `builds`.
 pub(crate) fn download(
     client: &str,
     artifact: &str,
@@ -52,7 +52,7 @@ pub(crate) fn download(
     notify: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, Failure> {
     let (program, arguments) = arguments(client, artifact, folder)?;
-    // A pom.xml or pip.conf of the caller's folder must not matter.
+    // A `pom.xml` or `pip.conf` in the current folder must have no effect.
     match run(program, Command::new(program).args(&arguments).current_dir(folder)) {
         Err(Failure::Missing(reason)) => {
             let tool = Tool::get(client, builds, notify).map_err(|failure| match failure {
@@ -65,10 +65,10 @@ pub(crate) fn download(
     }
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::Failed(error.to_string()))?;
     let mut files = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
-    files.next().ok_or_else(|| Failure::Failed(format!("{program} ended well but left no file")))
+    files.next().ok_or_else(|| Failure::Failed(format!("{program} succeeded but left no file")))
 }
 
-/// What has to be installed where the program `client` is missing.
+/// What to install if the program `client` is missing.
 pub(crate) fn to_install(client: &str) -> &str {
     match client {
         "pip" => "python3 with pip",
@@ -82,7 +82,7 @@ fn arguments(client: &str, artifact: &str, folder: &Path) -> Result<(&'static st
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     match client {
         "pip" => {
-            // The wheels ask for Python 3.12, but hold no Python.
+            // The wheels require Python 3.12, but contain no Python code.
             let mut list = words(&[
                 "-m",
                 "pip",
@@ -102,7 +102,7 @@ fn arguments(client: &str, artifact: &str, folder: &Path) -> Result<(&'static st
             Ok(("python3", list))
         }
         "mvn" => {
-            // Later versions of the plugin want the artifact's whole ancestry, of which some was never published.
+            // Later versions of the plugin also fetch the artifact's parent POMs, some of which were never published.
             let mut list = words(&["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:2.10:copy"]);
             list.push(format!("-Dartifact={artifact}").into());
             let mut output = OsString::from("-DoutputDirectory=");

@@ -1,6 +1,6 @@
-//! Texts of programs that may name the user and password of a registry.
+//! Output of programs that may contain the user and password of a registry.
 
-/// `text` with the user and password of every URL in it taken out.
+/// `text` without the user and password of any URL in it.
 pub fn without_credentials(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

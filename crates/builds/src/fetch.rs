@@ -1,4 +1,4 @@
-//! Getting one build that is not here.
+//! Fetches one build that is not in the home yet.
 
 use std::fs;
 use std::io;
@@ -19,21 +19,22 @@ use crate::suggestion::alternatives;
 use crate::version::Version;
 use crate::work_folder::WorkFolder;
 
-/// One build that is to be got.
+/// A build to fetch.
 #[derive(Debug)]
 pub(crate) struct Fetch<'f> {
     /// The folder of all builds.
     pub builds: &'f Path,
-    /// How it is got.
+    /// How to fetch it.
     pub recipe: &'f Recipe,
     /// What the user asked for.
     pub request: &'f BuildRequest,
-    /// What else there is.
+    /// The alternatives, for hints.
     pub catalogue: &'f Catalogue,
 }
 
 impl Fetch<'_> {
-    /// Downloads, checks and unpacks in `work`. Returns the recipe of what was got, which for packages may be of another version.
+    /// Downloads, checks and unpacks in `work`. Returns the recipe of the result, which may be another version if it came
+    /// from packages.
     pub(crate) fn run(&self, work: &WorkFolder, notify: &mut dyn FnMut(&str)) -> Result<Recipe, ObtainError> {
         self.check_platform()?;
         let (download, tree) = (work.path().join("download"), work.path().join("tree"));
@@ -112,7 +113,7 @@ impl Fetch<'_> {
         Ok((got, manifest))
     }
 
-    /// The version that the suite has, when it is the one asked for: exactly, or a branch to which it belongs.
+    /// The suite's version, if it is the requested one or belongs to the requested branch.
     fn accept(&self, actual: &str, suite: &str) -> Result<Version, ObtainError> {
         let version = actual.parse::<Version>().ok();
         let branch = match self.request {
@@ -162,7 +163,7 @@ impl Fetch<'_> {
                 Ok(()) => return Ok(()),
                 // Another basecase was faster.
                 Err(_) if is_here() => return Ok(()),
-                // A build of an older recipe is in the way.
+                // A build of an older recipe lies there.
                 Err(error) => {
                     last = Some(error);
                     let _ = fs::rename(&place, work.path().join("old"));
@@ -201,7 +202,7 @@ impl Fetch<'_> {
         })
     }
 
-    /// What else gives this version, as a clause.
+    /// What else provides this version, as a clause.
     fn other_ways(&self) -> String {
         let Recipe { dbms, version, provider, .. } = self.recipe;
         let same = self.catalogue.recipes().iter().filter(|other| {
@@ -241,7 +242,7 @@ mod tests {
             let message = fetch.accept("10.11.98", "bookworm").unwrap_err().to_string();
             assert_eq!(
                 message,
-                "bookworm has mariadb 10.11.98 now, not 10.11.18\nhint: mariadb:10.11.x:debian takes whichever 10.11 it has"
+                "bookworm now has mariadb 10.11.98, not 10.11.18\nhint: mariadb:10.11.x:debian takes whichever 10.11 it has"
             );
         });
         with("mariadb:10.11.x:debian", |fetch| {

@@ -1,4 +1,4 @@
-//! The system's certificates of authorities in the form that Java reads, which Debian makes by a script at installation.
+//! The system's CA certificates in the format that Java reads. On Debian, an installation script makes this file.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,14 +11,15 @@ use base64::engine::general_purpose::STANDARD;
 pub(crate) const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// Where Debian's Java looks for them.
 const PLACE: &str = "etc/ssl/certs/java";
-/// How a file of the form JKS begins: its mark and its version.
+/// The start of a JKS file: magic number and version.
 const HEAD: [u8; 8] = [0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2];
-/// An entry that is a certificate to be trusted.
+/// The tag of an entry that holds a trusted certificate.
 const TRUSTED: [u8; 4] = [0, 0, 0, 2];
-/// Stands in for a checksum that needs a password. Java reads what it trusts without one and does not look at it.
+/// Replaces a checksum that needs a password. Java reads trusted certificates without a password, and then ignores the
+/// checksum.
 const UNSEALED: [u8; 20] = [0; 20];
 
-/// Gives the Java of `tree`, where there is one, the system's certificates as they are now.
+/// Gives the Java in `tree`, if there is one, the system's current certificates.
 pub(crate) fn write(tree: &Path) -> io::Result<()> {
     if !tree.join("usr/lib/jvm").is_dir() {
         return Ok(());
@@ -36,7 +37,7 @@ pub(crate) fn write(tree: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The certificates of a file in PEM form as a key store of Java.
+/// The certificates of a PEM file as a Java key store.
 fn store(pem: &str) -> Vec<u8> {
     let certificates: Vec<Vec<u8>> = pem
         .split("-----BEGIN CERTIFICATE-----")
@@ -53,7 +54,7 @@ fn store(pem: &str) -> Vec<u8> {
     for (number, certificate) in certificates.iter().enumerate() {
         bytes.extend(TRUSTED);
         text(&mut bytes, &format!("system-{number}"));
-        // When it was made, which nobody asks for.
+        // The creation date, which nothing reads.
         bytes.extend([0; 8]);
         text(&mut bytes, "X.509");
         bytes.extend((certificate.len() as u32).to_be_bytes());

@@ -1,7 +1,7 @@
 //! Builds of a dbms: obtained by a recipe, compiled from source, or found in a folder. Never a running server.
 //!
-//! The way through: a [`Catalogue`] of [`Recipe`]s says what there is; a [`Library`] resolves what the user asked for into
-//! [`Source`]s and turns each into a [`Build`]. Where the programs of a dbms lie and what a whole installation has is its layout's to say.
+//! A [`Catalogue`] of [`Recipe`]s lists the available builds. A [`Library`] resolves the user's requests into [`Source`]s,
+//! and turns each into a [`Build`]. The layout of a dbms knows where its programs lie, and what a complete installation has.
 
 mod apt;
 mod archive;

@@ -1,4 +1,4 @@
-//! The builds of one home folder: those that are here and those that can be obtained.
+//! The builds of one home: those that are in it, and those that can be fetched.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,19 +22,19 @@ use crate::supply;
 use crate::tool::Tool;
 use crate::work_folder::WorkFolder;
 
-/// One line of the list of builds.
+/// One line in the list of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The recipe.
     pub recipe: Recipe,
-    /// Whether the build is here already.
+    /// Whether the build is in the home already.
     pub is_here: bool,
-    /// Shared libraries that the build lacks on this system: what its loader says of a build that is here, else what the recipe
-    /// is known to need.
+    /// Shared libraries that the build needs and this system lacks: according to its loader if the build is here, otherwise
+    /// according to the recipe.
     pub missing: Vec<String>,
 }
 
-/// The builds of one home folder.
+/// The builds of one home.
 #[derive(Debug)]
 pub struct Library {
     catalogue: Catalogue,
@@ -45,16 +45,16 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library under `home`, which is made when it is missing.
+    /// Opens the library in `home`, and creates it if it is missing.
     ///
     /// # Errors
-    /// When the home cannot be made or could be somebody else's, or, of root, when the user that servers run as cannot be made.
+    /// If the home cannot be created or could be somebody else's, or, as root, if the account for servers cannot be created.
     pub fn open(home: &Path) -> Result<Self, ObtainError> {
         let Home { builds, account } = Home::open(home)?;
         Ok(Library { catalogue: Catalogue::embedded()?, builds, account, verified: Mutex::default() })
     }
 
-    /// The user as which servers run; `None` means the caller.
+    /// The account that servers run under; `None` means the caller's.
     pub fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
@@ -64,7 +64,7 @@ impl Library {
         self.catalogue.recipes().iter().map(|recipe| recipe.provider.name.clone()).collect()
     }
 
-    /// Every recipe, and whether its build is here, by dbms and version, those of a preferred provider first.
+    /// Every recipe and whether its build is here, sorted by dbms and version; preferred providers come first.
     pub fn list(&self) -> Vec<Listing> {
         let known = KnownLibraries::of_system();
         let catalogue = self.catalogue();
@@ -79,7 +79,7 @@ impl Library {
                 } else if programs::check_owners(&tree).is_ok() {
                     loader::missing_in(&tree, self.account())
                 } else {
-                    // Its loader runs its code.
+                    // Asking its loader would run its code.
                     BTreeSet::new()
                 };
                 Listing { recipe: recipe.clone(), is_here, missing: missing.into_iter().collect() }
@@ -91,20 +91,20 @@ impl Library {
         listings
     }
 
-    /// Finds where each request comes from: builds from source by their label, others as [`Catalogue::resolve`] says.
+    /// Finds the source of each request: builds from source by their label, others by [`Catalogue::resolve`].
     ///
     /// # Errors
-    /// When a request names neither.
+    /// If a request matches neither.
     pub fn resolve(&self, requests: &[BuildRequest]) -> Result<Vec<Source>, ObtainError> {
         let resolve_rest = |rest: &[BuildRequest]| self.catalogue().resolve(rest);
         Ok(BuildCache::read(&self.builds).resolve(requests, resolve_rest)?)
     }
 
-    /// The build of `source`: downloaded, checked and unpacked when it is not here yet, and given the shared libraries that the
-    /// system lacks. `notify` is called with a line for people before anything that takes long.
+    /// The build of `source`. It is downloaded, checked and unpacked if it is not here yet, and gets the shared libraries
+    /// that the system lacks. `notify` gets a line for the user before each long operation.
     ///
     /// # Errors
-    /// When the download, its checksum, unpacking or the first run of the program fails.
+    /// If the download, its checksum, unpacking or the first run of the program fails.
     pub fn obtain(&self, source: &Source, notify: &mut dyn FnMut(&str)) -> Result<Build, ObtainError> {
         match (&source.recipe, &source.request) {
             (Some(recipe), request) => {
@@ -138,18 +138,18 @@ impl Library {
         }
     }
 
-    /// The build that `order` describes: compiled when it is not here yet. `notify` is called with a line for people before
-    /// anything that takes long, and every minute while it goes on.
+    /// The build that `order` describes, compiled if it is not here yet. `notify` gets a line for the user before each long
+    /// operation, and every minute while it runs.
     ///
     /// # Errors
-    /// When the source or a program that compiles is missing, or a step of the build fails.
+    /// If the source or a program that compiles is missing, or a step of the build fails.
     pub fn compile(
         &self,
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, ObtainError> {
         let mut toolchain = Toolchain::system(self.account().cloned());
-        // Without it, the builder says what is missing.
+        // If this fails, the builder reports what is missing.
         if toolchain.find("make").is_none()
             && let Ok(make) = Tool::get("make", &self.builds, notify)
         {
@@ -164,7 +164,7 @@ impl Library {
         BuildCache::read(&self.builds).builds()
     }
 
-    /// Makes sure, once in a run, that the programs in the folder `tree` are what was unpacked there.
+    /// Verifies, once in each process, that the programs in the folder `tree` are those that were unpacked there.
     fn verify(&self, tree: &Path) -> Result<(), BuildError> {
         let is_verified = self.verified.lock().is_ok_and(|verified| verified.contains(tree));
         if !is_verified {
@@ -176,7 +176,7 @@ impl Library {
         Ok(())
     }
 
-    /// The recipes, and what of the builds here they do not know: of packages, the versions that were got.
+    /// The recipes, and the builds here that they do not describe: the versions that came from packages.
     fn catalogue(&self) -> Catalogue {
         let mut catalogue = self.catalogue.clone();
         let packaged = self.catalogue.recipes().iter().filter(|recipe| recipe.packages.is_some());
@@ -193,8 +193,8 @@ impl Library {
         catalogue
     }
 
-    /// The recipe of the build that is here; `None` when there is none. What packages gave stays as it is, whatever their suite
-    /// has by now.
+    /// The recipe of the build that is here; `None` if there is none. A build from packages stays as it is, whatever its
+    /// suite has by now.
     fn found(&self, recipe: &Recipe) -> Option<Recipe> {
         recipe.found(Manifest::read(&self.builds.join(recipe.folder()))?)
     }
@@ -215,8 +215,8 @@ impl Library {
         }
     }
 
-    /// Puts the shared libraries that the system lacks beside a build, where packages have them. What stays missing is for the
-    /// first run of the program to complain about, which names it.
+    /// Puts the shared libraries that the system lacks beside a build, as far as packages have them. The program's first run
+    /// names any that are still missing.
     fn supply(&self, recipe: &Recipe, notify: &mut dyn FnMut(&str)) {
         let tree = self.builds.join(recipe.folder());
         if loader::missing_in(&tree, self.account()).is_empty() {
@@ -227,7 +227,7 @@ impl Library {
             .and_then(|work| supply::supply(&tree, self.account(), work.path(), notify))
             .and_then(|()| programs::record(&tree).map_err(|error| Failure::Failed(error.to_string())));
         if let Err(Failure::Missing(reason) | Failure::Failed(reason)) = supplied {
-            notify(&format!("cannot get them: {}", reason.trim_start()));
+            notify(&format!("cannot get the missing libraries: {}", reason.trim_start()));
         }
     }
 }
@@ -281,7 +281,7 @@ mod tests {
         };
         assert_eq!(recipe(&library, "mariadb:10.11.x").sha256, None);
         place("mariadb-10.11.99-debian", "mariadb-server-core 1:10.11.99-0+deb12u1 (bookworm)");
-        // Of another suite: no recipe gets it, so it is nothing that can be asked for.
+        // It is of another suite, for which there is no recipe, so it cannot be requested.
         place("mariadb-10.11.100-debian", "mariadb-server-core 1:10.11.100-1 (potato)");
         let newest = recipe(&library, "mariadb:10.11.x");
         assert_eq!(newest.version.to_string(), "10.11.99");

@@ -8,7 +8,7 @@ use basecase_process::Account;
 
 use crate::tree::Tree;
 
-/// The Debian package of a library by the start of its file name, where that is not derived from the name.
+/// The Debian package of a library, by the start of its file name, where it does not follow from the name.
 const PACKAGES: &[(&str, &str)] = &[
     ("libaio.so.1", "libaio1"),
     ("libcrypt.so.1", "libcrypt1"),
@@ -51,19 +51,19 @@ pub(crate) fn debian_package(file: &str) -> Option<String> {
         .map(|in_name| format!("libllvm{}", if in_name.is_empty() { version } else { &in_name[1..] }))
 }
 
-/// [`missing`] of the installation at `path`, as it is now; nothing where there is none.
+/// [`missing`] for the installation now at `path`; empty if there is none.
 pub(crate) fn missing_in(path: &Path, account: Option<&Account>) -> BTreeSet<String> {
     Tree::find(path).map(|tree| missing(&tree, account)).unwrap_or_default()
 }
 
-/// The libraries that the programs of `tree` need and the loader finds neither in the tree nor in the system.
+/// The libraries that the programs of `tree` need, and that the loader finds neither in the tree nor on the system.
 pub(crate) fn missing(tree: &Tree, account: Option<&Account>) -> BTreeSet<String> {
     let programs = [tree.server(), "initdb"].into_iter().filter(|name| tree.bin().join(name).exists());
     programs.flat_map(|name| traced(tree.command(name, account))).collect()
 }
 
-/// What the loader does not find for the program of `command`, which it lists instead of running it (`ldd` asks the same way,
-/// but of the system's loader, which need not be the program's).
+/// The libraries that the loader does not find for the program of `command`. It lists them instead of running the program.
+/// `ldd` does the same, but with the system's loader, which need not be the program's.
 fn traced(mut command: Command) -> BTreeSet<String> {
     let output = command.env("LD_TRACE_LOADED_OBJECTS", "1").stderr(Stdio::null()).output();
     output.map(|output| from_trace(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
@@ -74,7 +74,7 @@ fn from_trace(text: &str) -> BTreeSet<String> {
     lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// Those of `libraries` that the system does not have, as far as its loader's list tells.
+/// Those of `libraries` that are not in the system loader's cache.
 pub(crate) fn lacking<'l>(
     libraries: impl IntoIterator<Item = &'l String>,
     known: &KnownLibraries,
@@ -82,12 +82,12 @@ pub(crate) fn lacking<'l>(
     libraries.into_iter().filter(|library| !known.has(library)).cloned().collect()
 }
 
-/// The libraries that the system's loader lists.
+/// The libraries in the system loader's cache.
 #[derive(Debug)]
 pub(crate) struct KnownLibraries(Option<BTreeSet<String>>);
 
 impl KnownLibraries {
-    /// Asks `ldconfig`. Where it does not answer, everything counts as there: what is not known is not complained about.
+    /// Asks `ldconfig`. If that fails, every library counts as present: nothing is reported on a guess.
     pub(crate) fn of_system() -> Self {
         let mut command = Command::new("ldconfig");
         command
@@ -111,13 +111,13 @@ impl KnownLibraries {
     }
 }
 
-/// The library that the loader's complaint names; others may be missing too.
+/// The library that the loader's error message names; others may be missing too.
 pub(crate) fn from_loader(error: &str) -> Option<String> {
     let (_, text) = error.split_once("error while loading shared libraries: ")?;
     text.split_once(": cannot open").map(|(library, _)| library.to_owned())
 }
 
-/// The loader's complaint about a C library that is too old: the version it wants, e.g. `GLIBC_2.38`.
+/// The version of the C library that the loader's error message asks for, e.g. `GLIBC_2.38`.
 pub(crate) fn wanted_glibc(error: &str) -> Option<String> {
     let (_, text) = error.split_once("version `GLIBC_")?;
     text.split_once('\'').map(|(version, _)| format!("GLIBC_{version}"))

@@ -1,7 +1,7 @@
-//! The file in a build's folder that says what it was made from. It is written last: a folder without it is no build.
+//! The file in a build's folder that says what it was made from. It is written last: a folder without it is not a build.
 //!
-//! Its first line is what tells the build from others, a SHA-256. Of packages, whose versions change without basecase's doing,
-//! lines of a word and a value follow.
+//! Its first line, a SHA-256, identifies the build. For a build from packages, whose versions change by themselves, lines of
+//! a word and a value follow.
 
 use std::fs;
 use std::io;
@@ -12,29 +12,29 @@ const FILE: &str = ".basecase-artifact";
 /// What a build was made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// SHA-256 of the artifact, or of the server's program where that came in packages.
+    /// SHA-256 of the artifact, or of the server program if that came in packages.
     pub sha256: String,
     /// The packages.
     pub got: Option<GotPackages>,
 }
 
-/// Packages that were got, and what the server's program said of itself.
+/// The packages of a build, and what its server program reports of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GotPackages {
     /// The server's package, its version and suite.
     pub artifact: String,
-    /// The folder in which the programs run: they name their loader by its whole path.
+    /// The folder that the programs must run in, because they name their loader by an absolute path.
     pub place: PathBuf,
     /// E.g. `gcc 14.2.0`.
     pub compiler: Option<String>,
     /// E.g. `-O2`.
     pub flags: Option<String>,
-    /// Each with its version.
+    /// Every package with its version.
     pub packages: Vec<String>,
 }
 
 impl Manifest {
-    /// The manifest of the tree `folder`; `None` when it is not whole, or was moved away from where it runs.
+    /// The manifest of the tree `folder`; `None` if the tree is incomplete or has been moved.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
         let manifest = Manifest::parse(&fs::read_to_string(folder.join(FILE)).ok()?)?;
         let is_in_place = manifest.got.as_ref().is_none_or(|got| got.place == folder);

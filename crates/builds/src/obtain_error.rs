@@ -11,16 +11,16 @@ use crate::home::HomeError;
 use crate::recipe::RecipeError;
 use crate::source::CompileError;
 
-/// What was to be downloaded, from where, with what.
+/// What was to be downloaded, from where, and by which program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     /// Its coordinates at the provider.
     pub coordinates: String,
     /// Who offers it.
     pub provider: String,
-    /// The program that downloads, or what to install where it is missing.
+    /// The program that downloads, or what to install if it is missing.
     pub client: String,
-    /// What else gives the same version, as a clause.
+    /// What else provides the same version, as a clause.
     pub other: String,
 }
 
@@ -44,7 +44,7 @@ pub enum ObtainError {
         tail: String,
     },
     /// The artifact is not the one of the recipe.
-    #[error("{} from {} has SHA-256 {actual}, but its recipe says {expected}\nhint: the registry or a mirror gave another file; clear the cache of {} and try again, or use {}", artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
+    #[error("{} from {} has SHA-256 {actual}, but its recipe says {expected}\nhint: the registry or a mirror served another file; clear the cache of {} and try again, or use {}", artifact.coordinates, artifact.provider, artifact.client, artifact.other)]
     Checksum {
         /// What was downloaded.
         artifact: Box<Artifact>,
@@ -53,8 +53,8 @@ pub enum ObtainError {
         /// What the recipe says.
         expected: String,
     },
-    /// The suite has another version by now.
-    #[error("{suite} has {dbms} {actual} now, not {wanted}\nhint: {hint}")]
+    /// The suite has moved on to another version.
+    #[error("{suite} now has {dbms} {actual}, not {wanted}\nhint: {hint}")]
     Moved {
         /// The dbms.
         dbms: Dbms,
@@ -64,11 +64,11 @@ pub enum ObtainError {
         actual: String,
         /// What was asked for.
         wanted: String,
-        /// What to ask for instead.
+        /// What to request instead.
         hint: String,
     },
     /// The artifact is for another kind of machine.
-    #[error("{} from {} runs on {wanted}, and this machine is {actual}\nhint: use an installed build with path:DIR", artifact.coordinates, artifact.provider)]
+    #[error("{} from {} runs on {wanted}, but this machine is {actual}\nhint: use an installed build with path:DIR", artifact.coordinates, artifact.provider)]
     Platform {
         /// What was to be downloaded.
         artifact: Box<Artifact>,
@@ -90,13 +90,13 @@ pub enum ObtainError {
     /// The home cannot be used.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The tree is no usable build.
+    /// The tree is not a usable build.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// It could not be made from source.
+    /// It could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The request names no recipe.
+    /// The request matches no recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
 }

@@ -1,4 +1,4 @@
-//! What the system keeps of files in memory.
+//! The operating system's page cache.
 
 use std::fs::File;
 use std::io;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{Advice, fadvise};
 
-/// Lets the system forget a file's pages, as far as no process has mapped them and none is still to be written.
+/// Drops a file's pages from the page cache, except those that a process has mapped or that are still to be written.
 ///
 /// # Errors
-/// When the file cannot be opened.
+/// If the file cannot be opened.
 pub(crate) fn forget(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     Ok(fadvise(&file, 0, None, Advice::DontNeed)?)

@@ -1,10 +1,9 @@
-//! Paths inside archives, as recipes name them.
+//! Patterns by which recipes name paths inside archives.
 //!
-//! A pattern that ends in `/` means a folder and all that is in it, any other a file; `*` stands for any run of characters
-//! within one name. The empty pattern means everything.
+//! A pattern that ends in `/` matches a folder and everything in it; any other pattern matches a file. `*` matches any run
+//! of characters within one name. The empty pattern matches everything.
 
-/// What is left of the path `name` below `pattern`: the rest of it when the pattern is a folder, nothing when it is that very
-/// file. `None` when the path is not meant.
+/// The rest of the path `name` below `pattern`: empty if the pattern is a file. `None` if the path does not match.
 pub(crate) fn below<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     let mut rest = name;
     let mut folders = pattern.split('/');
@@ -22,7 +21,7 @@ pub(crate) fn below<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Whether a single name is as the pattern says.
+/// Whether a single name matches the pattern.
 fn is_like(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -1,4 +1,4 @@
-//! A tree of Debian packages, with every library down to the C library, whose programs run from where it lies.
+//! A tree of Debian packages, including every library down to the C library, whose programs run from where the tree lies.
 
 use std::fs;
 use std::io;
@@ -13,18 +13,18 @@ use crate::form::Form;
 use crate::pattern::below;
 use crate::recipe::Packages;
 
-/// What was got.
+/// A tree that has been unpacked.
 #[derive(Debug)]
 pub(crate) struct Got {
-    /// The name of the server's program.
+    /// The name of the server program.
     pub server: String,
-    /// Its SHA-256, as its package has it.
+    /// The SHA-256 of the server program as in its package, before it was patched.
     pub sha256: String,
     /// Every package.
     pub packages: Vec<Package>,
 }
 
-/// Packages of one suite that are ready to be downloaded.
+/// Packages of one suite that can be downloaded.
 #[derive(Debug)]
 pub(crate) struct Offer<'p> {
     apt: Apt,
@@ -40,7 +40,7 @@ impl<'p> Offer<'p> {
         let mut offer = Offer { apt, packages, plan: Vec::new() };
         offer.plan = offer.apt.plan_with_dependencies(&offer.with_dependencies())?;
         let over = offer.apt.plan(&offer.over(), &packages.suite)?;
-        // What lies over another takes its place.
+        // A package from `over` replaces one of the same name.
         offer.plan.retain(|package| over.iter().all(|other| other.name != package.name));
         offer.plan.extend(over);
         Ok(offer)
@@ -61,7 +61,7 @@ impl<'p> Offer<'p> {
         if !over.contains(server) {
             names.push(server);
         }
-        // The system need not have it.
+        // The system may lack it.
         names.push("patchelf");
         names
     }
@@ -70,13 +70,13 @@ impl<'p> Offer<'p> {
         self.packages.over.iter().map(String::as_str).collect()
     }
 
-    /// Downloads everything and makes a tree of it in the empty folder `tree`, which will run once it lies at `place`.
+    /// Downloads everything and unpacks it into the empty folder `tree`, whose programs will run once it lies at `place`.
     pub(crate) fn unpack(self, form: &Form, tree: &Path, place: &Path) -> Result<Got, Failure> {
         let mut files = self.apt.download_with_dependencies(&self.with_dependencies())?;
         files.extend(self.apt.download(&self.over(), Some(&self.packages.suite))?);
         for file in &files {
             apt::unpack(file, tree)?;
-            // Downloads are half as large as the tree, and nobody needs both.
+            // Downloads are half as large as the tree, and are not needed any more.
             let _ = fs::remove_file(file);
         }
         let failed = |error: io::Error| Failure::Failed(format!("  {}: {error}", tree.display()));
@@ -99,12 +99,12 @@ impl<'p> Offer<'p> {
     }
 }
 
-/// Makes `programs` run with the loader and the libraries of the tree, once it lies at `place`. Then it does not matter how old
-/// the system's own C library is, and the names of processes are as usual.
+/// Patches `programs` to use the loader and the libraries of the tree, once it lies at `place`. This works however old the
+/// system's own C library is, and processes keep their usual names.
 fn relink(programs: &[PathBuf], form: &Form, tree: &Path, place: &Path) -> Result<(), Failure> {
     let folders = library_folders(tree);
     let loader = folders.iter().find_map(|folder| loader_in(tree, folder));
-    let loader = loader.ok_or_else(|| Failure::Failed("  its packages hold no loader".into()))?;
+    let loader = loader.ok_or_else(|| Failure::Failed("  its packages contain no dynamic loader".into()))?;
     let path_of = |top: &Path| {
         folders.iter().map(|folder| top.join(folder).display().to_string()).collect::<Vec<_>>().join(":")
     };
@@ -114,7 +114,7 @@ fn relink(programs: &[PathBuf], form: &Form, tree: &Path, place: &Path) -> Resul
         if is_program {
             command.arg("--set-interpreter").arg(place.join(&loader));
         }
-        // The newer kind of path does not reach what libraries and plugins need themselves.
+        // A RUNPATH would not apply to the dependencies of libraries and plugins; an RPATH does.
         command.args(["--force-rpath", "--set-rpath", &path_of(place)]).arg(file);
         run("patchelf", &mut command).map(drop)
     };
@@ -125,21 +125,21 @@ fn relink(programs: &[PathBuf], form: &Form, tree: &Path, place: &Path) -> Resul
         .try_for_each(|(_, library)| patch(&library, false))
 }
 
-/// Names and paths of what is in `folder`, links left out.
+/// Names and paths of the files in `folder`, without links.
 fn files_in(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
-/// The folders of libraries: from bookworm on most are below `usr`, but not all.
+/// The library folders: from bookworm on most are below `usr`, but not all.
 pub(crate) fn library_folders(tree: &Path) -> Vec<String> {
     let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
     let folders = ["usr/lib", "lib"].map(|folder| format!("{folder}/{triplet}"));
     folders.into_iter().filter(|folder| tree.join(folder).is_dir()).collect()
 }
 
-/// The loader in `folder`, as a path from the top of the tree.
+/// The loader in `folder`, relative to the top of the tree.
 fn loader_in(tree: &Path, folder: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(tree.join(folder)).ok()?.flatten();
     let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! The programs of a build: whose they are, and whether they are still what was unpacked.
+//! The programs of a build: who could have changed them, and whether they are still those that were unpacked.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ pub enum ProgramsError {
     /// Somebody else could have changed them.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// One is not what was unpacked.
+    /// A program has changed since it was unpacked.
     #[error("{} is not what was unpacked: its SHA-256 differs from that in {}\nhint: remove {} and get the build again", program.display(), folder.join(FILE).display(), folder.display())]
     Changed {
         /// The program.
@@ -44,15 +44,15 @@ pub enum ProgramsError {
 /// Checks that nobody but the caller and root could have changed what is in a build's folder.
 ///
 /// # Errors
-/// Naming the first file that others own or may write to.
+/// Naming the first file that somebody else owns or may write to.
 pub(crate) fn check_owners(folder: &Path) -> Result<(), ProgramsError> {
     walk(folder, &mut |_| ())
 }
 
-/// Checks the same of the programs that basecase runs of an installation in the folder `bin`.
+/// The same check for the programs that basecase runs from the folder `bin` of an installation.
 ///
 /// # Errors
-/// Naming the first that others own or may write to.
+/// Naming the first program that somebody else owns or may write to.
 pub(crate) fn check_installed(bin: &Path) -> Result<(), ProgramsError> {
     let check = |path: &Path| {
         let metadata = path.metadata().map_err(wrong(path))?;
@@ -63,18 +63,18 @@ pub(crate) fn check_installed(bin: &Path) -> Result<(), ProgramsError> {
     there.into_iter().try_for_each(|program| check(&program))
 }
 
-/// Checks owners, and programs and libraries against their checksums. Of a build without any, as older versions of basecase made them, they
-/// are written down now.
+/// Checks owners, and compares programs and libraries with their checksums. A build of an older basecase has no checksums;
+/// they are recorded now.
 ///
 /// # Errors
-/// Naming the first file that is not what it was.
+/// Naming the first file that has changed.
 pub(crate) fn verify(folder: &Path) -> Result<(), ProgramsError> {
     check_owners(folder)?;
     let path = folder.join(FILE);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Whoever may not write there uses what root got.
+            // A user who may not write there uses a build that root fetched.
             let _ = record(folder);
             return Ok(());
         }
@@ -89,10 +89,10 @@ pub(crate) fn verify(folder: &Path) -> Result<(), ProgramsError> {
     Ok(())
 }
 
-/// Writes down the checksums of the programs that basecase runs, and of all libraries, in a build's folder.
+/// Records the checksums of the programs that basecase runs, and of all libraries, in a build's folder.
 ///
 /// # Errors
-/// When a file cannot be read or written.
+/// If a file cannot be read or written.
 pub(crate) fn record(folder: &Path) -> Result<(), ProgramsError> {
     let mut programs = Vec::new();
     walk(folder, &mut |path| programs.push(path.to_path_buf()))?;
@@ -103,7 +103,7 @@ pub(crate) fn record(folder: &Path) -> Result<(), ProgramsError> {
         text.push_str(&format!("{}  {name}\n", sha256_of(&program).map_err(wrong(&program))?));
     }
     let path = folder.join(FILE);
-    // Whole or not at all.
+    // A reader sees the whole file or none.
     let write = || {
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(text.as_bytes())?;

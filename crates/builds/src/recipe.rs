@@ -1,4 +1,4 @@
-//! What can be asked for, and how one build is got.
+//! What can be requested, and how a build is obtained.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::form::Form;
 use crate::manifest::Manifest;
 use crate::version::Version;
 
-/// Why a request names no recipe.
+/// Why a request matches no recipe.
 #[derive(Debug, Error)]
 pub enum RecipeError {
     /// The request has none of the known forms.
@@ -18,19 +18,19 @@ pub enum RecipeError {
         "cannot read {request:?} as a build\nhint: write postgres:17.11, mysql:8.0.x (the newest of a branch), postgres:17.11:maven (a given provider) or path:/opt/pg"
     )]
     Form {
-        /// What was asked for.
+        /// What was requested.
         request: String,
     },
     /// The dbms is part of basecase itself.
-    #[error("{dbms} is part of basecase: there is no build to obtain\nhint: write just {dbms}")]
+    #[error("{dbms} is part of basecase: it has no builds to choose from\nhint: write just {dbms}")]
     Bundled {
         /// The dbms.
         dbms: Dbms,
     },
     /// The dbms is not known.
-    #[error("unknown dbms {name:?}\nhint: known are {known}")]
+    #[error("unknown dbms {name:?}\nhint: write one of {known}")]
     Dbms {
-        /// What was asked for.
+        /// What was requested.
         name: String,
         /// All names.
         known: String,
@@ -40,9 +40,9 @@ pub enum RecipeError {
     Version {
         /// The dbms.
         dbms: Dbms,
-        /// What was asked for.
+        /// What was requested.
         version: String,
-        /// The nearest versions, as a clause.
+        /// Similar versions, as a clause.
         near: String,
     },
     /// The version exists, but not from this provider.
@@ -52,13 +52,13 @@ pub enum RecipeError {
         dbms: Dbms,
         /// The version.
         version: String,
-        /// What was asked for.
+        /// What was requested.
         provider: String,
-        /// What there is, as a clause.
+        /// What is available, as a clause.
         near: String,
     },
     /// An embedded recipe file is broken.
-    #[error("cannot read {file}: {reason}\nhint: this is a mistake in basecase itself; please report it")]
+    #[error("cannot read {file}: {reason}\nhint: this is a bug in basecase; please report it")]
     Data {
         /// The file.
         file: String,
@@ -70,7 +70,7 @@ pub enum RecipeError {
 /// Who offers builds, and how they are fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// The word for it: `pypi`, `maven`.
+    /// Its name, e.g. `pypi` or `maven`.
     pub name: String,
     /// The program that downloads: `pip`, `mvn`, `npm` or `apt-get`.
     pub client: String,
@@ -78,16 +78,17 @@ pub struct Provider {
     pub platform: String,
 }
 
-/// Packages of a suite of Debian, whose versions change without basecase's doing.
+/// Packages of a Debian suite, whose versions change by themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packages {
     /// The suite, e.g. `trixie`, `bookworm-security`.
     pub suite: String,
     /// The package of the server.
     pub server: String,
-    /// What is got beside it, each with all that it depends on.
+    /// Packages that are fetched as well, each with its dependencies.
     pub with: Vec<String>,
-    /// What is unpacked over the others by itself: its dependencies are not needed to run, or apt refuses them.
+    /// Packages that are unpacked over the others, without their dependencies: those are not needed to run, or apt refuses
+    /// them.
     pub over: Vec<String>,
 }
 
@@ -102,23 +103,23 @@ pub struct Recipe {
     pub provider: Provider,
     /// The artifact in the provider's own coordinates.
     pub artifact: String,
-    /// What tells this build from any other, as SHA-256 in hexadecimal: of the artifact; of the server's program where that was
-    /// got as packages; `None` while those have not been got.
+    /// The SHA-256 that identifies this build, in hexadecimal: of the artifact, or of the server program if that comes in
+    /// packages; `None` while those have not been fetched.
     pub sha256: Option<String>,
-    /// Compiler as the binary says of itself, e.g. `gcc 12.2.0`; `None` when that is not known beforehand.
+    /// The compiler that the binary names, e.g. `gcc 12.2.0`; `None` if that is not known beforehand.
     pub compiler: Option<String>,
-    /// The optimisation flag, e.g. `-O2`; `None` when the build does not say.
+    /// The optimisation flag, e.g. `-O2`; `None` if the build does not tell.
     pub flags: Option<String>,
     /// Shared libraries that the build needs from the system and that not every system has.
     pub needs: Vec<String>,
-    /// How it becomes a tree.
+    /// How the artifact becomes a tree.
     pub form: Form,
-    /// The packages, where the artifact is not one file.
+    /// The packages, if the artifact is not a single file.
     pub packages: Option<Packages>,
 }
 
 impl Recipe {
-    /// What two recipes must share for their results to differ by version alone; `None` when the compiler is not known.
+    /// What two recipes must share for their results to differ by version alone; `None` if the compiler is unknown.
     pub fn toolchain(&self) -> Option<String> {
         let compiler = self.compiler.as_ref()?;
         Some(self.flags.as_ref().map_or_else(|| compiler.clone(), |flags| format!("{compiler} {flags}")))
@@ -129,13 +130,14 @@ impl Recipe {
         format!("{}-{}-{}", self.dbms, self.version, self.provider.name)
     }
 
-    /// The version in the name of a folder of builds, when it is of this dbms and provider.
+    /// The version in the folder name of a build, if that is of this dbms and provider.
     pub(crate) fn version_in(&self, folder: &str) -> Option<Version> {
         let text = folder.strip_prefix(self.dbms.as_str())?.strip_prefix('-')?;
         text.strip_suffix(&self.provider.name)?.strip_suffix('-')?.parse().ok()
     }
 
-    /// The recipe of the build that has `manifest`; `None` when the manifest is of another artifact. Of packages it says which were got.
+    /// The recipe of the build that has `manifest`; `None` if the manifest is of another artifact. For packages, it names
+    /// those that were fetched.
     pub(crate) fn found(&self, manifest: Manifest) -> Option<Recipe> {
         match (&self.packages, manifest.got) {
             (None, None) => (self.sha256.as_ref() == Some(&manifest.sha256)).then(|| self.clone()),
@@ -171,10 +173,10 @@ pub enum BuildRequest {
         dbms: Dbms,
         /// The version, or a branch with `.x` for its newest version.
         version: String,
-        /// The provider, when one is asked for.
+        /// The provider, if one is requested.
         provider: Option<String>,
     },
-    /// An installed Postgres: its prefix or its folder of programs.
+    /// An installation: its prefix or its folder of programs.
     Path(PathBuf),
 }
 

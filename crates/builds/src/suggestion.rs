@@ -1,6 +1,6 @@
-//! Near names for a name that does not exist.
+//! Suggestions for a mistyped name.
 
-/// At most three of `names` that `wanted` may have been meant to be, nearest first.
+/// At most three of `names` that are similar to `wanted`, the most similar first.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut scored: Vec<(f64, &str)> = names
         .into_iter()

@@ -1,5 +1,5 @@
-//! Shared libraries that a build needs and the system lacks, out of the packages of the system's own suite, put beside the
-//! build: nothing is installed and no root is needed.
+//! Puts shared libraries that a build needs and the system lacks beside the build. They come from packages of the system's
+//! own suite; nothing is installed, and root is not needed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,8 +14,8 @@ use crate::client_tool::Failure;
 use crate::loader;
 use crate::tree::SUPPLIED;
 
-/// Gets what the programs of `tree` miss, and what that needs in turn, until they find everything or nothing more can be got.
-/// `scratch` is an empty folder for downloads.
+/// Gets the libraries that the programs of `tree` lack, and what those need in turn, until nothing is missing or nothing
+/// more can be fetched. `scratch` is an empty folder for downloads.
 pub(crate) fn supply(
     tree: &Path,
     account: Option<&Account>,
@@ -28,7 +28,7 @@ pub(crate) fn supply(
         // Another basecase was faster.
         return Ok(());
     }
-    notify(&format!("getting {}, which this system lacks, with apt-get", names(&missing)));
+    notify(&format!("this system lacks {}; getting it with apt-get", names(&missing)));
     let apt = Apt::open(&scratch.join("apt"), Archives::of_system()?.of_host())?;
     while !missing.is_empty() {
         for library in &missing {
@@ -36,30 +36,30 @@ pub(crate) fn supply(
             fs::create_dir(&unpacked).map_err(failed)?;
             let package = fetch(&apt, library, &unpacked)?;
             let Some(file) = find(&unpacked, library) else {
-                return Err(Failure::Failed(format!("  the package {package} holds no {library}")));
+                return Err(Failure::Failed(format!("  the package {package} does not contain {library}")));
             };
             put(&file, &tree.join(SUPPLIED), library).map_err(failed)?;
             notify(&format!("put {library} from {package} into {}", tree.join(SUPPLIED).display()));
         }
         let still = loader::missing_in(tree, account);
         if !still.is_disjoint(&missing) {
-            return Err(Failure::Failed(format!("  the loader does not take {}", names(&still))));
+            return Err(Failure::Failed(format!("  the loader does not accept {}", names(&still))));
         }
         missing = still;
     }
     Ok(())
 }
 
-/// The file names of libraries as messages list them.
+/// The file names of libraries, joined for messages.
 pub(crate) fn names(libraries: &BTreeSet<String>) -> String {
     libraries.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Unpacks the package of `library` into `folder`: its name.
+/// Unpacks the package of `library` into `folder`, and returns the package's name.
 fn fetch(apt: &Apt, library: &str, folder: &Path) -> Result<String, Failure> {
     let package = loader::debian_package(library)
-        .ok_or_else(|| Failure::Failed(format!("  no package is known that has {library}")))?;
-    // Where Debian made time stamps 64 bits wide, packages got another name.
+        .ok_or_else(|| Failure::Failed(format!("  basecase knows no package with {library}")))?;
+    // Packages were renamed in Debian's transition to 64-bit time stamps.
     let names = [package.clone(), format!("{package}t64")];
     let mut last = None;
     for name in names {
@@ -74,7 +74,7 @@ fn fetch(apt: &Apt, library: &str, folder: &Path) -> Result<String, Failure> {
     Err(last.unwrap_or_else(|| Failure::Failed(format!("  no package {package}"))))
 }
 
-/// The library in an unpacked package. It may have got another name together with its package: `libaio.so.1t64`.
+/// The library in an unpacked package. It may have been renamed together with its package, e.g. `libaio.so.1t64`.
 fn find(folder: &Path, library: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     entries.map(|entry| entry.path()).find_map(|path| {
@@ -84,12 +84,12 @@ fn find(folder: &Path, library: &str) -> Option<PathBuf> {
         }
         let name = path.file_name()?.to_str()?;
         let is_it = name == library || name.strip_suffix("t64") == Some(library);
-        // A link leads to the file beside it.
+        // A link points to the file beside it.
         if is_it { path.canonicalize().ok().filter(|path| path.starts_with(folder)) } else { None }
     })
 }
 
-/// Copies `file` into `folder` as `name`, whole or not at all.
+/// Copies `file` into `folder` as `name`, atomically.
 fn put(file: &Path, folder: &Path, name: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::set_permissions(folder, PermissionsExt::from_mode(0o755))?;

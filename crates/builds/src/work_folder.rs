@@ -22,7 +22,7 @@ impl WorkFolder {
         lock.lock()?;
         let prefix = format!(".partial-{name}-");
         sweep(builds, &prefix);
-        // In the same folder as the result, so that the last step is a rename and a kill leaves no half tree.
+        // In the folder of the result, so that the last step is a rename, and a kill never leaves half a tree.
         let folder = tempfile::Builder::new()
             .prefix(&prefix)
             .permissions(PermissionsExt::from_mode(0o700))

@@ -1,4 +1,4 @@
-//! What differs between dbms in an installation: its programs, what they say of themselves, and what a whole one has.
+//! How installations differ by dbms: their programs, what these report of themselves, and what a complete installation has.
 
 mod mysql;
 mod postgres;
@@ -15,25 +15,25 @@ use crate::tree::Tree;
 use crate::version::Version;
 pub use mysql::initialises_itself;
 
-/// What differs between dbms in an installation.
+/// How installations differ by dbms.
 pub(crate) trait Layout: Sync {
     /// The names of its server programs.
     fn programs(&self) -> &'static [&'static str];
 
-    /// The version in what its server said to `--version`, without what packagers and forks add to it; `None` when it is not that
-    /// server's answer.
+    /// The version in the server's answer to `--version`, without what packagers and forks add; `None` if the answer is not
+    /// this server's.
     fn version(&self, said: &str) -> Option<Version>;
 
-    /// What a tree lacks to be initialised and started, and a sentence on what a whole one has.
+    /// The file that a tree lacks to be initialised and started, and a sentence on what a complete one has.
     fn missing(&self, tree: &Tree, version: &Version) -> Option<(&'static str, &'static str)>;
 
-    /// What its server program tells of how it was compiled; `said` is what it said to `--version`.
+    /// How the server program was compiled, according to its file and to `said`, its answer to `--version`.
     ///
     /// # Errors
-    /// When the program cannot be read.
+    /// If the program cannot be read.
     fn imprint(&self, program: &Path, said: &str) -> io::Result<Imprint>;
 
-    /// What its other programs tell of how they were compiled, by name; nothing by default.
+    /// What its other programs report about how they were compiled, by name.
     fn details(&self, _tree: &Tree, _account: Option<&Account>) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

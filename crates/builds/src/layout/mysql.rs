@@ -22,18 +22,19 @@ impl Layout for Mysql {
     }
 
     fn version(&self, said: &str) -> Option<Version> {
-        // Some versions say something else before.
+        // Some versions print a log line first.
         let mut words = said.split_whitespace();
         words.find(|word| *word == "Ver")?;
         let word = words.next()?;
-        // Both programs may be called mysqld, and MariaDB's says whose it is.
+        // Both servers may be called `mysqld`; MariaDB's names itself.
         let is_mariadb = word.contains("MariaDB");
         if is_mariadb == (self.dbms == Dbms::Mariadb) { release_number(word) } else { None }
     }
 
     fn missing(&self, tree: &Tree, version: &Version) -> Option<(&'static str, &'static str)> {
         let is_whole = initialises_itself(self.dbms, version) || !tree.bootstrap_scripts().is_empty();
-        let hint = "this version is initialised by the scripts of its share folder, which the installation must have";
+        let hint =
+            "this version is initialised by scripts in its share folder, so the installation must have them";
         (!is_whole).then_some(("share/mysql_system_tables.sql", hint))
     }
 
@@ -43,7 +44,7 @@ impl Layout for Mysql {
     }
 }
 
-/// Whether a server of `dbms` makes its data directory by itself. MariaDB does not in any version.
+/// Whether the server of `dbms` can create its own data directory. No version of MariaDB can.
 pub fn initialises_itself(dbms: Dbms, version: &Version) -> bool {
     dbms == Dbms::Mysql && version.is_at_least(&[5, 7])
 }

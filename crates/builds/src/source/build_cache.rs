@@ -1,4 +1,4 @@
-//! The builds from source that are here. Each has a file in its folder that says what it was made from and how.
+//! The builds from source that are here. A manifest in each folder says what the build was made from and how.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use crate::recipe::{BuildRequest, RecipeError, Source};
 use crate::suggestion::alternatives;
 use crate::version::Version;
 
-/// The file. It is written last: a folder without it is no build.
+/// The manifest. It is written last: a folder without it is not a build.
 const MANIFEST: &str = ".basecase-source.toml";
 /// Digits of the hash in a folder's name.
 const HASH_DIGITS: usize = 12;
@@ -26,9 +26,9 @@ const HASH_DIGITS: usize = 12;
 pub struct SourceBuild {
     /// The dbms.
     pub dbms: Dbms,
-    /// The version as the source says it, e.g. `17.6` or `19devel`.
+    /// The version as the source states it, e.g. `17.6` or `19devel`.
     pub version: String,
-    /// The name by which it is told from other builds of its version, e.g. `o2nofp`.
+    /// The name that tells it from other builds of its version, e.g. `o2nofp`.
     pub label: String,
     /// SHA-256 over everything that the build depends on: source, arguments, compiler.
     pub hash: String,
@@ -55,23 +55,23 @@ impl SourceBuild {
         optimisation.map_or_else(|| self.compiler.clone(), |flag| format!("{} {flag}", self.compiler))
     }
 
-    /// The name of its folder among the builds, and of its log without `.log`.
+    /// The name of its folder, and of its log without `.log`.
     pub(crate) fn folder(&self) -> String {
         let hash = self.hash.get(..HASH_DIGITS).unwrap_or(&self.hash);
         format!("{}-{}-source-{hash}", self.dbms, self.version)
     }
 
-    /// It as a build that can run, in its folder `place`.
+    /// Opens the build, which lies in the folder `place`.
     ///
     /// # Errors
-    /// When its programs do not run, or the user of servers cannot reach them.
+    /// If its programs do not run, or the account for servers cannot reach them.
     pub(crate) fn open(&self, place: &Path, account: Option<&Account>) -> Result<Build, BuildError> {
         let mut build = Build::at(place, &self.request(), None, account)?;
         self.complete(&mut build.facts);
         Ok(build)
     }
 
-    /// Adds what the build's own programs cannot say.
+    /// Adds the facts that the build's own programs cannot report.
     fn complete(&self, facts: &mut BuildFacts) {
         facts.provider = ANY.to_owned();
         facts.artifact.clone_from(&self.artifact);
@@ -81,7 +81,7 @@ impl SourceBuild {
         facts.details.entry("configure".into()).or_insert_with(|| self.arguments.join(" "));
     }
 
-    /// Makes the finished tree `folder` count as this build.
+    /// Writes the manifest, which makes the finished tree `folder` count as this build.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), CompileError> {
         let broken =
             |error: toml::ser::Error| CompileError::Data { file: MANIFEST.into(), reason: error.to_string() };
@@ -94,13 +94,13 @@ impl SourceBuild {
 
     fn read(folder: &Path) -> Option<SourceBuild> {
         let build: SourceBuild = toml::from_str(&fs::read_to_string(folder.join(MANIFEST)).ok()?).ok()?;
-        // A copy under another name is not that build: its programs name their folder.
+        // A copy under another name is not that build, because its programs name their folder.
         let is_in_place = folder.file_name().is_some_and(|name| *name == *build.folder());
         is_in_place.then_some(build)
     }
 }
 
-/// Whether `version` is the one that is `wanted`, or of that branch, as in `17.x`.
+/// Whether `version` is `wanted`, or belongs to that branch if `wanted` is one, such as `17.x`.
 pub(crate) fn is_wanted(version: &str, wanted: &str) -> bool {
     match wanted.strip_suffix(".x") {
         None => version == wanted,
@@ -125,7 +125,7 @@ pub(crate) struct BuildCache {
 }
 
 impl BuildCache {
-    /// Those in the folder `builds`, sorted by dbms, version and label.
+    /// Reads those in the folder `builds`, sorted by dbms, version and label.
     pub(crate) fn read(builds: &Path) -> Self {
         let folders = fs::read_dir(builds).into_iter().flatten().flatten();
         let mut here: Vec<SourceBuild> =
@@ -144,22 +144,22 @@ impl BuildCache {
         self.builds.join(build.folder())
     }
 
-    /// The build made of exactly this.
+    /// The build made from exactly these inputs.
     pub(crate) fn with_hash(&self, hash: &str) -> Option<&SourceBuild> {
         self.here.iter().find(|build| build.hash == hash)
     }
 
-    /// The build that `request` names by its label, or as `source` when it is the only one of its version; `None` when it
-    /// names none.
+    /// The build that `request` names by its label, or by the word `source` if it is the only one of its version; `None` if
+    /// it names none.
     ///
     /// # Errors
-    /// When `source` is not enough to tell them apart.
+    /// If `source` is ambiguous.
     pub(crate) fn find(&self, request: &BuildRequest) -> Result<Option<&SourceBuild>, RecipeError> {
         let BuildRequest::Version { dbms, version, provider: Some(word) } = request else { return Ok(None) };
         let is_meant = |build: &&SourceBuild| build.dbms == *dbms && is_wanted(&build.version, version);
         let same: Vec<&SourceBuild> = self.here.iter().filter(is_meant).collect();
         if word != ANY {
-            // Of a branch the newest, which stands last.
+            // For a branch, this is the newest, which comes last.
             return Ok(same.into_iter().rfind(|build| build.label == *word));
         }
         match same.as_slice() {
@@ -169,15 +169,15 @@ impl BuildCache {
                 dbms: *dbms,
                 version: version.clone(),
                 provider: word.clone(),
-                near: format!("there are {}", alternatives(&names(several))),
+                near: format!("choose {}", alternatives(&names(several))),
             }),
         }
     }
 
-    /// Finds where each request comes from: those that name a build from source by themselves, the others by `resolve_rest`.
+    /// Finds the source of each request: builds from source here, the others by `resolve_rest`.
     ///
     /// # Errors
-    /// When a request names neither.
+    /// If a request matches neither.
     pub(crate) fn resolve(
         &self,
         requests: &[BuildRequest],
@@ -191,12 +191,12 @@ impl BuildCache {
             .map(|(request, _)| request.clone())
             .collect();
         let mut others = resolve_rest(&others).map_err(|error| self.complete(error))?.into_iter();
-        // By its own name, whatever the user called it: two names of one build must not be two results.
+        // By its own name, whatever the user called it: two names for one build must not become two results.
         let own = |build: &SourceBuild| Some(Source { request: build.request(), recipe: None });
         Ok(found.into_iter().filter_map(|build| build.map_or_else(|| others.next(), own)).collect())
     }
 
-    /// `error` of a request that names neither a recipe nor a build from source, with what there is from source.
+    /// Adds to the error of a request that matches no recipe what is available from source.
     pub(crate) fn complete(&self, mut error: RecipeError) -> RecipeError {
         let (dbms, version, near, is_to_compile) = match &mut error {
             RecipeError::Version { dbms, version, near } => (*dbms, version, near, true),
@@ -211,7 +211,7 @@ impl BuildCache {
             .filter(|build| build.dbms == dbms && is_wanted(&build.version, version))
             .collect();
         if !same.is_empty() {
-            near.push_str(&format!("; from source there is {}", alternatives(&names(&same))));
+            near.push_str(&format!("; built from source: {}", alternatives(&names(&same))));
         } else if is_to_compile {
             near.push_str(&format!(
                 "; or compile it: `basecase server get {dbms}:{version} --from source --source …`"
@@ -288,7 +288,7 @@ mod tests {
             assert_eq!(found(none).unwrap(), None, "{none}");
         }
         let message = found("postgres:17.6:source").unwrap_err().to_string();
-        assert!(message.ends_with("hint: there are postgres:17.6:o2nofp or postgres:17.6:o3"), "{message}");
+        assert!(message.ends_with("hint: choose postgres:17.6:o2nofp or postgres:17.6:o3"), "{message}");
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
             near: "near is 1".into(),
         };
         let message = cache.complete(error("17.6")).to_string();
-        assert!(message.contains("near is 1; from source there is postgres:17.6:o3"), "{message}");
+        assert!(message.contains("near is 1; built from source: postgres:17.6:o3"), "{message}");
         let message = cache.complete(error("17.7")).to_string();
         assert!(
             message.contains("`basecase server get postgres:17.7 --from source --source …`"),

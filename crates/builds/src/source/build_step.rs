@@ -14,42 +14,42 @@ use super::hint;
 use super::source_tree::SourceKind;
 use super::toolchain::{Compiler, Toolchain};
 
-/// Lines of the log in an error.
+/// How many lines of the log an error shows.
 const TAIL_LINES: usize = 20;
-/// How often the user hears that it still goes on.
+/// How often the user is told that a step is still running.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Folders of one build.
 #[derive(Debug)]
 pub(crate) struct Folders {
-    /// The source, which is the build's own copy.
+    /// The build's own copy of the source.
     pub(crate) source: PathBuf,
     /// Where CMake compiles; Postgres compiles in the source.
     pub(crate) objects: PathBuf,
-    /// What is installed goes below this folder first.
+    /// The build is first installed below this folder (`DESTDIR`).
     pub(crate) stage: PathBuf,
-    /// Where the build will stand.
+    /// Where the build will lie.
     pub(crate) prefix: PathBuf,
 }
 
 impl Folders {
-    /// The installed tree before it is moved to its place.
+    /// The installed tree, before it is moved to its place.
     pub(crate) fn installed(&self) -> PathBuf {
         self.stage.join(self.prefix.strip_prefix("/").unwrap_or(&self.prefix))
     }
 }
 
-/// One step.
+/// One step of a build: commands that run in order.
 pub(crate) struct BuildStep {
     title: &'static str,
     commands: Vec<Command>,
 }
 
-/// What a build of `kind` takes: configuring, compiling, installing.
+/// The steps of a build of `kind`: configuring, compiling, installing.
 ///
 /// # Errors
-/// When a program is missing.
+/// If a program is missing.
 pub(crate) fn steps(
     kind: SourceKind,
     toolchain: &Toolchain,
@@ -80,12 +80,12 @@ pub(crate) fn steps(
         (command, &folders.objects, &["."])
     } else {
         let mut command = toolchain.command(Path::new("/bin/sh"));
-        // By a relative path: it gets into the names of source files, and those into programs.
+        // By a relative path, because it ends up in the names of source files, and those end up in programs.
         command
             .arg("./configure")
             .arg(format!("--prefix={}", folders.prefix.display()))
             .current_dir(&folders.source);
-        // Documentation is left out; all of contrib takes a tenth of the server's time.
+        // Documentation is left out. All of contrib takes a tenth of the time that the server takes.
         (command, &folders.source, &[".", "contrib"])
     };
     configure.args(arguments);
@@ -98,7 +98,7 @@ pub(crate) fn steps(
     ])
 }
 
-/// The flags that the compiler was given: of configure, or of InnoDB under CMake, whose projects add some of their own.
+/// The flags that the compiler was given: configure's, or under CMake, whose projects add flags of their own, InnoDB's.
 pub(crate) fn flags_given(kind: SourceKind, folders: &Folders) -> Option<String> {
     let (file, name) = if kind.uses_cmake() {
         (folders.objects.join("storage/innobase/CMakeFiles/innobase.dir/flags.make"), "CXX_FLAGS = ")
@@ -110,17 +110,17 @@ pub(crate) fn flags_given(kind: SourceKind, folders: &Folders) -> Option<String>
     Some(value.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Everything that the steps of one build say.
+/// The log of one build's steps.
 pub(crate) struct Log {
     path: PathBuf,
     file: File,
 }
 
 impl Log {
-    /// A new log at `path`, in place of that of an earlier try.
+    /// Creates the log at `path`, replacing that of an earlier attempt.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub(crate) fn create(path: PathBuf) -> Result<Self, CompileError> {
         let file = File::create(&path).map_err(CompileError::file(&path))?;
         Ok(Log { path, file })
@@ -129,7 +129,7 @@ impl Log {
     /// Runs `step` of the build `name`, e.g. `postgres 17.6`.
     ///
     /// # Errors
-    /// When one of its commands fails; the error has the end of the log and what probably helps.
+    /// If one of its commands fails; the error has the end of the log and a hint.
     pub(crate) fn run(
         &mut self,
         step: BuildStep,
@@ -164,7 +164,7 @@ impl Log {
         let folder = command.get_current_dir().unwrap_or(Path::new("/")).display();
         writeln!(self.file, "$ cd {folder} && {}", words(&command))?;
         command.stdout(self.file.try_clone()?).stderr(self.file.try_clone()?);
-        // make passes the signal on: when basecase is killed, only the commands in hand run to their end.
+        // `make` passes the signal on: if basecase is killed, only the commands that are already running finish.
         basecase_process::die_with_parent(&mut command, Signal::TERM);
         let mut child = basecase_process::spawn(command, None)?;
         let mut next = Instant::now() + SIGN_OF_LIFE;
@@ -181,7 +181,7 @@ impl Log {
     }
 }
 
-/// A command as one would type it.
+/// A command as typed in a shell.
 fn words(command: &Command) -> String {
     let all = std::iter::once(command.get_program()).chain(command.get_args());
     let quoted = all.map(|word| {

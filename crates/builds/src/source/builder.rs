@@ -1,4 +1,4 @@
-//! Making one build from source.
+//! Makes one build from source.
 
 use std::fs::{self, File};
 use std::io;
@@ -23,19 +23,19 @@ use crate::archive::open_to_all;
 use crate::programs;
 use crate::recipe::BuildRequest;
 
-/// Rises when builds are made otherwise than before in a way that no argument shows.
+/// Increased when basecase changes how it compiles in a way that no argument shows.
 const REVISION: u32 = 1;
-/// What the names of folders of work begin with.
+/// The prefix of work folders.
 const PARTIAL: &str = ".partial-";
 
-/// Where builds are made.
+/// Makes builds from source.
 #[derive(Debug)]
 pub(crate) struct Builder {
     /// The folder of all builds.
     pub(crate) builds: PathBuf,
     /// The programs that compile.
     pub(crate) toolchain: Toolchain,
-    /// Labels that would be taken for something else.
+    /// Labels that are refused, because they already mean something else.
     pub(crate) reserved: Vec<String>,
 }
 
@@ -47,13 +47,13 @@ struct CheckedOrder<'o> {
     origin: Origin,
     identity: Identity,
     compilers: Vec<Compiler>,
-    /// How each kind of tree that may come out is configured.
+    /// The configuration for each kind of source tree that may turn up.
     configurations: Vec<(SourceKind, Result<Configuration, CompileError>)>,
     hash: String,
 }
 
 impl Builder {
-    /// The build that `order` describes; see [`crate::Library::compile`].
+    /// Returns the build that `order` describes; see [`crate::Library::compile`].
     pub(crate) fn make(
         &self,
         order: &SourceOrder,
@@ -91,7 +91,7 @@ impl Builder {
         };
         let configurations: Vec<_> = kinds.iter().map(|kind| (*kind, configuration(*kind))).collect();
         if configurations.iter().all(|(_, made)| made.is_err()) {
-            // The first kind is the usual one.
+            // The first kind is the common one.
             let first = configurations.into_iter().next();
             return Err(first.and_then(|(_, made)| made.err()).unwrap_or_else(unclear));
         }
@@ -115,7 +115,7 @@ impl Builder {
         Ok(CheckedOrder { order, dbms: *dbms, version, origin, identity, compilers, configurations, hash })
     }
 
-    /// Debian's source of `version`, of a branch the newest.
+    /// Debian's source of `version`; for a branch, the newest.
     fn debian_source(&self, dbms: Dbms, version: &str) -> Result<DebianSource, CompileError> {
         let mut known = Vec::new();
         for kind in SourceKind::of(dbms) {
@@ -130,7 +130,7 @@ impl Builder {
         })
     }
 
-    /// The folder of archives that were downloaded.
+    /// The folder of downloaded archives.
     fn sources(&self) -> PathBuf {
         self.builds.with_file_name("sources")
     }
@@ -142,13 +142,13 @@ impl Builder {
         locked.map_err(CompileError::file(self.builds.join(name)))
     }
 
-    /// The lock file of the folder of work `name`.
+    /// The lock file of the work folder `name`.
     fn lock_file(&self, name: &str) -> io::Result<File> {
         let path = self.builds.join(format!(".{name}.lock"));
         File::options().create(true).truncate(false).write(true).mode(0o644).open(path)
     }
 
-    /// Removes what killed basecases left of other builds, which may be gigabytes and be ordered never again.
+    /// Removes what killed runs of basecase left of other builds: it may be gigabytes, and may never be ordered again.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.builds).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -170,8 +170,8 @@ impl Builder {
         // The lock is held, so nobody else is at work here.
         let _ = fs::remove_dir_all(self.builds.join(&name));
         self.sweep();
-        // In the folder of the result, so that the last step is a rename. The name is always the same, because it gets into
-        // programs through __FILE__.
+        // In the folder of the result, so that the last step is a rename. The name is always the same, because it ends up in
+        // programs through `__FILE__`.
         let work = Work(PrivateFolder::make_above(&self.builds.join(name))?);
         let account = self.toolchain.account();
         notify(&format!("unpacking {}", checked.identity.artifact));
@@ -209,16 +209,16 @@ impl Builder {
         let recorded = programs::record(&installed).map_err(io::Error::other);
         recorded.map_err(CompileError::file(&installed))?;
         build.write(&installed)?;
-        // Without its file it is no build, so it can only be the remains of one.
+        // A folder there has no manifest, so it can only be the remains of a build.
         let _ = fs::remove_dir_all(&place);
         fs::rename(&installed, &place).map_err(CompileError::file(&place))?;
         Ok(build)
     }
 
-    /// Makes sure of the programs that generate source files, where the source lacks those.
+    /// Makes sure that programs which generate source files are there, if the source lacks those files.
     fn check_generators(&self, kind: SourceKind, source: &Path) -> Result<(), CompileError> {
         let programs: &[&str] = match kind {
-            // The archives of Postgres up to 16 hold what these would generate.
+            // Archives of Postgres up to 16 contain the generated files.
             SourceKind::Postgres if source.join("src/backend/parser/gram.c").exists() => &[],
             SourceKind::Postgres => &["bison", "flex", "perl"],
             SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb => &["bison"],
@@ -227,7 +227,8 @@ impl Builder {
     }
 }
 
-/// The folder in which a build is made, removed when this is dropped. It belongs to the caller, and what is in it to the user who compiles.
+/// The folder in which a build is made, removed when this is dropped. It belongs to the caller; its contents belong to the
+/// account that compiles.
 struct Work(PrivateFolder);
 
 impl Work {
@@ -235,7 +236,8 @@ impl Work {
         Ok(PrivateFolder::make(&self.0.path().join(name), account)?)
     }
 
-    /// The installed tree, which is the caller's. What another user made is copied: its files may still be open to that user.
+    /// The installed tree, owned by the caller. What another account created is copied, because that account may still have
+    /// its files open.
     fn installed(
         &self,
         folders: &Folders,
@@ -265,12 +267,12 @@ impl Drop for Work {
 }
 
 impl CheckedOrder<'_> {
-    /// The name of what belongs to this build before its version is known for sure.
+    /// The name of this build's work folder and lock, before its version is known for sure.
     fn work_name(&self) -> String {
         format!("{}-source-{}", self.dbms, self.hash.get(..16).unwrap_or(&self.hash))
     }
 
-    /// Puts the source into the folder of work: its top folder, which is always the same.
+    /// Unpacks the source into the work folder. Returns the top folder, whose path is always the same.
     fn unpack(&self, work: &Work, toolchain: &Toolchain) -> Result<PathBuf, CompileError> {
         let unpacked = work.folder("unpacked", toolchain.account())?;
         let source = work.0.path().join("source");
@@ -282,7 +284,7 @@ impl CheckedOrder<'_> {
         Ok(source)
     }
 
-    /// Makes sure that the source is what was asked for.
+    /// Makes sure that the source is what was ordered.
     fn recognise(&self, source: &Path, account: Option<&Account>) -> Result<SourceTree, CompileError> {
         let artifact = self.identity.artifact.clone();
         let look = || Ok((recognise(source), trace_of_use(source), missing_submodule(source)));
@@ -300,7 +302,7 @@ impl CheckedOrder<'_> {
         }
     }
 
-    /// Makes sure that a source of `version` is what was asked for.
+    /// Makes sure that a source of `version` is what was ordered.
     fn accept(&self, dbms: Dbms, version: &str) -> Result<(), CompileError> {
         let wanted = self.version;
         if dbms == self.dbms && is_wanted(version, wanted) {
@@ -313,7 +315,7 @@ impl CheckedOrder<'_> {
         })
     }
 
-    /// The build that comes of `tree`; its flags are those that were asked for.
+    /// The build that results from `tree`, with the flags that were requested.
     fn describe(self, tree: SourceTree, reserved: &[String]) -> Result<SourceBuild, CompileError> {
         let configured = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
         let configuration = configured.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
@@ -340,7 +342,7 @@ impl SourceOrder {
     }
 }
 
-/// The hash over everything that a build depends on. Which of several kinds the source is, is part of the source.
+/// The hash over everything that a build depends on. The kind of source tree follows from the source itself.
 fn hash(
     dbms: Dbms,
     identity: &Identity,

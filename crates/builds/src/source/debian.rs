@@ -1,4 +1,5 @@
-//! Sources from Debian's archive, by apt-get with a state of its own: nothing of the system changes, and no root is needed.
+//! Source code from Debian's archive, by `apt-get` with its own state directory: the system is not changed, and root is not
+//! needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,10 @@ use crate::apt::{Apt, Archives};
 use crate::client_tool::Failure;
 
 impl DebianSource {
-    /// The upstream archive of this package in the folder `sources`, downloaded when it is not there yet.
+    /// The upstream archive of this package in the folder `sources`, downloaded if it is not there yet.
     ///
     /// # Errors
-    /// When apt-get cannot get it, or Debian has another version by now.
+    /// If `apt-get` fails, or Debian has moved on to another version.
     pub(crate) fn archive(
         &self,
         sources: &Path,
@@ -56,7 +57,7 @@ impl DebianSource {
     }
 }
 
-/// The file in `folder` whose name begins with `head`, but no signature.
+/// The file in `folder` whose name begins with `head`, except a signature.
 fn named(folder: &Path, head: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     entries.into_iter().find(|path| {

@@ -10,9 +10,9 @@ use thiserror::Error;
 /// Why a build could not be made from source.
 #[derive(Debug, Error)]
 pub enum CompileError {
-    /// The order does not name dbms and version.
+    /// The order does not name a dbms and a version.
     #[error(
-        "{request} is nothing to compile\nhint: write dbms and version, e.g. postgres:17.6 or postgres:17.x; a name of your own is given with --label"
+        "cannot compile {request}: it does not name a dbms and a version alone\nhint: write e.g. postgres:17.6 or postgres:17.x; --label gives the build a name"
     )]
     Request {
         /// What was ordered.
@@ -20,18 +20,18 @@ pub enum CompileError {
     },
     /// The order names no source, and none is known.
     #[error(
-        "no source of {dbms} {version} is known here\nhint: name one with --source: a folder, an archive (.tar.gz, .tar.bz2, .tar.xz) or REPOSITORY@TAG{}",
+        "basecase does not know where to get the source of {dbms} {version}\nhint: give it with --source: a folder, an archive (.tar.gz, .tar.bz2, .tar.xz) or REPOSITORY@TAG{}",
         debian(versions)
     )]
     NoSource {
         /// The dbms.
         dbms: Dbms,
-        /// The version asked for.
+        /// The version requested.
         version: String,
         /// The versions that Debian has.
         versions: Vec<String>,
     },
-    /// The source names nothing that exists.
+    /// The named source does not exist.
     #[error(
         "no source at {text}: {reason}\nhint: name a folder, an archive (.tar.gz, .tar.bz2, .tar.xz) or REPOSITORY@TAG"
     )]
@@ -41,7 +41,7 @@ pub enum CompileError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A program that compiling needs is missing.
+    /// A program needed for compiling is missing.
     #[error("no {what} in {path}\nhint: install it; on Debian, run `apt-get install --no-upgrade {package}`")]
     Tool {
         /// What is missing, e.g. `C compiler (gcc or cc)`.
@@ -51,19 +51,19 @@ pub enum CompileError {
         /// The Debian package that has it.
         package: String,
     },
-    /// There is no build type of that name.
+    /// There is no build type with that name.
     #[error(
-        "{tree} has no build type {name:?}\nhint: there are {known}; or give compiler flags with --flags"
+        "{tree} has no build type {name:?}\nhint: choose from {known}; or give compiler flags with --flags"
     )]
     Type {
-        /// Whose types.
+        /// The kind of source tree.
         tree: String,
         /// What was asked for.
         name: String,
-        /// All names.
+        /// All type names.
         known: String,
     },
-    /// The label cannot be part of a name.
+    /// The label cannot be used in names.
     #[error(
         "{label:?} cannot be a label: {reason}\nhint: give --label 1 to 40 letters, digits, '-' and '_', e.g. patched"
     )]
@@ -73,8 +73,8 @@ pub enum CompileError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Another build has the label.
-    #[error("{name} is the name of another build: {what}\nhint: name this one with --label NAME, or remove {}", folder.display())]
+    /// Another build already has the label.
+    #[error("{name} already names another build: {what}\nhint: name this one with --label NAME, or remove {}", folder.display())]
     LabelTaken {
         /// The name.
         name: String,
@@ -83,9 +83,9 @@ pub enum CompileError {
         /// Where it is.
         folder: PathBuf,
     },
-    /// The tree is of none of the known kinds.
+    /// The source tree is of no known kind.
     #[error(
-        "{artifact} is no source of {dbms}: it has neither Postgres' configure nor MySQL's MYSQL_VERSION or VERSION\nhint: give the top folder of the source"
+        "{artifact} is not the source of {dbms}: it has neither Postgres's configure nor MySQL's MYSQL_VERSION or VERSION\nhint: give the top folder of the source"
     )]
     Unknown {
         /// The source.
@@ -93,9 +93,9 @@ pub enum CompileError {
         /// What was asked for.
         dbms: Dbms,
     },
-    /// The tree is another version, or another dbms.
+    /// The source tree is another version or another dbms.
     #[error(
-        "{artifact} is {actual}, not {expected} as asked\nhint: ask for {actual}, or give another source"
+        "{artifact} is {actual}, not {expected} as requested\nhint: request {actual}, or give another source"
     )]
     Version {
         /// The source.
@@ -105,14 +105,14 @@ pub enum CompileError {
         /// What it is.
         actual: String,
     },
-    /// Somebody compiled in the tree, and its products would be taken for ours.
+    /// The source tree contains the output of an earlier compilation, which the new one would use.
     #[error(
-        "{artifact} has been compiled in: it holds {file}\nhint: run `make distclean` there, or give a git repository, of which only source files are taken"
+        "{artifact} has already been compiled: it contains {file}\nhint: run `make distclean` there, or give a git repository, from which only source files are taken"
     )]
     Used {
         /// The source.
         artifact: String,
-        /// The file that says so.
+        /// The file that shows it.
         file: &'static str,
     },
     /// A submodule was not checked out.
@@ -162,7 +162,7 @@ pub enum CompileError {
     /// A step of the build failed.
     #[error(transparent)]
     Step(#[from] Box<StepError>),
-    /// The folder in which it is made could be somebody else's, or cannot be used.
+    /// The work folder could be somebody else's, or cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A file or folder could not be used.
@@ -174,7 +174,7 @@ pub enum CompileError {
         source: io::Error,
     },
     /// An embedded table of build types is broken.
-    #[error("cannot read {file}: {reason}\nhint: this is a mistake in basecase itself; please report it")]
+    #[error("cannot read {file}: {reason}\nhint: this is a bug in basecase; please report it")]
     Data {
         /// The file.
         file: String,
@@ -197,7 +197,7 @@ pub struct StepError {
     pub tail: String,
     /// The whole log.
     pub log: PathBuf,
-    /// What probably helps.
+    /// What is likely to help.
     pub hint: String,
 }
 

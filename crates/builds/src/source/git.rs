@@ -1,4 +1,4 @@
-//! Sources in git.
+//! Source code in git.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,14 +9,14 @@ use basecase_process::owner_of;
 use super::error::CompileError;
 use super::toolchain::Toolchain;
 
-/// Settings that go before those of any file.
+/// Settings that override those of any file.
 const ALWAYS: [(&str, &str); 4] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.attributesFile", "/dev/null"),
     ("diff.external", ""),
 ];
-/// What keeps git from fetching, by whatever program, and from writing.
+/// Environment variables that keep git from fetching, by any program, and from writing.
 const OFF: [(&str, &str); 5] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -37,30 +37,30 @@ impl<'a> Repository<'a> {
         Repository { toolchain, folder }
     }
 
-    /// The full name of the commit that `reference` means.
+    /// The full hash of the commit that `reference` names.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub(crate) fn commit(&self, reference: &str) -> Result<String, CompileError> {
         let text =
             self.run(&["rev-parse", "--verify", "--end-of-options", &format!("{reference}^{{commit}}")])?;
         Ok(String::from_utf8_lossy(&text).trim().to_owned())
     }
 
-    /// Whether a tag stands at `commit`.
+    /// Whether a tag points at `commit`.
     ///
     /// # Errors
-    /// When git fails.
+    /// If git fails.
     pub(crate) fn is_tagged(&self, commit: &str) -> Result<bool, CompileError> {
         Ok(!self.run(&["tag", "--points-at", commit])?.is_empty())
     }
 
-    /// Whether the working tree differs from its commit, by files that git does not ignore.
+    /// Whether the working tree differs from its commit, apart from ignored files.
     ///
     /// # Errors
-    /// When git fails.
+    /// If git fails.
     pub(crate) fn is_dirty(&self) -> Result<bool, CompileError> {
-        // What a submodule's own settings would run is seen to there.
+        // Submodules are checked below, each with its own filters off.
         let status = ["status", "--porcelain", "--ignore-submodules=dirty"];
         if !self.finish(self.without_filters(&status)?)?.is_empty() {
             return Ok(true);
@@ -80,11 +80,10 @@ impl<'a> Repository<'a> {
         Ok(modules.filter_map(|entry| Some(path(entry.splitn(2, |byte| *byte == b'\t').nth(1)?))).collect())
     }
 
-    /// The files of the working tree with those of its submodules, sorted; not those that git ignores, such as the products
-    /// of a compilation.
+    /// The files of the working tree and its submodules, sorted, without those that git ignores, such as compiled files.
     ///
     /// # Errors
-    /// When git fails.
+    /// If git fails.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>, CompileError> {
         let mut names = self.run(&["ls-files", "-z", "--cached", "--recurse-submodules"])?;
         names.extend(self.run(&["ls-files", "-z", "--others", "--exclude-standard"])?);
@@ -92,7 +91,7 @@ impl<'a> Repository<'a> {
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty())
             .map(path)
-            // Not what is removed but not committed yet, nor the folder of a submodule that is not checked out.
+            // Skip files whose removal is not committed yet, and the folders of submodules that are not checked out.
             .filter(|name| self.folder.join(name).symlink_metadata().is_ok_and(|file| !file.is_dir()))
             .collect();
         files.sort();
@@ -100,18 +99,18 @@ impl<'a> Repository<'a> {
         Ok(files)
     }
 
-    /// Starts to write the files of `commit` as a tar archive to its standard output.
+    /// Starts `git archive`, which writes the files of `commit` to its standard output.
     ///
     /// # Errors
-    /// When git cannot be started.
+    /// If git cannot be started.
     pub(crate) fn archive(&self, commit: &str) -> Result<Child, CompileError> {
         let mut command = self.without_filters(&["archive", "--format=tar", commit])?;
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().map_err(CompileError::file(self.folder))
     }
 
-    /// Git with `arguments`. Root reads a repository with the rights of its owner; others read their own, as git has it. Nothing that the
-    /// repository's settings name is run, and nothing is fetched.
+    /// Git with `arguments`. Root reads a repository with the rights of its owner; other users read their own, as git
+    /// demands. No program that the repository's settings name is run, and nothing is fetched.
     fn command(&self, arguments: &[&str]) -> Result<Command, CompileError> {
         self.command_with(arguments, &[])
     }
@@ -126,7 +125,7 @@ impl<'a> Repository<'a> {
         if owner.is_some() {
             command.env("GIT_CONFIG_GLOBAL", "/dev/null");
         } else {
-            // Exceptions that the user has made from git's rule on owners hold.
+            // The user's own `safe.directory` settings apply.
             let own =
                 ["HOME", "XDG_CONFIG_HOME"].map(|name| std::env::var_os(name).map(|value| (name, value)));
             command.envs(own.into_iter().flatten());
@@ -143,7 +142,7 @@ impl<'a> Repository<'a> {
         Ok(command)
     }
 
-    /// The same for commands that look at the content of files, which git sends through the programs that the settings name.
+    /// The same for commands that read file contents, which git would pass through the filters in its settings.
     fn without_filters(&self, arguments: &[&str]) -> Result<Command, CompileError> {
         let names = self.run(&["config", "--list", "--name-only", "-z"])?;
         let mut settings = Vec::new();
@@ -163,7 +162,7 @@ impl<'a> Repository<'a> {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        // As many as git takes to say whose the repository is and what may be done about it.
+        // Enough for git's message on a repository that somebody else owns, and how to allow it.
         let reason = last_lines(&String::from_utf8_lossy(&output.stderr), 5);
         Err(CompileError::Git { repository: self.folder.to_path_buf(), reason })
     }

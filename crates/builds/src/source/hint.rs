@@ -1,8 +1,8 @@
-//! What probably helps when a step of a build has failed.
+//! What is likely to help when a step of a build has failed.
 
 use crate::suggestion::alternatives;
 
-/// Words of a log, and the Debian packages that are missing then.
+/// Messages in a log, and the Debian packages that are missing then.
 const PACKAGES: &[(&str, &[&str])] = &[
     ("C compiler cannot create executables", &["gcc", "libc6-dev"]),
     ("zlib library not found", &["zlib1g-dev"]),
@@ -75,10 +75,9 @@ pub(crate) fn of_log(log: &str) -> String {
         };
     }
     if line.contains("unrecognized option") || line.contains("unrecognized command-line option") {
-        return "the compiler or configure does not know an option; look at --flags and --configure"
-            .to_owned();
+        return "the compiler or configure does not know an option; check --flags and --configure".to_owned();
     }
-    // What is missing may stand a line or two above the word "error".
+    // The missing item may be named a line or two above the word "error".
     let near: Vec<&str> = log.lines().collect();
     let at = near.iter().rposition(|one| *one == line).unwrap_or(0);
     let near = near.get(at.saturating_sub(3)..).unwrap_or_default().join("\n").to_lowercase();
@@ -100,7 +99,7 @@ fn install(packages: &[&str]) -> String {
 
 fn is_error(line: &str) -> bool {
     let lower = line.to_lowercase();
-    // make only repeats that something failed.
+    // `make` only repeats that something failed.
     !lower.starts_with("make")
         && ["error", "command not found", "not found", "could not find", "missing"]
             .iter()

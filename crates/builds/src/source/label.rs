@@ -1,30 +1,30 @@
-//! The name by which a build from source is told from others of its version.
+//! Labels: names that tell builds from source of one version apart.
 
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
 use super::source_tree::SourceKind;
 
-/// Names get into the paths of servers' sockets, whose length is limited.
+/// Labels end up in the paths of servers' sockets, whose length is limited.
 const LONGEST: usize = 40;
-/// From where on a name made of flags is cut.
+/// The length at which a name made of flags is cut.
 const LONGEST_OF_FLAGS: usize = 16;
 
 /// The word for "the only source build of this version".
 pub(crate) const ANY: &str = "source";
 
-/// The label of a build of `kind` that the user did not name: what it is called for short, and what its source adds.
+/// The default label of a build of `kind`: the short name of its configuration, and what its source adds.
 pub(crate) fn derived(kind: SourceKind, configuration: &str, source: Option<&str>) -> String {
-    // MySQL with InnoDB and Meta's MySQL have the same dbms and versions.
+    // Meta's MySQL shares dbms and versions with MySQL.
     let family = if kind == SourceKind::FbMysql { "fb_" } else { "" };
     let source = source.map(|text| format!("_{text}")).unwrap_or_default();
     format!("{family}{configuration}{source}")
 }
 
-/// A label that the user gave.
+/// Checks a label.
 ///
 /// # Errors
-/// When it cannot be part of names, or is one of `reserved`.
+/// If it cannot be used in names, or is one of `reserved`.
 pub(crate) fn check(label: &str, reserved: &[String]) -> Result<(), CompileError> {
     let is_plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     let reason = if label.is_empty() {
@@ -32,7 +32,7 @@ pub(crate) fn check(label: &str, reserved: &[String]) -> Result<(), CompileError
     } else if label.len() > LONGEST {
         "it is too long"
     } else if !is_plain {
-        "it has other characters than letters, digits, '-' and '_'"
+        "it has characters other than letters, digits, '-' and '_'"
     } else if label == ANY || reserved.iter().any(|name| name == label) {
         "it is the name of a provider"
     } else {
@@ -41,7 +41,8 @@ pub(crate) fn check(label: &str, reserved: &[String]) -> Result<(), CompileError
     Err(CompileError::Label { label: label.to_owned(), reason: reason.to_owned() })
 }
 
-/// Compiler flags as a name: `-O1 -march=native` is `o1_march-native`. Long ones are cut and told apart by a hash.
+/// Compiler flags as a name: `-O1 -march=native` becomes `o1_march-native`. Long names are cut, and a hash keeps them
+/// distinct.
 pub(crate) fn of_flags(flags: &str) -> String {
     let word = |flag: &str| -> String {
         let lower = flag.trim_start_matches('-').to_lowercase();

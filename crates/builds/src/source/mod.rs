@@ -1,4 +1,4 @@
-//! Builds from source: unpack, configure, compile and install into a folder of the library, once for each combination of
+//! Builds from source: unpacks, configures, compiles and installs into a folder of the library, once for each combination of
 //! source, options and compiler.
 
 mod build_cache;
@@ -25,19 +25,19 @@ pub(crate) use toolchain::Toolchain;
 
 use crate::recipe::BuildRequest;
 
-/// What is to be compiled, and how.
+/// What to compile, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceOrder {
-    /// Dbms and version, e.g. `postgres:17.6`, or `postgres:17.x` for whatever version of that branch the source is.
+    /// Dbms and version, e.g. `postgres:17.6`, or `postgres:17.x` for any version of that branch.
     pub request: BuildRequest,
-    /// The source: a folder, an archive or `REPOSITORY@TAG`; without it, Debian's where that is known.
+    /// The source: a folder, an archive or `REPOSITORY@TAG`. Defaults to Debian's, if that is known.
     pub source: Option<String>,
-    /// What the compiler is told.
+    /// The build type or compiler flags.
     pub setup: Setup,
-    /// The name by which the build is told from others of its version; derived from setup and source when there is none.
+    /// The name that tells the build from others of its version. By default it is derived from setup and source.
     pub label: Option<String>,
-    /// More arguments of configure or CMake.
+    /// Further arguments of configure or CMake.
     pub configure: Vec<String>,
-    /// How many compilers run at once; as many as there are processors when none is given.
+    /// How many compilers run at once. Defaults to the number of processors.
     pub jobs: Option<u32>,
 }

@@ -22,9 +22,9 @@ const COMMIT_DIGITS: usize = 8;
 /// Where source code comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A folder that is no git working tree.
+    /// A folder that is not a git working tree.
     Folder(PathBuf),
-    /// A git working tree as it is now, with what is not committed.
+    /// A git working tree as it is now, including uncommitted changes.
     WorkingTree(PathBuf),
     /// A commit of a repository.
     Commit { repository: PathBuf, reference: String },
@@ -32,24 +32,24 @@ pub(crate) enum Origin {
     Archive(PathBuf),
 }
 
-/// Which source code it is exactly.
+/// What identifies source code exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Equal for equal source code: the SHA-256 of an archive or of a folder's content, or a commit.
     pub(crate) digest: String,
-    /// The source for people: file name and checksum, or repository and commit.
+    /// The source as shown to the user: file name and checksum, or repository and commit.
     pub(crate) artifact: String,
-    /// What it adds to the label of a build, so that two commits of one version are told apart; `None` of a release.
+    /// What it adds to the label of a build, so that two commits of one version are told apart; `None` for a release.
     pub(crate) label: Option<String>,
     /// The files of a folder or working tree, relative to it.
     files: Vec<PathBuf>,
 }
 
 impl Origin {
-    /// The source that the user named by `text`.
+    /// The source that `text` names.
     ///
     /// # Errors
-    /// When there is no such thing.
+    /// If there is no such source.
     pub(crate) fn find(text: &str) -> Result<Origin, CompileError> {
         let wrong = |reason: &str| CompileError::Origin { text: text.to_owned(), reason: reason.to_owned() };
         let absolute = |path: &Path| path.canonicalize().map_err(CompileError::file(path));
@@ -75,16 +75,16 @@ impl Origin {
                 })
             }
             _ if text.contains("://") || text.starts_with("git@") => {
-                Err(wrong("basecase does not clone; make a local clone and name that"))
+                Err(wrong("basecase does not clone repositories; clone it and give the local folder"))
             }
             _ => Err(wrong("there is no such file or folder")),
         }
     }
 
-    /// Finds out which source code it is, without unpacking or copying it.
+    /// Identifies the source code, without unpacking or copying it.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub(crate) fn identify(&self, toolchain: &Toolchain) -> Result<Identity, CompileError> {
         match self {
             Origin::Archive(path) => {
@@ -130,11 +130,11 @@ impl Origin {
         }
     }
 
-    /// Puts the source code into the empty folder `into`, as the user who compiles: the name of the top folder in it, or none where that is
-    /// `into` itself.
+    /// Puts the source code into the empty folder `into`, as the account that compiles. Returns the name of the top folder
+    /// in it, or `None` if that is `into` itself.
     ///
     /// # Errors
-    /// When it cannot be unpacked or copied, or has changed since it was identified.
+    /// If it cannot be unpacked or copied, or has changed since it was identified.
     pub(crate) fn unpack(
         &self,
         identity: &Identity,
@@ -171,7 +171,7 @@ impl Origin {
     }
 }
 
-/// The compressed stream `file` in the clear.
+/// Decompresses `file`, whatever its format.
 fn decompressed(mut file: File) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = Vec::new();
     Read::by_ref(&mut file).take(6).read_to_end(&mut magic)?;
@@ -185,14 +185,14 @@ fn decompressed(mut file: File) -> io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// Unpacks with the archive's times: make compares them to see that generated files need not be generated again.
+/// Unpacks, keeping the archive's file times: `make` compares them to decide whether generated files are up to date.
 fn untar(reader: impl Read, folder: &Path) -> io::Result<()> {
     let mut archive = tar::Archive::new(reader);
     archive.set_preserve_permissions(true);
     archive.unpack(folder)
 }
 
-/// The name of the one folder in `folder` when there is nothing else.
+/// The name of the folder in `folder`, if there is nothing else.
 fn top_folder(folder: &Path) -> io::Result<Option<OsString>> {
     let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     match entries.as_slice() {
@@ -201,7 +201,7 @@ fn top_folder(folder: &Path) -> io::Result<Option<OsString>> {
     }
 }
 
-/// Does `work` on `folder` with the rights of the user to whom it belongs.
+/// Does `work` on `folder` with the rights of its owner.
 fn as_owner<T: Send>(folder: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     act(owner_of(folder)?.as_ref(), work)
 }
@@ -223,7 +223,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// The checksum of names, contents and execute bits of `files` below `root`.
+/// The checksum over names, contents and execute bits of `files` below `root`.
 fn digest_of(root: &Path, files: &[PathBuf]) -> io::Result<String> {
     let mut hash = Sha256::new();
     for file in files {
@@ -241,16 +241,15 @@ fn digest_of(root: &Path, files: &[PathBuf]) -> io::Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Copies `files` below `from` to the same places below `to`, with their times: read by the user to whom `from` belongs, and written by
-/// `account`.
+/// Copies `files` below `from` to the same places below `to`, with their times. They are read as the owner of `from`, and
+/// written as `account`.
 fn copy(from: &Path, files: &[PathBuf], to: &Path, account: Option<&Account>) -> io::Result<()> {
     let (reader, writer) = io::pipe()?;
     std::thread::scope(|scope| {
         let written = scope.spawn(move || act(account, || untar(io::BufReader::new(reader), to)));
         let read = as_owner(from, || pack(from, files, io::BufWriter::new(writer)));
-        let written =
-            written.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes has failed")));
-        // Where writing failed, reading has found nobody at the other end.
+        let written = written.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")));
+        // If writing failed, reading fails too, on a closed pipe; the first error tells more.
         written.and(read)
     })
 }

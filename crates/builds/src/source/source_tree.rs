@@ -1,11 +1,11 @@
-//! What a folder of source code is.
+//! Recognises what a folder of source code is.
 
 use std::fs;
 use std::path::Path;
 
 use basecase_model::Dbms;
 
-/// Whose source it is; what is configured and compiled in its own way.
+/// Whose source it is. Each kind is configured and compiled in its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceKind {
     Postgres,
@@ -34,7 +34,7 @@ impl SourceKind {
         }
     }
 
-    /// Its name for people.
+    /// Its name in messages.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             SourceKind::FbMysql => "fb-mysql",
@@ -47,14 +47,14 @@ impl SourceKind {
     }
 }
 
-/// A recognised source: its kind, and its version as it says itself, e.g. `17.6` or `19devel`.
+/// A recognised source: its kind, and its version as it states it, e.g. `17.6` or `19devel`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceTree {
     pub(crate) kind: SourceKind,
     pub(crate) version: String,
 }
 
-/// Recognises the source in `folder`; `None` when it is of no known kind.
+/// Recognises the source in `folder`; `None` if it is of no known kind.
 pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
     let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
     if let Some(configure) = text("configure")
@@ -70,7 +70,7 @@ pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
     let kind = if folder.join("storage/maria").is_dir() {
         SourceKind::Mariadb
     } else if folder.join("storage/rocksdb").is_dir() && folder.join("rocksdb").is_dir() {
-        // RocksDB itself is a submodule at the top of this tree alone.
+        // Only this tree has RocksDB itself as a submodule at the top.
         SourceKind::FbMysql
     } else {
         SourceKind::Mysql
@@ -78,7 +78,7 @@ pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
     Some(SourceTree { kind, version })
 }
 
-/// The first submodule of the tree that is an empty folder: git leaves them so unless it is asked.
+/// The first submodule that is an empty folder, as git leaves it unless it is told to check it out.
 pub(crate) fn missing_submodule(folder: &Path) -> Option<String> {
     let modules = fs::read_to_string(folder.join(".gitmodules")).ok()?;
     let paths = modules.lines().filter_map(|line| line.trim().strip_prefix("path"));
@@ -87,12 +87,12 @@ pub(crate) fn missing_submodule(folder: &Path) -> Option<String> {
     paths.find(|path| is_empty(path)).map(str::to_owned)
 }
 
-/// The file at the top of `folder` that says that somebody compiled there.
+/// The file at the top of `folder` which shows that somebody has compiled there.
 pub(crate) fn trace_of_use(folder: &Path) -> Option<&'static str> {
     ["config.status", "CMakeCache.txt"].into_iter().find(|file| folder.join(file).exists())
 }
 
-/// The value of `NAME=value` or `NAME='value'` in a line of its own.
+/// The value of a line `NAME=value` or `NAME='value'`.
 fn shell_value(text: &str, name: &str) -> Option<String> {
     let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     values.next().map(|value| value.trim().trim_matches(['\'', '"']).to_owned())

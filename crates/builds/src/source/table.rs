@@ -1,4 +1,4 @@
-//! How each kind of source is configured: build types and arguments, as data.
+//! Build types and arguments of each kind of source, as data.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::error::CompileError;
 use super::source_tree::SourceKind;
 use crate::version::Version;
 
-/// What the compiler is told: a type of the table, or flags of the user's own.
+/// The compiler's setup: a build type of the table, or the user's own flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setup {
     /// The table's first type.
@@ -61,14 +61,14 @@ pub(crate) struct DebianSource {
     pub(crate) package: String,
 }
 
-/// What to give to configure or CMake, and what that is called.
+/// The arguments of configure or CMake, and their short name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Configuration {
     /// The arguments in order; `{source}` in one stands for the folder of the source.
     pub(crate) arguments: Vec<String>,
-    /// What the build is called for short: its type, or its flags as a name.
+    /// The short name of the build: its type, or its flags as a name.
     pub(crate) name: String,
-    /// The compiler flags where they are known.
+    /// The compiler flags, if they are known.
     pub(crate) flags: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Table {
     /// The table of `kind`.
     ///
     /// # Errors
-    /// When an embedded file is broken, which a test rules out.
+    /// If an embedded file is broken, which a test rules out.
     pub(crate) fn of(kind: SourceKind) -> Result<Table, CompileError> {
         let text = match kind {
             SourceKind::Postgres => include_str!("../../../../recipes/source/postgres.toml"),
@@ -90,11 +90,11 @@ impl Table {
         })
     }
 
-    /// What to configure with for `setup` on a version of `branch`. `has_library` tells whether the system has a library of
-    /// that pkg-config name; `extra` are the user's own arguments, which stand last and so have the last word.
+    /// The configuration for `setup` on a version of `branch`. `has_library` tells whether the system has a library with
+    /// that pkg-config name. `extra` are the user's own arguments, which come last and so take precedence.
     ///
     /// # Errors
-    /// When there is no such type.
+    /// If there is no such type.
     pub(crate) fn configuration(
         &self,
         kind: SourceKind,
@@ -249,7 +249,7 @@ mod tests {
             wrong
                 .unwrap_err()
                 .to_string()
-                .starts_with("fb-mysql has no build type \"o3\"\nhint: there are rel, ")
+                .starts_with("fb-mysql has no build type \"o3\"\nhint: choose from rel, ")
         );
     }
 }

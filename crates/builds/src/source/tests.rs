@@ -1,5 +1,5 @@
-//! Builds from source of tiny trees with toy programs: names, caching, and what a user reads when something fails. A real
-//! Postgres is compiled in `tests/source.rs`.
+//! Builds tiny trees from source with toy programs: names, caching, and the messages when something fails. `tests/source.rs`
+//! compiles a real Postgres.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -34,7 +34,7 @@ struct Bench {
 
 fn bench() -> Bench {
     let folder = tempfile::tempdir().unwrap();
-    // As whom things are compiled must get there.
+    // The account that compiles must be able to reach it.
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let (programs, builds) = (folder.path().join("programs"), folder.path().join("builds"));
     fs::create_dir(&programs).unwrap();
@@ -163,7 +163,7 @@ fn a_build_is_made_once() {
         assert!(log.contains(line), "{log}");
     }
 
-    // The same by its branch, by the flags of the type, and of a file elsewhere.
+    // The same by its branch, by the type's flags, and from a copy of the file.
     let copy = bench.path("copy.tar");
     fs::copy(&archive, &copy).unwrap();
     let flags = Setup::Flags("-O2 -fno-omit-frame-pointer".into());
@@ -175,11 +175,11 @@ fn a_build_is_made_once() {
     assert_eq!(bench.make(&again).unwrap(), build);
     assert_eq!(program.metadata().unwrap().modified().unwrap(), made_at);
 
-    // That it is here does not make it what was asked for.
+    // That the build is here does not make it what was ordered.
     let other = SourceOrder { request: "postgres:17.5".parse().unwrap(), ..order.clone() };
-    assert!(bench.message(&other).contains(" is postgres:17.6, not postgres:17.5 as asked"));
+    assert!(bench.message(&other).contains(" is postgres:17.6, not postgres:17.5 as requested"));
 
-    // What a build that was cut short at the very end leaves is made anew.
+    // A build that was interrupted at the very end is made again.
     fs::remove_file(bench.builder.builds.join(&name).join(".basecase-source.toml")).unwrap();
     assert_eq!(bench.make(&order).unwrap(), build);
     assert_ne!(program.metadata().unwrap().modified().unwrap(), made_at);
@@ -214,7 +214,7 @@ fn builds_of_one_version_have_different_names() {
     let other = SourceOrder { configure: vec!["--with-blocksize=16".into()], ..base.clone() };
     let message = bench.message(&other);
     assert!(
-        message.starts_with("postgres:17.6:o2nofp is the name of another build: a.tar sha256:"),
+        message.starts_with("postgres:17.6:o2nofp already names another build: a.tar sha256:"),
         "{message}"
     );
     assert!(message.contains("\nhint: name this one with --label NAME, or remove /"), "{message}");
@@ -256,7 +256,7 @@ fn programs_that_a_tree_needs_are_named() {
     let tree = bench.tree("a", &[("configure", CONFIGURE)]);
     let message = bench.message(&order("postgres:17.6", &tree));
     assert!(message.starts_with("no bison in /"), "{message}");
-    // This one holds what bison would make.
+    // This one contains what bison would generate.
     bench.tree("a", &[("src/backend/parser/gram.c", "")]);
     bench.make(&order("postgres:17.6", &tree)).unwrap();
     fs::remove_file(bench.path("programs/cmake")).unwrap();
@@ -281,7 +281,7 @@ fn a_failing_step_shows_its_last_words_and_the_log() {
         ),
         "{message}"
     );
-    // Nothing is left but the log.
+    // Only the log is left.
     let left = bench.builds();
     assert!(left.len() == 1 && left[0].ends_with(".log"), "{left:?}");
     assert!(message.contains(&left[0]), "{message}");
@@ -295,17 +295,17 @@ fn another_source_than_asked_for_is_refused() {
     let message = bench.message(&order("postgres:17.5", &archive));
     assert!(message.starts_with("pg.tar sha256:"), "{message}");
     assert!(
-        message.contains(" is postgres:17.6, not postgres:17.5 as asked\nhint: ask for postgres:17.6"),
+        message.contains(" is postgres:17.6, not postgres:17.5 as requested\nhint: request postgres:17.6"),
         "{message}"
     );
-    assert!(bench.message(&order("postgres:16.x", &archive)).contains("not postgres:16.x as asked"));
+    assert!(bench.message(&order("postgres:16.x", &archive)).contains("not postgres:16.x as requested"));
     let mysql = SourceOrder { setup: Setup::Default, ..order("mysql:8.0.40", &archive) };
     assert!(bench.message(&mysql).contains("is postgres:17.6, not mysql:8.0.40"));
     let strange = bench.archive("strange.tar", &[("README", "hello")]);
     assert!(
         bench
             .message(&order("postgres:17.6", strange))
-            .contains(" is no source of postgres: it has neither ")
+            .contains(" is not the source of postgres: it has neither ")
     );
     fs::write(bench.path("broken.tar"), "hello").unwrap();
     let message = bench.message(&order("postgres:17.6", bench.path("broken.tar")));
@@ -316,7 +316,7 @@ fn another_source_than_asked_for_is_refused() {
     let used = bench.tree("used", &[("configure", CONFIGURE), ("config.status", "")]);
     let message = bench.message(&order("postgres:17.6", used));
     assert!(
-        message.contains("has been compiled in: it holds config.status\nhint: run `make distclean`"),
+        message.contains("has already been compiled: it contains config.status\nhint: run `make distclean`"),
         "{message}"
     );
     assert!(bench.builds().is_empty());
@@ -364,7 +364,7 @@ fn a_dirty_working_tree_is_another_source_and_stays_as_it_is() {
     assert!(first.artifact.starts_with(&format!("postgres@{commit} dirty sha256:")), "{}", first.artifact);
     assert_eq!(bench.git(&tree, &["status", "--porcelain"]), "?? src/new.c");
     assert!(!tree.join("prefix").exists());
-    // What git ignores is no source, so that products of a compilation in the tree do not matter.
+    // Files that git ignores are not source code, so compiled files in the tree do not matter.
     fs::write(tree.join("src/a.o"), "another object").unwrap();
     assert_eq!(bench.make(&order("postgres:17.6", &tree)).unwrap(), first);
     fs::write(tree.join("src/new.c"), "int m;").unwrap();
@@ -393,7 +393,7 @@ fn trees_of_mysql_are_told_apart() {
     );
     fs::create_dir(fb.join("rocksdb")).unwrap();
     bench.git(&fb, &["init", "-q", "-b", "main"]);
-    // Git keeps no empty folders, so this stands for a submodule that was not checked out.
+    // Git stores no empty folders, so this stands for a submodule that was not checked out.
     bench.git(&fb, &["update-index", "--add", "--cacheinfo", &format!("160000,{},rocksdb", "1".repeat(40))]);
     bench.git(&fb, &["add", "MYSQL_VERSION", "storage", ".gitmodules"]);
     bench.git(&fb, &["commit", "-q", "-m", "1"]);
@@ -408,7 +408,7 @@ fn trees_of_mysql_are_told_apart() {
     assert!(build.arguments.iter().any(|text| text.contains("-DROCKSDB_PLATFORM_POSIX")), "{build:?}");
     let message = bench.message(&order(&fb, "rel_lessps"));
     assert!(
-        message.starts_with("fb-mysql has no build type \"rel_lessps\"\nhint: there are rel, "),
+        message.starts_with("fb-mysql has no build type \"rel_lessps\"\nhint: choose from rel, "),
         "{message}"
     );
 }
@@ -464,7 +464,7 @@ fn defect_03_root_reads_what_belongs_to_another_user_with_that_users_rights() {
     assert!(owned.success());
     bench.make(&order("postgres:17.6", bench.path("postgres@REL_17_6"))).unwrap();
     bench.make(&order("postgres:17.6", &tree)).unwrap();
-    // What that user may not read is not read for them.
+    // Files that this user may not read are not read on the user's behalf.
     fs::set_permissions(tree.join("src/new.c"), PermissionsExt::from_mode(0o600)).unwrap();
     std::os::unix::fs::chown(tree.join("src/new.c"), Some(0), Some(0)).unwrap();
     let message = bench.message(&order("postgres:17.6", &tree));

@@ -1,4 +1,4 @@
-//! The programs that compile.
+//! The compilers and the programs around them.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -9,22 +9,22 @@ use basecase_process::Account;
 
 use super::error::CompileError;
 
-/// Where programs are looked for.
+/// Where to find the programs that compile, and the account to run them under.
 #[derive(Debug, Clone)]
 pub(crate) struct Toolchain {
     path: OsString,
-    /// As whom they run; `None` is the caller.
+    /// The account that they run under; `None` means the caller's.
     account: Option<Account>,
 }
 
 /// A compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Compiler {
-    /// The program, as it is named to configure or CMake.
+    /// The program, as given to configure or CMake.
     pub(crate) program: String,
     /// Its name and version, e.g. `gcc 12.2.0`.
     pub(crate) version: String,
-    /// What it says of its version, with the distribution's own number.
+    /// Its version line, including the distribution's own number.
     pub(crate) full_version: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// The compilers in the order in which they are looked for.
+    /// The compilers to look for, in order.
     fn programs(self) -> [&'static str; 2] {
         match self {
             Language::C => ["gcc", "cc"],
@@ -44,7 +44,7 @@ impl Language {
         }
     }
 
-    /// How `arguments` of configure or CMake name another compiler.
+    /// The compiler that `arguments` of configure or CMake name.
     fn named_in(self, arguments: &[String]) -> Option<&str> {
         let heads = match self {
             Language::C => ["CC=", "-DCMAKE_C_COMPILER=", "-DCMAKE_C_COMPILER:FILEPATH="],
@@ -55,19 +55,19 @@ impl Language {
 }
 
 impl Toolchain {
-    /// That of the system, run as `account`: what is compiled is code of somebody else.
+    /// The system's toolchain, run as `account`: what is compiled is somebody else's code.
     pub(crate) fn system(account: Option<Account>) -> Self {
         Toolchain { path: basecase_process::PATH.into(), account }
     }
 
-    /// One that also finds programs in `folder`, after all others.
+    /// The same, which also looks in `folder`, last.
     pub(crate) fn and_in(mut self, folder: &Path) -> Self {
         self.path.push(":");
         self.path.push(folder);
         self
     }
 
-    /// One that finds programs nowhere but in `folder`.
+    /// A toolchain that looks only in `folder`.
     #[cfg(test)]
     pub(crate) fn only_in(folder: &Path) -> Self {
         Toolchain { path: folder.into(), account: Account::for_servers().ok().flatten() }
@@ -81,15 +81,15 @@ impl Toolchain {
         std::env::split_paths(&self.path).map(|folder| folder.join(name)).find(runs)
     }
 
-    /// The program `name`, which the Debian package `package` has.
+    /// The program `name`, which is in the Debian package `package`.
     ///
     /// # Errors
-    /// When it is not there.
+    /// If it is missing.
     pub(crate) fn need(&self, name: &str, package: &str) -> Result<PathBuf, CompileError> {
         self.find(name).ok_or_else(|| self.missing(name.to_owned(), package))
     }
 
-    /// A command of the toolchain, with nothing of the caller's environment.
+    /// A command of the toolchain, without the caller's environment.
     pub(crate) fn command(&self, program: &Path) -> Command {
         self.command_as(program, self.account.as_ref())
     }
@@ -101,15 +101,15 @@ impl Toolchain {
         command
     }
 
-    /// As whom the programs run; `None` is the caller.
+    /// The account that the programs run under; `None` means the caller's.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
 
-    /// The compiler of `language`: the one that `arguments` name, else the system's.
+    /// The compiler for `language`: the one that `arguments` name, otherwise the system's.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub(crate) fn compiler(
         &self,
         language: Language,
@@ -136,8 +136,8 @@ impl Toolchain {
         Ok(Compiler { program, version, full_version })
     }
 
-    /// Whether the system has the library `name` with what compiling against it needs, as pkg-config sees it: that is also
-    /// what configure asks.
+    /// Whether the system has the library `name` and its development files, according to pkg-config, which configure asks as
+    /// well.
     pub(crate) fn has_library(&self, name: &str) -> bool {
         let Some(program) = self.find("pkg-config") else { return false };
         let mut command = self.command(&program);
@@ -151,13 +151,13 @@ impl Toolchain {
     }
 }
 
-/// The line of `cc -v` that has the version.
+/// The line of `cc -v` with the version.
 fn version_line(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("gcc version ") || line.contains("clang version "));
     line.map(|line| line.trim().to_owned())
 }
 
-/// `gcc 12.2.0` out of `gcc version 12.2.0 (Debian 12.2.0-14)`.
+/// `gcc 12.2.0` from `gcc version 12.2.0 (Debian 12.2.0-14)`.
 fn short_version(line: &str) -> Option<String> {
     let (name, rest) = line.split_once(" version ")?;
     let name = name.rsplit(' ').next()?;

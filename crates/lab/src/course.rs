@@ -6,7 +6,7 @@ mod workload_file;
 use std::fmt::Debug;
 
 use anyhow::Result;
-use basecase_load::Outcome;
+use basecase_load::StepOutcome;
 use basecase_model::{Check, State};
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::Purpose;
@@ -51,16 +51,16 @@ pub(crate) trait Course: Debug {
     fn past(&self, step: usize) -> Vec<usize>;
 
     /// Takes in that a step ran to its end.
-    fn advance(&mut self, step: usize, outcome: &Outcome);
+    fn advance(&mut self, step: usize, outcome: &StepOutcome);
 
     /// Takes in, from the beginning, that the steps before `step` ran some time ago and left this.
     fn resume(&mut self, step: usize, left: &State);
 
     /// Compares the roles' counts with each other and with the plan, after [`Course::advance`].
-    fn check_roles(&self, step: usize, outcome: &Outcome) -> Vec<Check>;
+    fn check_roles(&self, step: usize, outcome: &StepOutcome) -> Vec<Check>;
 
     /// Compares the server's own counters over the step with what the client did.
-    fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check>;
+    fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &StepOutcome) -> Vec<Check>;
 
     /// The tables that there are now.
     fn tables(&self) -> Vec<ExpectedTable>;

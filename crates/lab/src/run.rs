@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use basecase_load::{Limits, Outcome};
+use basecase_load::{Limits, StepOutcome};
 use basecase_model::{Measures, Observation, Place, Trial, TrialStatus};
 use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
@@ -387,7 +387,7 @@ impl<B: Bench> Run<'_, B> {
         deployment: &mut B::Deployment,
         step_plan: StepPlan,
         limit: Option<Duration>,
-    ) -> Result<Outcome> {
+    ) -> Result<StepOutcome> {
         let limits = limits(plan, limit, self.stop);
         self.bench.execute(plan, deployment, step_plan, &limits)
     }

@@ -15,12 +15,12 @@ use basecase_workload::{Next, RolePlan, Script};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use crate::mending::{EVENT_ATTEMPTS, Mending, mending};
 use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
+use crate::retry::{EVENT_ATTEMPTS, Retry, retry_after};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
-use crate::turn::Turn;
+use crate::turn_gate::Turn;
 
 /// How often the thread looks whether the step was stopped, when no reply comes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const EVENTS: usize = 256;
 
 /// A role that follows a script of events over a session that does not block.
-pub(crate) struct Member {
+pub(crate) struct DrivenRole {
     /// Its number among the roles of the step.
     pub(crate) index: usize,
     pub(crate) plan: RolePlan,
@@ -38,8 +38,8 @@ pub(crate) struct Member {
 
 /// How busy a driver was while the window was open.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Load {
-    /// Share of the time in which it did not wait for a reply, 0 to 1. Near 1, the client is the limit.
+pub(crate) struct DriverLoad {
+    /// TurnKind of the time in which it did not wait for a reply, 0 to 1. Near 1, the client is the limit.
     pub(crate) busy_share: f64,
     /// Sum of the times in which replies waited behind others that had come with them, in seconds.
     pub(crate) queued_s: f64,
@@ -53,11 +53,11 @@ pub(crate) struct Driver<'a> {
     schedule: &'a Schedule,
     progress: &'a [RoleProgress],
     epoll: Epoll,
-    seats: Vec<Seat>,
+    connections: Vec<Connection>,
     /// Members that wait for their schedule.
     timers: BinaryHeap<Reverse<(Instant, usize)>>,
     active: usize,
-    /// Members that wait for the crew's next turn.
+    /// Members that wait for the worker group's next turn.
     resting: Vec<usize>,
     failures: Vec<(usize, Error)>,
 }
@@ -71,8 +71,8 @@ pub(crate) struct Finished {
 }
 
 /// A member at work.
-struct Seat {
-    member: Member,
+struct Connection {
+    member: DrivenRole,
     recorder: Recorder,
     operation: Operation,
     sent: Instant,
@@ -144,10 +144,10 @@ impl Meter {
     }
 
     /// With the CPU time, µs.
-    fn read(&self) -> (Load, f64) {
+    fn read(&self) -> (DriverLoad, f64) {
         let open_s = self.time.as_secs_f64();
         let idle_share = (self.idle.as_secs_f64() / open_s).min(1.0);
-        let load = Load {
+        let load = DriverLoad {
             busy_share: if open_s > 0.0 { 1.0 - idle_share } else { 0.0 },
             queued_s: self.queued.as_secs_f64(),
             replies: self.replies,
@@ -160,17 +160,17 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// When the operating system cannot watch the sessions' sockets.
     pub(crate) fn new(
-        members: Vec<Member>,
+        members: Vec<DrivenRole>,
         shared: &'a Shared,
         schedule: &'a Schedule,
         progress: &'a [RoleProgress],
     ) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        for (seat, member) in members.iter().enumerate() {
+        for (connection, member) in members.iter().enumerate() {
             let socket = member.session.socket().ok_or(io::ErrorKind::Unsupported)?;
-            epoll.add(socket, EpollEvent::new(EpollFlags::EPOLLIN, seat as u64))?;
+            epoll.add(socket, EpollEvent::new(EpollFlags::EPOLLIN, connection as u64))?;
         }
-        let seat = |member: Member| Seat {
+        let connection = |member: DrivenRole| Connection {
             recorder: Recorder::new(&member.plan, shared.kinds, schedule.origin),
             member,
             operation: Operation::default(),
@@ -181,10 +181,10 @@ impl<'a> Driver<'a> {
             waits_to_write: false,
             is_done: false,
         };
-        let seats: Vec<Seat> = members.into_iter().map(seat).collect();
-        let active = seats.len();
+        let connections: Vec<Connection> = members.into_iter().map(connection).collect();
+        let active = connections.len();
         let (timers, resting, failures) = (BinaryHeap::new(), Vec::new(), Vec::new());
-        Ok(Driver { shared, schedule, progress, epoll, seats, timers, active, resting, failures })
+        Ok(Driver { shared, schedule, progress, epoll, connections, timers, active, resting, failures })
     }
 
     /// Drives until all members are done or the step is stopped. `on_failure` is told at once of a member that fails.
@@ -194,15 +194,15 @@ impl<'a> Driver<'a> {
     pub(crate) fn drive(
         mut self,
         mut on_failure: impl FnMut(usize, Error),
-    ) -> io::Result<(Vec<Finished>, Load)> {
+    ) -> io::Result<(Vec<Finished>, DriverLoad)> {
         let mut events = [EpollEvent::empty(); EVENTS];
         let mut meter = Meter::new(self.schedule.origin);
         let mut turn = None;
         let mut now = Instant::now();
         meter.open(now);
-        for seat in 0..self.seats.len() {
+        for connection in 0..self.connections.len() {
             now = Instant::now();
-            self.begin(seat, now);
+            self.begin(connection, now);
         }
         while self.active > 0 && !self.shared.is_stopped() {
             if self.resting.len() == self.active {
@@ -210,9 +210,9 @@ impl<'a> Driver<'a> {
                 turn = self.rest(turn);
                 let Some(turn) = turn else { break };
                 meter.opens = turn.opens;
-                for seat in std::mem::take(&mut self.resting) {
+                for connection in std::mem::take(&mut self.resting) {
                     now = Instant::now();
-                    self.begin(seat, now);
+                    self.begin(connection, now);
                 }
                 continue;
             }
@@ -225,28 +225,30 @@ impl<'a> Driver<'a> {
             meter.wait(now, woke);
             now = woke;
             for event in events.iter().take(count) {
-                let seat = event.data() as usize;
-                let Some(session) = self.seats.get_mut(seat).map(|seat| &mut seat.member.session) else {
+                let connection = event.data() as usize;
+                let Some(session) =
+                    self.connections.get_mut(connection).map(|connection| &mut connection.member.session)
+                else {
                     continue;
                 };
                 match session.receive() {
-                    Ok(None) => self.watch(seat),
+                    Ok(None) => self.watch(connection),
                     Ok(Some(reply)) => {
                         now = Instant::now();
                         meter.count(woke, now);
-                        self.answered(seat, &reply, now);
+                        self.answered(connection, &reply, now);
                     }
                     Err(error) => {
                         now = Instant::now();
-                        self.failed(seat, error);
+                        self.failed(connection, error);
                     }
                 }
             }
-            while let Some(Reverse((instant, seat))) = self.timers.peek().copied()
+            while let Some(Reverse((instant, connection))) = self.timers.peek().copied()
                 && instant <= now
             {
                 self.timers.pop();
-                self.execute_next(seat);
+                self.execute_next(connection);
             }
             self.failures.drain(..).for_each(|(index, error)| on_failure(index, error));
         }
@@ -255,24 +257,28 @@ impl<'a> Driver<'a> {
         Ok((self.finish(cpu_us), load))
     }
 
-    /// Waits for the crew's next turn; `None` when there is none.
+    /// Waits for the worker group's next turn; `None` when there is none.
     fn rest(&mut self, last: Option<Turn>) -> Option<Turn> {
-        self.resting.iter().for_each(|seat| self.seats[*seat].recorder.end_turn());
+        self.resting.iter().for_each(|connection| self.connections[*connection].recorder.end_turn());
         let turn = self.schedule.turns()?.wait(last)?;
-        self.resting.iter().for_each(|seat| self.seats[*seat].recorder.begin_turn(turn.opens));
+        self.resting
+            .iter()
+            .for_each(|connection| self.connections[*connection].recorder.begin_turn(turn.opens));
         Some(turn)
     }
 
     /// What each member did. The thread's CPU time is divided among them by their statements.
     fn finish(self, cpu_us: f64) -> Vec<Finished> {
-        let statements: u64 = self.seats.iter().map(|seat| seat.recorder.statements()).sum();
-        let share = |seat: &Seat| seat.recorder.statements() as f64 / statements.max(1) as f64;
-        let recording = |seat: Seat| {
-            let own_us = cpu_us * share(&seat);
-            let Member { index, session, .. } = seat.member;
-            Finished { index, recording: seat.recorder.finish(own_us, None), session }
+        let statements: u64 =
+            self.connections.iter().map(|connection| connection.recorder.statements()).sum();
+        let share =
+            |connection: &Connection| connection.recorder.statements() as f64 / statements.max(1) as f64;
+        let recording = |connection: Connection| {
+            let own_us = cpu_us * share(&connection);
+            let DrivenRole { index, session, .. } = connection.member;
+            Finished { index, recording: connection.recorder.finish(own_us, None), session }
         };
-        self.seats.into_iter().map(recording).collect()
+        self.connections.into_iter().map(recording).collect()
     }
 
     /// How long to wait at most. A schedule that is nearer than a millisecond is waited for awake.
@@ -283,25 +289,25 @@ impl<'a> Driver<'a> {
     }
 
     /// Asks for a member's next event.
-    fn begin(&mut self, seat: usize, now: Instant) {
+    fn begin(&mut self, connection: usize, now: Instant) {
         match self.schedule.admit(now) {
             Admission::Now => {
-                self.seats[seat].recorder.admit(now);
-                self.execute_next(seat);
+                self.connections[connection].recorder.admit(now);
+                self.execute_next(connection);
             }
             Admission::At(instant) => {
-                self.seats[seat].recorder.admit(instant);
-                self.seats[seat].intended = Some(instant);
-                self.timers.push(Reverse((instant, seat)));
+                self.connections[connection].recorder.admit(instant);
+                self.connections[connection].intended = Some(instant);
+                self.timers.push(Reverse((instant, connection)));
             }
-            Admission::Later => self.resting.push(seat),
-            Admission::Closed => self.leave(seat),
+            Admission::Later => self.resting.push(connection),
+            Admission::Closed => self.leave(connection),
         }
     }
 
     /// Sends the next operation of a member's event.
-    fn execute_next(&mut self, seat: usize) {
-        let own = &mut self.seats[seat];
+    fn execute_next(&mut self, connection: usize) {
+        let own = &mut self.connections[connection];
         // Its session may have ended while it waited for its schedule.
         if own.is_done {
             return;
@@ -309,26 +315,26 @@ impl<'a> Driver<'a> {
         own.operation.clear();
         // Only scripts that do nothing else are driven.
         if own.member.script.next(&mut own.operation) == Next::Execute {
-            self.send(seat);
+            self.send(connection);
         } else {
-            self.leave(seat);
+            self.leave(connection);
         }
     }
 
     /// Sends the operation. Its time begins here, as a worker's does: others of the thread may have been sent since it last woke, and
     /// reading the clock costs some 25 ns.
-    fn send(&mut self, seat: usize) {
-        let own = &mut self.seats[seat];
+    fn send(&mut self, connection: usize) {
+        let own = &mut self.connections[connection];
         own.sent = Instant::now();
         match own.member.session.send(&own.operation) {
-            Ok(()) => self.watch(seat),
-            Err(error) => self.failed(seat, error),
+            Ok(()) => self.watch(connection),
+            Err(error) => self.failed(connection, error),
         }
     }
 
     /// Also waits until the socket takes more, while a part of the operation is left to send.
-    fn watch(&mut self, seat: usize) {
-        let own = &mut self.seats[seat];
+    fn watch(&mut self, connection: usize) {
+        let own = &mut self.connections[connection];
         let has_unsent = own.member.session.has_unsent();
         if own.waits_to_write == has_unsent {
             return;
@@ -336,17 +342,17 @@ impl<'a> Driver<'a> {
         own.waits_to_write = has_unsent;
         let mut flags = EpollFlags::EPOLLIN;
         flags.set(EpollFlags::EPOLLOUT, has_unsent);
-        let mut event = EpollEvent::new(flags, seat as u64);
+        let mut event = EpollEvent::new(flags, connection as u64);
         let changed = own.member.session.socket().map(|socket| self.epoll.modify(socket, &mut event));
         if let Some(Err(errno)) = changed {
-            self.fail(seat, Error::of_waiting(errno.into()));
+            self.fail(connection, Error::of_waiting(errno.into()));
         }
     }
 
-    fn answered(&mut self, seat: usize, reply: &Reply, now: Instant) {
-        let own = &mut self.seats[seat];
+    fn answered(&mut self, connection: usize, reply: &Reply, now: Instant) {
+        let own = &mut self.connections[connection];
         if std::mem::take(&mut own.is_rolling_back) {
-            self.execute_next(seat);
+            self.execute_next(connection);
             return;
         }
         let span = Span { sent: own.sent, answered: now };
@@ -356,47 +362,47 @@ impl<'a> Driver<'a> {
             progress.add(own.operation.items, span.answered - span.sent);
         }
         if own.recorder.is_within_event() {
-            self.execute_next(seat);
+            self.execute_next(connection);
         } else {
             own.attempts = 0;
-            self.begin(seat, now);
+            self.begin(connection, now);
         }
     }
 
     #[cold]
-    fn failed(&mut self, seat: usize, error: Error) {
-        let own = &mut self.seats[seat];
+    fn failed(&mut self, connection: usize, error: Error) {
+        let own = &mut self.connections[connection];
         if std::mem::take(&mut own.is_rolling_back) && error.kind() != Kind::Disconnected {
             // The dbms had rolled back already.
-            self.execute_next(seat);
+            self.execute_next(connection);
             return;
         }
-        match mending(&error, Some(own.member.script.as_mut())) {
-            Mending::Undo { rolls_back } if own.attempts < EVENT_ATTEMPTS => {
+        match retry_after(&error, Some(own.member.script.as_mut())) {
+            Retry::Event { rolls_back } if own.attempts < EVENT_ATTEMPTS => {
                 own.attempts += 1;
                 own.recorder.begin_anew(rolls_back, own.sent);
                 if rolls_back {
                     own.is_rolling_back = true;
                     own.operation.clear();
                     own.operation.text.push_str("ROLLBACK");
-                    self.send(seat);
+                    self.send(connection);
                 } else {
-                    self.execute_next(seat);
+                    self.execute_next(connection);
                 }
             }
-            _ => self.fail(seat, error),
+            _ => self.fail(connection, error),
         }
     }
 
-    fn fail(&mut self, seat: usize, error: Error) {
-        self.failures.push((self.seats[seat].member.index, error));
-        self.leave(seat);
+    fn fail(&mut self, connection: usize, error: Error) {
+        self.failures.push((self.connections[connection].member.index, error));
+        self.leave(connection);
     }
 
     /// The member is done. Its session stays open until all are.
-    fn leave(&mut self, seat: usize) {
+    fn leave(&mut self, connection: usize) {
         self.active -= 1;
-        let own = &mut self.seats[seat];
+        let own = &mut self.connections[connection];
         own.is_done = true;
         if let Some(socket) = own.member.session.socket() {
             // A socket that cannot be left out only wakes the thread for nothing.
@@ -482,8 +488,8 @@ mod tests {
     fn defect_29_each_operation_is_timed_from_its_own_start() {
         let member = |index| {
             let (ours, theirs) = UnixStream::pair().unwrap();
-            let plan = RolePlan::new(1, "client", OperationClass::Query, Work::Lane(0));
-            Member {
+            let plan = RolePlan::new(1, "client", OperationClass::Query, Work::Queue(0));
+            DrivenRole {
                 index,
                 plan,
                 session: Box::new(SlowSender { ours, theirs }),

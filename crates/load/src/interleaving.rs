@@ -1,4 +1,4 @@
-//! Crews of several candidates that take turns, one at work at any time.
+//! Worker groups of several candidates that take turns, one at work at any time.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -9,20 +9,20 @@ use basecase_model::{Measures, OperationClass, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
 use basecase_process::Suspender;
 
-use crate::crew::{Crew, Ending, Gathering, LOOK_EVERY, Limits};
+use crate::client_thread::ThreadMessage;
 use crate::heartbeat::{Heartbeat, STOPPED};
-use crate::outcome::Outcome;
+use crate::outcome::StepOutcome;
 use crate::progress::RoleProgress;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
-use crate::team::News;
-use crate::turn::{Share, SliceEnd, Turns};
+use crate::turn_gate::{SliceEnd, TurnGate, TurnKind};
+use crate::worker_group::{Collector, LOOK_EVERY, Limits, Shutdown, WorkerGroup};
 
-/// One candidate's crew, and what of its server is watched.
+/// One candidate's worker group, and what of its server is watched.
 pub struct Runner<'a> {
     /// Its roles.
-    pub crew: Crew,
-    /// What counts of a crew that does its step to the end, in portions: operations of this class. `None` of one that works for as long
+    pub group: WorkerGroup,
+    /// What counts of a worker group that does its step to the end, in portions: operations of this class. `None` of one that works for as long
     /// as it is let, see [`basecase_workload::StepPlan::can_take_turns`].
     pub portions_of: Option<OperationClass>,
     /// Whether its server stands still while others have their turns, so that nothing is done for it off the clock.
@@ -59,39 +59,40 @@ pub struct SliceResult {
     pub time: Duration,
     /// See [`Slice::others_cpu_us`].
     pub others_cpu_us: Option<f64>,
-    /// Whether its crew has come to the end of its step.
+    /// Whether its worker group has come to the end of its step.
     pub is_last: bool,
 }
 
-/// Gives crews their turns, as `next` says after each, until it says no more or a limit is reached. Closes the sessions. The outcomes
-/// are in the order of the crews; when one fails, all end.
+/// Gives worker groups their turns, as `next` says after each, until it says no more or a limit is reached. Closes the sessions. The outcomes
+/// are in the order of the worker groups; when one fails, all end.
 ///
-/// The counters of an outcome span all turns: those of the host are of all crews together.
+/// The counters of an outcome span all turns: those of the host are of all worker groups together.
 pub fn interleave(
     mut runners: Vec<Runner<'_>>,
     limits: &Limits<'_>,
     mut next: impl FnMut(Option<&SliceResult>) -> Option<SliceSpec>,
-) -> Vec<Outcome> {
-    let teams: Vec<_> = runners.iter_mut().map(|runner| std::mem::take(&mut runner.crew.teams)).collect();
+) -> Vec<StepOutcome> {
+    let threads: Vec<_> =
+        runners.iter_mut().map(|runner| std::mem::take(&mut runner.group.threads)).collect();
     let shared: Vec<Shared> =
-        runners.iter().map(|runner| Shared::new(runner.crew.flags, runner.crew.kinds.len())).collect();
+        runners.iter().map(|runner| Shared::new(runner.group.flags, runner.group.kinds.len())).collect();
     thread::scope(|scope| {
-        let mut lanes = Vec::with_capacity(runners.len());
-        for ((runner, shared), teams) in runners.iter().zip(&shared).zip(teams) {
-            let share = if runner.portions_of.is_some() { Share::Portions } else { Share::Slices };
-            let takers = teams.iter().filter(|team| team.takes_turns()).count();
-            let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(share, takers));
+        let mut groups = Vec::with_capacity(runners.len());
+        for ((runner, shared), threads) in runners.iter().zip(&shared).zip(threads) {
+            let kind = if runner.portions_of.is_some() { TurnKind::Portions } else { TurnKind::Slices };
+            let takers = threads.iter().filter(|thread| thread.takes_turns()).count();
+            let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(kind, takers));
             // Made right above.
             let Some(turns) = schedule.turns() else { continue };
-            let crew = &runner.crew;
-            let (roles, threads) = (crew.progress.roles.len(), teams.len());
-            lanes.push(Lane {
+            let group = &runner.group;
+            let (roles, thread_count) = (group.progress.roles.len(), threads.len());
+            groups.push(InterleavedGroup {
                 runner,
                 turns,
                 shared,
-                ending: Ending::new(&crew.interrupters),
-                finished: crew.spawn(scope, teams, shared, move || schedule),
-                gathering: Gathering::new(roles, threads),
+                shutdown: Shutdown::new(&group.interrupters),
+                finished: group.spawn(scope, threads, shared, move || schedule),
+                collector: Collector::new(roles, thread_count),
                 clock: runner.server.map(ServerClock::new),
                 pass: None,
                 had: Duration::ZERO,
@@ -103,8 +104,8 @@ pub fn interleave(
             });
         }
         let suspender = Suspender::default();
-        let mut conductor = Conductor {
-            lanes,
+        let mut interleaver = Interleaver {
+            groups,
             suspender,
             limits,
             started: Instant::now(),
@@ -112,31 +113,32 @@ pub fn interleave(
             first: None,
             canary: None,
         };
-        let began = conductor.started;
-        let is_ready = (0..conductor.lanes.len()).all(|lane| conductor.wait(lane, began, None).is_some());
-        let servers: Vec<u32> = conductor.lanes.iter().filter_map(Lane::to_freeze).collect();
+        let began = interleaver.started;
+        let is_ready =
+            (0..interleaver.groups.len()).all(|group| interleaver.wait(group, began, None).is_some());
+        let servers: Vec<u32> = interleaver.groups.iter().filter_map(InterleavedGroup::to_suspend).collect();
         for server in servers {
-            conductor.suspender.suspend(server);
+            interleaver.suspender.suspend(server);
         }
         let mut result = None;
         while is_ready && let Some(spec) = next(result.as_ref()) {
-            result = conductor.give_turn(spec);
+            result = interleaver.give_turn(spec);
             if result.is_none() {
                 break;
             }
         }
-        conductor.end()
+        interleaver.end()
     })
 }
 
-/// One crew of those that take turns.
-struct Lane<'a> {
+/// One worker group of those that take turns.
+struct InterleavedGroup<'a> {
     runner: &'a Runner<'a>,
-    turns: &'a Turns,
+    turns: &'a TurnGate,
     shared: &'a Shared,
-    ending: Ending<'a>,
-    finished: Receiver<News>,
-    gathering: Gathering,
+    shutdown: Shutdown<'a>,
+    finished: Receiver<ThreadMessage>,
+    collector: Collector,
     clock: Option<ServerClock>,
     /// Its last pass.
     pass: Option<u32>,
@@ -154,9 +156,9 @@ struct Lane<'a> {
     before: Option<(Snapshot, SystemTime, Instant)>,
 }
 
-impl Lane<'_> {
+impl InterleavedGroup<'_> {
     fn operations(&self) -> u64 {
-        let progress = &self.runner.crew.progress;
+        let progress = &self.runner.group.progress;
         match self.runner.portions_of {
             Some(class) => progress.items(class),
             None => progress.roles.iter().map(RoleProgress::items).sum(),
@@ -164,7 +166,7 @@ impl Lane<'_> {
     }
 
     /// The server that must not work while others have their turns.
-    fn to_freeze(&self) -> Option<u32> {
+    fn to_suspend(&self) -> Option<u32> {
         self.runner.server.filter(|_| self.runner.stands_still)
     }
 
@@ -173,8 +175,8 @@ impl Lane<'_> {
     }
 }
 
-struct Conductor<'a> {
-    lanes: Vec<Lane<'a>>,
+struct Interleaver<'a> {
+    groups: Vec<InterleavedGroup<'a>>,
     suspender: Suspender,
     limits: &'a Limits<'a>,
     started: Instant,
@@ -186,65 +188,65 @@ struct Conductor<'a> {
     canary: Option<(u32, f64)>,
 }
 
-impl Conductor<'_> {
+impl Interleaver<'_> {
     /// One turn; `None` when the turns have to end.
     fn give_turn(&mut self, spec: SliceSpec) -> Option<SliceResult> {
         if let Some(pass) = spec.pass.filter(|pass| self.canary.is_none_or(|(last, _)| last != *pass)) {
             self.canary = Some((pass, canary_ns()));
         }
-        let lane = self.lanes.get_mut(spec.runner)?;
-        let server = lane.to_freeze();
-        if lane.is_cut {
-            lane.turns.resume();
+        let group = self.groups.get_mut(spec.runner)?;
+        let server = group.to_suspend();
+        if group.is_cut {
+            group.turns.resume();
         }
         if let Some(server) = server {
             self.suspender.resume(server);
         }
-        if lane.before.is_none() && (spec.pass.is_some() || lane.runner.portions_of.is_some()) {
-            lane.before = Some((lane.runner.watch.snapshot(), SystemTime::now(), Instant::now()));
+        if group.before.is_none() && (spec.pass.is_some() || group.runner.portions_of.is_some()) {
+            group.before = Some((group.runner.watch.snapshot(), SystemTime::now(), Instant::now()));
         }
-        if lane.pass != spec.pass {
-            lane.pass = spec.pass;
-            lane.clock.as_mut().map(ServerClock::find_processes);
+        if group.pass != spec.pass {
+            group.pass = spec.pass;
+            group.clock.as_mut().map(ServerClock::find_processes);
         }
-        let (operations, cpu, others) = (lane.operations(), lane.cpu(), OthersTime::now());
+        let (operations, cpu, others) = (group.operations(), group.cpu(), OthersTime::now());
         let began = Instant::now();
         let opens = began + spec.settle;
-        if !lane.is_cut {
-            lane.turns.begin(spec.pass.map(|_| opens), spec.end);
+        if !group.is_cut {
+            group.turns.begin(spec.pass.map(|_| opens), spec.end);
         }
         let until = match spec.end {
             SliceEnd::Cut(time) if server.is_some() => Some(began + time),
             _ => None,
         };
-        lane.gathering.begin_turn();
+        group.collector.begin_turn();
         let (is_idle, missed) = self.wait(spec.runner, began, until)?;
         let first = *self.first.get_or_insert(began);
-        let lane = self.lanes.get_mut(spec.runner)?;
-        lane.had += began.elapsed();
+        let group = self.groups.get_mut(spec.runner)?;
+        group.had += began.elapsed();
         if let Some(pass) = spec.pass {
-            lane.missed += missed;
+            group.missed += missed;
             if missed >= STOPPED {
-                *lane.missed_by_pass.entry(pass).or_default() += missed;
+                *group.missed_by_pass.entry(pass).or_default() += missed;
             }
         }
-        let is_last = lane.turns.is_finished();
-        if is_last && lane.runner.portions_of.is_none() {
+        let is_last = group.turns.is_finished();
+        if is_last && group.runner.portions_of.is_none() {
             return None;
         }
-        let time = lane.turns.worked(began);
-        let server_cpu_us = lane.cpu().zip(cpu).map(|(after, before)| after.since_us(&before));
+        let time = group.turns.worked(began);
+        let server_cpu_us = group.cpu().zip(cpu).map(|(after, before)| after.since_us(&before));
         let others = OthersTime::now().zip(others).map(|(after, before)| after.since(before));
         let others_cpu_us = others.map(|others| (others.busy_us - server_cpu_us.unwrap_or(0.0)).max(0.0));
         let stopped = server.map(|server| self.suspender.suspend(server));
-        lane.is_cut = !is_idle;
-        if let Some(stopped) = stopped.filter(|_| lane.is_cut) {
-            lane.turns.cut(stopped);
+        group.is_cut = !is_idle;
+        if let Some(stopped) = stopped.filter(|_| group.is_cut) {
+            group.turns.cut(stopped);
         }
-        let done = lane.operations() - operations;
+        let done = group.operations() - operations;
         // The last turn of a step that ended with the one before.
         let is_empty = is_last && done == 0;
-        lane.slices.push(spec.pass.filter(|_| !is_empty).map(|pass| Slice {
+        group.slices.push(spec.pass.filter(|_| !is_empty).map(|pass| Slice {
             pass,
             position: self.position,
             opened_us: (opens - first).as_micros() as u64,
@@ -258,28 +260,28 @@ impl Conductor<'_> {
             canary_ns: self.canary.map(|(_, canary_ns)| canary_ns),
         }));
         self.position += u32::from(spec.pass.is_some() && !is_empty);
-        let events = if matches!(spec.end, SliceEnd::Counted(_)) { lane.turns.counted() } else { 0 };
+        let events = if matches!(spec.end, SliceEnd::Counted(_)) { group.turns.counted() } else { 0 };
         Some(SliceResult { spec, operations: done, events, time, others_cpu_us, is_last })
     }
 
-    /// Waits until all threads of a crew, whose turn began then, are at rest, or until this instant. Returns whether they are at rest, and
-    /// how long basecase did not run meanwhile; `None` when the turns have to end. A limit that is reached meanwhile is that of this crew: the
+    /// Waits until all threads of a worker group, whose turn began then, are at rest, or until this instant. Returns whether they are at rest, and
+    /// how long basecase did not run meanwhile; `None` when the turns have to end. A limit that is reached meanwhile is that of this worker group: the
     /// others had no turn.
-    fn wait(&mut self, lane: usize, began: Instant, until: Option<Instant>) -> Option<(bool, Duration)> {
+    fn wait(&mut self, group: usize, began: Instant, until: Option<Instant>) -> Option<(bool, Duration)> {
         let mut heartbeat = Heartbeat::new(began);
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let planned = left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
-            let is_idle = self.lanes.get(lane)?.turns.is_idle(planned);
+            let is_idle = self.groups.get(group)?.turns.is_idle(planned);
             heartbeat.beat(Instant::now(), planned);
-            for lane in &mut self.lanes {
-                while let Ok(news) = lane.finished.try_recv() {
-                    lane.gathering.take(news);
+            for group in &mut self.groups {
+                while let Ok(message) = group.finished.try_recv() {
+                    group.collector.take(message);
                 }
             }
-            let own = self.lanes.get_mut(lane)?;
-            own.gathering.look_at(self.limits, &own.runner.crew.progress, own.had + began.elapsed());
-            if self.lanes.iter().any(|lane| lane.gathering.failure.is_some()) {
+            let own = self.groups.get_mut(group)?;
+            own.collector.look_at(self.limits, &own.runner.group.progress, own.had + began.elapsed());
+            if self.groups.iter().any(|group| group.collector.failure.is_some()) {
                 return None;
             }
             if is_idle || until.is_some_and(|until| Instant::now() >= until) {
@@ -288,57 +290,57 @@ impl Conductor<'_> {
         }
     }
 
-    /// Brings all crews to their end.
-    fn end(mut self) -> Vec<Outcome> {
+    /// Brings all worker groups to their end.
+    fn end(mut self) -> Vec<StepOutcome> {
         drop(std::mem::take(&mut self.suspender));
-        let has_failed = self.lanes.iter().any(|lane| lane.gathering.failure.is_some());
-        let counters: Vec<Measures> = self
-            .lanes
-            .iter()
-            .map(|lane| {
-                lane.before
-                    .as_ref()
-                    .map_or_else(Measures::new, |(before, ..)| lane.runner.watch.snapshot().since(before))
-            })
-            .collect();
-        self.lanes.iter().for_each(|lane| lane.turns.end());
-        for lane in &mut self.lanes {
+        let has_failed = self.groups.iter().any(|group| group.collector.failure.is_some());
+        let counters: Vec<Measures> =
+            self.groups
+                .iter()
+                .map(|group| {
+                    group.before.as_ref().map_or_else(Measures::new, |(before, ..)| {
+                        group.runner.watch.snapshot().since(before)
+                    })
+                })
+                .collect();
+        self.groups.iter().for_each(|group| group.turns.end());
+        for group in &mut self.groups {
             loop {
                 if has_failed {
-                    lane.ending.hasten(lane.shared);
+                    group.shutdown.hasten(group.shared);
                 }
-                match lane.finished.recv_timeout(LOOK_EVERY) {
+                match group.finished.recv_timeout(LOOK_EVERY) {
                     // They are broken off for the failure of another one, and that is all that went wrong.
-                    Ok(News::Failed(_)) if has_failed => {}
-                    Ok(news) => lane.gathering.take(news),
+                    Ok(ThreadMessage::Failed(_)) if has_failed => {}
+                    Ok(message) => group.collector.take(message),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
             }
         }
         let started = self.started;
-        let outcome = |(lane, counters): (Lane<'_>, Measures)| {
+        let outcome = |(group, counters): (InterleavedGroup<'_>, Measures)| {
             let (_, started_at, opened) =
-                lane.before.map_or((None, SystemTime::now(), started), |(before, at, opened)| {
+                group.before.map_or((None, SystemTime::now(), started), |(before, at, opened)| {
                     (Some(before), at, opened)
                 });
-            let kinds = lane.runner.crew.kinds.clone();
-            let mut outcome = lane.gathering.outcome(kinds, started_at, opened, counters);
+            let kinds = group.runner.group.kinds.clone();
+            let mut outcome = group.collector.outcome(kinds, started_at, opened, counters);
             let us = |time: Duration| time.as_secs_f64() * 1e6;
-            outcome.client.set(names::CLIENT_STOPPED_US, us(lane.missed));
-            for (pass, missed) in lane.missed_by_pass {
+            outcome.client.set(names::CLIENT_STOPPED_US, us(group.missed));
+            for (pass, missed) in group.missed_by_pass {
                 outcome.client.set(&format!("{}{pass}", names::CLIENT_STOPPED_PASS), us(missed));
             }
             let whole = |(counted, known): (Slice, Option<Slice>)| {
                 let Slice { length_us, operations, rate, warm_up_operations, .. } = counted;
                 Some(Slice { length_us, operations, rate, warm_up_operations, ..known? })
             };
-            outcome.slices = match lane.runner.portions_of {
-                Some(_) => lane.slices.into_iter().flatten().collect(),
-                None => outcome.slices.into_iter().zip(lane.slices).filter_map(whole).collect(),
+            outcome.slices = match group.runner.portions_of {
+                Some(_) => group.slices.into_iter().flatten().collect(),
+                None => outcome.slices.into_iter().zip(group.slices).filter_map(whole).collect(),
             };
             outcome
         };
-        self.lanes.into_iter().zip(counters).map(outcome).collect()
+        self.groups.into_iter().zip(counters).map(outcome).collect()
     }
 }

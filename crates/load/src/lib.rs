@@ -6,26 +6,26 @@
 //! allocated.
 
 mod arrivals;
-mod crew;
+mod client_thread;
 mod driver;
 mod heartbeat;
 mod interleaving;
-mod lane;
-mod mending;
 mod outcome;
 mod pacer;
 mod progress;
 mod recorder;
+mod retry;
 mod schedule;
 mod shared;
-mod silence;
-mod team;
-mod turn;
+mod stall;
+mod statement_queue;
+mod turn_gate;
 mod worker;
+mod worker_group;
 
-pub use crew::{Crew, Limits};
 pub use interleaving::{Runner, SliceResult, SliceSpec, interleave};
-pub use outcome::{AssembleError, Failure, Outcome};
+pub use outcome::{AssembleError, Failure, StepOutcome};
 pub use progress::{LatencyCounts, Progress, RoleProgress, end_of, latency_between};
-pub use silence::Silence;
-pub use turn::SliceEnd;
+pub use stall::Stall;
+pub use turn_gate::SliceEnd;
+pub use worker_group::{Limits, WorkerGroup};

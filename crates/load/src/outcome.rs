@@ -6,7 +6,7 @@ use basecase_client::Error;
 use basecase_model::{Measures, RoleRecord, Slice, StatementRecord};
 use thiserror::Error;
 
-use crate::silence::Silence;
+use crate::stall::Stall;
 
 /// Why the sessions of a step could not be made ready.
 #[derive(Debug, Error)]
@@ -45,14 +45,14 @@ pub enum Failure {
     #[error(
         "the step was stopped at its time limit of {:.0} s{}\nhint: {}; raise --step-limit to let it go on",
         .limit.as_secs_f64(),
-        .silence.as_ref().map_or_else(String::new, |silence| format!(": {silence}")),
-        if silence.is_some() { "see what the server waits for" } else { "the server does not sustain the rate" }
+        .stall.as_ref().map_or_else(String::new, |stall| format!(": {stall}")),
+        if stall.is_some() { "see what the server waits for" } else { "the server does not sustain the rate" }
     )]
     TimeLimit {
         /// How long it could take.
         limit: Duration,
         /// The role that waited longest when the limit was reached, if one waited for long.
-        silence: Option<Silence>,
+        stall: Option<Stall>,
     },
     /// The user asked to stop.
     #[error("interrupted")]
@@ -61,12 +61,12 @@ pub enum Failure {
 
 /// What came of running a step.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// When the window opened.
     pub started_at: SystemTime,
     /// The same on the clock of the samples.
     pub opened: Instant,
-    /// Length of the window, from its opening to the end of the last statement, in seconds; of a crew that took turns, the time
+    /// Length of the window, from its opening to the end of the last statement, in seconds; of a worker group that took turns, the time
     /// that it worked.
     pub seconds: f64,
     /// Its slices, when it took turns with others.

@@ -40,7 +40,7 @@ impl Pacer {
         Some(self.start + offset)
     }
 
-    /// Moves all rounds to come, and what they are meant to be, by so long as the crew's clock stood still.
+    /// Moves all rounds to come, and what they are meant to be, by so long as the worker group's clock stood still.
     pub(crate) fn put_off(&mut self, pause: Duration) {
         self.start += pause;
         self.anchor += pause;

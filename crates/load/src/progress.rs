@@ -140,7 +140,7 @@ impl Progress {
         counts
     }
 
-    /// Share of the planned items that is finished, 0 to 1, over all roles with a plan.
+    /// TurnKind of the planned items that is finished, 0 to 1, over all roles with a plan.
     pub fn share(&self) -> f64 {
         let planned =
             self.roles.iter().filter_map(|role| role.planned_items.map(|planned| (role.items(), planned)));

@@ -17,10 +17,10 @@ pub(crate) struct Recorder {
     record: RoleRecord,
     /// When the window opens: events of before are beside the count.
     opens: Instant,
-    /// Where the role's clock stands at 0: when the window opens. Of a crew that takes turns, the clock stands still between
+    /// Where the role's clock stands at 0: when the window opens. Of a worker group that takes turns, the clock stands still between
     /// them.
     origin: Instant,
-    /// How long its crew's clock has stood still, of a crew that does a step to its end in turns.
+    /// How long its worker group's clock has stood still, of a worker group that does a step to its end in turns.
     paused: Duration,
     /// When the last operation that counts was answered.
     last: Instant,
@@ -45,7 +45,7 @@ struct TurnCounts {
     began: Option<Instant>,
 }
 
-/// What a role did in one turn of its crew.
+/// What a role did in one turn of its worker group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RoleSlice {
     /// Items that count.
@@ -59,7 +59,7 @@ pub(crate) struct RoleSlice {
 /// What a role did.
 pub(crate) struct Recording {
     pub(crate) role: RoleRecord,
-    /// One for each turn of its crew.
+    /// One for each turn of its worker group.
     pub(crate) slices: Vec<RoleSlice>,
     /// Events that began before the window opened.
     pub(crate) warm_up_events: u64,
@@ -116,14 +116,14 @@ impl Recorder {
         }
     }
 
-    /// Takes in that the crew's turn begins. Events count from `opens` on, or not at all.
+    /// Takes in that the worker group's turn begins. Events count from `opens` on, or not at all.
     pub(crate) fn begin_turn(&mut self, opens: Option<Instant>) {
         self.opens = opens.unwrap_or_else(|| Instant::now() + FAR);
         self.turn =
             Some(TurnCounts { items: self.record.items, warm_up_items: self.warm_up_items, began: None });
     }
 
-    /// Takes in that the crew's turn is over.
+    /// Takes in that the worker group's turn is over.
     pub(crate) fn end_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         self.slices.push(RoleSlice {
@@ -133,7 +133,7 @@ impl Recorder {
         });
     }
 
-    /// Takes in how long the crew's clock has stood still so far.
+    /// Takes in how long the worker group's clock has stood still so far.
     #[inline]
     pub(crate) fn stand_still(&mut self, paused: Duration) {
         self.origin += paused - self.paused;
@@ -277,7 +277,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn recorder(origin: Instant) -> Recorder {
-        let plan = RolePlan::new(1, "client", OperationClass::Query, Work::Lane(0));
+        let plan = RolePlan::new(1, "client", OperationClass::Query, Work::Queue(0));
         Recorder::new(&plan, 2, origin)
     }
 

@@ -6,16 +6,16 @@ use std::time::Instant;
 use basecase_workload::Window;
 
 use crate::arrivals::Arrivals;
-use crate::turn::{Share, Turns};
+use crate::turn_gate::{TurnGate, TurnKind};
 
 /// A window on the clock.
 pub(crate) struct Schedule {
-    /// When the window opens; of a crew that takes turns, when its roles are let go.
+    /// When the window opens; of a worker group that takes turns, when its roles are let go.
     pub(crate) origin: Instant,
     closes: Option<Instant>,
     events_left: Option<AtomicU64>,
     arrivals: Option<Arrivals>,
-    turns: Option<Turns>,
+    turns: Option<TurnGate>,
 }
 
 /// Whether an event may begin.
@@ -25,7 +25,7 @@ pub(crate) enum Admission {
     Now,
     /// At this instant.
     At(Instant),
-    /// Not before the crew's next turn.
+    /// Not before the worker group's next turn.
     Later,
     /// No more events begin.
     Closed,
@@ -44,20 +44,20 @@ impl Schedule {
         }
     }
 
-    /// For a crew of so many teams that takes turns with others.
-    pub(crate) fn in_turns(share: Share, teams: usize) -> Self {
+    /// For a worker group of so many threads that takes turns with others.
+    pub(crate) fn in_turns(kind: TurnKind, threads: usize) -> Self {
         let origin = Instant::now();
-        let turns = Some(Turns::new(share, teams, origin));
+        let turns = Some(TurnGate::new(kind, threads, origin));
         Schedule { origin, closes: None, events_left: None, arrivals: None, turns }
     }
 
-    /// The turns of a crew that does a step to its end in them.
-    pub(crate) fn portions(&self) -> Option<&Turns> {
-        self.turns.as_ref().filter(|turns| turns.share == Share::Portions)
+    /// The turns of a worker group that does a step to its end in them.
+    pub(crate) fn portions(&self) -> Option<&TurnGate> {
+        self.turns.as_ref().filter(|turns| turns.kind == TurnKind::Portions)
     }
 
-    /// The turns of the crew, when it takes any.
-    pub(crate) fn turns(&self) -> Option<&Turns> {
+    /// The turns of the worker group, when it takes any.
+    pub(crate) fn turns(&self) -> Option<&TurnGate> {
         self.turns.as_ref()
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use basecase_workload::Flag;
 
 use crate::schedule::Schedule;
-use crate::turn::Turns;
+use crate::turn_gate::TurnGate;
 
 /// What all roles of a step see.
 pub(crate) struct Shared {
@@ -45,9 +45,9 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// How long the crew's clock has stood still so far, of one that does a step to its end in turns.
+    /// How long the worker group's clock has stood still so far, of one that does a step to its end in turns.
     pub(crate) fn paused(&self) -> Duration {
-        self.schedule.get().and_then(Schedule::portions).map_or(Duration::ZERO, Turns::paused)
+        self.schedule.get().and_then(Schedule::portions).map_or(Duration::ZERO, TurnGate::paused)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -7,31 +7,31 @@ use basecase_model::{Operation, Reply};
 use basecase_probe::{process_cpu_ns, thread_cpu_ns};
 use basecase_workload::{Next, RolePlan, Script, Work};
 
-use crate::lane::{Consumer, Sender};
-use crate::mending::{EVENT_ATTEMPTS, Mending, mending};
 use crate::pacer::Pacer;
 use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
+use crate::retry::{EVENT_ATTEMPTS, Retry, retry_after};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
-use crate::turn::{Share, Turn};
+use crate::statement_queue::{Consumer, Sender};
+use crate::turn_gate::{Turn, TurnKind};
 
 /// How often an operation is repeated after a retryable error before the role gives up.
 const ATTEMPTS: u32 = 10;
 
-/// One role with its session and its ends of the lanes.
+/// One role with its session and its ends of the statement queues.
 pub(crate) struct Worker {
     pub(crate) plan: RolePlan,
     pub(crate) session: Box<dyn Session>,
-    /// The lanes that this role feeds, in their order.
+    /// The statement queues that this role feeds, in their order.
     pub(crate) senders: Vec<Option<Sender>>,
-    /// The lane that this role works off.
+    /// The statement queue that this role works off.
     pub(crate) consumer: Option<Consumer>,
 }
 
 /// What a role at work needs besides itself.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct RoleContext<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) schedule: &'a Schedule,
     pub(crate) progress: &'a RoleProgress,
@@ -81,7 +81,7 @@ impl CpuMeter {
 }
 
 /// What came of an operation.
-enum Outcome {
+enum Execution {
     Answered(Reply, Span),
     /// The event has to be begun anew, for this reason.
     Undone(Error),
@@ -89,20 +89,20 @@ enum Outcome {
 
 impl Worker {
     /// Works until nothing is left or the step is stopped. Raises the role's flag in every case. The session is given back.
-    pub(crate) fn work(mut self, site: Site<'_>) -> (Recording, Option<Error>, Box<dyn Session>) {
-        let mut recorder = Recorder::new(&self.plan, site.shared.kinds, site.schedule.origin);
+    pub(crate) fn work(mut self, context: RoleContext<'_>) -> (Recording, Option<Error>, Box<dyn Session>) {
+        let mut recorder = Recorder::new(&self.plan, context.shared.kinds, context.schedule.origin);
         let mut cpu = CpuMeter::new(self.session.as_ref());
-        let work = std::mem::replace(&mut self.plan.work, Work::Lane(usize::MAX));
+        let work = std::mem::replace(&mut self.plan.work, Work::Queue(usize::MAX));
         let result = match work {
-            Work::Script(mut script) => self.follow(&mut *script, &mut recorder, site, &mut cpu),
-            Work::Lane(_) => self.work_off(&mut recorder, site),
+            Work::Script(mut script) => self.follow(&mut *script, &mut recorder, context, &mut cpu),
+            Work::Queue(_) => self.work_off(&mut recorder, context),
         };
         // In slices only what counts is counted.
-        if site.schedule.turns().is_none_or(|turns| turns.share == Share::Portions) {
+        if context.schedule.turns().is_none_or(|turns| turns.kind == TurnKind::Portions) {
             cpu.close(self.session.as_ref());
         }
         if let Some(flag) = self.plan.raises {
-            site.shared.raise(flag);
+            context.shared.raise(flag);
         }
         let microseconds = |time_ns: u64| time_ns as f64 / 1_000.0;
         let client_cpu_us = cpu.spent.client.map_or(0.0, microseconds);
@@ -119,10 +119,10 @@ impl Worker {
         &mut self,
         script: &mut dyn Script,
         recorder: &mut Recorder,
-        site: Site<'_>,
+        context: RoleContext<'_>,
         cpu: &mut CpuMeter,
     ) -> Result<(), Error> {
-        let Site { shared, schedule, progress } = site;
+        let RoleContext { shared, schedule, progress } = context;
         let mut pacer = Pacer::new(self.plan.pacing, schedule.origin);
         let mut operation = Operation::default();
         let mut now = Instant::now();
@@ -154,8 +154,8 @@ impl Worker {
                     }
                     Admission::Later => {
                         let Some(turns) = schedule.turns() else { break };
-                        if turns.share == Share::Portions {
-                            self.drain_lanes();
+                        if turns.kind == TurnKind::Portions {
+                            self.drain_queues();
                             let before = turns.paused();
                             turn = turns.wait(turn);
                             if turn.is_none() {
@@ -189,7 +189,7 @@ impl Worker {
             operation.clear();
             match script.next(&mut operation) {
                 Next::Execute => match self.execute(&operation, Some(&mut *script), recorder, shared)? {
-                    Outcome::Answered(reply, span) => {
+                    Execution::Answered(reply, span) => {
                         recorder.count(&operation, &reply, span, intended);
                         progress.add(operation.items, span.answered - span.sent);
                         script.answer(&reply);
@@ -198,7 +198,7 @@ impl Worker {
                             attempts = 0;
                         }
                     }
-                    Outcome::Undone(error) => {
+                    Execution::Undone(error) => {
                         attempts += 1;
                         if attempts == EVENT_ATTEMPTS {
                             return Err(error);
@@ -206,15 +206,15 @@ impl Worker {
                     }
                 },
                 Next::Aside(name) => match self.execute(&operation, None, recorder, shared)? {
-                    Outcome::Answered(reply, span) => {
+                    Execution::Answered(reply, span) => {
                         recorder.count_aside(name, span);
                         script.answer(&reply);
                     }
-                    Outcome::Undone(error) => return Err(error),
+                    Execution::Undone(error) => return Err(error),
                 },
-                Next::Send(lane) => {
+                Next::Send(queue) => {
                     is_within_round = true;
-                    let sender = self.senders.get_mut(lane - self.plan.feeds.start).and_then(Option::as_mut);
+                    let sender = self.senders.get_mut(queue - self.plan.feeds.start).and_then(Option::as_mut);
                     if !sender.is_some_and(|sender| sender.send(&mut operation, pacer.intended())) {
                         return Ok(());
                     }
@@ -226,7 +226,7 @@ impl Worker {
                 }
                 Next::Finish => {
                     if schedule.portions().is_some() {
-                        self.drain_lanes();
+                        self.drain_queues();
                     }
                     return Ok(());
                 }
@@ -236,28 +236,28 @@ impl Worker {
     }
 
     /// Waits until what was sent to other roles has been executed.
-    fn drain_lanes(&mut self) {
+    fn drain_queues(&mut self) {
         self.senders.iter_mut().flatten().for_each(Sender::drain);
     }
 
-    /// Works off a lane until its other end is done and it is empty.
-    fn work_off(&mut self, recorder: &mut Recorder, site: Site<'_>) -> Result<(), Error> {
+    /// Works off a statement queue until its other end is done and it is empty.
+    fn work_off(&mut self, recorder: &mut Recorder, context: RoleContext<'_>) -> Result<(), Error> {
         let Some(consumer) = self.consumer.take() else {
             return Ok(());
         };
-        while !self.is_done(site.shared) {
+        while !self.is_done(context.shared) {
             let Some(ticket) = consumer.next() else {
                 break;
             };
             // No ticket is on its way while others have their turn.
-            recorder.stand_still(site.shared.paused());
-            match self.execute(&ticket.operation, None, recorder, site.shared)? {
-                Outcome::Answered(reply, span) => {
+            recorder.stand_still(context.shared.paused());
+            match self.execute(&ticket.operation, None, recorder, context.shared)? {
+                Execution::Answered(reply, span) => {
                     recorder.count(&ticket.operation, &reply, span, ticket.intended);
-                    site.progress.add(ticket.operation.items, span.answered - span.sent);
+                    context.progress.add(ticket.operation.items, span.answered - span.sent);
                     consumer.give_back(ticket.operation);
                 }
-                Outcome::Undone(error) => return Err(error),
+                Execution::Undone(error) => return Err(error),
             }
         }
         Ok(())
@@ -272,7 +272,7 @@ impl Worker {
         mut script: Option<&mut dyn Script>,
         recorder: &mut Recorder,
         shared: &Shared,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Execution, Error> {
         let mut sent = Instant::now();
         let paused = shared.paused();
         let mut attempt = 1;
@@ -286,7 +286,7 @@ impl Worker {
                         recorder.stand_still(paused + pause);
                         sent += pause;
                     }
-                    return Ok(Outcome::Answered(reply, Span { sent, answered }));
+                    return Ok(Execution::Answered(reply, Span { sent, answered }));
                 }
                 Err(error) => error,
             };
@@ -298,19 +298,19 @@ impl Worker {
                 Some(script) => Some(&mut **script),
                 None => None,
             };
-            match mending(&error, own) {
-                Mending::Again if attempt < ATTEMPTS => {
+            match retry_after(&error, own) {
+                Retry::Operation if attempt < ATTEMPTS => {
                     attempt += 1;
                     recorder.count_repetition();
                 }
-                Mending::Undo { rolls_back } => {
+                Retry::Event { rolls_back } => {
                     if rolls_back {
                         self.roll_back()?;
                     }
                     recorder.begin_anew(rolls_back, sent);
-                    return Ok(Outcome::Undone(error));
+                    return Ok(Execution::Undone(error));
                 }
-                Mending::Again | Mending::Nothing => return Err(error),
+                Retry::Operation | Retry::Never => return Err(error),
             }
         }
     }

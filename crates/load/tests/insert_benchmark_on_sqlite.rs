@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use basecase_client::{Endpoint, sqlite};
-use basecase_load::{Crew, Failure, Limits, Outcome};
+use basecase_load::{Failure, Limits, StepOutcome, WorkerGroup};
 use basecase_model::OperationClass;
 use basecase_probe::{Target, Watch};
 use basecase_workload::Dialect;
@@ -32,15 +32,15 @@ impl Bench {
         }
     }
 
-    fn run(&self, name: &str, stop: &AtomicBool, time: Option<Duration>) -> Outcome {
+    fn run(&self, name: &str, stop: &AtomicBool, time: Option<Duration>) -> StepOutcome {
         let step = *Step::all(&self.benchmark.parameters).iter().find(|step| step.name == name).unwrap();
         let plan = self.benchmark.plan(&step, Purpose::Measure);
         let mut control = self.endpoint.connect().unwrap();
         for statement in &plan.before {
             control.query(&statement.to_string()).unwrap();
         }
-        let crew = Crew::assemble(plan, &self.endpoint).unwrap();
-        crew.run(&Watch::new(Target::default()), &Limits { stop, time })
+        let group = WorkerGroup::assemble(plan, &self.endpoint).unwrap();
+        group.run(&Watch::new(Target::default()), &Limits { stop, time })
     }
 }
 

@@ -1,10 +1,10 @@
-//! Crews that do a step to its end in turns, on two embedded databases.
+//! Worker groups that do a step to its end in turns, on two embedded databases.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use basecase_client::{Endpoint, sqlite};
-use basecase_load::{Crew, Limits, Runner, SliceEnd, SliceSpec, interleave};
+use basecase_load::{Limits, Runner, SliceEnd, SliceSpec, WorkerGroup, interleave};
 use basecase_model::OperationClass;
 use basecase_probe::{Target, Watch};
 use basecase_workload::insert_benchmark::{InsertBenchmark, PRESETS, Parameters, Purpose, Step, StepKind};
@@ -39,8 +39,8 @@ fn a_step_with_an_end_is_done_in_portions() {
             let plan = plan();
             let mut control = endpoint.connect().unwrap();
             plan.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
-            let crew = Crew::assemble(plan, endpoint).unwrap();
-            Runner { crew, portions_of: Some(class), stands_still: true, watch: &watch, server: None }
+            let group = WorkerGroup::assemble(plan, endpoint).unwrap();
+            Runner { group, portions_of: Some(class), stands_still: true, watch: &watch, server: None }
         });
         let mut open = vec![0, 1];
         let (mut pass, mut turn) = (0, 0);
@@ -68,7 +68,7 @@ fn a_step_with_an_end_is_done_in_portions() {
                 assert_eq!(outcome.slices.len(), 1);
                 continue;
             }
-            // The clock of a crew stands still while it is not its turn, and goes on while it waits for its rate.
+            // The clock of a worker group stands still while it is not its turn, and goes on while it waits for its rate.
             let worked = outcome.slices.iter().map(|slice| slice.length_us).sum::<f64>() / 1e6;
             assert!(
                 (worked - outcome.seconds).abs() < 0.1 * worked + 0.02,

@@ -5,19 +5,19 @@
 use std::sync::atomic::AtomicBool;
 
 use basecase_client::{Endpoint, sqlite};
-use basecase_load::{Crew, Limits, Outcome};
+use basecase_load::{Limits, StepOutcome, WorkerGroup};
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, StepPlan, Workload};
 
-fn run(plan: StepPlan, endpoint: &Endpoint) -> Outcome {
+fn run(plan: StepPlan, endpoint: &Endpoint) -> StepOutcome {
     let mut control = endpoint.connect().unwrap();
     for statement in &plan.before {
         control.query(&statement.to_string()).unwrap();
     }
     let name = plan.name.clone();
-    let crew = Crew::assemble(plan, endpoint).unwrap();
+    let group = WorkerGroup::assemble(plan, endpoint).unwrap();
     let stop = AtomicBool::new(false);
-    let outcome = crew.run(&Watch::new(Target::default()), &Limits { stop: &stop, time: None });
+    let outcome = group.run(&Watch::new(Target::default()), &Limits { stop: &stop, time: None });
     assert!(outcome.failure.is_none(), "{name}: {:?}", outcome.failure);
     for role in &outcome.roles {
         assert_eq!(role.mismatches, 0, "{name}: {role:?}");

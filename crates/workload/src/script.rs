@@ -13,7 +13,7 @@ pub enum Next {
     Execute,
     /// Execute the operation beside the main ones; it is timed and counted under this name only.
     Aside(&'static str),
-    /// Hand the operation to the role that works off this lane of the step.
+    /// Hand the operation to the role that works off this statement queue of the step.
     Send(usize),
     /// A round is complete: wait as the pacing says.
     RoundEnd,
@@ -51,8 +51,8 @@ pub enum Restart {
 pub enum Work {
     /// The role's own script.
     Script(Box<dyn Script>),
-    /// The operations that another role sends down this lane of the step.
-    Lane(usize),
+    /// The operations that another role sends down this statement queue of the step.
+    Queue(usize),
 }
 
 /// How fast rounds follow each other.
@@ -103,7 +103,7 @@ pub struct RolePlan {
     pub set_up: Vec<SetUp>,
     /// Where its operations come from.
     pub work: Work,
-    /// The lanes that it sends operations to.
+    /// The statement queues that it sends operations to.
     pub feeds: Range<usize>,
     /// How fast its rounds follow each other.
     pub pacing: Pacing,
@@ -227,8 +227,8 @@ pub struct StepPlan {
     pub before: Vec<Preparation>,
     /// The roles of all clients. Each has one session for the whole step.
     pub roles: Vec<RolePlan>,
-    /// Number of lanes.
-    pub lanes: usize,
+    /// Number of statement queues.
+    pub statement_queues: usize,
     /// Number of flags.
     pub flags: usize,
     /// The kinds of statements that operations number; empty when they are of one kind.

@@ -16,7 +16,7 @@ fn plan(name: &str, options: &[(&str, &str)], dialect: Dialect) -> StepPlan {
 /// Operations of the last thread's first events, with the text of what is prepared.
 fn operations(plan: &mut StepPlan, events: u32) -> Vec<(String, Operation)> {
     let role = plan.roles.last_mut().unwrap();
-    let Work::Script(mut script) = std::mem::replace(&mut role.work, Work::Lane(0)) else {
+    let Work::Script(mut script) = std::mem::replace(&mut role.work, Work::Queue(0)) else {
         panic!("no script")
     };
     let mut operations = Vec::new();

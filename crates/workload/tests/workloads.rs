@@ -21,7 +21,7 @@ fn micro() -> (Workload, Parameters) {
 }
 
 fn script_of(role: &mut RolePlan) -> Box<dyn Script> {
-    let Work::Script(script) = std::mem::replace(&mut role.work, Work::Lane(0)) else { panic!("no script") };
+    let Work::Script(script) = std::mem::replace(&mut role.work, Work::Queue(0)) else { panic!("no script") };
     script
 }
 

@@ -1,7 +1,7 @@
 //! The Insert Benchmark: what the tables hold is known by arithmetic alone.
 
 use anyhow::Result;
-use basecase_load::Outcome;
+use basecase_load::StepOutcome;
 use basecase_model::{Check, OperationClass, RoleRecord, State, names};
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::{
@@ -81,7 +81,7 @@ impl Course for InsertBenchmarkCourse {
         (0..step).collect()
     }
 
-    fn advance(&mut self, step: usize, _: &Outcome) {
+    fn advance(&mut self, step: usize, _: &StepOutcome) {
         self.apply(step);
     }
 
@@ -90,7 +90,7 @@ impl Course for InsertBenchmarkCourse {
         (0..step).for_each(|earlier| self.apply(earlier));
     }
 
-    fn check_roles(&self, step: usize, outcome: &Outcome) -> Vec<Check> {
+    fn check_roles(&self, step: usize, outcome: &StepOutcome) -> Vec<Check> {
         let step = &self.steps[step];
         let mut checks = Vec::new();
         for role in &outcome.roles {
@@ -112,7 +112,7 @@ impl Course for InsertBenchmarkCourse {
         checks
     }
 
-    fn check_server(&self, _: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check> {
+    fn check_server(&self, _: usize, server: ServerCounts<'_>, outcome: &StepOutcome) -> Vec<Check> {
         let sum = |class: OperationClass, of: fn(&RoleRecord) -> u64| {
             Count::exactly(outcome.roles.iter().filter(|role| role.class == class).map(of).sum())
         };

@@ -1,7 +1,7 @@
 //! Steps of a workload file: what the tables hold follows from the load and from the rows that statements affected.
 
 use anyhow::Result;
-use basecase_load::Outcome;
+use basecase_load::StepOutcome;
 use basecase_model::{Check, OperationClass, State, StatementClass, StatementRecord, TableState, names};
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Change, Dialect, StatementKind, StepPlan};
@@ -58,7 +58,7 @@ impl WorkloadFileCourse {
         changed
     }
 
-    fn check_load(&self, outcome: &Outcome) -> Vec<Check> {
+    fn check_load(&self, outcome: &StepOutcome) -> Vec<Check> {
         let affected = outcome.roles.iter().map(|role| role.affected).sum();
         let mismatches = outcome.roles.iter().map(|role| role.mismatches).sum();
         vec![
@@ -97,7 +97,7 @@ impl Course for WorkloadFileCourse {
         std::iter::once(0).filter(|_| step > 0).chain((from..step).filter(wrote)).collect()
     }
 
-    fn advance(&mut self, step: usize, outcome: &Outcome) {
+    fn advance(&mut self, step: usize, outcome: &StepOutcome) {
         if step == 0 {
             self.reset();
             return;
@@ -119,7 +119,7 @@ impl Course for WorkloadFileCourse {
         self.rows = left.tables.iter().map(|table| table.rows).sum();
     }
 
-    fn check_roles(&self, step: usize, outcome: &Outcome) -> Vec<Check> {
+    fn check_roles(&self, step: usize, outcome: &StepOutcome) -> Vec<Check> {
         let Some(number) = step.checked_sub(1) else { return self.check_load(outcome) };
         let in_window: u64 = outcome.roles.iter().map(|role| role.events).sum();
         let events = in_window + outcome.warm_up_events;
@@ -135,7 +135,7 @@ impl Course for WorkloadFileCourse {
         checks
     }
 
-    fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check> {
+    fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &StepOutcome) -> Vec<Check> {
         let connections = (names::SERVER_CONNECTIONS, Count::exactly(outcome.roles.len() as u64));
         if step == 0 {
             let loaders = || outcome.roles.iter().filter(|role| role.class == OperationClass::Insert);

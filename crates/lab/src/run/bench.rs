@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Limits, Outcome, Progress};
+use basecase_load::{Limits, Progress, StepOutcome};
 use basecase_model::{Check, Measures, Observation, Place, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
@@ -127,7 +127,7 @@ pub(super) trait Bench {
         deployment: &mut Self::Deployment,
         step_plan: StepPlan,
         limits: &Limits<'_>,
-    ) -> Result<Outcome>;
+    ) -> Result<StepOutcome>;
 
     /// Measures a step. `begins` is called before the clock starts. `None` when the user stopped it.
     ///

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use basecase_load::{Limits, Outcome, Progress};
+use basecase_load::{Limits, Progress, StepOutcome};
 use basecase_model::{Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
 use basecase_workload::{Preparation, StepPlan};
 
@@ -293,12 +293,12 @@ impl Bench for Fake {
         folder: &mut Folder,
         step_plan: StepPlan,
         _: &Limits<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<StepOutcome> {
         let is_load = step_plan.before.iter().any(|before| matches!(before, Preparation::Drop(_)));
         folder.execute(LOADED, true, is_load, || {
             folder.call(Call::Execute { candidate: folder.candidate.clone() })
         })?;
-        Ok(Outcome {
+        Ok(StepOutcome {
             started_at: SystemTime::now(),
             opened: self.now(),
             seconds: self.seconds,

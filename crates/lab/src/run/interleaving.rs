@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Crew, Failure, Outcome, Progress, Runner, SliceResult, SliceSpec, interleave};
+use basecase_load::{
+    Failure, Progress, Runner, SliceResult, SliceSpec, StepOutcome, WorkerGroup, interleave,
+};
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
@@ -64,7 +66,7 @@ struct Turns {
     number: usize,
     place: Place,
     before: Before,
-    outcome: Outcome,
+    outcome: StepOutcome,
 }
 
 /// Measures one step of these candidates; `None` when the user stopped it.
@@ -81,14 +83,14 @@ pub(super) fn interleave_step(
     let outline = &plan.steps[number];
     let began = Instant::now();
     let mut befores = Vec::with_capacity(all_running.len());
-    let mut crews = Vec::with_capacity(all_running.len());
+    let mut groups = Vec::with_capacity(all_running.len());
     let mut portion = None;
     for (position, running) in all_running.iter_mut().enumerate() {
         match ready(plan, &mut running.site, running.course.as_ref(), number) {
-            Ok(Ready { crew, before, portion: own, .. }) => {
+            Ok(Ready { group, before, portion: own, .. }) => {
                 portion = own;
                 befores.push(Before { counted: before, planted: planted(plan, running) });
-                crews.push(crew);
+                groups.push(group);
             }
             Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => {
@@ -102,7 +104,7 @@ pub(super) fn interleave_step(
             }
         }
     }
-    begins(crews.iter().map(Crew::progress).collect());
+    begins(groups.iter().map(WorkerGroup::progress).collect());
     let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
     let name = format!("{} in round {round}", outline.facts.name);
     let mut scheduler = match portion {
@@ -128,12 +130,12 @@ pub(super) fn interleave_step(
             Scheduler::Portions(PortionScheduler::new(orders, name, all_running.len(), portion, plan.timing))
         }
     };
-    let runners = all_running.iter().zip(crews).map(|(running, crew)| {
+    let runners = all_running.iter().zip(groups).map(|(running, group)| {
         let Site { watch, served, .. } = &running.site;
         let portions_of = portion.map(|_| outline.facts.headline.class());
         // Of reads a server has nothing to catch up on.
         let stands_still = portion.is_some() || outline.facts.writes;
-        Runner { crew, portions_of, stands_still, watch, server: served.pid() }
+        Runner { group, portions_of, stands_still, watch, server: served.pid() }
     });
     let mut quiet = Quiet::new(stop, plan.timing, patience);
     let outcomes = interleave(runners.collect(), &limits, |result| {
@@ -141,7 +143,7 @@ pub(super) fn interleave_step(
         quiet.wait_before(&spec, result);
         Some(spec)
     });
-    let is_interrupted = |outcome: &Outcome| matches!(outcome.failure, Some(Failure::Interrupted));
+    let is_interrupted = |outcome: &StepOutcome| matches!(outcome.failure, Some(Failure::Interrupted));
     let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
     // A session that was broken off may have told first.
     if outcomes.iter().any(is_interrupted) || (is_broken_off && stop.load(Ordering::Relaxed)) {
@@ -253,7 +255,7 @@ fn planted(plan: &Plan, running: &RunningCandidate<Site>) -> Option<Planted> {
 }
 
 /// What others than the servers and the client took of the machine while the candidates took turns.
-fn others(outcomes: &[Outcome]) -> Measures {
+fn others(outcomes: &[StepOutcome]) -> Measures {
     let mut measures = Measures::new();
     let servers_us = outcomes.iter().filter_map(|outcome| outcome.counters.get(names::SERVER_CPU_US));
     let first = outcomes.first();
@@ -267,7 +269,7 @@ fn others(outcomes: &[Outcome]) -> Measures {
 /// What of the counters over all turns is the candidate's alone: its server worked in no turn but its own, while host and client did
 /// in all. Of what the operating system counted of the server, the share of the operations that count; the server itself counted
 /// those that warmed up as well, and over how long tells [`names::SERVER_COUNTED_SECONDS`].
-fn own_counters(outcome: &Outcome) -> Measures {
+fn own_counters(outcome: &StepOutcome) -> Measures {
     let counted: u64 = outcome.slices.iter().map(|slice| slice.operations).sum();
     let beside: u64 = outcome.slices.iter().map(|slice| slice.warm_up_operations).sum();
     let share = if counted > 0 { counted as f64 / (counted + beside) as f64 } else { 1.0 };

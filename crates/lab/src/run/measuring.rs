@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Crew, Failure, Outcome, Progress};
+use basecase_load::{Failure, Progress, StepOutcome, WorkerGroup};
 use basecase_model::{
     Check, Dbms, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track,
     Trial, names,
@@ -42,7 +42,7 @@ pub(super) struct Counted {
 
 /// A step that is ready to be let go.
 pub(super) struct Ready {
-    pub(super) crew: Crew,
+    pub(super) group: WorkerGroup,
     pub(super) warm_up: Duration,
     /// See [`StepPlan::portion`].
     pub(super) portion: Option<Portion>,
@@ -54,7 +54,7 @@ pub(super) struct Ended<'a> {
     pub(super) place: Place,
     pub(super) warm_up: Duration,
     pub(super) before: Counted,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: StepOutcome,
     pub(super) tracks: Vec<Track>,
     /// Counters that no snapshot of the window has.
     pub(super) seen: Measures,
@@ -79,15 +79,15 @@ pub(super) fn measure(
     begins: &mut dyn FnMut(Arc<Progress>),
 ) -> Result<Option<Trial>> {
     let Alone { number, place, observation, profile, limits } = step;
-    let Ready { crew, warm_up, before, .. } = ready(plan, site, course, number)?;
-    begins(crew.progress());
+    let Ready { group, warm_up, before, .. } = ready(plan, site, course, number)?;
+    begins(group.progress());
     let profiled = profile.zip(site.served.pid());
     let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
     let (mut outcome, observations) = match observation {
-        Observation::Off => (crew.run(&site.watch, &limits), Ok(Observations::default())),
+        Observation::Off => (group.run(&site.watch, &limits), Ok(Observations::default())),
         Observation::Usual | Observation::Profiled => {
-            let progress = crew.progress();
-            observe(site, &progress, |watch| crew.run(watch, &limits))
+            let progress = group.progress();
+            observe(site, &progress, |watch| group.run(watch, &limits))
         }
     };
     if matches!(outcome.failure, Some(Failure::Interrupted)) {
@@ -185,7 +185,7 @@ pub(super) fn ready(plan: &Plan, site: &mut Site, course: &dyn Course, number: u
     prepare(site, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
     let before = Counted { statistics: site.statistics()?, telemetry: site.telemetry()? };
-    Ok(Ready { crew: assemble(plan, site, step_plan)?, warm_up, portion, before })
+    Ok(Ready { group: assemble(plan, site, step_plan)?, warm_up, portion, before })
 }
 
 /// Looks at the server and the tables after a step that ran to its end.
@@ -193,7 +193,7 @@ fn examine(
     site: &mut Site,
     course: &mut dyn Course,
     number: usize,
-    (before, outcome): (&Counted, &Outcome),
+    (before, outcome): (&Counted, &StepOutcome),
     (counts_rows, drain): (bool, Option<&AtomicBool>),
     trial: &mut Trial,
 ) -> Result<()> {
@@ -248,8 +248,8 @@ pub(super) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
 }
 
 /// Opens the sessions.
-pub(super) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
-    Ok(Crew::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
+pub(super) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<WorkerGroup> {
+    Ok(WorkerGroup::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
 }
 
 /// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
@@ -275,7 +275,7 @@ fn counters_at_rest(
 }
 
 /// What the reader should know of a trial that is otherwise good.
-fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
+fn warnings(outcome: &StepOutcome, has_server: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(share) =
         outcome.client.get(names::CLIENT_BUSY_SHARE).filter(|share| *share > CLIENT_BOUND_SHARE)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
-use basecase_load::{Limits, Outcome, Progress};
+use basecase_load::{Limits, Progress, StepOutcome};
 use basecase_model::{Check, Measures, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
@@ -89,10 +89,10 @@ impl Bench for Servers {
         deployment: &mut Site,
         step_plan: StepPlan,
         limits: &Limits<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<StepOutcome> {
         prepare(deployment, &step_plan)?;
-        let crew = assemble(plan, deployment, step_plan)?;
-        let outcome = crew.run(&deployment.watch, limits);
+        let group = assemble(plan, deployment, step_plan)?;
+        let outcome = group.run(&deployment.watch, limits);
         if outcome.failure.is_none() {
             // What it did must not count as done by the step that is measured next.
             deployment.catch_up()?;

@@ -8,7 +8,7 @@ use basecase_model::OperationClass;
 use super::queries::{PointQueries, RangeQueries, set_up};
 use super::rows::InsertBuilder;
 use super::statements::{Query, create_table};
-use super::writers::{Builder, DELETE_LANE, Deletes, INSERT_LANE, Indexer};
+use super::writers::{Builder, DELETE_QUEUE, Deletes, INSERT_QUEUE, Indexer};
 use super::{Pace, Parameters, Step, StepKind, table_name};
 use crate::random::stream;
 use crate::{Dialect, Flag, Pacing, Portion, RolePlan, StepPlan, Window, Work};
@@ -31,8 +31,8 @@ pub struct InsertBenchmark {
     pub dialect: Dialect,
 }
 
-/// Lanes of one client: inserts and deletes.
-const LANES_PER_CLIENT: usize = 2;
+/// Statement queues of one client: inserts and deletes.
+const QUEUES_PER_CLIENT: usize = 2;
 /// Portions of a step that inserts as fast as it can: each is one or two per cent of its rows.
 const PORTIONS: u64 = 64;
 
@@ -51,7 +51,7 @@ impl InsertBenchmark {
             name: step.name.to_owned(),
             before,
             roles,
-            lanes: self.parameters.clients as usize * LANES_PER_CLIENT,
+            statement_queues: self.parameters.clients as usize * QUEUES_PER_CLIENT,
             flags: self.parameters.clients as usize,
             kinds: Vec::new(),
             window: Window::default(),
@@ -85,15 +85,15 @@ impl InsertBenchmark {
             }];
         }
         let index = client as usize - 1;
-        let first_lane = index * LANES_PER_CLIENT;
+        let first_queue = index * QUEUES_PER_CLIENT;
         let writers_done = Flag(index);
         let guess = Arc::new(AtomicI64::new(0));
         let deletes = step.deletes().then(|| Deletes::new(self.dialect, Arc::clone(&guess)));
         let builder =
-            Builder::new(table.clone(), inserts, step.rows_per_commit, step.rounds(), first_lane, deletes);
+            Builder::new(table.clone(), inserts, step.rows_per_commit, step.rounds(), first_queue, deletes);
         let mut roles = vec![
             RolePlan {
-                feeds: first_lane..first_lane + LANES_PER_CLIENT,
+                feeds: first_queue..first_queue + QUEUES_PER_CLIENT,
                 pacing: self.pacing(step, purpose),
                 ..RolePlan::new(client, "builder", OperationClass::Build, Work::Script(Box::new(builder)))
             },
@@ -104,7 +104,7 @@ impl InsertBenchmark {
                     client,
                     "inserter",
                     OperationClass::Insert,
-                    Work::Lane(first_lane + INSERT_LANE),
+                    Work::Queue(first_queue + INSERT_QUEUE),
                 )
             },
         ];
@@ -116,7 +116,7 @@ impl InsertBenchmark {
                     client,
                     "deleter",
                     OperationClass::Delete,
-                    Work::Lane(first_lane + DELETE_LANE),
+                    Work::Queue(first_queue + DELETE_QUEUE),
                 )
             });
         }

@@ -12,10 +12,10 @@ use crate::{Dialect, Next, Script};
 /// Rounds from one reading of the smallest id to the next: the reference's `resync_get_min` = 1000 further rounds.
 const ROUNDS_PER_RESYNC: u64 = 1_001;
 
-/// Lane of the insert statements, among a client's lanes.
-pub(super) const INSERT_LANE: usize = 0;
-/// Lane of the delete statements, among a client's lanes.
-pub(super) const DELETE_LANE: usize = 1;
+/// Statement queue of the insert statements, among a client's statement queues.
+pub(super) const INSERT_QUEUE: usize = 0;
+/// Statement queue of the delete statements, among a client's statement queues.
+pub(super) const DELETE_QUEUE: usize = 1;
 
 /// Makes one insert statement a round and, where rows are deleted, one delete statement for it.
 pub(super) struct Builder {
@@ -23,7 +23,7 @@ pub(super) struct Builder {
     inserts: InsertBuilder,
     rows_per_commit: u64,
     rounds: u64,
-    first_lane: usize,
+    first_queue: usize,
     deletes: Option<Deletes>,
     round: u64,
     phase: Phase,
@@ -53,13 +53,13 @@ enum Phase {
 }
 
 impl Builder {
-    /// Lanes of the step are numbered over all clients; this client's begin with `first_lane`.
+    /// Statement queues of the step are numbered over all clients; this client's begin with `first_queue`.
     pub(super) fn new(
         table: String,
         inserts: InsertBuilder,
         rows_per_commit: u64,
         rounds: u64,
-        first_lane: usize,
+        first_queue: usize,
         deletes: Option<Deletes>,
     ) -> Self {
         Builder {
@@ -67,7 +67,7 @@ impl Builder {
             inserts,
             rows_per_commit,
             rounds,
-            first_lane,
+            first_queue,
             deletes,
             round: 0,
             phase: Phase::Insert,
@@ -83,7 +83,7 @@ impl Script for Builder {
             }
             fill_insert(operation, &mut self.inserts, self.rows_per_commit);
             self.phase = if self.deletes.is_some() { Phase::MinId } else { Phase::End };
-            return Next::Send(self.first_lane + INSERT_LANE);
+            return Next::Send(self.first_queue + INSERT_QUEUE);
         }
         if self.phase == Phase::MinId {
             self.phase = Phase::Delete;
@@ -102,7 +102,7 @@ impl Script for Builder {
             operation.expectation = Expectation::Affected(self.rows_per_commit);
             deletes.guess += self.rows_per_commit as i64;
             deletes.published.store(deletes.guess, Ordering::Relaxed);
-            return Next::Send(self.first_lane + DELETE_LANE);
+            return Next::Send(self.first_queue + DELETE_QUEUE);
         }
         self.phase = Phase::Insert;
         self.round += 1;
@@ -188,7 +188,7 @@ mod tests {
     fn a_round_inserts_reads_the_minimum_deletes_and_ends() {
         let steps = trace(builder(2, true), 41);
         let order: Vec<Next> = steps.iter().map(|(next, _)| *next).collect();
-        let (insert, delete) = (Next::Send(INSERT_LANE), Next::Send(DELETE_LANE));
+        let (insert, delete) = (Next::Send(INSERT_QUEUE), Next::Send(DELETE_QUEUE));
         assert_eq!(
             order,
             [
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn without_deletes_there_is_only_insert() {
         let order: Vec<Next> = trace(builder(1, false), 0).into_iter().map(|(next, _)| next).collect();
-        assert_eq!(order, [Next::Send(INSERT_LANE), Next::RoundEnd, Next::Finish]);
+        assert_eq!(order, [Next::Send(INSERT_QUEUE), Next::RoundEnd, Next::Finish]);
     }
 
     #[test]

@@ -11,14 +11,14 @@ const QUEUED: usize = 8;
 const CIRCULATING: usize = QUEUED + 2;
 
 /// One operation on its way, with the instant at which the schedule meant it to start.
-pub(crate) struct Ticket {
+pub(crate) struct QueuedOperation {
     pub(crate) operation: Box<Operation>,
     pub(crate) intended: Option<Instant>,
 }
 
 /// The end of the role that makes operations.
 pub(crate) struct Sender {
-    ready: SyncSender<Ticket>,
+    ready: SyncSender<QueuedOperation>,
     free: Receiver<Box<Operation>>,
     /// Used ones that were taken back before they were needed.
     #[expect(clippy::vec_box, reason = "they circulate as boxes, and taking them out would copy them")]
@@ -27,12 +27,12 @@ pub(crate) struct Sender {
 
 /// The end of the role that executes them.
 pub(crate) struct Consumer {
-    ready: Receiver<Ticket>,
+    ready: Receiver<QueuedOperation>,
     free: SyncSender<Box<Operation>>,
 }
 
-/// A new lane. Its operations circulate between both ends, so that their buffers are reused.
-pub(crate) fn lane() -> (Sender, Consumer) {
+/// A new statement queue. Its operations circulate between both ends, so that their buffers are reused.
+pub(crate) fn statement_queue() -> (Sender, Consumer) {
     let (ready_sender, ready) = sync_channel(QUEUED);
     let (free, free_receiver) = sync_channel(CIRCULATING);
     for _ in 0..CIRCULATING {
@@ -43,14 +43,14 @@ pub(crate) fn lane() -> (Sender, Consumer) {
 }
 
 impl Sender {
-    /// Hands on `operation`, which gets the buffers of a used one, and waits while the lane is full. `false` when the
+    /// Hands on `operation`, which gets the buffers of a used one, and waits while the statement queue is full. `false` when the
     /// other end is gone.
     pub(crate) fn send(&mut self, operation: &mut Operation, intended: Option<Instant>) -> bool {
         let Some(mut slot) = self.spare.pop().or_else(|| self.free.recv().ok()) else {
             return false;
         };
         std::mem::swap(&mut *slot, operation);
-        self.ready.send(Ticket { operation: slot, intended }).is_ok()
+        self.ready.send(QueuedOperation { operation: slot, intended }).is_ok()
     }
 
     /// Waits until everything that was sent has been executed, or the other end is gone.
@@ -64,8 +64,8 @@ impl Sender {
 }
 
 impl Consumer {
-    /// The next operation; `None` when the lane is empty and the other end is gone.
-    pub(crate) fn next(&self) -> Option<Ticket> {
+    /// The next operation; `None` when the statement queue is empty and the other end is gone.
+    pub(crate) fn next(&self) -> Option<QueuedOperation> {
         self.ready.recv().ok()
     }
 
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn one_side_runs_ahead_by_eight_and_what_is_in_hand() {
-        let (mut sender, consumer) = lane();
+        let (mut sender, consumer) = statement_queue();
         let in_hand = {
             assert!(sender.send(&mut Operation::default(), None));
             consumer.next().unwrap()
@@ -92,7 +92,9 @@ mod tests {
             assert!(sender.send(&mut operation, None));
         }
         // The queue is full now: a further send would wait.
-        assert!(sender.ready.try_send(Ticket { operation: Box::default(), intended: None }).is_err());
+        assert!(
+            sender.ready.try_send(QueuedOperation { operation: Box::default(), intended: None }).is_err()
+        );
         consumer.give_back(in_hand.operation);
         for number in 0..QUEUED {
             assert_eq!(consumer.next().unwrap().operation.items, number as u32);
@@ -102,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn a_drained_lane_has_executed_everything_and_goes_on() {
-        let (mut sender, consumer) = lane();
+    fn a_drained_queue_has_executed_everything_and_goes_on() {
+        let (mut sender, consumer) = statement_queue();
         let executed = std::thread::scope(|scope| {
             let worker = scope.spawn(move || {
                 let mut executed = 0;
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn sending_ends_when_the_other_end_is_gone() {
-        let (mut sender, consumer) = lane();
+        let (mut sender, consumer) = statement_queue();
         drop(consumer);
         assert!(!sender.send(&mut Operation::default(), None));
     }

@@ -12,16 +12,16 @@ use basecase_model::{Measures, Slice, StatementCounts, StatementRecord, names};
 use basecase_probe::{ProcessorSet, Watch, panic_message};
 use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
 
-use crate::driver::Load;
+use crate::client_thread::{ClientThread, ThreadMessage, divide};
+use crate::driver::DriverLoad;
 use crate::heartbeat::Heartbeat;
-use crate::lane::lane;
-use crate::outcome::{AssembleError, Failure, Outcome};
+use crate::outcome::{AssembleError, Failure, StepOutcome};
 use crate::progress::{Progress, RoleProgress};
 use crate::recorder::Recording;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
-use crate::silence::Silences;
-use crate::team::{News, Team, teams};
+use crate::stall::Stalls;
+use crate::statement_queue::statement_queue;
 use crate::worker::Worker;
 
 /// How often limits are looked at while the roles work.
@@ -33,13 +33,13 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Limits<'a> {
     /// Raised when the user asks to stop.
     pub stop: &'a AtomicBool,
-    /// The hard limit; of crews that take turns, for the time that each of them has had.
+    /// The hard limit; of worker groups that take turns, for the time that each of them has had.
     pub time: Option<Duration>,
 }
 
 /// The roles of one step, each with an open session.
-pub struct Crew {
-    pub(crate) teams: Vec<Team>,
+pub struct WorkerGroup {
+    pub(crate) threads: Vec<ClientThread>,
     pub(crate) interrupters: Vec<Interrupter>,
     pub(crate) flags: usize,
     pub(crate) kinds: Vec<StatementKind>,
@@ -48,14 +48,16 @@ pub struct Crew {
     pub(crate) progress: Arc<Progress>,
 }
 
-impl Crew {
+impl WorkerGroup {
     /// Opens one session for each role and makes it ready. `plan.before` must have been executed.
     ///
     /// # Errors
     /// When a session cannot be opened or the dbms refuses its set-up.
-    pub fn assemble(mut plan: StepPlan, endpoint: &Endpoint) -> Result<Crew, AssembleError> {
-        let (mut senders, mut consumers): (Vec<_>, Vec<_>) =
-            (0..plan.lanes).map(|_| lane()).map(|(sender, consumer)| (Some(sender), Some(consumer))).unzip();
+    pub fn assemble(mut plan: StepPlan, endpoint: &Endpoint) -> Result<WorkerGroup, AssembleError> {
+        let (mut senders, mut consumers): (Vec<_>, Vec<_>) = (0..plan.statement_queues)
+            .map(|_| statement_queue())
+            .map(|(sender, consumer)| (Some(sender), Some(consumer)))
+            .unzip();
         let roles = plan
             .roles
             .iter()
@@ -76,21 +78,29 @@ impl Crew {
             }
             interrupters.push(session.interrupter().map_err(failed)?);
             let consumer = match role.work {
-                Work::Lane(lane) => consumers.get_mut(lane).and_then(Option::take),
+                Work::Queue(queue) => consumers.get_mut(queue).and_then(Option::take),
                 Work::Script(_) => None,
             };
             let senders = senders.get_mut(role.feeds.clone()).unwrap_or_default();
             let senders = senders.iter_mut().map(Option::take).collect();
             workers.push(Worker { plan: role, session, senders, consumer });
         }
-        let teams = teams(workers)?;
+        let threads = divide(workers)?;
         let StepPlan { flags, kinds, window, .. } = plan;
-        Ok(Crew { teams, interrupters, flags, kinds, window, processors: None, progress: Arc::new(progress) })
+        Ok(WorkerGroup {
+            threads,
+            interrupters,
+            flags,
+            kinds,
+            window,
+            processors: None,
+            progress: Arc::new(progress),
+        })
     }
 
     /// Lets the threads of the roles run on these processors only.
-    pub fn confined(self, processors: Option<ProcessorSet>) -> Crew {
-        Crew { processors, ..self }
+    pub fn confined(self, processors: Option<ProcessorSet>) -> WorkerGroup {
+        WorkerGroup { processors, ..self }
     }
 
     /// How far the step is, while it runs.
@@ -99,16 +109,16 @@ impl Crew {
     }
 
     /// Lets all roles go together and waits until they are done or a limit is reached. Closes the sessions.
-    pub fn run(mut self, watch: &Watch, limits: &Limits<'_>) -> Outcome {
+    pub fn run(mut self, watch: &Watch, limits: &Limits<'_>) -> StepOutcome {
         let shared = Shared::new(self.flags, self.kinds.len());
-        let teams = std::mem::take(&mut self.teams);
-        let gate = Barrier::new(teams.len() + 1);
-        let mut gathering = Gathering::new(self.progress.roles.len(), teams.len());
+        let threads = std::mem::take(&mut self.threads);
+        let gate = Barrier::new(threads.len() + 1);
+        let mut collector = Collector::new(self.progress.roles.len(), threads.len());
         let window = std::mem::take(&mut self.window);
         let start = || Schedule::new(&window, Instant::now());
 
         thread::scope(|scope| {
-            let finished = self.spawn(scope, teams, &shared, || {
+            let finished = self.spawn(scope, threads, &shared, || {
                 gate.wait();
                 gate.wait();
                 shared.schedule.get_or_init(start)
@@ -123,7 +133,7 @@ impl Crew {
             if is_open {
                 self.progress.open();
             }
-            let mut ending = Ending::new(&self.interrupters);
+            let mut shutdown = Shutdown::new(&self.interrupters);
             let mut heartbeat = Heartbeat::new(origin);
             loop {
                 let now = Instant::now();
@@ -135,54 +145,54 @@ impl Crew {
                 }
                 let until_open = if is_open { LOOK_EVERY } else { origin.saturating_duration_since(now) };
                 let planned = LOOK_EVERY.min(until_open);
-                let news = finished.recv_timeout(planned);
+                let message = finished.recv_timeout(planned);
                 if is_open {
                     heartbeat.beat(Instant::now(), planned);
                 }
-                match news {
-                    Ok(news) => gathering.take(news),
+                match message {
+                    Ok(message) => collector.take(message),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                gathering.look_at(limits, &self.progress, origin.elapsed());
-                if gathering.failure.is_some() {
-                    ending.hasten(&shared);
+                collector.look_at(limits, &self.progress, origin.elapsed());
+                if collector.failure.is_some() {
+                    shutdown.hasten(&shared);
                 }
             }
             let counters: Measures = watch.snapshot().since(&before);
-            let mut outcome = gathering.outcome(self.kinds, started_at, origin, counters);
+            let mut outcome = collector.outcome(self.kinds, started_at, origin, counters);
             outcome.client.set(names::CLIENT_STOPPED_US, heartbeat.missed().as_secs_f64() * 1e6);
             outcome
         })
     }
 
-    /// Starts a thread for each team, which waits in `schedule` until it may begin.
+    /// Starts a thread for each thread, which waits in `schedule` until it may begin.
     pub(crate) fn spawn<'scope, 'env: 'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
-        teams: Vec<Team>,
+        threads: Vec<ClientThread>,
         shared: &'env Shared,
         schedule: impl Fn() -> &'env Schedule + Clone + Send + 'scope,
-    ) -> Receiver<News> {
+    ) -> Receiver<ThreadMessage> {
         let (sender, finished) = channel();
-        for team in teams {
+        for thread in threads {
             let (progress, sender) = (Arc::clone(&self.progress), sender.clone());
             let (processors, schedule) = (self.processors.clone(), schedule.clone());
             scope.spawn(move || {
                 let confined = processors.as_ref().map_or(Ok(()), ProcessorSet::confine_thread);
                 let schedule = schedule();
-                // The receiver waits for every team.
-                let tell = |news| drop(sender.send(news));
+                // The receiver waits for every thread.
+                let tell = |message| drop(sender.send(message));
                 if let Err(error) = confined {
-                    tell(News::Failed(Failure::Client(error)));
+                    tell(ThreadMessage::Failed(Failure::Client(error)));
                     return;
                 }
-                // Whoever waits for this team would wait for ever, or take what the others did for the whole.
+                // Whoever waits for this thread would wait for ever, or take what the others did for the whole.
                 let worked = catch_unwind(AssertUnwindSafe(|| {
-                    team.work(shared, schedule, &progress.roles, &tell);
+                    thread.work(shared, schedule, &progress.roles, &tell);
                 }));
                 if let Err(payload) = worked {
-                    tell(News::Failed(Failure::Panic(panic_message(&*payload))));
+                    tell(ThreadMessage::Failed(Failure::Panic(panic_message(&*payload))));
                 }
             });
         }
@@ -190,59 +200,59 @@ impl Crew {
     }
 }
 
-/// What the teams of a crew have told.
-pub(crate) struct Gathering {
+/// What the threads of a worker group have told.
+pub(crate) struct Collector {
     threads: usize,
     recordings: Vec<Option<Recording>>,
     sessions: Vec<Box<dyn Session>>,
-    loads: Vec<Load>,
-    silences: Silences,
+    loads: Vec<DriverLoad>,
+    stalls: Stalls,
     /// Why the step ends early.
     pub(crate) failure: Option<Failure>,
 }
 
-impl Gathering {
+impl Collector {
     pub(crate) fn new(roles: usize, threads: usize) -> Self {
-        Gathering {
+        Collector {
             threads,
             recordings: (0..roles).map(|_| None).collect(),
             sessions: Vec::with_capacity(roles),
             loads: Vec::new(),
-            silences: Silences::default(),
+            stalls: Stalls::default(),
             failure: None,
         }
     }
 
-    pub(crate) fn take(&mut self, news: News) {
-        match news {
-            News::Done(index, recording, session) => {
+    pub(crate) fn take(&mut self, message: ThreadMessage) {
+        match message {
+            ThreadMessage::Done(index, recording, session) => {
                 self.recordings[index] = Some(*recording);
                 self.sessions.push(session);
             }
             // Errors after the first are its consequences.
-            News::Failed(error) => self.failure = self.failure.take().or(Some(error)),
-            News::Load(load) => self.loads.push(load),
+            ThreadMessage::Failed(error) => self.failure = self.failure.take().or(Some(error)),
+            ThreadMessage::Load(load) => self.loads.push(load),
         }
     }
 
     /// Takes in that a turn begins: whoever had none could not finish anything.
     pub(crate) fn begin_turn(&mut self) {
-        self.silences.forget();
+        self.stalls.forget();
     }
 
-    /// Takes in whether a limit has been reached by a crew that has had so much time.
+    /// Takes in whether a limit has been reached by a worker group that has had so much time.
     pub(crate) fn look_at(&mut self, limits: &Limits<'_>, progress: &Progress, had: Duration) {
         if self.failure.is_some() {
             return;
         }
         let now = Instant::now();
-        self.silences.look(progress, now);
+        self.stalls.look(progress, now);
         if limits.stop.load(Ordering::Relaxed) {
             self.failure = Some(Failure::Interrupted);
         } else if let Some(limit) = limits.time.filter(|limit| had > *limit) {
             let is_done = |role: usize| self.recordings.get(role).is_some_and(Option::is_some);
-            let silence = self.silences.longest(progress, now, is_done);
-            self.failure = Some(Failure::TimeLimit { limit, silence });
+            let stall = self.stalls.longest(progress, now, is_done);
+            self.failure = Some(Failure::TimeLimit { limit, stall });
         }
     }
 
@@ -253,7 +263,7 @@ impl Gathering {
         started_at: SystemTime,
         opened: Instant,
         counters: Measures,
-    ) -> Outcome {
+    ) -> StepOutcome {
         drop(self.sessions);
         let recordings: Vec<Recording> = self.recordings.into_iter().flatten().collect();
         let statements = statements(kinds, &recordings);
@@ -261,7 +271,7 @@ impl Gathering {
         let slices = slices(&recordings);
         let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
         let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
-        Outcome {
+        StepOutcome {
             started_at,
             opened,
             seconds: ended_us as f64 / 1e6,
@@ -277,15 +287,15 @@ impl Gathering {
 }
 
 /// Brings roles to an end that were told to stop.
-pub(crate) struct Ending<'a> {
+pub(crate) struct Shutdown<'a> {
     interrupters: &'a [Interrupter],
     since: Option<Instant>,
     is_interrupted: bool,
 }
 
-impl<'a> Ending<'a> {
+impl<'a> Shutdown<'a> {
     pub(crate) fn new(interrupters: &'a [Interrupter]) -> Self {
-        Ending { interrupters, since: None, is_interrupted: false }
+        Shutdown { interrupters, since: None, is_interrupted: false }
     }
 
     /// Stops the roles, and breaks off whatever operation still lasts after a while. May be called again and again.
@@ -301,7 +311,7 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// The turns of a crew as slices, without what only the interleaving knows of them.
+/// The turns of a worker group as slices, without what only the interleaving knows of them.
 fn slices(recordings: &[Recording]) -> Vec<Slice> {
     let turns = recordings.iter().map(|recording| recording.slices.len()).min().unwrap_or(0);
     let of_turn = |turn: usize| {
@@ -320,7 +330,7 @@ fn slices(recordings: &[Recording]) -> Vec<Slice> {
 }
 
 /// How busy the client's threads were.
-fn client_measures(threads: usize, loads: &[Load]) -> Measures {
+fn client_measures(threads: usize, loads: &[DriverLoad]) -> Measures {
     let mut measures = Measures::new();
     measures.set(names::CLIENT_THREADS, threads as f64);
     if let Some(busiest) = loads.iter().map(|load| load.busy_share).reduce(f64::max) {

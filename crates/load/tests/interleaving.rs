@@ -1,4 +1,4 @@
-//! Crews that take turns, on two embedded databases: what counts in which slice, and how it ends.
+//! Worker groups that take turns, on two embedded databases: what counts in which slice, and how it ends.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../process/tests/common/standing.rs"]
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Session, sqlite};
-use basecase_load::{Crew, Failure, Limits, Outcome, Runner, SliceEnd, SliceSpec, interleave};
+use basecase_load::{Failure, Limits, Runner, SliceEnd, SliceSpec, StepOutcome, WorkerGroup, interleave};
 use basecase_model::{Operation, Reply, Slice};
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, Next, Script, StepPlan, Work, Workload};
@@ -40,8 +40,9 @@ impl Pair {
             let mut control = endpoint.connect().unwrap();
             load.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
             let go = AtomicBool::new(false);
-            let outcome =
-                Crew::assemble(load, endpoint).unwrap().run(&pair.watch, &Limits { stop: &go, time: None });
+            let outcome = WorkerGroup::assemble(load, endpoint)
+                .unwrap()
+                .run(&pair.watch, &Limits { stop: &go, time: None });
             assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
         }
         pair
@@ -63,7 +64,7 @@ impl Pair {
         }
     }
 
-    fn run(&self, step: &str, stop: &AtomicBool, specs: Vec<SliceSpec>) -> Vec<Outcome> {
+    fn run(&self, step: &str, stop: &AtomicBool, specs: Vec<SliceSpec>) -> Vec<StepOutcome> {
         let mut specs = specs.into_iter();
         interleave(self.runners(step, [None; 2]), &Limits { stop, time: None }, |_| specs.next())
     }
@@ -73,8 +74,8 @@ impl Pair {
         let runner = |(endpoint, server): (&Endpoint, Option<u32>)| {
             let plan = self.plan(Some(step));
             assert!(plan.can_take_turns());
-            let crew = Crew::assemble(plan, endpoint).unwrap();
-            Runner { crew, portions_of: None, stands_still: true, watch: &self.watch, server }
+            let group = WorkerGroup::assemble(plan, endpoint).unwrap();
+            Runner { group, portions_of: None, stands_still: true, watch: &self.watch, server }
         };
         self.endpoints.iter().zip(servers).map(runner).collect()
     }
@@ -88,7 +89,7 @@ fn specs(passes: u32, settle: Duration, end: SliceEnd) -> Vec<SliceSpec> {
     warm_up.into_iter().chain((0..passes).flat_map(pass)).collect()
 }
 
-fn check(outcome: &Outcome) {
+fn check(outcome: &StepOutcome) {
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
     let in_slices: u64 = outcome.slices.iter().map(|slice| slice.operations).sum();
     let items: u64 = outcome.roles.iter().map(|role| role.items).sum();
@@ -112,7 +113,7 @@ fn slices_of_time_alternate_and_only_they_count() {
         let outcomes =
             pair.run("point-query", &AtomicBool::new(false), specs(5, settle, SliceEnd::After(10 * MS)));
         let wall_us = begun.elapsed().as_micros() as f64;
-        let places = |outcome: &Outcome| -> Vec<(u32, u32)> {
+        let places = |outcome: &StepOutcome| -> Vec<(u32, u32)> {
             outcome.slices.iter().map(|slice| (slice.pass, slice.position)).collect()
         };
         assert_eq!(places(&outcomes[0])[..4], [(0, 0), (0, 3), (1, 4), (1, 7)]);
@@ -185,7 +186,7 @@ fn locked<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>) -> Vec<Box<dyn 
 
 /// Lets the first work for a short while, cut short where it has a process, then the second for a minute, while databases are locked that
 /// are let go in the end: later than what still lasts is broken off.
-fn past_the_limit(pair: &Pair, locks: Vec<Box<dyn Session>>, servers: [Option<u32>; 2]) -> Vec<Outcome> {
+fn past_the_limit(pair: &Pair, locks: Vec<Box<dyn Session>>, servers: [Option<u32>; 2]) -> Vec<StepOutcome> {
     let ends = [
         servers[0].map_or(SliceEnd::After(20 * MS), |_| SliceEnd::Cut(50 * MS)),
         SliceEnd::After(60_000 * MS),
@@ -251,20 +252,20 @@ impl Script for Panics {
 #[test]
 fn defect_20_a_panic_of_a_role_fails_its_candidate_with_its_message() {
     let pair = Pair::new("2");
-    let crew = || {
+    let group = || {
         let mut plan = pair.plan(Some("point-query"));
         plan.roles[1].work = Work::Script(Box::new(Panics));
-        Crew::assemble(plan, &pair.endpoints[1]).unwrap()
+        WorkerGroup::assemble(plan, &pair.endpoints[1]).unwrap()
     };
     let told = "a thread of basecase panicked: nothing to say\nhint: this is a defect";
-    let is_told = |outcome: &Outcome| {
+    let is_told = |outcome: &StepOutcome| {
         outcome.failure.as_ref().is_some_and(|failure| failure.to_string().starts_with(told))
     };
     let limits = Limits { stop: &AtomicBool::new(false), time: Some(60_000 * MS) };
-    let alone = crew().run(&pair.watch, &limits);
+    let alone = group().run(&pair.watch, &limits);
     assert!(is_told(&alone), "{:?}", alone.failure);
     let mut runners = pair.runners("point-query", [None; 2]);
-    runners[1].crew = crew();
+    runners[1].group = group();
     let mut specs = specs(2, Duration::ZERO, SliceEnd::After(10 * MS)).into_iter();
     let outcomes = interleave(runners, &limits, |_| specs.next());
     assert!(outcomes[0].failure.is_none() && is_told(&outcomes[1]), "{:?}", outcomes[1].failure);

@@ -10,7 +10,7 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// A role that has finished nothing for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Silence {
+pub struct Stall {
     /// The client, counted from 1.
     pub client: u32,
     /// The role.
@@ -19,21 +19,21 @@ pub struct Silence {
     pub time: Duration,
 }
 
-impl fmt::Display for Silence {
+impl fmt::Display for Stall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Silence { client, role, time } = self;
+        let Stall { client, role, time } = self;
         write!(formatter, "{role} of client {client} has finished nothing for {:.1} s", time.as_secs_f64())
     }
 }
 
 /// Since when roles have finished nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Silences {
+pub(crate) struct Stalls {
     /// Items of each role, and since when there are so many.
     seen: Vec<(u64, Instant)>,
 }
 
-impl Silences {
+impl Stalls {
     /// Looks how far the roles are. The first look begins the count.
     pub(crate) fn look(&mut self, progress: &Progress, now: Instant) {
         self.seen.resize(progress.roles.len(), (0, now));
@@ -55,14 +55,14 @@ impl Silences {
         progress: &Progress,
         now: Instant,
         is_done: impl Fn(usize) -> bool,
-    ) -> Option<Silence> {
-        let silences = self.seen.iter().zip(&progress.roles).enumerate();
-        let (since, role): (Instant, &RoleProgress) = silences
+    ) -> Option<Stall> {
+        let stalls = self.seen.iter().zip(&progress.roles).enumerate();
+        let (since, role): (Instant, &RoleProgress) = stalls
             .filter(|(number, _)| !is_done(*number))
             .map(|(_, ((_, since), role))| (*since, role))
             .min_by_key(|(since, _)| *since)?;
         let time = now.saturating_duration_since(since);
-        (time >= LONG).then_some(Silence { client: role.client, role: role.role, time })
+        (time >= LONG).then_some(Stall { client: role.client, role: role.role, time })
     }
 }
 
@@ -76,21 +76,21 @@ mod tests {
     fn the_role_that_has_waited_longest_is_told() {
         let role = |client| RoleProgress::new(client, "client", OperationClass::Query, None);
         let progress = Progress::new(vec![role(1), role(2), role(3)]);
-        let (start, mut silences) = (Instant::now(), Silences::default());
+        let (start, mut stalls) = (Instant::now(), Stalls::default());
         let at = |seconds| start + Duration::from_secs(seconds);
-        silences.look(&progress, at(0));
+        stalls.look(&progress, at(0));
         progress.roles[1].add(1, Duration::ZERO);
-        silences.look(&progress, at(4));
-        let longest = |silences: &Silences, done: usize, now| {
-            silences.longest(&progress, now, |number| number < done).map(|silence| silence.to_string())
+        stalls.look(&progress, at(4));
+        let longest = |stalls: &Stalls, done: usize, now| {
+            stalls.longest(&progress, now, |number| number < done).map(|stall| stall.to_string())
         };
         let told = |text: &str| Some(format!("client of client {text} s"));
-        assert_eq!(longest(&silences, 0, at(5)), told("1 has finished nothing for 5.0"));
-        assert_eq!(longest(&silences, 2, at(6)), told("3 has finished nothing for 6.0"));
-        assert_eq!(longest(&silences, 3, at(9)), None);
-        silences.forget();
-        assert_eq!(longest(&silences, 0, at(9)), None);
-        silences.look(&progress, at(9));
-        assert_eq!(longest(&silences, 0, start + Duration::from_millis(9_900)), None, "that is not long");
+        assert_eq!(longest(&stalls, 0, at(5)), told("1 has finished nothing for 5.0"));
+        assert_eq!(longest(&stalls, 2, at(6)), told("3 has finished nothing for 6.0"));
+        assert_eq!(longest(&stalls, 3, at(9)), None);
+        stalls.forget();
+        assert_eq!(longest(&stalls, 0, at(9)), None);
+        stalls.look(&progress, at(9));
+        assert_eq!(longest(&stalls, 0, start + Duration::from_millis(9_900)), None, "that is not long");
     }
 }

@@ -6,13 +6,13 @@ use std::thread;
 use basecase_client::Session;
 use basecase_workload::{RolePlan, Work};
 
-use crate::driver::{Driver, Finished, Load, Member};
+use crate::driver::{DrivenRole, Driver, DriverLoad, Finished};
 use crate::outcome::{AssembleError, Failure};
 use crate::progress::RoleProgress;
 use crate::recorder::Recording;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
-use crate::worker::{Site, Worker};
+use crate::worker::{RoleContext, Worker};
 
 /// From how many sessions on threads drive several each; docs/performance.md has the measurement.
 const DRIVEN_FROM: usize = 32;
@@ -24,22 +24,22 @@ const CORES_PER_DRIVER: usize = 4;
 const FEWEST_DRIVERS: usize = 2;
 
 /// The roles of one thread.
-pub(crate) enum Team {
+pub(crate) enum ClientThread {
     /// One that waits for its session.
     Worker(usize, Box<Worker>),
     /// Several, none of which waits for its session alone.
-    Driver(Vec<Member>),
+    Driver(Vec<DrivenRole>),
 }
 
-/// What a team tells while it works.
-pub(crate) enum News {
+/// What a thread tells while it works.
+pub(crate) enum ThreadMessage {
     /// What a role did, by its number, with its session, which stays open until the counters have been read: what a process
     /// of the server had counted is gone with it.
     Done(usize, Box<Recording>, Box<dyn Session>),
     /// The step cannot go on.
     Failed(Failure),
     /// How busy the thread was.
-    Load(Load),
+    Load(DriverLoad),
 }
 
 /// Whether a thread can drive others beside it.
@@ -48,14 +48,14 @@ fn is_drivable(worker: &Worker) -> bool {
 }
 
 /// Divides roles among threads.
-pub(crate) fn teams(workers: Vec<Worker>) -> Result<Vec<Team>, AssembleError> {
+pub(crate) fn divide(workers: Vec<Worker>) -> Result<Vec<ClientThread>, AssembleError> {
     if workers.len() < DRIVEN_FROM || !workers.iter().all(is_drivable) {
-        let alone = |(index, worker)| Team::Worker(index, Box::new(worker));
+        let alone = |(index, worker)| ClientThread::Worker(index, Box::new(worker));
         return Ok(workers.into_iter().enumerate().map(alone).collect());
     }
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let count = cores.div_ceil(CORES_PER_DRIVER).max(FEWEST_DRIVERS).min(workers.len() / SESSIONS_PER_DRIVER);
-    let mut drivers: Vec<Vec<Member>> = (0..count).map(|_| Vec::new()).collect();
+    let mut drivers: Vec<Vec<DrivenRole>> = (0..count).map(|_| Vec::new()).collect();
     for (index, worker) in workers.into_iter().enumerate() {
         let Worker { mut plan, mut session, .. } = worker;
         session.set_blocking(false).map_err(|source| AssembleError {
@@ -63,65 +63,65 @@ pub(crate) fn teams(workers: Vec<Worker>) -> Result<Vec<Team>, AssembleError> {
             role: plan.name,
             source,
         })?;
-        if let Work::Script(script) = std::mem::replace(&mut plan.work, Work::Lane(usize::MAX)) {
-            drivers[index % count].push(Member { index, plan, session, script });
+        if let Work::Script(script) = std::mem::replace(&mut plan.work, Work::Queue(usize::MAX)) {
+            drivers[index % count].push(DrivenRole { index, plan, session, script });
         }
     }
-    Ok(drivers.into_iter().map(Team::Driver).collect())
+    Ok(drivers.into_iter().map(ClientThread::Driver).collect())
 }
 
-impl Team {
+impl ClientThread {
     /// Works until all roles are done or the step is stopped.
     pub(crate) fn work(
         self,
         shared: &Shared,
         schedule: &Schedule,
         progress: &[RoleProgress],
-        tell: &dyn Fn(News),
+        tell: &dyn Fn(ThreadMessage),
     ) {
         let takes_turns = self.takes_turns();
         match self {
-            Team::Worker(index, worker) => {
+            ClientThread::Worker(index, worker) => {
                 let Some(progress) = progress.get(index) else { return };
                 let failed = failure_of(&worker.plan);
-                let (recording, error, session) = worker.work(Site { shared, schedule, progress });
+                let (recording, error, session) = worker.work(RoleContext { shared, schedule, progress });
                 if let Some(error) = error {
-                    tell(News::Failed(failed(error)));
+                    tell(ThreadMessage::Failed(failed(error)));
                 }
-                tell(News::Done(index, Box::new(recording), session));
+                tell(ThreadMessage::Done(index, Box::new(recording), session));
             }
-            Team::Driver(members) => {
+            ClientThread::Driver(members) => {
                 let failed: Vec<_> =
                     members.iter().map(|member| (member.index, failure_of(&member.plan))).collect();
                 let driven = Driver::new(members, shared, schedule, progress).and_then(|driver| {
                     driver.drive(|index, error| {
                         if let Some((_, failed)) = failed.iter().find(|(own, _)| *own == index) {
-                            tell(News::Failed(failed(error)));
+                            tell(ThreadMessage::Failed(failed(error)));
                         }
                     })
                 });
                 match driven {
                     Ok((finished, load)) => {
                         for Finished { index, recording, session } in finished {
-                            tell(News::Done(index, Box::new(recording), session));
+                            tell(ThreadMessage::Done(index, Box::new(recording), session));
                         }
-                        tell(News::Load(load));
+                        tell(ThreadMessage::Load(load));
                     }
-                    Err(error) => tell(News::Failed(Failure::Client(error))),
+                    Err(error) => tell(ThreadMessage::Failed(Failure::Client(error))),
                 }
             }
         }
-        // Only now: whoever sees that all teams are at rest also sees why.
+        // Only now: whoever sees that all threads are at rest also sees why.
         if let Some(turns) = schedule.turns().filter(|_| takes_turns) {
             turns.leave();
         }
     }
 
-    /// Whether it waits for the turns of its crew by itself: what works off a lane rests when nothing is sent.
+    /// Whether it waits for the turns of its worker group by itself: what works off a statement queue rests when nothing is sent.
     pub(crate) fn takes_turns(&self) -> bool {
         match self {
-            Team::Worker(_, worker) => matches!(worker.plan.work, Work::Script(_)),
-            Team::Driver(_) => true,
+            ClientThread::Worker(_, worker) => matches!(worker.plan.work, Work::Script(_)),
+            ClientThread::Driver(_) => true,
         }
     }
 }

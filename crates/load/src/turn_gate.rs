@@ -1,4 +1,4 @@
-//! Crews that take turns: when the roles of one of them may work.
+//! Worker groups that take turns: when the roles of one of them may work.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,16 +18,16 @@ pub enum SliceEnd {
     Cut(Duration),
 }
 
-/// What a crew does with its turns.
+/// What a worker group does with its turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum TurnKind {
     /// It works for as long as it is let: what counts is how fast.
     Slices,
     /// It does a step to its end, with pauses in between: its clock stands still while others have their turns.
     Portions,
 }
 
-/// One turn of a crew.
+/// One turn of a worker group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// Counted from 1.
@@ -36,14 +36,14 @@ pub(crate) struct Turn {
     pub(crate) opens: Option<Instant>,
 }
 
-/// Tells the teams of one crew when it is their turn.
+/// Tells the threads of one worker group when it is their turn.
 ///
 /// While a slice lasts, a role only compares the clock with one number that nobody writes.
 #[derive(Debug)]
-pub(crate) struct Turns {
-    pub(crate) share: Share,
+pub(crate) struct TurnGate {
+    pub(crate) kind: TurnKind,
     /// Teams that take part.
-    teams: usize,
+    threads: usize,
     base: Instant,
     /// From when on no event begins, ns after `base`.
     ends_ns: AtomicU64,
@@ -62,15 +62,15 @@ struct State {
     waiting: usize,
     /// Teams that have nothing left to do.
     gone: usize,
-    /// Since when all teams are at rest.
+    /// Since when all threads are at rest.
     rested: Option<Instant>,
     is_over: bool,
 }
 
 impl State {
-    /// Takes in that a team has come to rest.
-    fn look(&mut self, teams: usize) {
-        if self.waiting + self.gone >= teams {
+    /// Takes in that a thread has come to rest.
+    fn look(&mut self, threads: usize) {
+        if self.waiting + self.gone >= threads {
             self.rested.get_or_insert_with(Instant::now);
         }
     }
@@ -83,13 +83,13 @@ const PLENTY: u64 = u64::MAX - 1;
 /// The end of a slice that the clock does not end.
 const NEVER: u64 = u64::MAX;
 
-impl Turns {
-    /// Of so many teams. Nobody's turn yet.
-    pub(crate) fn new(share: Share, teams: usize, base: Instant) -> Self {
+impl TurnGate {
+    /// Of so many threads. Nobody's turn yet.
+    pub(crate) fn new(kind: TurnKind, threads: usize, base: Instant) -> Self {
         let turn = Turn { number: 0, opens: None };
-        Turns {
-            share,
-            teams,
+        TurnGate {
+            kind,
+            threads,
             base,
             ends_ns: AtomicU64::new(0),
             events_left: AtomicU64::new(UNLIMITED),
@@ -99,7 +99,7 @@ impl Turns {
         }
     }
 
-    /// How long others had their turns so far. Changes only while all teams are at rest, or their server stands still.
+    /// How long others had their turns so far. Changes only while all threads are at rest, or their server stands still.
     pub(crate) fn paused(&self) -> Duration {
         Duration::from_nanos(self.paused_ns.load(Ordering::Relaxed))
     }
@@ -120,12 +120,12 @@ impl Turns {
             || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Waits until the turn after `last` begins; `None` when there is none. All roles of the calling team must be between events.
+    /// Waits until the turn after `last` begins; `None` when there is none. All roles of the calling thread must be between events.
     pub(crate) fn wait(&self, last: Option<Turn>) -> Option<Turn> {
         let last = last.map_or(0, |turn| turn.number);
         let mut state = self.state();
         state.waiting += 1;
-        state.look(self.teams);
+        state.look(self.threads);
         self.changed.notify_all();
         while state.turn.number == last && !state.is_over {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -133,20 +133,20 @@ impl Turns {
         (!state.is_over).then_some(state.turn)
     }
 
-    /// Takes in that a team has nothing left to do.
+    /// Takes in that a thread has nothing left to do.
     pub(crate) fn leave(&self) {
         let mut state = self.state();
         state.gone += 1;
-        state.look(self.teams);
+        state.look(self.threads);
         self.changed.notify_all();
     }
 
-    /// Whether no team has anything left to do.
+    /// Whether no thread has anything left to do.
     pub(crate) fn is_finished(&self) -> bool {
-        self.state().gone >= self.teams
+        self.state().gone >= self.threads
     }
 
-    /// How long the last turn lasted that began at `began`: until all teams were at rest.
+    /// How long the last turn lasted that began at `began`: until all threads were at rest.
     pub(crate) fn worked(&self, began: Instant) -> Duration {
         self.end_of_last(&self.state()).saturating_duration_since(began)
     }
@@ -155,12 +155,12 @@ impl Turns {
     fn end_of_last(&self, state: &State) -> Instant {
         let rested = state.rested.unwrap_or_else(Instant::now);
         match self.ends_ns.load(Ordering::Relaxed) {
-            ends_ns if ends_ns == NEVER || state.gone >= self.teams => rested,
+            ends_ns if ends_ns == NEVER || state.gone >= self.threads => rested,
             ends_ns => rested.max(self.base + Duration::from_nanos(ends_ns)),
         }
     }
 
-    /// Lets the crew work until the slice ends. Events count `from` on. Every team must wait.
+    /// Lets the worker group work until the slice ends. Events count `from` on. Every thread must wait.
     pub(crate) fn begin(&self, from: Option<Instant>, end: SliceEnd) {
         let mut state = self.state();
         let now = Instant::now();
@@ -179,7 +179,7 @@ impl Turns {
         self.events_left.store(events, Ordering::Relaxed);
         state.turn = Turn { number: state.turn.number + 1, opens: from };
         state.waiting = 0;
-        state.look(self.teams);
+        state.look(self.threads);
         self.changed.notify_all();
     }
 
@@ -192,10 +192,10 @@ impl Turns {
     pub(crate) fn resume(&self) {
         let mut state = self.state();
         self.add_pause(&mut state, Instant::now());
-        state.look(self.teams);
+        state.look(self.threads);
     }
 
-    /// Takes in that the crew's clock stood still until `now`.
+    /// Takes in that the worker group's clock stood still until `now`.
     fn add_pause(&self, state: &mut State, now: Instant) {
         let pause = now.saturating_duration_since(self.end_of_last(state));
         self.paused_ns.fetch_add(pause.as_nanos() as u64, Ordering::Relaxed);
@@ -207,13 +207,13 @@ impl Turns {
         PLENTY - self.events_left.load(Ordering::Relaxed).min(PLENTY)
     }
 
-    /// Whether all teams are at rest, after at most `patience`.
+    /// Whether all threads are at rest, after at most `patience`.
     pub(crate) fn is_idle(&self, patience: Duration) -> bool {
         let state = self.state();
-        let busy = |state: &mut State| state.waiting + state.gone < self.teams;
+        let busy = |state: &mut State| state.waiting + state.gone < self.threads;
         let (state, _) =
             self.changed.wait_timeout_while(state, patience, busy).unwrap_or_else(PoisonError::into_inner);
-        state.waiting + state.gone >= self.teams
+        state.waiting + state.gone >= self.threads
     }
 
     /// No turn comes any more.
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_slice_ends_with_its_time_or_its_events() {
         let now = Instant::now();
-        let turns = Turns::new(Share::Slices, 1, now);
+        let turns = TurnGate::new(TurnKind::Slices, 1, now);
         assert!(!turns.admits(now));
         turns.begin(Some(now), SliceEnd::After(Duration::from_millis(30)));
         assert!(turns.admits(now + Duration::from_millis(29)));
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn the_clock_of_a_crew_stands_still_between_its_turns() {
         let base = Instant::now();
-        let turns = Turns::new(Share::Portions, 1, base);
+        let turns = TurnGate::new(TurnKind::Portions, 1, base);
         let (slice, pause) = (Duration::from_millis(20), Duration::from_millis(60));
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -271,7 +271,7 @@ mod tests {
                 turns.begin(Some(began), SliceEnd::After(slice));
                 assert!(turns.is_idle(PATIENCE));
                 assert!(turns.worked(began) >= slice, "it rests early, and has its time all the same");
-                // The first began with the crew, the second with the end of the slice before.
+                // The first began with the worker group, the second with the end of the slice before.
                 assert!(turns.paused() >= pause * number - slice * (number - 1));
                 assert!(turns.paused() + slice * (number - 1) <= base.elapsed());
             }
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn every_team_takes_every_turn_once_until_there_is_none() {
-        let turns = Turns::new(Share::Slices, 3, Instant::now());
+        let turns = TurnGate::new(TurnKind::Slices, 3, Instant::now());
         let result = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..3 {

@@ -1,7 +1,7 @@
 //! With which of many candidates a step changed, as a search among them found it.
 
 use basecase_model::{Experiment, Trial};
-use basecase_stats::{Bisection, BisectionEnd, Decision, Metric};
+use basecase_stats::{Bisection, BisectionEnd, Decision, JudgedMetric};
 
 use crate::effect::Effect;
 use crate::results::Results;
@@ -59,7 +59,7 @@ impl Probed {
 
     /// Its throughput divided by that of the first; `None` without a round.
     pub fn effect(&self) -> Option<Effect> {
-        Effect::of_decision(Metric::Throughput, &self.decision)
+        Effect::of_decision(JudgedMetric::Throughput, &self.decision)
     }
 }
 

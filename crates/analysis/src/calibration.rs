@@ -60,7 +60,7 @@ pub fn grouped<'a>(runs: &[CalibrationRun<'a>]) -> Vec<RecoveryGroup<'a>> {
 }
 
 impl CalibrationRun<'_> {
-    /// What series of rounds come to that are drawn out of the errors of a group, each judged by the margins, looks and seed of this run;
+    /// What series of rounds come to that are drawn out of the errors of a group, each judged by the margins, interim analyses and seed of this run;
     /// `None` where nothing can be judged.
     pub fn replay(&self, group: &RecoveryGroup<'_>) -> Option<Replay> {
         let schedule = self.experiment.schedule.as_ref()?;

@@ -1,6 +1,6 @@
 //! How far a contender is from the base case.
 
-use basecase_stats::{Decision, Estimate, Interval, Metric, RunNoise, Suite};
+use basecase_stats::{Decision, Estimate, Interval, JudgedMetric, RunNoise, Suite};
 
 /// A rate or a cost divided by that of the base case, with the ratios that the rounds do not contradict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,13 +13,13 @@ pub struct Effect {
 
 impl Effect {
     /// Of logarithms, which are above 0 where the contender is better: of a cost less is.
-    fn of(metric: Metric, effect: f64, interval: Option<Interval>) -> Effect {
+    fn of(metric: JudgedMetric, effect: f64, interval: Option<Interval>) -> Effect {
         let ends = interval.map(|Interval { lower, upper }| [lower, upper]);
         match metric {
-            Metric::Throughput => {
+            JudgedMetric::Throughput => {
                 Effect { ratio: effect.exp(), interval: ends.map(|ends| ends.map(f64::exp)) }
             }
-            Metric::ServerCpu => Effect {
+            JudgedMetric::ServerCpu => Effect {
                 ratio: (-effect).exp(),
                 interval: ends.map(|[lower, upper]| [(-upper).exp(), (-lower).exp()]),
             },
@@ -27,22 +27,22 @@ impl Effect {
     }
 
     /// What a decision says; `None` without a round.
-    pub fn of_decision(metric: Metric, decision: &Decision) -> Option<Effect> {
+    pub fn of_decision(metric: JudgedMetric, decision: &Decision) -> Option<Effect> {
         Some(Effect::of(metric, decision.estimate?, decision.interval))
     }
 
     /// Of logarithms of a ratio that is more where they are larger, as of a cost.
     pub fn of_estimate(estimate: Estimate) -> Effect {
-        Effect::of(Metric::Throughput, estimate.effect, estimate.interval)
+        Effect::of(JudgedMetric::Throughput, estimate.effect, estimate.interval)
     }
 
     /// A ratio of two single runs that differ by luck as well.
     pub fn of_single_runs(ratio: f64, noise: RunNoise) -> Effect {
-        Effect { ratio, ..Effect::of(Metric::Throughput, ratio.ln(), Some(noise.interval(ratio.ln()))) }
+        Effect { ratio, ..Effect::of(JudgedMetric::Throughput, ratio.ln(), Some(noise.interval(ratio.ln()))) }
     }
 
     /// The geometric mean ratio of a suite; `None` without a round that all its steps have.
-    pub fn of_suite(metric: Metric, suite: &Suite) -> Option<Effect> {
+    pub fn of_suite(metric: JudgedMetric, suite: &Suite) -> Option<Effect> {
         Some(Effect::of(metric, suite.effect?, suite.interval))
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use basecase_stats::{Decision, Metric, Qualifier, Suite, Verdict};
+use basecase_stats::{Decision, JudgedMetric, Qualifier, Suite, Verdict};
 
 use crate::effect::Effect;
 use crate::results::Results;
@@ -91,8 +91,8 @@ impl<'a> Results<'a> {
         Some(Judged {
             step,
             candidate,
-            throughput: decision(Metric::Throughput)?,
-            cpu: decision(Metric::ServerCpu),
+            throughput: decision(JudgedMetric::Throughput)?,
+            cpu: decision(JudgedMetric::ServerCpu),
             conduct: rounds.conduct(step),
             round_s: seconds(step).map(|own| if self.experiment.is_chain() { of_chain() } else { own }),
         })
@@ -124,14 +124,14 @@ impl<'a> Results<'a> {
     }
 
     fn judged_suite(&self, candidate: usize) -> Option<JudgedSuite<'a>> {
-        let suite = self.rounds?.judgement.suite(Metric::Throughput, candidate)?;
+        let suite = self.rounds?.judgement.suite(JudgedMetric::Throughput, candidate)?;
         let verdict = |(step, _)| Some(self.judged(step, candidate)?.throughput.verdict);
         let verdicts: Vec<Verdict> = self.steps().filter_map(verdict).collect();
         let count = |verdict| verdicts.iter().filter(|one| **one == verdict).count();
         Some(JudgedSuite {
             candidate,
             suite,
-            effect: Effect::of_suite(Metric::Throughput, suite)?,
+            effect: Effect::of_suite(JudgedMetric::Throughput, suite)?,
             steps: verdicts.len(),
             unchanged: count(Verdict::NoChange),
             open: count(Verdict::NotEnoughData),

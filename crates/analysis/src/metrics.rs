@@ -3,7 +3,7 @@
 //! Counters cover exactly the measured window and all clients. What the machine could not tell is `None`, never 0.
 
 use basecase_model::{OperationClass, names};
-use basecase_stats::Metric;
+use basecase_stats::JudgedMetric;
 
 use crate::effect::Effect;
 use crate::latencies::latencies;
@@ -27,12 +27,12 @@ pub struct TrialMetric {
     /// Computes it.
     pub of: fn(&Measured<'_>) -> Option<f64>,
     /// What is judged in rounds, where the metric is that.
-    judged: Option<Metric>,
+    judged: Option<JudgedMetric>,
 }
 
 impl TrialMetric {
     /// The same metric, which is what is judged in rounds.
-    const fn judged_as(self, judged: Metric) -> TrialMetric {
+    const fn judged_as(self, judged: JudgedMetric) -> TrialMetric {
         TrialMetric { judged: Some(judged), ..self }
     }
 }
@@ -222,14 +222,15 @@ pub static RESOURCES: &[TrialMetric] = &[
         "CPU per operation of the server's processes",
         server_cpu_per_operation,
     )
-    .judged_as(Metric::ServerCpu),
+    .judged_as(JudgedMetric::ServerCpu),
     metric("cs/o", "1/op", 3, "context switches per operation", switches_per_operation),
     metric("r/o", "1/op", 3, "storage reads per operation", reads_per_operation),
     metric("rKB/o", "KiB/op", 3, "read from storage per operation", kib_read_per_operation),
     metric("wKB/o", "KiB/op", 3, "written to storage per operation", |m| {
         Some(m.per_operation(names::DEVICE_WRITTEN_BYTES)? / KIB)
     }),
-    metric("o/s", "1/s", 0, "operations per second", operations_per_second).judged_as(Metric::Throughput),
+    metric("o/s", "1/s", 0, "operations per second", operations_per_second)
+        .judged_as(JudgedMetric::Throughput),
 ];
 
 // As above.

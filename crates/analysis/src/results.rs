@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
-use basecase_stats::{Judge, Metric};
+use basecase_stats::{Judge, JudgedMetric};
 
 use crate::effect::Effect;
 use crate::known_noise::KnownNoise;
@@ -153,7 +153,7 @@ impl<'a> Results<'a> {
     /// The headline value divided by the base case's, in rounds the mean ratio of a round; `None` when either is missing or the
     /// base case's is 0.
     pub fn relative(&self, step: usize, candidate: usize) -> Option<f64> {
-        let judged = self.judged_effect(Metric::Throughput, step, candidate).map(|effect| effect.ratio);
+        let judged = self.judged_effect(JudgedMetric::Throughput, step, candidate).map(|effect| effect.ratio);
         judged.or_else(|| quotient(self.headline(step, candidate)?, self.headline(step, 0)?))
     }
 
@@ -167,12 +167,12 @@ impl<'a> Results<'a> {
             let noise = self.difference_noise(step, candidate)?.noise;
             return Some(Effect::of_single_runs(self.relative(step, candidate)?, noise));
         }
-        let judged = self.judged_effect(Metric::Throughput, step, candidate);
+        let judged = self.judged_effect(JudgedMetric::Throughput, step, candidate);
         judged.or_else(|| Some(Effect { ratio: self.relative(step, candidate)?, interval: None }))
     }
 
     /// What the rounds say of a contender; `None` where there is no decision.
-    pub fn judged_effect(&self, metric: Metric, step: usize, candidate: usize) -> Option<Effect> {
+    pub fn judged_effect(&self, metric: JudgedMetric, step: usize, candidate: usize) -> Option<Effect> {
         Effect::of_decision(metric, self.rounds?.judgement.decision(metric, step, candidate)?)
     }
 

@@ -1,7 +1,9 @@
 //! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
-use basecase_stats::{Judge, Judgement, JudgementError, NOISY_CORES, Plan, Recovery, usual_canary_ns};
+use basecase_stats::{
+    AnalysisPlan, Judge, Judgement, JudgementError, NOISY_CORES, Recovery, usual_canary_ns,
+};
 
 use crate::pool::{Pooled, pooled};
 
@@ -101,7 +103,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// The errors that were agreed on.
-    pub fn plan(&self) -> Plan {
+    pub fn plan(&self) -> AnalysisPlan {
         self.judgement.judge().map(Judge::plan).cloned().unwrap_or_default()
     }
 }

@@ -192,7 +192,7 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
     let variant = |size: Option<&Size>| {
         let task = task(&file, size, path, scale)?;
         if let Protocol::Rounds(rounds) = &protocol {
-            rounds.looks(&task).map_err(|error| format!("schedule.{error}"))?;
+            rounds.interim_analyses(&task).map_err(|error| format!("schedule.{error}"))?;
         }
         let request = Request {
             name: size.map_or_else(|| name.to_owned(), |size| format!("{name} {}", size.name)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use basecase_model::{Experiment, StepFacts, Trial, names};
-use basecase_stats::{Judgement, Metric, Outlook};
+use basecase_stats::{JudgedMetric, Judgement, Outlook};
 
 /// What the verdict on a step still takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,7 +149,7 @@ impl OpenComparisons {
 
     /// What the verdict on a step still takes, with the steps of a chain that lead to it.
     fn cost(&self, judgement: &Judgement, step: usize) -> Cost {
-        let of = |candidate: usize| judgement.decision(Metric::Throughput, step, candidate);
+        let of = |candidate: usize| judgement.decision(JudgedMetric::Throughput, step, candidate);
         let open = || self.runners(step).into_iter().skip(1).filter(|one| !judgement.is_settled(step, *one));
         let rounds = |candidate: usize| match of(candidate).map(|decision| decision.outlook) {
             Some(Outlook::MoreRounds(rounds)) => rounds,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use basecase_model::Schedule;
-use basecase_stats::Looks;
+use basecase_stats::InterimAnalyses;
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub enum Protocol {
 pub struct Rounds {
     /// The relative change up to which there is none, for every step; by default 2 % where a step reads and 3 % where it writes.
     pub detect: Option<f64>,
-    /// The most rounds, of which each step gets as many as it needs; by default as many as the steps' looks go.
+    /// The most rounds, of which each step gets as many as it needs; by default as many as the steps' interim analyses go.
     pub most: Option<u32>,
     /// Length of slices of steps that read, instead of what their speed calls for.
     pub slice: Option<Duration>,
@@ -77,10 +77,10 @@ impl Protocol {
     pub(crate) fn schedule(&self, id: &str, task: &Task) -> Result<Option<Schedule>> {
         let Protocol::Rounds(rounds) = self else { return Ok(None) };
         let (read_margin, write_margin) = rounds.detect.map_or(MARGINS, |margin| (margin, margin));
-        let looks = rounds.looks(task)?;
+        let analyses = rounds.interim_analyses(task)?;
         // Drawn from what is run: the same experiment draws the same orders.
         let seed = u64::from_str_radix(id, 16).unwrap_or(task.seed());
-        Ok(Some(Schedule { seed, read_margin, write_margin, looks }))
+        Ok(Some(Schedule { seed, read_margin, write_margin, interim_analyses: analyses }))
     }
 
     /// Refuses what cannot run in rounds.
@@ -131,21 +131,21 @@ impl Rounds {
     ///
     /// # Errors
     /// When there are to be fewer rounds than a decision takes.
-    pub(crate) fn looks(&self, task: &Task) -> Result<Vec<u32>> {
+    pub(crate) fn interim_analyses(&self, task: &Task) -> Result<Vec<u32>> {
         let usual = match task {
-            Task::InsertBenchmark(_) => Looks::write_heavy(),
-            Task::WorkloadFile(_) => Looks::general(),
+            Task::InsertBenchmark(_) => InterimAnalyses::write_heavy(),
+            Task::WorkloadFile(_) => InterimAnalyses::general(),
         };
-        let mut looks: Vec<u32> = usual.rounds().iter().map(|rounds| *rounds as u32).collect();
-        let Some(most) = self.most else { return Ok(looks) };
-        if let Some(least) = looks.first().filter(|least| most < **least) {
+        let mut analyses: Vec<u32> = usual.rounds().iter().map(|rounds| *rounds as u32).collect();
+        let Some(most) = self.most else { return Ok(analyses) };
+        if let Some(least) = analyses.first().filter(|least| most < **least) {
             bail!(
                 "rounds is {most}, and nothing can be decided in fewer than {least}\nhint: leave rounds away, and limit the time with --budget"
             );
         }
-        looks.retain(|look| *look < most);
-        looks.push(most);
-        Ok(looks)
+        analyses.retain(|rounds| *rounds < most);
+        analyses.push(most);
+        Ok(analyses)
     }
 }
 

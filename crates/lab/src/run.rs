@@ -152,7 +152,7 @@ fn run_on<B: Bench>(
     result.map(|()| summary)
 }
 
-/// Refuses to go on with rounds that were begun with other margins or looks: who changes them after having seen results gives up
+/// Refuses to go on with rounds that were begun with other margins or interim analyses: who changes them after having seen results gives up
 /// what the verdicts promise.
 fn check_schedule(plan: &mut Plan, store: &Store, options: &RunOptions) -> Result<()> {
     let Some(schedule) = &mut plan.experiment.schedule else { return Ok(()) };
@@ -171,7 +171,7 @@ fn check_schedule(plan: &mut Plan, store: &Store, options: &RunOptions) -> Resul
             "these rounds were begun with margins of {:.3} % where a step reads and {:.3} % where it writes, and at most {} rounds; that is fixed before the first\nhint: give the same --detect and --rounds as then, or another --store",
             begun.read_margin * 100.0,
             begun.write_margin * 100.0,
-            begun.looks.last().unwrap_or(&0)
+            begun.interim_analyses.last().unwrap_or(&0)
         ),
     }
 }

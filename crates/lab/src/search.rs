@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use basecase_model::{Experiment, StepFacts, Trial};
-use basecase_stats::{Bisection, BisectionProbe, Judgement, Metric};
+use basecase_stats::{Bisection, BisectionProbe, JudgedMetric, Judgement};
 
 use crate::candidate::CandidateSpec;
 use crate::plan::Request;
@@ -87,7 +87,7 @@ impl Search {
     pub fn learn(&mut self, experiment: &Experiment, trials: &[Trial]) -> Result<()> {
         let judgement = Judgement::of(experiment, trials)?;
         let step = experiment.steps.iter().position(|step| step.name == self.step);
-        let decision = step.and_then(|step| judgement.decision(Metric::Throughput, step, 1));
+        let decision = step.and_then(|step| judgement.decision(JudgedMetric::Throughput, step, 1));
         self.bisection.learn(decision);
         Ok(())
     }

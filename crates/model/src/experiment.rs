@@ -101,8 +101,9 @@ pub struct Schedule {
     pub read_margin: f64,
     /// The same of steps that write.
     pub write_margin: f64,
-    /// After how many rounds it is looked at whether a step is decided; the last is the most there can be.
-    pub looks: Vec<u32>,
+    /// The numbers of rounds after which an interim analysis may decide a step. The last is the maximum number of rounds.
+    #[serde(rename = "looks")]
+    pub interim_analyses: Vec<u32>,
 }
 
 impl Schedule {

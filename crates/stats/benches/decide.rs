@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a benchmark without its plan has nothing to measure")]
 
-use basecase_stats::{Comparison, Judge, Orders, Plan, Sequential};
+use basecase_stats::{AnalysisPlan, Comparison, Judge, Orders, Sequential};
 
 fn main() {
     divan::main();
@@ -22,14 +22,14 @@ fn family(rounds: usize) -> Vec<Comparison> {
 
 #[divan::bench(args = [5, 20, 40])]
 fn scheduled(bencher: divan::Bencher<'_, '_>, rounds: usize) {
-    let judge = Judge::new(Plan::default()).expect("the usual plan");
+    let judge = Judge::new(AnalysisPlan::default()).expect("the usual plan");
     let family = family(rounds);
     bencher.bench_local(|| judge.decide(&family));
 }
 
 #[divan::bench(args = [5, 20, 40, 100])]
 fn anytime(bencher: divan::Bencher<'_, '_>, rounds: usize) {
-    let plan = Plan { sequential: Sequential::Anytime, ..Plan::default() };
+    let plan = AnalysisPlan { sequential: Sequential::Anytime, ..AnalysisPlan::default() };
     let judge = Judge::new(plan).expect("the usual plan");
     let family = family(rounds);
     bencher.bench_local(|| judge.decide(&family));
@@ -38,7 +38,7 @@ fn anytime(bencher: divan::Bencher<'_, '_>, rounds: usize) {
 /// With 25 passes of four slices in each round.
 #[divan::bench(args = [5, 40])]
 fn with_slices(bencher: divan::Bencher<'_, '_>, rounds: usize) {
-    let judge = Judge::new(Plan::default()).expect("the usual plan");
+    let judge = Judge::new(AnalysisPlan::default()).expect("the usual plan");
     let mut family = family(rounds);
     for (index, round) in family.iter_mut().flat_map(|comparison| &mut comparison.rounds).enumerate() {
         let order = Orders::new(8).shuffled("slices", index, 50);
@@ -52,5 +52,5 @@ fn with_slices(bencher: divan::Bencher<'_, '_>, rounds: usize) {
 /// Once for an experiment.
 #[divan::bench]
 fn boundaries() -> Judge {
-    Judge::new(Plan::default()).expect("the usual plan")
+    Judge::new(AnalysisPlan::default()).expect("the usual plan")
 }

@@ -1,7 +1,7 @@
-//! Looks after every round, without a last one.
+//! Interim analyses after every round, without a last one.
 
 use crate::distribution::t_p_value;
-use crate::glance::Glance;
+use crate::interim_data::InterimData;
 use crate::interval::{Estimator, Interval};
 use crate::reading::{Reading, SMALLEST_P};
 use crate::sample::Sample;
@@ -13,14 +13,14 @@ const MIXTURE: f64 = 2.0;
 /// Above so many rounds the exact signed-rank distribution is not asked for a second opinion.
 const RANKS_UP_TO: usize = 60;
 
-/// What the confidence sequence of the Gaussian mixture says at that error, by the looks that take the effects as the last one does
+/// What the confidence sequence of the Gaussian mixture says at that error, by the interim analyses that take the effects as the last one does
 /// (Robbins 1970; with estimated variance, Wang & Ramdas 2023): exact for normal effects at any number of rounds. Absent below two rounds.
-pub(crate) fn read(glances: &[Glance], alpha: f64) -> Option<Reading> {
-    let now = glances.last()?;
+pub(crate) fn read(interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
+    let now = interim_data.last()?;
     let effects = &now.values;
     let (mut interval, mut last, mut largest) = (Interval::ALL, Interval::ALL, f64::NEG_INFINITY);
-    for glance in glances.iter().filter(|glance| glance.basis == now.basis) {
-        let sample = Sample::of(&glance.values)?;
+    for data in interim_data.iter().filter(|data| data.basis == now.basis) {
+        let sample = Sample::of(&data.values)?;
         let count = sample.count as f64;
         let variance = (sample.variance() * (count - 1.0) / count).max(smallest_variance(count));
         last = Interval::around(sample.mean, half_width(variance, count, alpha));
@@ -49,7 +49,7 @@ pub(crate) fn read(glances: &[Glance], alpha: f64) -> Option<Reading> {
 }
 
 /// After so many rounds the sequence is first bounded.
-pub(crate) fn first_look(alpha: f64) -> usize {
+pub(crate) fn first_analysis(alpha: f64) -> usize {
     (2..)
         .find(|count| half_width(1.0, f64::from(*count), alpha).is_finite())
         .map_or(2, |count: u32| count as usize)
@@ -91,6 +91,6 @@ mod tests {
             assert!((scaled - expected).abs() < 0.01, "{count} {scaled}");
         }
         assert_eq!(critical(3, 0.05), f64::INFINITY);
-        assert_eq!(first_look(0.05), 6);
+        assert_eq!(first_analysis(0.05), 6);
     }
 }

@@ -127,9 +127,9 @@ mod tests {
 
     use super::*;
     use crate::orders::Stream;
-    use crate::{Comparison, Judge, Plan};
+    use crate::{AnalysisPlan, Comparison, Judge};
 
-    static JUDGE: LazyLock<Judge> = LazyLock::new(|| Judge::new(Plan::default()).unwrap());
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| Judge::new(AnalysisPlan::default()).unwrap());
 
     /// Decides on an effect as rounds of so much noise show it.
     fn decide(effect: f64, noise: f64, margin: f64, stream: &mut Stream) -> Decision {

@@ -1,32 +1,32 @@
-//! The group-sequential boundary: how strict each look has to be, so that all looks together err as rarely as agreed.
+//! The group-sequential boundary: how strict each interim analysis has to be, so that all interim analyses together err as rarely as agreed.
 
 use crate::distribution::{normal_density, normal_tail};
-use crate::looks::Looks;
+use crate::interim_analyses::InterimAnalyses;
 use crate::quadrature::Quadrature;
 
 /// Critical values of a two-sided test that is looked at several times. The error is spent in proportion to the rounds:
-/// until a look with n of n_max rounds it is α·n/n_max (Lan & DeMets 1983).
+/// until an interim analysis with n of n_max rounds it is α·n/n_max (Lan & DeMets 1983).
 #[derive(Debug, Clone)]
 pub(crate) struct Boundary {
-    /// The critical value of a standard normal statistic at each look.
+    /// The critical value of a standard normal statistic at each interim analysis.
     pub(crate) critical: Vec<f64>,
 }
 
-/// The density of the sum of scores at a look, over paths that crossed no boundary before; it is even.
+/// The density of the sum of scores at an interim analysis, over paths that crossed no boundary before; it is even.
 struct Survivors {
     rule: Quadrature,
     density: Vec<f64>,
 }
 
 impl Boundary {
-    /// The boundary for an error of `alpha` (0 to 1) over these looks, by the recursion of Armitage, McPherson & Rowe
+    /// The boundary for an error of `alpha` (0 to 1) over these interim analyses, by the recursion of Armitage, McPherson & Rowe
     /// (1969) on the score process with known variance.
-    pub(crate) fn new(alpha: f64, looks: &Looks) -> Self {
-        let last = looks.last() as f64;
-        let mut critical = Vec::with_capacity(looks.rounds().len());
+    pub(crate) fn new(alpha: f64, analyses: &InterimAnalyses) -> Self {
+        let last = analyses.last() as f64;
+        let mut critical = Vec::with_capacity(analyses.rounds().len());
         let mut survivors: Option<Survivors> = None;
         let mut elapsed = 0.0;
-        for rounds in looks.rounds() {
+        for rounds in analyses.rounds() {
             let time = *rounds as f64 / last;
             let sd = (time - elapsed).sqrt();
             let spent = alpha * (time - elapsed);
@@ -41,7 +41,7 @@ impl Boundary {
         Boundary { critical }
     }
 
-    /// The two-sided level of each look by itself.
+    /// The two-sided level of each interim analysis by itself.
     pub(crate) fn nominal_levels(&self) -> impl Iterator<Item = f64> {
         self.critical.iter().map(|critical| 2.0 * normal_tail(*critical))
     }
@@ -88,8 +88,8 @@ fn bound(excess: impl Fn(f64) -> f64, scale: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn assert_critical(alpha: f64, looks: &Looks, expected: &[f64]) {
-        let boundary = Boundary::new(alpha, looks);
+    fn assert_critical(alpha: f64, analyses: &InterimAnalyses, expected: &[f64]) {
+        let boundary = Boundary::new(alpha, analyses);
         for (found, expected) in boundary.critical.iter().zip(expected) {
             assert!((found - expected).abs() < 0.01, "{alpha}: {:?}", boundary.critical);
         }
@@ -97,26 +97,26 @@ mod tests {
 
     #[test]
     fn critical_values_are_those_of_the_recursion_on_a_grid() {
-        let general = Looks::general();
+        let general = InterimAnalyses::general();
         let at_05 = [2.739, 2.921, 2.847, 2.808, 2.709, 2.657, 2.571, 2.488, 2.379, 2.293];
         let at_01 = [3.232, 3.428, 3.359, 3.329, 3.243, 3.205, 3.132, 3.062, 2.973, 2.907];
         let at_005 = [3.426, 3.623, 3.557, 3.531, 3.449, 3.412, 3.345, 3.279, 3.193, 3.133];
         assert_critical(0.05, &general, &at_05);
         assert_critical(0.01, &general, &at_01);
         assert_critical(0.005, &general, &at_005);
-        let five = Looks::new([6, 9, 12, 16, 20]).unwrap();
+        let five = InterimAnalyses::new([6, 9, 12, 16, 20]).unwrap();
         assert_critical(0.05, &five, &[2.437, 2.498, 2.448, 2.346, 2.282]);
     }
 
     #[test]
     fn one_look_is_an_ordinary_test() {
-        assert_critical(0.05, &Looks::new([10]).unwrap(), &[1.960]);
+        assert_critical(0.05, &InterimAnalyses::new([10]).unwrap(), &[1.960]);
     }
 
     #[test]
     fn a_quarter_of_the_rounds_spends_a_quarter_of_the_error() {
-        // The first look of a boundary is an ordinary test at its share.
-        let boundary = Boundary::new(0.04, &Looks::new([10, 40]).unwrap());
+        // The first interim analysis of a boundary is an ordinary test at its share.
+        let boundary = Boundary::new(0.04, &InterimAnalyses::new([10, 40]).unwrap());
         assert!((boundary.nominal_levels().next().unwrap() - 0.01).abs() < 1e-9);
     }
 }

@@ -7,7 +7,7 @@ use basecase_model::{Measures, Trial, names};
 use crate::pair::Pair;
 use crate::sample::mean;
 use crate::trend::is_other_than_zero;
-use crate::{Metric, Round};
+use crate::{JudgedMetric, Round};
 
 /// What a server has put off at the end of a step stands under names that begin so: dead rows, changed pages, files to be compacted.
 const PREFIX: &str = "end.debt.";
@@ -32,15 +32,15 @@ pub(crate) fn has_shifted(pairs: &[Pair<'_>]) -> bool {
 
 /// A round as if what was put off had been done at once: the work of a step is over when the time or the CPU time of paying for it is
 /// spent as well. `None` where that is not known.
-pub(crate) fn inclusive(pair: &Pair<'_>, round: &Round, metric: Metric) -> Option<Round> {
+pub(crate) fn inclusive(pair: &Pair<'_>, round: &Round, metric: JudgedMetric) -> Option<Round> {
     Some(Round::from(round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?))
 }
 
 /// The logarithm of how much more a trial takes with what it put off. The statements of the warm-up put off their part.
-fn excess(trial: &Trial, metric: Metric) -> Option<f64> {
+fn excess(trial: &Trial, metric: JudgedMetric) -> Option<f64> {
     let (drain, used) = match metric {
-        Metric::Throughput => (trial.gauges.get(names::DRAIN_SECONDS)?, trial.seconds),
-        Metric::ServerCpu => {
+        JudgedMetric::Throughput => (trial.gauges.get(names::DRAIN_SECONDS)?, trial.seconds),
+        JudgedMetric::ServerCpu => {
             (trial.gauges.get(names::DRAIN_SERVER_CPU_US)?, trial.counters.get(names::SERVER_CPU_US)?)
         }
     };
@@ -112,13 +112,13 @@ mod tests {
         };
         let effect = |base: &Trial, contender: &Trial| {
             let pair = pair(base, contender);
-            let round = pair.round(Metric::Throughput).unwrap();
-            inclusive(&pair, &round, Metric::Throughput).map(|round| round.effect)
+            let round = pair.round(JudgedMetric::Throughput).unwrap();
+            inclusive(&pair, &round, JudgedMetric::Throughput).map(|round| round.effect)
         };
         let (base, faster) = (step(100.0, 0.0, 0.0), step(120.0, 2.0, 3e5));
         // In 12 seconds it did what the base case does in 12.
         assert!(effect(&base, &faster).unwrap().abs() < 1e-12);
-        assert!((excess(&faster, Metric::ServerCpu).unwrap() - 1.3_f64.ln()).abs() < 1e-12);
+        assert!((excess(&faster, JudgedMetric::ServerCpu).unwrap() - 1.3_f64.ln()).abs() < 1e-12);
         // Two thirds of its statements were of the window, and so is what they put off.
         let mut warmed = faster.clone();
         let executed = |executed| StatementCounts { executed, ..StatementCounts::default() };
@@ -128,7 +128,7 @@ mod tests {
             window: executed(200),
             warm_up: executed(100),
         }];
-        assert!((excess(&warmed, Metric::ServerCpu).unwrap() - 1.2_f64.ln()).abs() < 1e-12);
+        assert!((excess(&warmed, JudgedMetric::ServerCpu).unwrap() - 1.2_f64.ln()).abs() < 1e-12);
         let unknown = Trial { gauges: Measures::new(), ..base.clone() };
         assert_eq!(effect(&base, &unknown), None);
     }

@@ -15,18 +15,18 @@ pub struct Decision {
     pub verdict: Verdict,
     /// What the verdict leaves open, or adds.
     pub qualifier: Option<Qualifier>,
-    /// The effect at the last look, within the interval; before the first look the mean of the rounds there are.
+    /// The effect at the last interim analysis, within the interval; before the first interim analysis the mean of the rounds there are.
     pub estimate: Option<f64>,
     /// How estimate and interval were got.
     pub estimator: Estimator,
-    /// The interval at the planned error, over all looks; of the last look alone where looks contradict each other.
+    /// The interval at the planned error, over all interim analyses; of the last interim analysis alone where interim analyses contradict each other.
     pub interval: Option<Interval>,
     /// For a reported change: the wider interval that allows for its having been picked out of many
     /// (Benjamini & Yekutieli 2005).
     pub selected_interval: Option<Interval>,
-    /// The two-sided level of the last look by itself.
+    /// The two-sided level of the last interim analysis by itself.
     pub level: Option<f64>,
-    /// The smallest error at which some look so far leaves 0 out; 1 before the first look, never below 1e-8.
+    /// The smallest error at which some interim analysis so far leaves 0 out; 1 before the first interim analysis, never below 1e-8.
     pub repeated_p: f64,
     /// The same, adjusted for the number of comparisons: a discovery where it is at most the false discovery rate.
     pub adjusted_p: f64,
@@ -36,12 +36,12 @@ pub struct Decision {
     pub rounds_dropped: usize,
     /// The rounds in which background writers missed their rate; they are among those that do not count.
     pub missed_rate: MissedRate,
-    /// How many of them the last look used; 0 before the first.
+    /// How many of them the last interim analysis used; 0 before the first.
     pub rounds_used: usize,
     /// How many rounds count as one, because neighbours hang together: 1, 2, 4 ….
     pub rounds_merged: usize,
     /// Standard deviation of the effects of rounds, merged if they were.
-    pub block_sd: Option<f64>,
+    pub between_round_sd: Option<f64>,
     /// The part of it that is the luck of starts (τ).
     pub start_sd: Option<f64>,
     /// Standard deviation of the effects of passes within rounds.
@@ -60,7 +60,7 @@ pub struct Decision {
     pub base_modes: Option<Modes>,
     /// The two modes of the contender's starts, where it has two.
     pub contender_modes: Option<Modes>,
-    /// Whether it leaves the rotation: its verdict is settled, or the last look is over.
+    /// Whether it leaves the rotation: its verdict is settled, or the last interim analysis is over.
     pub leaves: bool,
     /// What more rounds would bring.
     pub outlook: Outlook,
@@ -84,7 +84,7 @@ impl Decision {
 /// Something odd about the data. It is told, and changes no verdict; only `Unstable` goes with not enough data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flag {
-    /// Intervals of different looks have nothing in common.
+    /// Intervals of different interim analyses have nothing in common.
     Unstable,
     /// Mean and ranks differ in whether there is a change.
     Contested,

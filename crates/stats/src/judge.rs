@@ -1,15 +1,15 @@
 //! The door: from rounds to decisions.
 
+use crate::analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
 use crate::anytime;
 use crate::comparison::{Comparison, ComparisonError, Round, is_logarithm};
 use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
-use crate::glance::{Basis, Glance};
+use crate::interim_analyses::InterimAnalyses;
+use crate::interim_data::{Basis, InterimData};
 use crate::interval::{Estimator, Interval};
-use crate::looks::Looks;
 use crate::missed_rate::MissedRate;
 use crate::modes::Modes;
-use crate::plan::{Plan, PlanError, Sequential};
 use crate::reading::{Estimate, Reading};
 use crate::sample::{Sample, mean};
 use crate::scheduled::Scheduled;
@@ -20,7 +20,7 @@ use crate::verdict::{Outlook, Verdict};
 /// A plan with its boundaries computed: made once, asked after every round.
 #[derive(Debug, Clone)]
 pub struct Judge {
-    plan: Plan,
+    plan: AnalysisPlan,
     method: Method,
 }
 
@@ -31,21 +31,21 @@ enum Method {
 }
 
 impl Judge {
-    /// Computes the boundaries of the plan's looks.
+    /// Computes the boundaries of the plan's interim analyses.
     ///
     /// # Errors
     /// When an error or rate of the plan is outside 0.0001 to 0.5.
-    pub fn new(plan: Plan) -> Result<Self, PlanError> {
+    pub fn new(plan: AnalysisPlan) -> Result<Self, AnalysisPlanError> {
         plan.check()?;
         let method = match &plan.sequential {
-            Sequential::Scheduled(looks) => Method::Scheduled(Scheduled::new(looks, plan.alpha)),
+            Sequential::Scheduled(analyses) => Method::Scheduled(Scheduled::new(analyses, plan.alpha)),
             Sequential::Anytime => Method::Anytime,
         };
         Ok(Judge { plan, method })
     }
 
     /// What was agreed on.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &AnalysisPlan {
         &self.plan
     }
 
@@ -66,14 +66,14 @@ impl Judge {
         let decide = |(series, adjusted_p): (&Series<'_>, &f64)| {
             let mut decision = series.decide(self, *adjusted_p);
             if decision.verdict.is_change() {
-                decision.selected_interval = self.interval(&series.glances, selected);
+                decision.selected_interval = self.interval(&series.interim_data, selected);
             }
             decision
         };
         Ok(series.iter().zip(&adjusted).map(decide).collect())
     }
 
-    /// What the effects of rounds in any number come to, with the interval that holds at all looks together. It is no verdict, and with
+    /// What the effects of rounds in any number come to, with the interval that holds at all interim analyses together. It is no verdict, and with
     /// many such numbers some intervals miss by chance. `None` of no effect, and of one that is no logarithm of a ratio.
     pub fn estimate(&self, effects: Vec<f64>) -> Option<Estimate> {
         if !effects.iter().copied().all(is_logarithm) {
@@ -82,29 +82,35 @@ impl Judge {
         Some(Series::of(self, &Comparison::of_effects(&effects, 1.0))).and_then(|series| series.told())
     }
 
-    /// What each look at the rounds of a comparison sees.
-    pub(crate) fn glances(&self, comparison: &Comparison) -> Vec<Glance> {
+    /// What each interim analysis at the rounds of a comparison sees.
+    pub(crate) fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
         let rounds = comparison.rounds.len();
-        let glance = |rounds: usize| Glance::after(comparison, rounds);
+        let data = |rounds: usize| InterimData::after(comparison, rounds);
         match &self.method {
-            Method::Scheduled(Scheduled { looks, .. }) => {
-                looks.rounds().iter().copied().take_while(|look| *look <= rounds).map(glance).collect()
-            }
-            Method::Anytime => (2..=rounds).map(glance).collect(),
+            Method::Scheduled(Scheduled { analyses, .. }) => analyses
+                .rounds()
+                .iter()
+                .copied()
+                .take_while(|analysis| *analysis <= rounds)
+                .map(data)
+                .collect(),
+            Method::Anytime => (2..=rounds).map(data).collect(),
         }
     }
 
-    /// What the looks so far say at an error.
-    pub(crate) fn read(&self, glances: &[Glance], alpha: f64) -> Option<Reading> {
+    /// What the interim analyses so far say at an error.
+    pub(crate) fn read(&self, interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
         match &self.method {
-            Method::Scheduled(scheduled) => scheduled.read(glances, alpha),
-            Method::Anytime => anytime::read(glances, alpha),
+            Method::Scheduled(scheduled) => scheduled.read(interim_data, alpha),
+            Method::Anytime => anytime::read(interim_data, alpha),
         }
     }
 
-    /// The interval of the looks so far at an error, where it is one.
-    fn interval(&self, glances: &[Glance], alpha: f64) -> Option<Interval> {
-        self.read(glances, alpha).map(|reading| reading.interval).filter(|interval| interval.is_bounded())
+    /// The interval of the interim analyses so far at an error, where it is one.
+    fn interval(&self, interim_data: &[InterimData], alpha: f64) -> Option<Interval> {
+        self.read(interim_data, alpha)
+            .map(|reading| reading.interval)
+            .filter(|interval| interval.is_bounded())
     }
 
     fn is_discovery(&self, adjusted_p: f64) -> bool {
@@ -121,35 +127,35 @@ impl Judge {
 
     /// Rounds after which nothing more is looked at; without such, as many as the usual plan has.
     pub(crate) fn last_rounds(&self) -> usize {
-        self.last_look().unwrap_or(Looks::general().last())
+        self.last_analysis().unwrap_or(InterimAnalyses::general().last())
     }
 
     /// Whether so many rounds are looked at.
     pub(crate) fn looks_after(&self, rounds: usize) -> bool {
         match &self.method {
-            Method::Scheduled(scheduled) => scheduled.looks.at_or_after(rounds) == Some(rounds),
+            Method::Scheduled(scheduled) => scheduled.analyses.at_or_after(rounds) == Some(rounds),
             Method::Anytime => true,
         }
     }
 
     /// After so many values nothing more is looked at.
-    pub(crate) fn last_look(&self) -> Option<usize> {
+    pub(crate) fn last_analysis(&self) -> Option<usize> {
         match &self.method {
-            Method::Scheduled(scheduled) => Some(scheduled.looks.last()),
+            Method::Scheduled(scheduled) => Some(scheduled.analyses.last()),
             Method::Anytime => None,
         }
     }
 
     /// Before so many values nothing is looked at.
-    pub(crate) fn first_look(&self) -> usize {
+    pub(crate) fn first_analysis(&self) -> usize {
         self.look_at(1)
     }
 
-    /// The first look at or after so many values; beyond the last look, that many.
+    /// The first interim analysis at or after so many values; beyond the last interim analysis, that many.
     fn look_at(&self, values: usize) -> usize {
         match &self.method {
-            Method::Scheduled(scheduled) => scheduled.looks.at_or_after(values).unwrap_or(values),
-            Method::Anytime => values.max(anytime::first_look(self.plan.alpha)),
+            Method::Scheduled(scheduled) => scheduled.analyses.at_or_after(values).unwrap_or(values),
+            Method::Anytime => values.max(anytime::first_analysis(self.plan.alpha)),
         }
     }
 }
@@ -157,8 +163,8 @@ impl Judge {
 /// A comparison and what was read off it.
 struct Series<'a> {
     comparison: &'a Comparison,
-    glances: Vec<Glance>,
-    /// How the last look takes the effects; before the first, how one now would.
+    interim_data: Vec<InterimData>,
+    /// How the last interim analysis takes the effects; before the first, how one now would.
     basis: Basis,
     /// All rounds, taken so.
     values: Vec<f64>,
@@ -167,13 +173,13 @@ struct Series<'a> {
 
 impl<'a> Series<'a> {
     fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
-        let glances = judge.glances(comparison);
-        let basis = glances.last().map_or_else(|| Glance::of(comparison).basis, |glance| glance.basis);
-        let reading = judge.read(&glances, judge.plan.alpha);
-        Series { comparison, values: basis.values(comparison), glances, basis, reading }
+        let interim_data = judge.interim_data(comparison);
+        let basis = interim_data.last().map_or_else(|| InterimData::of(comparison).basis, |data| data.basis);
+        let reading = judge.read(&interim_data, judge.plan.alpha);
+        Series { comparison, values: basis.values(comparison), interim_data, basis, reading }
     }
 
-    /// The reading, where the looks so far say anything.
+    /// The reading, where the interim analyses so far say anything.
     fn looked(&self) -> Option<Reading> {
         self.reading.filter(|reading| reading.interval.half_width().is_finite())
     }
@@ -199,7 +205,7 @@ impl<'a> Series<'a> {
         let told = self.told();
         let estimate = told.map(|told| told.effect);
         let interval = told.and_then(|told| told.interval);
-        let block_sd = Sample::of(&self.values).map(|sample| sample.sd);
+        let between_round_sd = Sample::of(&self.values).map(|sample| sample.sd);
         let components = Components::of(rounds);
         let starts = self.starts();
         let [base_modes, contender_modes] = starts.each_ref().map(|starts| Modes::of(starts));
@@ -227,17 +233,17 @@ impl<'a> Series<'a> {
             missed_rate: MissedRate::default(),
             rounds_used: looked.map_or(0, |reading| reading.used),
             rounds_merged: self.basis.rounds_each,
-            block_sd,
+            between_round_sd,
             start_sd: components.map(|components| components.start_sd),
             pass_sd: components.map(|components| components.pass_sd),
             run_sd: start_spread(&starts),
-            detectable: block_sd.and_then(|sd| detectable_effect(sd, self.values.len())),
+            detectable: between_round_sd.and_then(|sd| detectable_effect(sd, self.values.len())),
             margin,
             smallest_margin: interval.map(Interval::reach),
             flags: flags.into_iter().filter_map(|(flag, is_set)| is_set.then_some(flag)).collect(),
             base_modes,
             contender_modes,
-            leaves: is_settled || judge.last_look().is_some_and(|last| rounds.len() >= last),
+            leaves: is_settled || judge.last_analysis().is_some_and(|last| rounds.len() >= last),
             outlook: if is_settled {
                 Outlook::Settled
             } else {

@@ -6,36 +6,36 @@ use basecase_model::{Experiment, Schedule, Trial};
 use thiserror::Error;
 
 use crate::debt;
-use crate::glance::effects;
+use crate::interim_data::effects;
 use crate::pair::Pair;
 use crate::{
-    Comparison, ComparisonError, Decision, Dependence, Flag, Judge, Looks, LooksError, Plan, PlanError,
-    Round, Sequential, Suite,
+    AnalysisPlan, AnalysisPlanError, Comparison, ComparisonError, Decision, Dependence, Flag,
+    InterimAnalyses, InterimAnalysesError, Judge, Round, Sequential, Suite,
 };
 
 /// What is judged. Each is a family of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Metric {
+pub enum JudgedMetric {
     /// The number that is reported of a step: queries, inserts or indexed rows per second.
     Throughput,
     /// CPU time of the server per operation; less is better.
     ServerCpu,
 }
 
-impl Metric {
+impl JudgedMetric {
     /// Both.
-    pub const ALL: [Metric; 2] = [Metric::Throughput, Metric::ServerCpu];
+    pub const ALL: [JudgedMetric; 2] = [JudgedMetric::Throughput, JudgedMetric::ServerCpu];
 }
 
 /// Why trials cannot be judged.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum JudgementError {
-    /// The experiment's looks are none.
+    /// The experiment's interim analyses are none.
     #[error(transparent)]
-    Looks(#[from] LooksError),
+    InterimAnalyses(#[from] InterimAnalysesError),
     /// Its errors are none.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    AnalysisPlan(#[from] AnalysisPlanError),
     /// A number of a trial is none.
     #[error(transparent)]
     Comparison(#[from] ComparisonError),
@@ -44,10 +44,10 @@ pub enum JudgementError {
 /// Decisions on the steps of an experiment in rounds.
 #[derive(Debug, Clone, Default)]
 pub struct Judgement {
-    decisions: BTreeMap<(Metric, usize, usize), Decision>,
-    effects: BTreeMap<(Metric, usize, usize), Vec<f64>>,
-    inclusive: BTreeMap<(Metric, usize, usize), Decision>,
-    suites: BTreeMap<(Metric, usize), Suite>,
+    decisions: BTreeMap<(JudgedMetric, usize, usize), Decision>,
+    effects: BTreeMap<(JudgedMetric, usize, usize), Vec<f64>>,
+    inclusive: BTreeMap<(JudgedMetric, usize, usize), Decision>,
+    suites: BTreeMap<(JudgedMetric, usize), Suite>,
     judge: Option<Judge>,
 }
 
@@ -61,10 +61,10 @@ impl Judgement {
         let candidates = experiment.candidates.len();
         let mut judgement = Judgement::default();
         let Some(schedule) = &experiment.schedule else { return Ok(judgement) };
-        let judge = Judge::new(Plan {
-            sequential: Sequential::Scheduled(looks(schedule)?),
+        let judge = Judge::new(AnalysisPlan {
+            sequential: Sequential::Scheduled(analyses(schedule)?),
             dependence: Dependence::Positive,
-            ..Plan::default()
+            ..AnalysisPlan::default()
         })?;
         let compared = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let pairs: Vec<_> = compared
@@ -75,7 +75,7 @@ impl Judgement {
                 (step, candidate, pairs, has_debt_shifted)
             })
             .collect();
-        for metric in Metric::ALL {
+        for metric in JudgedMetric::ALL {
             let (mut places, mut family) = (Vec::new(), Vec::new());
             let mut debts = Vec::new();
             for ((number, step), candidate, pairs, has_debt_shifted) in &pairs {
@@ -111,7 +111,7 @@ impl Judgement {
             });
             judgement.effects.extend(places.iter().copied().zip(effects));
             let mut decided: BTreeMap<_, _> = places.iter().copied().zip(decisions).collect();
-            if metric == Metric::Throughput {
+            if metric == JudgedMetric::Throughput {
                 for ((number, step), candidate, pairs, _) in &pairs {
                     let place = (metric, *number, *candidate);
                     let decision = match decided.remove(&place) {
@@ -156,31 +156,33 @@ impl Judgement {
     }
 
     /// The decision on a step of a candidate, both by their numbers in the experiment.
-    pub fn decision(&self, metric: Metric, step: usize, candidate: usize) -> Option<&Decision> {
+    pub fn decision(&self, metric: JudgedMetric, step: usize, candidate: usize) -> Option<&Decision> {
         self.decisions.get(&(metric, step, candidate))
     }
 
     /// The same as if what the step put off had been done at once; of steps that write, where it is known.
-    pub fn with_debt(&self, metric: Metric, step: usize, candidate: usize) -> Option<&Decision> {
+    pub fn with_debt(&self, metric: JudgedMetric, step: usize, candidate: usize) -> Option<&Decision> {
         self.inclusive.get(&(metric, step, candidate))
     }
 
     /// The effects of its rounds, as logarithms of the ratio to the base case.
-    pub fn effects(&self, metric: Metric, step: usize, candidate: usize) -> &[f64] {
+    pub fn effects(&self, metric: JudgedMetric, step: usize, candidate: usize) -> &[f64] {
         self.effects.get(&(metric, step, candidate)).map_or(&[], Vec::as_slice)
     }
 
     /// What all steps of a candidate say together.
-    pub fn suite(&self, metric: Metric, candidate: usize) -> Option<&Suite> {
+    pub fn suite(&self, metric: JudgedMetric, candidate: usize) -> Option<&Suite> {
         self.suites.get(&(metric, candidate))
     }
 
     /// Whether the throughput of a candidate in a step needs no more rounds.
     pub fn is_settled(&self, step: usize, candidate: usize) -> bool {
-        self.decision(Metric::Throughput, step, candidate).is_some_and(|decision| decision.leaves)
+        self.decision(JudgedMetric::Throughput, step, candidate).is_some_and(|decision| decision.leaves)
     }
 }
 
-fn looks(schedule: &Schedule) -> Result<Looks, LooksError> {
-    Looks::new(schedule.looks.iter().map(|look| *look as usize).collect::<Vec<_>>())
+fn analyses(schedule: &Schedule) -> Result<InterimAnalyses, InterimAnalysesError> {
+    InterimAnalyses::new(
+        schedule.interim_analyses.iter().map(|analysis| *analysis as usize).collect::<Vec<_>>(),
+    )
 }

@@ -5,6 +5,7 @@
 //! decisions. All effects are natural logarithms of the ratio of contender to base, above 0 where the contender
 //! is better; the independent unit is the round.
 
+mod analysis_plan;
 mod anytime;
 mod autocorrelation;
 mod bisection;
@@ -15,16 +16,15 @@ mod debt;
 mod decision;
 mod discovery;
 mod distribution;
-mod glance;
+mod interim_analyses;
+mod interim_data;
 mod interval;
 mod judge;
 mod judgement;
-mod looks;
 mod missed_rate;
 mod modes;
 mod orders;
 mod pair;
-mod plan;
 mod quadrature;
 mod reading;
 mod recovery;
@@ -39,23 +39,23 @@ mod trend;
 mod variance;
 mod verdict;
 
+pub use analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
 pub use bisection::{Bisection, BisectionEnd, BisectionProbe};
 pub use change_point::{
-    Change, Handover, History, HistoryError, Version, calibrated_penalty, change_points,
+    AnchorHandover, Change, History, HistoryError, HistoryPoint, calibrated_penalty, change_points,
     divisive_change_points, usual_penalty,
 };
 pub use comparison::{Comparison, ComparisonError, Round};
 pub use decision::{Decision, Flag};
 pub use discovery::Dependence;
+pub use interim_analyses::{InterimAnalyses, InterimAnalysesError};
 pub use interval::{Estimator, Interval};
 pub use judge::Judge;
-pub use judgement::{Judgement, JudgementError, Metric};
-pub use looks::{Looks, LooksError};
+pub use judgement::{JudgedMetric, Judgement, JudgementError};
 pub use missed_rate::MissedRate;
 pub use modes::Modes;
 pub use orders::Orders;
 pub use pair::{NOISY_CORES, NOISY_STEAL, usual_canary_ns};
-pub use plan::{Plan, PlanError, Sequential};
 pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};
 pub use run_noise::RunNoise;

@@ -52,7 +52,7 @@ impl MissedRate {
 
 impl Judge {
     /// Tells a decision on throughput of all rounds that were measured: also of those that do not count, which may decide by
-    /// themselves from the first look on.
+    /// themselves from the first interim analysis on.
     pub(crate) fn heed_dropped(&self, decision: &mut Decision, pairs: &[Pair<'_>]) {
         let all = pairs.len();
         let missed = MissedRate::of(pairs);
@@ -61,13 +61,14 @@ impl Judge {
         if missed.rounds() > 0 {
             decision.flags.push(Flag::InvalidSla);
         }
-        if let Some(verdict) = missed.verdict(all, decision.verdict).filter(|_| all >= self.first_look()) {
+        if let Some(verdict) = missed.verdict(all, decision.verdict).filter(|_| all >= self.first_analysis())
+        {
             decision.verdict = verdict;
             decision.qualifier = Some(Qualifier::MissedRate);
             decision.outlook = Outlook::Settled;
             decision.leaves = true;
         }
-        decision.leaves |= self.last_look().is_some_and(|last| all >= last);
+        decision.leaves |= self.last_analysis().is_some_and(|last| all >= last);
     }
 }
 
@@ -76,7 +77,7 @@ mod tests {
     use basecase_model::{OperationClass, Place, RoleRecord, StepFacts, Trial};
 
     use super::*;
-    use crate::{Comparison, Metric, Plan};
+    use crate::{AnalysisPlan, Comparison, JudgedMetric};
 
     /// Trials of a second with so many inserts and a thousand queries, of a step that wants a hundred inserts.
     fn trial(inserts: u64) -> Trial {
@@ -100,8 +101,8 @@ mod tests {
             rounds.iter().map(|(base, contender)| [trial(*base), trial(*contender)]).collect();
         let pairs: Vec<Pair<'_>> =
             trials.iter().map(|[base, contender]| Pair::whole(&step, base, contender)).collect();
-        let judge = Judge::new(Plan::default()).unwrap();
-        let told = pairs.iter().filter_map(|pair| pair.round(Metric::Throughput)).collect();
+        let judge = Judge::new(AnalysisPlan::default()).unwrap();
+        let told = pairs.iter().filter_map(|pair| pair.round(JudgedMetric::Throughput)).collect();
         let comparison = Comparison { rounds: told, margin: 0.02 };
         let mut decision = judge.decide(&[comparison]).unwrap().remove(0);
         judge.heed_dropped(&mut decision, &pairs);
@@ -122,7 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn defect_09_a_missed_rate_is_decided_by_more_than_half_of_the_rounds_and_not_before_the_first_look() {
+    fn defect_09_a_missed_rate_is_decided_by_more_than_half_of_the_rounds_and_not_before_the_first_analysis()
+    {
         let half = decided(&[(100, 90), (100, 90), (100, 90), (100, 100), (100, 100), (100, 100)]);
         assert_eq!(half.qualifier, None, "{half:?}");
         assert_eq!((half.rounds, half.rounds_dropped), (3, 3));
@@ -143,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn defect_09_rounds_that_never_count_end_with_the_last_look() {
-        let last = Judge::new(Plan::default()).unwrap().last_rounds();
+    fn defect_09_rounds_that_never_count_end_with_the_last_analysis() {
+        let last = Judge::new(AnalysisPlan::default()).unwrap().last_rounds();
         let mixed: Vec<(u64, u64)> =
             [(90, 100), (100, 90), (90, 90)].into_iter().cycle().take(last).collect();
         let decision = decided(&mixed);

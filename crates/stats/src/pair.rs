@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use basecase_model::{Experiment, OperationClass, Slice, StepFacts, Trial, names};
 
 use crate::Round;
-use crate::judgement::Metric;
+use crate::judgement::JudgedMetric;
 use crate::sample::mean;
 use crate::signed_rank::{median, walsh_averages};
 
@@ -133,7 +133,7 @@ impl<'a> Pair<'a> {
     }
 
     /// What the round says; `None` when it says nothing.
-    pub(crate) fn round(&self, metric: Metric) -> Option<Round> {
+    pub(crate) fn round(&self, metric: JudgedMetric) -> Option<Round> {
         if self.keep_rate() != (true, true) {
             return None;
         }
@@ -165,10 +165,12 @@ impl<'a> Pair<'a> {
     }
 
     /// Logarithms of the slices that count, larger for better, with their passes.
-    fn values(&self, trial: &Trial, metric: Metric) -> Option<Vec<(u32, f64)>> {
+    fn values(&self, trial: &Trial, metric: JudgedMetric) -> Option<Vec<(u32, f64)>> {
         let value = |slice: &Slice| match metric {
-            Metric::Throughput => logarithm(slice.rate),
-            Metric::ServerCpu => slice.server_cpu_us_per_operation().and_then(|cost| logarithm(1.0 / cost)),
+            JudgedMetric::Throughput => logarithm(slice.rate),
+            JudgedMetric::ServerCpu => {
+                slice.server_cpu_us_per_operation().and_then(|cost| logarithm(1.0 / cost))
+            }
         };
         self.counting(trial).map(|slice| Some((slice.pass, value(slice)?))).collect()
     }
@@ -238,10 +240,10 @@ fn typical_difference(base: &[f64], contender: &[f64]) -> Option<f64> {
 }
 
 /// The logarithm of what a whole trial came to, larger for better.
-fn whole(step: &StepFacts, trial: &Trial, metric: Metric) -> Option<f64> {
+fn whole(step: &StepFacts, trial: &Trial, metric: JudgedMetric) -> Option<f64> {
     match metric {
-        Metric::Throughput => logarithm(trial.headline(step)?),
-        Metric::ServerCpu => {
+        JudgedMetric::Throughput => logarithm(trial.headline(step)?),
+        JudgedMetric::ServerCpu => {
             let operations = step.headline_items.unwrap_or_else(|| trial.items(step.headline.class()));
             logarithm(operations as f64 / trial.counters.get(names::SERVER_CPU_US)?)
         }
@@ -297,16 +299,16 @@ pub(crate) mod tests {
     fn a_pass_that_others_disturbed_does_not_count_for_either() {
         let base = trial([100.0, 100.0, 100.0], 1e6, 0.0);
         let hit = trial([50.0, 110.0, 110.0], 1e6, 0.4);
-        let round = pair(&base, &hit).round(Metric::Throughput).unwrap();
+        let round = pair(&base, &hit).round(JudgedMetric::Throughput).unwrap();
         assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
         assert_eq!((round.passes.len(), round.base.len(), round.contender.len()), (2, 2, 2));
         for counts in [trial([50.0, 110.0, 110.0], 1e6, 0.2), trial([50.0, 110.0, 110.0], 3e4, 2.0)] {
-            assert_eq!(pair(&base, &counts).round(Metric::Throughput).unwrap().passes.len(), 3);
+            assert_eq!(pair(&base, &counts).round(JudgedMetric::Throughput).unwrap().passes.len(), 3);
         }
         for (canary_ns, left) in [(1.9, 3), (2.0, 2)] {
             let mut slowed = base.clone();
             slowed.slices[1].canary_ns = Some(canary_ns);
-            assert_eq!(pair(&base, &slowed).round(Metric::Throughput).unwrap().passes.len(), left);
+            assert_eq!(pair(&base, &slowed).round(JudgedMetric::Throughput).unwrap().passes.len(), left);
         }
     }
 
@@ -317,7 +319,7 @@ pub(crate) mod tests {
         contender.gauges.set(&format!("{}1", names::CLIENT_STOPPED_PASS), 5e6);
         for pair in [pair(&base, &contender), pair(&contender, &base)] {
             assert_eq!(pair.left_out, BTreeSet::from([1]));
-            let round = pair.round(Metric::Throughput).unwrap();
+            let round = pair.round(JudgedMetric::Throughput).unwrap();
             assert!((round.effect.abs() - 1.1_f64.ln()).abs() < 1e-12 && round.passes.len() == 2);
         }
     }
@@ -330,7 +332,7 @@ pub(crate) mod tests {
         let mut pair = pair(&base, &longer);
         pair.leave_out_uneven();
         assert_eq!(pair.left_out, BTreeSet::from([2, 3]));
-        let round = pair.round(Metric::Throughput).unwrap();
+        let round = pair.round(JudgedMetric::Throughput).unwrap();
         assert!((round.effect - 1.1_f64.ln()).abs() < 1e-12);
         assert_eq!(round.passes.len(), 2);
     }
@@ -348,7 +350,7 @@ pub(crate) mod tests {
         let contender = of(&[(0, 110.0), (0, 90.0), (1, 110.0)]);
         let mut pair = pair(&base, &contender);
         pair.leave_out_uneven();
-        let round = pair.round(Metric::Throughput).unwrap();
+        let round = pair.round(JudgedMetric::Throughput).unwrap();
         assert_eq!(pair.left_out, BTreeSet::from([1]), "of two against one, one took longer");
         assert_eq!((round.base.len(), round.contender.len(), round.passes.len()), (2, 2, 1));
         assert!(round.effect.abs() < 1e-12 && round.passes[0].abs() < 1e-12, "{round:?}");
@@ -364,7 +366,7 @@ pub(crate) mod tests {
         let mut base = trial([100.0, 110.0, 100.0], 3e4, 0.0);
         let mut contender = trial([100.0, 0.0, 100.0], 3e4, 0.0);
         (base.roles, contender.roles) = (vec![role(300)], vec![role(200)]);
-        let round = pair(&base, &contender).round(Metric::Throughput).unwrap();
+        let round = pair(&base, &contender).round(JudgedMetric::Throughput).unwrap();
         assert!((round.effect - (2.0_f64 / 3.0).ln()).abs() < 1e-9, "{}", round.effect);
         assert!(round.passes.is_empty());
     }
@@ -405,7 +407,7 @@ pub(crate) mod tests {
             let trials: Vec<Trial> = rounds.iter().copied().enumerate().flat_map(of).collect();
             let effects = |trials: &[Trial]| -> Vec<f64> {
                 let pairs = Pair::among(trials, &STEP, ["base", "contender"], 2);
-                pairs.iter().map(|pair| pair.round(Metric::Throughput).unwrap().effect).collect()
+                pairs.iter().map(|pair| pair.round(JudgedMetric::Throughput).unwrap().effect).collect()
             };
             let all = effects(&trials);
             let first = first.min(rounds.len());

@@ -5,7 +5,7 @@ use basecase_model::{Experiment, Trial, names};
 use crate::orders::Stream;
 use crate::pair::Pair;
 use crate::sample::mean;
-use crate::{Comparison, ComparisonError, Decision, Judge, Judgement, Metric, Verdict};
+use crate::{Comparison, ComparisonError, Decision, Judge, JudgedMetric, Judgement, Verdict};
 
 /// A step of a candidate of which is known how much slower it is: a slowdown was planted in its server, or it is the base case named again.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,11 +36,11 @@ impl Recovery {
 pub struct Replay {
     /// Series that were drawn.
     pub series: usize,
-    /// The share in which some look's interval left the truth out.
+    /// The share in which some interim analysis's interval left the truth out.
     pub excluded: f64,
     /// The shares that ended in a regression, an improvement and no change.
     pub verdicts: [f64; 3],
-    /// The mean number of rounds until the series was decided, or until its last look.
+    /// The mean number of rounds until the series was decided, or until its last interim analysis.
     pub rounds: f64,
 }
 
@@ -55,15 +55,15 @@ impl Judgement {
                 let is_base = names[1].is_again(names[0]);
                 let threads = f64::from(step.threads.unwrap_or(1));
                 let pairs = Pair::all(experiment, trials, step, candidate);
-                let told = pairs.iter().filter(|pair| pair.round(Metric::Throughput).is_some());
+                let told = pairs.iter().filter(|pair| pair.round(JudgedMetric::Throughput).is_some());
                 let truth_of = |pair: &Pair<'_>| {
                     if is_base { Some(0.0) } else { truth(pair.base, pair.contender, threads) }
                 };
                 let truths: Option<Vec<f64>> = told.map(truth_of).collect();
                 let truths = truths.filter(|truths| !truths.is_empty());
-                let found = self.decision(Metric::Throughput, number, candidate);
+                let found = self.decision(JudgedMetric::Throughput, number, candidate);
                 let Some((truths, decision)) = truths.zip(found.cloned()) else { continue };
-                let effects = self.effects(Metric::Throughput, number, candidate);
+                let effects = self.effects(JudgedMetric::Throughput, number, candidate);
                 recoveries.push(Recovery {
                     step: number,
                     candidate,
@@ -145,11 +145,11 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Plan;
+    use crate::AnalysisPlan;
 
     #[test]
     fn what_is_planted_comes_out_again() {
-        let judge = Judge::new(Plan::default()).unwrap();
+        let judge = Judge::new(AnalysisPlan::default()).unwrap();
         let errors = [-0.004, -0.002, 0.0, 0.001, 0.003, 0.002, -0.001, 0.001];
         let margin = 1.02_f64.ln();
         let nothing = judge.replay(&errors, 0.0, margin, 200, 1).unwrap();

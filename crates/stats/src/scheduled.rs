@@ -1,12 +1,12 @@
-//! Looks at numbers of rounds that were fixed before the first.
+//! Interim analyses at numbers of rounds that were fixed before the first.
 
 use std::borrow::Cow;
 
 use crate::boundary::Boundary;
 use crate::distribution::t_critical;
-use crate::glance::Glance;
+use crate::interim_analyses::InterimAnalyses;
+use crate::interim_data::InterimData;
 use crate::interval::{Estimator, Interval};
-use crate::looks::Looks;
 use crate::reading::{Reading, SMALLEST_P};
 use crate::sample::Sample;
 use crate::signed_rank::{SignedRank, median, walsh_averages};
@@ -20,29 +20,29 @@ const LARGEST_ALPHA: f64 = 0.9;
 /// How many errors are tabulated for each factor of ten.
 const ERRORS_PER_DECADE: f64 = 5.0;
 
-/// The hybrid repeated confidence interval: at each look an interval as strict as the boundary asks for, and of all looks so
+/// The hybrid repeated confidence interval: at each interim analysis an interval as strict as the boundary asks for, and of all interim analyses so
 /// far what they have in common (Jennison & Turnbull 1989).
 #[derive(Debug, Clone)]
 pub(crate) struct Scheduled {
-    pub(crate) looks: Looks,
+    pub(crate) analyses: InterimAnalyses,
     /// Logarithms of errors, rising.
     errors: Vec<f64>,
     rules: Vec<Rule>,
 }
 
-/// What holds at one look.
+/// What holds at one interim analysis.
 #[derive(Debug, Clone)]
 struct Rule {
     rounds: usize,
     /// Where the interval is that of signed ranks.
     exact: Option<SignedRank>,
-    /// Logarithms of this look's own level, one for each tabulated error.
+    /// Logarithms of this interim analysis's own level, one for each tabulated error.
     levels: Vec<f64>,
 }
 
 impl Scheduled {
     /// Computes the boundaries: some 40 of them, once for a plan. That of `alpha` is among them exactly.
-    pub(crate) fn new(looks: &Looks, alpha: f64) -> Self {
+    pub(crate) fn new(analyses: &InterimAnalyses, alpha: f64) -> Self {
         let steps = ((LARGEST_ALPHA / SMALLEST_P).log10() * ERRORS_PER_DECADE).ceil();
         let error = |step: usize| (LARGEST_ALPHA / SMALLEST_P).ln() * step as f64 / steps + SMALLEST_P.ln();
         // Two errors that are almost the same would make a line without a slope.
@@ -55,24 +55,24 @@ impl Scheduled {
             exact: (*rounds >= RANKS_FROM).then(|| SignedRank::of(*rounds)),
             levels: Vec::with_capacity(errors.len()),
         };
-        let mut rules: Vec<Rule> = looks.rounds().iter().map(rule).collect();
+        let mut rules: Vec<Rule> = analyses.rounds().iter().map(rule).collect();
         for error in &errors {
-            let boundary = Boundary::new(error.exp(), looks);
+            let boundary = Boundary::new(error.exp(), analyses);
             for (rule, level) in rules.iter_mut().zip(boundary.nominal_levels()) {
                 rule.levels.push(level.ln());
             }
         }
-        Scheduled { looks: looks.clone(), errors, rules }
+        Scheduled { analyses: analyses.clone(), errors, rules }
     }
 
-    /// What the looks so far say at that error, of those that take the effects as the last one does; absent before the first look.
-    pub(crate) fn read(&self, glances: &[Glance], alpha: f64) -> Option<Reading> {
-        let now = glances.last()?;
-        let rule_of = |glance: &Glance| self.rules.iter().find(|rule| rule.rounds == glance.rounds);
+    /// What the interim analyses so far say at that error, of those that take the effects as the last one does; absent before the first interim analysis.
+    pub(crate) fn read(&self, interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
+        let now = interim_data.last()?;
+        let rule_of = |data: &InterimData| self.rules.iter().find(|rule| rule.rounds == data.rounds);
         let (mut interval, mut last, mut smallest) = (Interval::ALL, Interval::ALL, f64::INFINITY);
-        for glance in glances.iter().filter(|glance| glance.basis == now.basis) {
-            let rule = rule_of(glance)?;
-            let mut seen = Seen::new(rule, &glance.values)?;
+        for data in interim_data.iter().filter(|data| data.basis == now.basis) {
+            let rule = rule_of(data)?;
+            let mut seen = Seen::new(rule, &data.values)?;
             last = seen.interval(self.level(rule, alpha));
             interval = interval.and(last);
             smallest = smallest.min(line_through(&rule.levels, &self.errors, seen.level_against_zero().ln()));
@@ -94,19 +94,19 @@ impl Scheduled {
         })
     }
 
-    /// The critical value of Student's t for so many rounds at the level of the last look.
+    /// The critical value of Student's t for so many rounds at the level of the last interim analysis.
     pub(crate) fn last_critical(&self, alpha: f64, rounds: usize) -> f64 {
         let critical = |rule: &Rule| t_critical(self.level(rule, alpha), (rounds - 1) as f64);
         self.rules.last().map_or(f64::INFINITY, critical)
     }
 
-    /// The two-sided level of a look by itself, where all looks together err with `alpha`.
+    /// The two-sided level of an interim analysis by itself, where all interim analyses together err with `alpha`.
     fn level(&self, rule: &Rule, alpha: f64) -> f64 {
         line_through(&self.errors, &rule.levels, alpha.ln()).exp()
     }
 }
 
-/// The effects that one look sees.
+/// The effects that one interim analysis sees.
 struct Seen<'a> {
     sample: Sample,
     ranks: Option<(Cow<'a, SignedRank>, Vec<f64>)>,
@@ -160,19 +160,20 @@ mod tests {
     fn levels_of_any_looks_rise_with_the_error() {
         let every: Vec<usize> = (5..=60).collect();
         for rounds in [vec![3, 4], vec![3, 500], vec![10, 11, 12, 400], vec![40], every] {
-            let scheduled = Scheduled::new(&Looks::new(rounds).unwrap(), 0.05);
+            let scheduled = Scheduled::new(&InterimAnalyses::new(rounds).unwrap(), 0.05);
             let rises = |rule: &Rule| rule.levels.windows(2).all(|pair| pair[0] < pair[1]);
-            assert!(scheduled.rules.iter().all(rises), "{:?}", scheduled.looks);
+            assert!(scheduled.rules.iter().all(rises), "{:?}", scheduled.analyses);
         }
     }
 
     #[test]
     fn tabulated_levels_rise_and_are_those_of_boundaries() {
-        let looks = Looks::general();
-        let scheduled = Scheduled::new(&looks, 0.05);
+        let analyses = InterimAnalyses::general();
+        let scheduled = Scheduled::new(&analyses, 0.05);
         assert!(scheduled.rules.iter().all(|rule| rule.levels.is_sorted()));
         for alpha in [2e-8, 1e-6, 3e-5, 0.000_4, 0.007, 0.05, 0.13] {
-            for (rule, level) in scheduled.rules.iter().zip(Boundary::new(alpha, &looks).nominal_levels()) {
+            for (rule, level) in scheduled.rules.iter().zip(Boundary::new(alpha, &analyses).nominal_levels())
+            {
                 let tabulated = scheduled.level(rule, alpha);
                 assert!(
                     (tabulated / level - 1.0).abs() < 0.005,

@@ -13,7 +13,7 @@ use crate::variance::detectable_effect;
 pub struct Suite {
     /// Rounds in which every step ran; only these count here.
     pub rounds: usize,
-    /// The logarithm of the geometric mean over steps of the ratio to the base; before the first look the mean of the rounds.
+    /// The logarithm of the geometric mean over steps of the ratio to the base; before the first interim analysis the mean of the rounds.
     pub effect: Option<f64>,
     /// Its interval, by the method and at the error of the plan, from the mean over steps in each round.
     pub interval: Option<Interval>,
@@ -29,7 +29,7 @@ pub struct NoiseFloor {
     /// Rounds that it is known from.
     pub rounds: usize,
     /// Standard deviation of the effects of rounds.
-    pub block_sd: f64,
+    pub between_round_sd: f64,
     /// The effect that is seen with a probability of 80 % after all rounds of the plan.
     pub detectable: f64,
     /// The margin at which the step, if nothing changed, is told to be unchanged with a probability of 80 % after all rounds of
@@ -53,7 +53,8 @@ impl Judge {
             sum / family.len() as f64
         };
         let effects: Vec<f64> = (0..rounds).map(of_round).collect();
-        let reading = self.read(&self.glances(&Comparison::of_effects(&effects, 1.0)), self.plan().alpha);
+        let reading =
+            self.read(&self.interim_data(&Comparison::of_effects(&effects, 1.0)), self.plan().alpha);
         let so_far = (rounds > 0).then(|| mean(&effects));
         let changed = decisions.iter().filter(|decision| decision.verdict.is_change()).count();
         Ok(Suite {
@@ -66,16 +67,16 @@ impl Judge {
     }
 
     /// The noise floor of a step by the effects of rounds of one candidate against itself; absent below two rounds, or where one is no
-    /// logarithm. Without a last look, the rounds there are count as all rounds of the plan.
+    /// logarithm. Without a last interim analysis, the rounds there are count as all rounds of the plan.
     pub fn noise_floor(&self, effects: &[f64]) -> Option<NoiseFloor> {
         let sample = Sample::of(effects).filter(|_| effects.iter().copied().all(is_logarithm))?;
-        let rounds = self.last_look().unwrap_or(effects.len());
+        let rounds = self.last_analysis().unwrap_or(effects.len());
         let standard_error = sample.sd / (rounds as f64).sqrt();
         // How far the estimate is off with a probability of 80 %.
         let astray = t_critical(0.20, (rounds - 1) as f64);
         Some(NoiseFloor {
             rounds: effects.len(),
-            block_sd: sample.sd,
+            between_round_sd: sample.sd,
             detectable: detectable_effect(sample.sd, rounds)?,
             margin: (self.critical_after(rounds) + astray) * standard_error,
         })
@@ -85,12 +86,12 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Plan, Sequential};
+    use crate::analysis_plan::{AnalysisPlan, Sequential};
     use crate::tests::simulation::{Noise, Simulation};
 
     #[test]
     fn the_mean_over_steps_is_narrower_than_a_step() {
-        let judge = Judge::new(Plan::default()).unwrap();
+        let judge = Judge::new(AnalysisPlan::default()).unwrap();
         let step = |index: usize| {
             let noise = Simulation::new("suite", index).effects(Noise::Gaussian, 10);
             Comparison::of_effects(&noise.iter().map(|noise| -0.05 + 0.01 * noise).collect::<Vec<_>>(), 0.02)
@@ -108,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_noise_floor_foretells_the_margin_that_is_reached() {
-        let plan = Plan::default();
-        let anytime = Plan { sequential: Sequential::Anytime, ..Plan::default() };
+        let plan = AnalysisPlan::default();
+        let anytime = AnalysisPlan { sequential: Sequential::Anytime, ..AnalysisPlan::default() };
         for judge in [Judge::new(plan).unwrap(), Judge::new(anytime).unwrap()] {
             let reached = |index: usize| {
                 let effects = Simulation::new("floor", index).effects(Noise::Gaussian, 40);
@@ -120,6 +121,6 @@ mod tests {
             let share = (0..400).filter(|index| reached(*index)).count();
             assert!((300..=360).contains(&share), "{share} of 400");
         }
-        assert_eq!(Judge::new(Plan::default()).unwrap().noise_floor(&[0.1]), None);
+        assert_eq!(Judge::new(AnalysisPlan::default()).unwrap().noise_floor(&[0.1]), None);
     }
 }

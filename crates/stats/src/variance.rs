@@ -6,7 +6,7 @@ use crate::interval::Interval;
 use crate::sample::{Sample, mean};
 use crate::signed_rank::{SignedRank, walsh_averages};
 
-/// How uncertain the effect of a round may be, as a share of the margin. After five rounds, the first look, the interval is 1.2 times as
+/// How uncertain the effect of a round may be, as a share of the margin. After five rounds, the first interim analysis, the interval is 1.2 times as
 /// wide to either side, so that an effect of 0 is told from one on the margin.
 const TELLING: f64 = 0.5;
 /// Normal quantile at 0.975.
@@ -52,10 +52,10 @@ pub fn turns_wanted(differences: &[f64], margin: f64) -> Option<f64> {
 
 /// The smallest effect that would be seen with a probability of 80 % in a two-sided test at 5 %, after so many rounds with that
 /// standard deviation: about 2.8 standard errors. Absent below two rounds.
-pub fn detectable_effect(block_sd: f64, rounds: usize) -> Option<f64> {
+pub fn detectable_effect(between_round_sd: f64, rounds: usize) -> Option<f64> {
     let freedom = (rounds >= 2).then(|| (rounds - 1) as f64)?;
     // t at 0.975 and at 0.80.
-    Some((t_critical(0.05, freedom) + t_critical(0.40, freedom)) * block_sd / (rounds as f64).sqrt())
+    Some((t_critical(0.05, freedom) + t_critical(0.40, freedom)) * between_round_sd / (rounds as f64).sqrt())
 }
 
 /// The spread of mean ln throughput over fresh starts of one candidate, pooled over base and contender.

@@ -66,12 +66,12 @@ impl<'b, 'a> Anchors<'b, 'a> {
     }
 
     /// The rounds in which each but the first was measured beside the one before.
-    pub(super) fn handovers(&self) -> Vec<basecase_stats::Handover<'a>> {
+    pub(super) fn handovers(&self) -> Vec<basecase_stats::AnchorHandover<'a>> {
         let rounds = |(anchor, successor): (usize, &Successor<'b, 'a>)| {
             let Succession { measured, candidate, is_reversed } = successor.handover;
             let Results { experiment, trials, .. } = *measured;
-            let version = basecase_stats::Version { experiment, trials, candidate, anchor };
-            basecase_stats::Handover { version, is_reversed }
+            let version = basecase_stats::HistoryPoint { experiment, trials, candidate, anchor };
+            basecase_stats::AnchorHandover { version, is_reversed }
         };
         self.successors.iter().enumerate().map(rounds).collect()
     }

@@ -6,7 +6,8 @@ mod version;
 use anchors::Anchors;
 use basecase_model::Experiment;
 use basecase_stats::{
-    Change, History, HistoryError, Interval, Plan, change_points, divisive_change_points, usual_penalty,
+    AnalysisPlan, Change, History, HistoryError, Interval, change_points, divisive_change_points,
+    usual_penalty,
 };
 use version::{DatedVersion, versions};
 
@@ -111,7 +112,7 @@ fn in_rounds<'a>(
     };
     let histories: Vec<History> = steps.iter().map(history).collect::<Result<_, _>>()?;
     let penalty = |history: &History| usual_penalty(history.versions());
-    let changes = change_points(&histories, penalty, Plan::default().false_discovery_rate);
+    let changes = change_points(&histories, penalty, AnalysisPlan::default().false_discovery_rate);
     let course = |((step, history), changes): ((&usize, &History), Vec<Change>)| {
         let name = &experiment.steps[*step].name;
         let ratios: Vec<Option<Effect>> =

@@ -107,14 +107,14 @@ impl<'b, 'a> DatedVersion<'b, 'a> {
     }
 
     /// Its rounds; none where it has no such step.
-    pub(super) fn measured(&self, anchors: &Anchors<'_, 'a>, step: &str) -> basecase_stats::Version<'a> {
-        let nowhere = basecase_stats::Version {
+    pub(super) fn measured(&self, anchors: &Anchors<'_, 'a>, step: &str) -> basecase_stats::HistoryPoint<'a> {
+        let nowhere = basecase_stats::HistoryPoint {
             experiment: anchors.first.experiment,
             trials: &[],
             candidate: 0,
             anchor: 0,
         };
-        self.source(anchors, step).map_or(nowhere, |source| basecase_stats::Version {
+        self.source(anchors, step).map_or(nowhere, |source| basecase_stats::HistoryPoint {
             experiment: source.measured.experiment,
             trials: source.measured.trials,
             candidate: source.candidate,

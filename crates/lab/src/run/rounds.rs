@@ -143,7 +143,8 @@ impl<B: Bench> Run<'_, B> {
             }
             let seconds = last.as_ref().map(|last| last.seconds_of_next(&open_comparisons, &steps));
             let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
-            let most = self.options.most_rounds.into_iter().chain(schedule.looks.last().copied()).min();
+            let most =
+                self.options.most_rounds.into_iter().chain(schedule.interim_analyses.last().copied()).min();
             if is_over || most.is_some_and(|most| round >= most) {
                 break;
             }
@@ -151,9 +152,10 @@ impl<B: Bench> Run<'_, B> {
             self.round = round;
             let labels = steps.iter().map(|step| plan.steps[*step].facts.label.as_str());
             self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
-            let to_first_look = schedule.looks.first().map_or(0, |look| look.saturating_sub(round));
+            let to_first_analysis =
+                schedule.interim_analyses.first().map_or(0, |rounds| rounds.saturating_sub(round));
             let turns: usize = steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
-            self.most_work = most_work(left, to_first_look as usize * turns, plan.timing.of(MOST_WORK));
+            self.most_work = most_work(left, to_first_analysis as usize * turns, plan.timing.of(MOST_WORK));
             round_of(self, plan, candidates, &mut open_comparisons, &steps)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
             last = Some(Done { round, steps: steps.clone(), seconds });
@@ -461,8 +463,8 @@ impl Done {
     }
 }
 
-/// How long a candidate may work in each of so many turns that lead to the first look, where the usual time tells too little: as long as
-/// half of what is left of a budget goes to work. Short of the first look nothing at all is told.
+/// How long a candidate may work in each of so many turns that lead to the first interim analysis, where the usual time tells too little: as long as
+/// half of what is left of a budget goes to work. Short of the first interim analysis nothing at all is told.
 fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
     let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
     share.map_or(most, |share| share.min(most))
@@ -497,14 +499,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_does_for_the_first_look_before_it_does_for_more_work() {
+    fn a_budget_does_for_the_first_interim_analysis_before_it_does_for_more_work() {
         let of = |seconds: u64, turns| {
             most_work(Some(Duration::from_secs(seconds)), turns, MOST_WORK).as_secs_f64()
         };
         assert_eq!(of(84, 10), 4.2);
         assert_eq!(of(1, 10), 0.05, "which is no more than the usual time");
         assert_eq!(of(3600, 10), 6.0);
-        assert_eq!(of(1, 0), 6.0, "the first look is behind");
+        assert_eq!(of(1, 0), 6.0, "the first interim analysis is behind");
         assert_eq!(most_work(None, 10, MOST_WORK), MOST_WORK);
     }
 }

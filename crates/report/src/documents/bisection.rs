@@ -149,7 +149,7 @@ struct CandidateObject {
 #[cfg(test)]
 mod tests {
     use basecase_analysis::{Rounds, Stored, fixture};
-    use basecase_stats::{Bisection, BisectionProbe, Metric};
+    use basecase_stats::{Bisection, BisectionProbe, JudgedMetric};
 
     use super::*;
     use crate::Answer;
@@ -176,7 +176,7 @@ mod tests {
             let rounds = Rounds::of(&experiment, &trials).unwrap();
             let number = experiment.steps.iter().position(basecase_model::StepFacts::is_compared).unwrap();
             step = experiment.steps[number].name.clone();
-            bisection.learn(rounds.judgement.decision(Metric::Throughput, number, 1));
+            bisection.learn(rounds.judgement.decision(JudgedMetric::Throughput, number, 1));
             probes.extend(Probed::new(candidate, &step, &experiment, &trials));
         }
         (bisection, probes, step)

@@ -30,7 +30,7 @@ pub(crate) fn blocks(runs: &[CalibrationRun<'_>]) -> Vec<Block> {
     blocks.extend([
         Block::Paragraph(format!(
             "Replays: {REPLAYED_SERIES} series of rounds drawn out of those that were measured, each judged as if it had been \
-             measured. The error rate is the share of series in which any look's interval left the truth out: 5 % is \
+             measured. The error rate is the share of series in which the interval of any interim analysis left the truth out: 5 % is \
              what is promised."
         )),
         Block::Table(replayed(first, &groups)),
@@ -94,7 +94,7 @@ fn percent(logarithm: f64) -> String {
 
 fn found(runs: &[CalibrationRun<'_>]) -> Table {
     let row = |experiment: &Experiment, recovery: &Recovery| {
-        let Decision { estimate, interval, verdict, rounds, block_sd, .. } = &recovery.decision;
+        let Decision { estimate, interval, verdict, rounds, between_round_sd, .. } = &recovery.decision;
         let interval = interval
             .map(|interval| format!("{} to {}", percent(interval.lower), percent(interval.upper)))
             .unwrap_or_default();
@@ -111,7 +111,7 @@ fn found(runs: &[CalibrationRun<'_>]) -> Table {
             TableCell::marked(word, mark),
             TableCell::plain(verdict.as_str()),
             TableCell::plain(rounds.to_string()),
-            TableCell::plain(block_sd.map(|sd| format!("{:.2}", sd * 100.0)).unwrap_or_default()),
+            TableCell::plain(between_round_sd.map(|sd| format!("{:.2}", sd * 100.0)).unwrap_or_default()),
         ];
         Row { step: Some(recovery.step), ..Row::new(&experiment.steps[recovery.step].label, cells) }
     };
@@ -136,7 +136,7 @@ fn found(runs: &[CalibrationRun<'_>]) -> Table {
     }
 }
 
-/// By the margins, looks and seed of the first of the runs.
+/// By the margins, interim analyses and seed of the first of the runs.
 fn replayed(first: &CalibrationRun<'_>, groups: &[RecoveryGroup<'_>]) -> Table {
     let row = |group: &RecoveryGroup<'_>| {
         let step = first.experiment.steps.get(group.step)?;

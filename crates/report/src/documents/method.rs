@@ -1,7 +1,7 @@
 //! How the rounds were run and decided, in plain words and with their own numbers.
 
 use basecase_analysis::{CalibrationRun, NOISY_MACHINE, Results, Rounds, UNPINNED};
-use basecase_stats::{Flag, Plan};
+use basecase_stats::{AnalysisPlan, Flag};
 
 use crate::documents::Block;
 use crate::tables::{conduct, debt, noise_floor};
@@ -61,18 +61,18 @@ fn course(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
     ]
 }
 
-fn rules(rounds: &Rounds<'_>, plan: &Plan) -> Vec<String> {
+fn rules(rounds: &Rounds<'_>, plan: &AnalysisPlan) -> Vec<String> {
     let schedule = &rounds.schedule;
-    let looks: Vec<String> = schedule.looks.iter().map(u32::to_string).collect();
+    let analyses: Vec<String> = schedule.interim_analyses.iter().map(u32::to_string).collect();
     let of_margin = |share: f64| margin((1.0 + share).ln());
     vec![
         "Each round gives one number for a step and a candidate: how far the logarithm of throughput in its slices typically is from that \
          in the base case's slices beside them. It is the difference of means where slices are few, and where one side stalls more than the \
          other.".into(),
         format!(
-            "Looked at after {} rounds. The interval holds all effects that the rounds do not contradict, over all looks together with an \
-             error of {}. It is that of Student's t for the mean below ten rounds, and of the signed ranks from ten on.",
-            looks.join(", "),
+            "Interim analyses are after {} rounds. The interval holds all effects that the rounds do not contradict, over all interim analyses \
+             together with an error of {}. It is that of Student's t for the mean below ten rounds, and of the signed ranks from ten on.",
+            analyses.join(", "),
             share(plan.alpha)
         ),
         format!(
@@ -95,7 +95,7 @@ fn rules(rounds: &Rounds<'_>, plan: &Plan) -> Vec<String> {
     ]
 }
 
-fn guarantees(plan: &Plan) -> Vec<String> {
+fn guarantees(plan: &AnalysisPlan) -> Vec<String> {
     vec![
         format!("A wrong direction or a false change of a step: {} at most.", share(plan.alpha)),
         format!(
@@ -114,7 +114,7 @@ fn guarantees(plan: &Plan) -> Vec<String> {
 /// What each flag means.
 fn flags() -> Vec<String> {
     let told = [
-        (Flag::Unstable.as_str(), "intervals of different looks have nothing in common"),
+        (Flag::Unstable.as_str(), "intervals of different interim analyses have nothing in common"),
         (Flag::Contested.as_str(), "mean and ranks differ in whether there is a change"),
         (
             Flag::MergedRounds.as_str(),

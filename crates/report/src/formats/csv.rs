@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use basecase_analysis::{Effect, Results, metrics};
 use basecase_model::{TrialStatus, printable};
-use basecase_stats::{Decision, Metric};
+use basecase_stats::{Decision, JudgedMetric};
 
 use super::TextFormat;
 use crate::words::{qualifier_word, verdict_word};
@@ -118,13 +118,21 @@ const OF_ROUNDS: [&str; 15] = [
 fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 15] {
     let Some(judged) = results.judged(step, candidate) else { return Default::default() };
     let Decision {
-        verdict, qualifier, rounds, rounds_dropped, margin, block_sd, detectable, adjusted_p, ..
+        verdict,
+        qualifier,
+        rounds,
+        rounds_dropped,
+        margin,
+        between_round_sd,
+        detectable,
+        adjusted_p,
+        ..
     } = judged.throughput;
     let judged_ends =
         |metric| ends(results.judged_effect(metric, step, candidate).and_then(|effect| effect.interval));
-    let [low, high] = judged_ends(Metric::Throughput);
-    let [cpu_low, cpu_high] = judged_ends(Metric::ServerCpu);
-    let cpu = results.judged_effect(Metric::ServerCpu, step, candidate);
+    let [low, high] = judged_ends(JudgedMetric::Throughput);
+    let [cpu_low, cpu_high] = judged_ends(JudgedMetric::ServerCpu);
+    let cpu = results.judged_effect(JudgedMetric::ServerCpu, step, candidate);
     [
         low,
         high,
@@ -132,7 +140,7 @@ fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 1
         qualifier.map(|qualifier| qualifier_word(qualifier).to_owned()).unwrap_or_default(),
         rounds.to_string(),
         number(Some(*margin)),
-        number(*block_sd),
+        number(*between_round_sd),
         number(*detectable),
         number(Some(*adjusted_p)),
         number(cpu.map(|effect| effect.ratio)),

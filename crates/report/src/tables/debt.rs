@@ -2,7 +2,7 @@
 
 use basecase_analysis::{Effect, Results, Rounds};
 use basecase_model::{StepFacts, names};
-use basecase_stats::{Decision, Metric};
+use basecase_stats::{Decision, JudgedMetric};
 
 use super::{Column, MISSING, Row, Table, TableCell};
 
@@ -40,7 +40,7 @@ fn row(
 ) -> Option<Row> {
     let judgement = &rounds.judgement;
     let with_debt = |metric| judgement.with_debt(metric, step, candidate);
-    let throughput = with_debt(Metric::Throughput)?;
+    let throughput = with_debt(JudgedMetric::Throughput)?;
     let percent = |metric, decision: Option<&Decision>| {
         TableCell::percent(decision.and_then(|decision| Effect::of_decision(metric, decision)))
     };
@@ -51,9 +51,9 @@ fn row(
     };
     let cells = vec![
         TableCell::plain(results.experiment.candidates.get(candidate)?.name.0.clone()),
-        percent(Metric::Throughput, judgement.decision(Metric::Throughput, step, candidate)),
-        percent(Metric::Throughput, Some(throughput)),
-        percent(Metric::ServerCpu, with_debt(Metric::ServerCpu)),
+        percent(JudgedMetric::Throughput, judgement.decision(JudgedMetric::Throughput, step, candidate)),
+        percent(JudgedMetric::Throughput, Some(throughput)),
+        percent(JudgedMetric::ServerCpu, with_debt(JudgedMetric::ServerCpu)),
         seconds(candidate),
         seconds(0),
     ];

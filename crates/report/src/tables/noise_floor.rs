@@ -18,7 +18,7 @@ pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
         columns: vec![
             Column::words("candidate"),
             Column::numbers("margin", "the smallest change that matters"),
-            Column::numbers("rounds", "block sd: standard deviation of the effects of rounds"),
+            Column::numbers("rounds", "between-round sd: standard deviation of the effects of rounds"),
             Column::numbers("starts", "τ: the part of it that is the luck of starts"),
             Column::numbers("passes", "σ: standard deviation of the effects of passes within rounds"),
             Column::numbers("visible", "the change that is seen with a probability of 80 %"),
@@ -30,15 +30,16 @@ pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
 }
 
 fn row(results: &Results<'_>, judged: &Judged<'_>) -> Row {
-    let Decision { verdict, margin, block_sd, start_sd, pass_sd, detectable, smallest_margin, .. } =
-        *judged.throughput;
+    let Decision {
+        verdict, margin, between_round_sd, start_sd, pass_sd, detectable, smallest_margin, ..
+    } = *judged.throughput;
     // A change is within no margin that anybody would ask for.
     let settled = smallest_margin.filter(|_| !verdict.is_change());
     let percent = |effect: Option<f64>| match effect {
         Some(effect) => TableCell::plain(format!("{:.2}", percent_of_logarithm(effect))),
         None => TableCell::plain(MISSING),
     };
-    let sizes = [Some(margin), block_sd, start_sd, pass_sd, detectable, settled].map(percent);
+    let sizes = [Some(margin), between_round_sd, start_sd, pass_sd, detectable, settled].map(percent);
     let name = TableCell::plain(judged.candidate_name(results));
     Row {
         step: Some(judged.step),

@@ -52,7 +52,7 @@ pub(crate) fn mark(
     match (results.rounds, results.relative(step, candidate)) {
         (Some(rounds), _) => rounds
             .judgement
-            .decision(basecase_stats::Metric::Throughput, step, candidate)
+            .decision(basecase_stats::JudgedMetric::Throughput, step, candidate)
             .map_or(Highlight::None, |decision| decided(decision.verdict)),
         (None, Some(ratio)) => marks::relative(ratio, thresholds),
         (None, None) => Highlight::None,

@@ -1,7 +1,7 @@
 //! What is decided on each step and contender.
 
 use basecase_analysis::{Attribution, Effect, Judged, Results, percent_of_logarithm};
-use basecase_stats::{Metric, Verdict};
+use basecase_stats::{JudgedMetric, Verdict};
 
 use super::relative::decided;
 use super::{Column, Highlight, MISSING, Row, Table, TableCell};
@@ -78,11 +78,11 @@ fn cells(judged: &Judged<'_>) -> Vec<TableCell> {
     };
     vec![
         TableCell::marked(judged.verdict(), decided(throughput.verdict)),
-        TableCell::percent(Effect::of_decision(Metric::Throughput, throughput)),
-        TableCell::percent(cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu))),
+        TableCell::percent(Effect::of_decision(JudgedMetric::Throughput, throughput)),
+        TableCell::percent(cpu.and_then(|cpu| Effect::of_decision(JudgedMetric::ServerCpu, cpu))),
         verdict_on_cpu(judged),
         TableCell::plain(judged.rounds()),
-        size(throughput.block_sd),
+        size(throughput.between_round_sd),
         size(throughput.detectable),
         TableCell::plain(judged.flags().join(", ")),
     ]

@@ -7,7 +7,7 @@ use basecase_analysis::{
     SettingChange, operation,
 };
 use basecase_model::StepFacts;
-use basecase_stats::Metric;
+use basecase_stats::JudgedMetric;
 
 use super::{EffectWords as _, JudgedWords as _};
 use crate::tables::{number, running::brief};
@@ -47,8 +47,9 @@ pub(crate) fn summary(explanation: &Explanation<'_>) -> Vec<String> {
 pub(crate) fn change(explanation: &Explanation<'_>, step: &StepFacts) -> String {
     let value = |measured: &Measured<'_>| number(measured.headline(), 0);
     let quotient = || explanation.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
-    let judged =
-        explanation.judged.and_then(|judged| Effect::of_decision(Metric::Throughput, judged.throughput));
+    let judged = explanation
+        .judged
+        .and_then(|judged| Effect::of_decision(JudgedMetric::Throughput, judged.throughput));
     let ratio = judged.map_or_else(quotient, |effect| effect.ratio_line());
     format!(
         "{} on {}: {} → {} {} against {}, {ratio} of the base case",

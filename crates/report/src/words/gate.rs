@@ -1,7 +1,7 @@
 //! What a pipeline is told, in words.
 
 use basecase_analysis::{Conclusion, Effect, Failure, Gate, GateCase, Judged};
-use basecase_stats::{Metric, Verdict};
+use basecase_stats::{JudgedMetric, Verdict};
 
 use super::{EffectWords as _, FailureWords as _, JudgedWords as _};
 
@@ -61,7 +61,7 @@ fn failed(failure: &Failure<'_>) -> (String, String) {
 }
 
 fn change(judged: &Judged<'_>) -> String {
-    let effect = Effect::of_decision(Metric::Throughput, judged.throughput);
+    let effect = Effect::of_decision(JudgedMetric::Throughput, judged.throughput);
     effect
         .map(|effect| format!("{} % {}", effect.percent_text(), effect.percent_interval()))
         .unwrap_or_default()

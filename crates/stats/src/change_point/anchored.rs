@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use basecase_model::{Experiment, Trial};
 
 use super::{History, HistoryError};
-use crate::judgement::Metric;
+use crate::judgement::JudgedMetric;
 use crate::pair::Pair;
 use crate::sample::mean;
 
 /// A version of a history: a candidate of an experiment in rounds, whose base case is the anchor.
 #[derive(Debug, Clone, Copy)]
-pub struct Version<'a> {
+pub struct HistoryPoint<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// Its trials.
@@ -24,26 +24,26 @@ pub struct Version<'a> {
 
 /// An anchor that takes the place of another one, measured beside it.
 #[derive(Debug, Clone, Copy)]
-pub struct Handover<'a> {
+pub struct AnchorHandover<'a> {
     /// The later anchor against the earlier one.
-    pub version: Version<'a>,
+    pub version: HistoryPoint<'a>,
     /// Whether it is the other way round: the later one is the base case of that experiment.
     pub is_reversed: bool,
 }
 
-impl<'a> Version<'a> {
+impl<'a> HistoryPoint<'a> {
     /// The effects of its rounds on a step, by number and by who measured it.
     fn effects(&self, step: &str) -> BTreeMap<(u32, &'a str), f64> {
-        let Version { experiment, trials, candidate, .. } = *self;
+        let HistoryPoint { experiment, trials, candidate, .. } = *self;
         let Some(facts) = experiment.steps.iter().find(|facts| facts.name == step) else {
             return BTreeMap::new();
         };
-        let effect = |pair: Pair<'a>| Some((pair.place(), pair.round(Metric::Throughput)?.effect));
+        let effect = |pair: Pair<'a>| Some((pair.place(), pair.round(JudgedMetric::Throughput)?.effect));
         Pair::all(experiment, trials, facts, candidate).into_iter().filter_map(effect).collect()
     }
 }
 
-impl Handover<'_> {
+impl AnchorHandover<'_> {
     /// The effects of its rounds on a step.
     fn effects(&self, step: &str) -> Vec<f64> {
         let sign = if self.is_reversed { -1.0 } else { 1.0 };
@@ -61,8 +61,8 @@ impl History {
     /// # Errors
     /// When a trial holds what no trial can hold.
     pub fn of_step(
-        versions: &[Version<'_>],
-        handovers: &[Handover<'_>],
+        versions: &[HistoryPoint<'_>],
+        handovers: &[AnchorHandover<'_>],
         step: &str,
         margin: f64,
     ) -> Result<History, HistoryError> {

@@ -7,7 +7,7 @@ mod divisive;
 mod segmentation;
 mod welch;
 
-pub use anchored::{Handover, Version};
+pub use anchored::{AnchorHandover, HistoryPoint};
 pub use calibration::calibrated_penalty;
 pub use confirmation::change_points;
 pub use divisive::divisive_change_points;

@@ -4,12 +4,12 @@ use super::simulation::{Noise, Simulation};
 use super::{anytime, plain, scheduled};
 use crate::comparison::Comparison;
 use crate::decision::Flag;
+use crate::interim_analyses::InterimAnalyses;
 use crate::judge::Judge;
-use crate::looks::Looks;
 use crate::orders::Orders;
 use crate::verdict::Verdict;
 
-/// The share of series of 40 rounds in which some look leaves the true effect out.
+/// The share of series of 40 rounds in which some interim analysis leaves the true effect out.
 fn ever_wrong(judge: &Judge, noise: Noise, runs: usize) -> f64 {
     let wrong = |run: &usize| {
         let effects = Simulation::new("error rates", *run).effects(noise, 40);
@@ -39,7 +39,7 @@ fn looking_after_every_round_errs_no_more_often() {
     }
 }
 
-/// The share of series in which a step that did not change is told to have changed at some look.
+/// The share of series in which a step that did not change is told to have changed at some interim analysis.
 fn ever_a_change(noise: Noise, runs: usize) -> f64 {
     let judge = scheduled();
     let is_changed = |effects: &[f64]| {
@@ -49,7 +49,7 @@ fn ever_a_change(noise: Noise, runs: usize) -> f64 {
     };
     let ever = |run: &usize| {
         let effects = Simulation::new("error rates", *run).effects(noise, 40);
-        Looks::general().rounds().iter().any(|look| is_changed(&effects[..*look]))
+        InterimAnalyses::general().rounds().iter().any(|analysis| is_changed(&effects[..*analysis]))
     };
     (0..runs).filter(ever).count() as f64 / runs as f64
 }
@@ -73,8 +73,11 @@ fn a_change_as_large_as_the_margin_is_rarely_called_none() {
     let is_missed = |run: &usize| {
         let noise = Simulation::new("margin", *run).effects(Noise::Gaussian, 40);
         let effects: Vec<f64> = noise.iter().map(|noise| -margin + 0.015 * noise).collect();
-        let look = |look: &usize| judge.decide(&[Comparison::of_effects(&effects[..*look], margin)]).unwrap();
-        let verdicts: Vec<Verdict> = Looks::general().rounds().iter().map(|at| look(at)[0].verdict).collect();
+        let analysis = |analysis: &usize| {
+            judge.decide(&[Comparison::of_effects(&effects[..*analysis], margin)]).unwrap()
+        };
+        let verdicts: Vec<Verdict> =
+            InterimAnalyses::general().rounds().iter().map(|at| analysis(at)[0].verdict).collect();
         assert!(!verdicts.contains(&Verdict::Improvement));
         verdicts.contains(&Verdict::NoChange)
     };
@@ -124,16 +127,19 @@ fn intervals_of_many_troubled_rounds_hold_the_truth() {
     let share = coverage(10_000, 40, Some(UNEVEN_MARGIN));
     println!("{share} of those of rounds that go on until they tell");
     assert!((0.93..=0.97).contains(&share), "{share}");
-    // A first look has spent an eighth of the error.
+    // A first interim analysis has spent an eighth of the error.
     let first = coverage(10_000, 5, None);
     println!("{first} of first intervals hold the truth");
     assert!(first >= 0.985, "{first}");
     for noise in
         [Noise::Gaussian, Noise::HeavyTails, Noise::Contaminated, Noise::TwoModes, Noise::Correlated(0.3)]
     {
-        let (looks, rounds) =
+        let (analyses, rounds) =
             (ever_wrong(&scheduled(), noise, 10_000), ever_wrong(&anytime(), noise, 10_000));
-        println!("{noise:?}: looks {looks}, every round {rounds}, verdicts {}", ever_a_change(noise, 10_000));
+        println!(
+            "{noise:?}: analyses {analyses}, every round {rounds}, verdicts {}",
+            ever_a_change(noise, 10_000)
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! How often experiments err that are made slice by slice, with stalls, drift and neighbours, and looked at as they are: at each look
+//! How often experiments err that are made slice by slice, with stalls, drift and neighbours, and looked at as they are: at each interim analysis
 //! from the rounds up to it.
 
 use basecase_model::{Place, Slice, StepFacts, Trial};
@@ -7,9 +7,9 @@ use super::scheduled;
 use super::simulation::Simulation;
 use crate::comparison::{Comparison, Round};
 use crate::decision::Flag;
+use crate::interim_analyses::InterimAnalyses;
 use crate::judge::Judge;
-use crate::judgement::Metric;
-use crate::looks::Looks;
+use crate::judgement::JudgedMetric;
 use crate::orders::Orders;
 use crate::pair::Pair;
 
@@ -92,7 +92,7 @@ fn experiment(trouble: Trouble, run: usize) -> Vec<Trial> {
     trials
 }
 
-/// How many of so many experiments ever told a change, and in how many an interval ever left the truth out, or at its last look.
+/// How many of so many experiments ever told a change, and in how many an interval ever left the truth out, or at its last interim analysis.
 #[derive(Debug, Default, Clone, Copy)]
 struct Wrong {
     changes: usize,
@@ -103,7 +103,7 @@ struct Wrong {
 /// The rounds of an experiment.
 fn rounds(trials: &[Trial]) -> Vec<Round> {
     let pairs = Pair::among(trials, &STEP, NAMES, 2);
-    pairs.iter().filter_map(|pair| pair.round(Metric::Throughput)).collect()
+    pairs.iter().filter_map(|pair| pair.round(JudgedMetric::Throughput)).collect()
 }
 
 /// The effect, as what is typical and as the difference of means: where one side stalls more, both are known by many rounds alone.
@@ -123,9 +123,9 @@ fn wrong(judge: &Judge, trouble: Trouble, runs: usize) -> Wrong {
     for run in 0..runs {
         let trials = experiment(trouble, run);
         let (mut is_change, mut is_out, mut is_out_now) = (false, false, false);
-        for look in Looks::general().rounds() {
-            let rounds = rounds(&trials[..2 * look]);
-            assert_eq!(rounds.len(), *look);
+        for analysis in InterimAnalyses::general().rounds() {
+            let rounds = rounds(&trials[..2 * analysis]);
+            assert_eq!(rounds.len(), *analysis);
             let decision = judge.decide(&[Comparison { rounds, margin: MARGIN }]).unwrap().remove(0);
             let truth = if decision.flags.contains(&Flag::Stalls) { of_means } else { typical };
             is_change |= decision.verdict.is_change();
@@ -160,7 +160,7 @@ fn defect_12_ten_thousand_experiments_with_stalls_and_drift_err_as_rarely_as_pro
     for trouble in [stalling, SHORT, LONG, slower, Trouble { effect: -0.03, ..LONG }] {
         let wrong = wrong(&judge, trouble, 10_000);
         println!("{trouble:?}: {wrong:?}");
-        // Where looks turn from what is typical to means, there are two effects to leave out.
+        // Where interim analyses turn from what is typical to means, there are two effects to leave out.
         let effects = if trouble.stalls[0] == trouble.stalls[1] { 1 } else { 2 };
         assert!(wrong.ever_out <= 600 * effects && wrong.out_at_last <= 600, "{trouble:?}: {wrong:?}");
         let is_same = trouble.effect == 0.0 && trouble.stalls[0] == trouble.stalls[1];

@@ -7,22 +7,22 @@ mod power;
 mod properties;
 pub(crate) mod simulation;
 
+use crate::analysis_plan::{AnalysisPlan, Sequential};
 use crate::comparison::Comparison;
-use crate::glance::{Basis, Glance};
+use crate::interim_data::{Basis, InterimData};
 use crate::judge::Judge;
-use crate::plan::{Plan, Sequential};
 
 fn scheduled() -> Judge {
-    Judge::new(Plan::default()).unwrap()
+    Judge::new(AnalysisPlan::default()).unwrap()
 }
 
-/// The looks at effects, all of which they take as they are.
-fn plain(judge: &Judge, effects: &[f64]) -> Vec<Glance> {
+/// The interim analyses at effects, all of which they take as they are.
+fn plain(judge: &Judge, effects: &[f64]) -> Vec<InterimData> {
     let basis = Basis { has_stalls: false, rounds_each: 1 };
-    let glance = |glance: Glance| Glance { values: effects[..glance.rounds].to_vec(), basis, ..glance };
-    judge.glances(&Comparison::of_effects(effects, 1.0)).into_iter().map(glance).collect()
+    let data = |data: InterimData| InterimData { values: effects[..data.rounds].to_vec(), basis, ..data };
+    judge.interim_data(&Comparison::of_effects(effects, 1.0)).into_iter().map(data).collect()
 }
 
 fn anytime() -> Judge {
-    Judge::new(Plan { sequential: Sequential::Anytime, ..Plan::default() }).unwrap()
+    Judge::new(AnalysisPlan { sequential: Sequential::Anytime, ..AnalysisPlan::default() }).unwrap()
 }

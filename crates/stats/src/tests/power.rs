@@ -4,8 +4,8 @@ use super::scheduled;
 use super::simulation::{Noise, Simulation};
 use crate::comparison::Comparison;
 use crate::decision::Decision;
+use crate::interim_analyses::InterimAnalyses;
 use crate::judge::Judge;
-use crate::looks::Looks;
 use crate::verdict::Verdict;
 
 /// Regressions of the first steps, as logarithms.
@@ -24,20 +24,20 @@ struct Outcome {
 }
 
 /// One suite: its last decisions, after steps left the rotation one by one.
-fn suite(judge: &Judge, noise: Noise, block_sd: f64, index: usize) -> Vec<Decision> {
+fn suite(judge: &Judge, noise: Noise, between_round_sd: f64, index: usize) -> Vec<Decision> {
     let margin = 1.02f64.ln();
     let step = |step: usize| {
         let shift = PLANTED.get(step).copied().unwrap_or(0.0);
         let noise = Simulation::new("suite", index * STEPS + step).effects(noise, 40);
-        noise.iter().map(|noise| block_sd * noise - shift).collect()
+        noise.iter().map(|noise| between_round_sd * noise - shift).collect()
     };
     let effects: Vec<Vec<f64>> = (0..STEPS).map(step).collect();
     let mut rounds = [0; STEPS];
     let mut decisions: Vec<Decision> = Vec::new();
-    for look in Looks::general().rounds() {
+    for analysis in InterimAnalyses::general().rounds() {
         for (step, rounds) in rounds.iter_mut().enumerate() {
             if decisions.get(step).is_none_or(|decision| !decision.leaves) {
-                *rounds = *look;
+                *rounds = *analysis;
             }
         }
         let seen = effects.iter().zip(rounds);
@@ -48,12 +48,12 @@ fn suite(judge: &Judge, noise: Noise, block_sd: f64, index: usize) -> Vec<Decisi
     decisions
 }
 
-fn outcome(noise: Noise, block_sd: f64, suites: usize) -> Outcome {
+fn outcome(noise: Noise, between_round_sd: f64, suites: usize) -> Outcome {
     let judge = scheduled();
     let mut outcome = Outcome::default();
     let share = 1.0 / suites as f64;
     for index in 0..suites {
-        let decisions = suite(&judge, noise, block_sd, index);
+        let decisions = suite(&judge, noise, between_round_sd, index);
         let rounds: usize = decisions.iter().map(|decision| decision.rounds).sum();
         outcome.rounds_per_step += share * rounds as f64 / STEPS as f64;
         let (planted, same) = decisions.split_at(PLANTED.len());

@@ -110,14 +110,14 @@ proptest! {
         let first = first.min(rounds.len());
         let of = |rounds: &[Round]| Comparison { rounds: rounds.to_vec(), margin: 0.02 };
         for judge in judges() {
-            let (before, after) = (judge.glances(&of(&rounds[..first])), judge.glances(&of(&rounds)));
+            let (before, after) = (judge.interim_data(&of(&rounds[..first])), judge.interim_data(&of(&rounds)));
             prop_assert_eq!(&before, &after[..before.len()]);
-            // Between two looks nothing is judged anew.
-            let looked = judge.glances(&of(&rounds[..first])).last().map_or(first, |glance| glance.rounds);
+            // Between two interim analyses nothing is judged anew.
+            let looked = judge.interim_data(&of(&rounds[..first])).last().map_or(first, |data| data.rounds);
             let decide = |count: usize| judge.decide(&[of(&rounds[..count])]).unwrap().remove(0);
-            let (at_look, now) = (decide(looked), decide(first));
-            prop_assert_eq!((now.verdict, now.qualifier, now.interval), (at_look.verdict, at_look.qualifier, at_look.interval));
-            prop_assert_eq!((now.repeated_p, now.rounds_merged), (at_look.repeated_p, at_look.rounds_merged));
+            let (at_analysis, now) = (decide(looked), decide(first));
+            prop_assert_eq!((now.verdict, now.qualifier, now.interval), (at_analysis.verdict, at_analysis.qualifier, at_analysis.interval));
+            prop_assert_eq!((now.repeated_p, now.rounds_merged), (at_analysis.repeated_p, at_analysis.rounds_merged));
         }
     }
 
@@ -151,7 +151,7 @@ proptest! {
         for judge in judges() {
             let decision = judge.decide(&[Comparison { rounds: rounds.clone(), margin }]).unwrap().remove(0);
             let numbers = [
-                decision.estimate, decision.level, decision.block_sd, decision.start_sd, decision.pass_sd,
+                decision.estimate, decision.level, decision.between_round_sd, decision.start_sd, decision.pass_sd,
                 decision.run_sd, decision.detectable, decision.smallest_margin,
                 decision.interval.map(|interval| interval.lower), decision.interval.map(|interval| interval.upper),
                 Some(decision.repeated_p), Some(decision.adjusted_p),
@@ -176,7 +176,7 @@ fn few_rounds_and_equal_values_are_judged() {
         assert_eq!(judge.decide(&[]).unwrap(), []);
         let none = decide(judge, &[]);
         assert_eq!(
-            (none.verdict, none.rounds, none.interval, none.block_sd),
+            (none.verdict, none.rounds, none.interval, none.between_round_sd),
             (Verdict::NotEnoughData, 0, None, None)
         );
         assert!(!none.leaves && matches!(none.outlook, Outlook::MoreRounds(5 | 6)));

@@ -3,7 +3,7 @@
 use std::f64::consts::LN_10;
 
 use basecase_analysis::{Effect, Judged, Results};
-use basecase_stats::{Decision, Interval, Metric, Verdict};
+use basecase_stats::{Decision, Interval, JudgedMetric, Verdict};
 use maud::{Markup, html};
 
 use super::page_name;
@@ -87,7 +87,7 @@ fn drawn(Line { name, decision }: &Line<'_>, reach: f64) -> Markup {
         Verdict::NotEnoughData => "?",
         _ => mark.sign(),
     };
-    let effect = Effect::of_decision(Metric::Throughput, decision);
+    let effect = Effect::of_decision(JudgedMetric::Throughput, decision);
     let (band, band_width) = span(-decision.margin, decision.margin);
     html! {
         div.effect {

@@ -1,7 +1,7 @@
 //! The effects of the rounds of a step, in their order.
 
 use basecase_analysis::{Judged, Results};
-use basecase_stats::{Decision, Metric};
+use basecase_stats::{Decision, JudgedMetric};
 use maud::{Markup, html};
 
 use super::forest::{colour, tick_text, ticks};
@@ -17,7 +17,7 @@ const NUMBERED: usize = 12;
 /// A drawing for each contender of a step, all on one scale; `None` where nothing is judged.
 pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
     let judgement = &results.rounds?.judgement;
-    let effects = |judged: &Judged<'_>| judgement.effects(Metric::Throughput, step, judged.candidate);
+    let effects = |judged: &Judged<'_>| judgement.effects(JudgedMetric::Throughput, step, judged.candidate);
     let all: Vec<Judged<'_>> =
         results.candidates().filter_map(|(candidate, _)| results.judged(step, candidate)).collect();
     let largest = |judged: &Judged<'_>| {

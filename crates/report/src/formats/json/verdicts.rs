@@ -1,7 +1,7 @@
 //! What the rounds say, with all numbers that led to it, as JSON.
 
 use basecase_analysis::{Attribution, Conduct, Effect, Level, Results};
-use basecase_stats::{Decision, Interval, Judgement, Metric, Modes, Outlook, Qualifier};
+use basecase_stats::{Decision, Interval, JudgedMetric, Judgement, Modes, Outlook, Qualifier};
 use serde::Serialize;
 
 use crate::words::{qualifier_word, refusal, verdict_word};
@@ -10,7 +10,8 @@ use crate::words::{qualifier_word, refusal, verdict_word};
 #[derive(Serialize)]
 pub(super) struct PlanObject<'a> {
     seed: u64,
-    looks: &'a [u32],
+    #[serde(rename = "looks")]
+    interim_analyses: &'a [u32],
     read_margin: f64,
     write_margin: f64,
     alpha: f64,
@@ -92,7 +93,8 @@ struct Statistics<'a> {
     rounds_merged: usize,
     rounds_dropped: usize,
     missed_rate: MissedRate,
-    block_sd: Option<f64>,
+    #[serde(rename = "block_sd")]
+    between_round_sd: Option<f64>,
     start_sd: Option<f64>,
     pass_sd: Option<f64>,
     run_sd: Option<f64>,
@@ -126,7 +128,7 @@ struct TwoModes {
 pub(super) fn plan<'a>(results: &Results<'a>) -> Option<PlanObject<'a>> {
     let rounds = results.rounds?;
     let plan = rounds.plan();
-    let suite = |metric: Metric| {
+    let suite = |metric: JudgedMetric| {
         results.candidates().filter_map(move |(candidate, facts)| {
             let suite = rounds.judgement.suite(metric, candidate)?;
             let effect = Effect::of_suite(metric, suite);
@@ -143,13 +145,13 @@ pub(super) fn plan<'a>(results: &Results<'a>) -> Option<PlanObject<'a>> {
     };
     Some(PlanObject {
         seed: rounds.schedule.seed,
-        looks: &rounds.schedule.looks,
+        interim_analyses: &rounds.schedule.interim_analyses,
         read_margin: rounds.schedule.read_margin,
         write_margin: rounds.schedule.write_margin,
         alpha: plan.alpha,
         false_discovery_rate: plan.false_discovery_rate,
         refusal: refusal(rounds),
-        suites: Metric::ALL.into_iter().flat_map(suite).collect(),
+        suites: JudgedMetric::ALL.into_iter().flat_map(suite).collect(),
     })
 }
 
@@ -179,9 +181,11 @@ pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize)
     Some(Verdicts {
         throughput: Statistics {
             flags: judged.flags(),
-            ..statistics(Metric::Throughput, judged.throughput, effects(Metric::Throughput))
+            ..statistics(JudgedMetric::Throughput, judged.throughput, effects(JudgedMetric::Throughput))
         },
-        server_cpu: judged.cpu.map(|cpu| statistics(Metric::ServerCpu, cpu, effects(Metric::ServerCpu))),
+        server_cpu: judged
+            .cpu
+            .map(|cpu| statistics(JudgedMetric::ServerCpu, cpu, effects(JudgedMetric::ServerCpu))),
         debt_inclusive: debt_inclusive(judgement, step, candidate),
         reading: judged.attribution().map(Attribution::as_str),
         slices: trial.slices.len(),
@@ -191,10 +195,10 @@ pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize)
 
 /// `None` where it is not known.
 fn debt_inclusive(judgement: &Judgement, step: usize, candidate: usize) -> Option<DebtInclusive> {
-    let decision = judgement.with_debt(Metric::Throughput, step, candidate)?;
-    let throughput = Effect::of_decision(Metric::Throughput, decision);
-    let cpu = judgement.with_debt(Metric::ServerCpu, step, candidate);
-    let cpu = cpu.and_then(|cpu| Effect::of_decision(Metric::ServerCpu, cpu));
+    let decision = judgement.with_debt(JudgedMetric::Throughput, step, candidate)?;
+    let throughput = Effect::of_decision(JudgedMetric::Throughput, decision);
+    let cpu = judgement.with_debt(JudgedMetric::ServerCpu, step, candidate);
+    let cpu = cpu.and_then(|cpu| Effect::of_decision(JudgedMetric::ServerCpu, cpu));
     Some(DebtInclusive {
         verdict: verdict_word(decision.verdict),
         ratio: throughput.map(|effect| effect.ratio),
@@ -204,7 +208,7 @@ fn debt_inclusive(judgement: &Judgement, step: usize, candidate: usize) -> Optio
     })
 }
 
-fn statistics<'a>(metric: Metric, decision: &Decision, effects: &'a [f64]) -> Statistics<'a> {
+fn statistics<'a>(metric: JudgedMetric, decision: &Decision, effects: &'a [f64]) -> Statistics<'a> {
     let ends = |interval: Option<Interval>| interval.map(|interval| [interval.lower, interval.upper]);
     let effect = Effect::of_decision(metric, decision);
     Statistics {
@@ -228,7 +232,7 @@ fn statistics<'a>(metric: Metric, decision: &Decision, effects: &'a [f64]) -> St
         rounds_merged: decision.rounds_merged,
         rounds_dropped: decision.rounds_dropped,
         missed_rate: missed_rate(decision.missed_rate),
-        block_sd: decision.block_sd,
+        between_round_sd: decision.between_round_sd,
         start_sd: decision.start_sd,
         pass_sd: decision.pass_sd,
         run_sd: decision.run_sd,
@@ -253,10 +257,10 @@ fn missed_rate(missed: basecase_stats::MissedRate) -> MissedRate {
     MissedRate { by_base, by_contender, by_both }
 }
 
-fn name(metric: Metric) -> &'static str {
+fn name(metric: JudgedMetric) -> &'static str {
     match metric {
-        Metric::Throughput => "throughput",
-        Metric::ServerCpu => "server_cpu",
+        JudgedMetric::Throughput => "throughput",
+        JudgedMetric::ServerCpu => "server_cpu",
     }
 }
 

@@ -1,11 +1,11 @@
-//! What a look sees, and how it takes it. Both follow from the rounds up to it alone: whatever comes later, a look that was taken stays
+//! What an interim analysis sees, and how it takes it. Both follow from the rounds up to it alone: whatever comes later, an interim analysis that was taken stays
 //! as it was.
 
 use crate::autocorrelation::Merged;
 use crate::comparison::{Comparison, Round};
 use crate::trend::is_other_than_zero;
 
-/// How the effects of rounds are taken. Looks are held against each other only where they take them alike: a difference of means is of
+/// How the effects of rounds are taken. Interim analyses are held against each other only where they take them alike: a difference of means is of
 /// something else than a typical difference, and rounds that hang together are fewer than they look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Basis {
@@ -15,9 +15,9 @@ pub(crate) struct Basis {
     pub(crate) rounds_each: usize,
 }
 
-/// The values that a look after so many rounds sees.
+/// The values that an interim analysis after so many rounds sees.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Glance {
+pub(crate) struct InterimData {
     /// How many rounds.
     pub(crate) rounds: usize,
     /// How they were taken.
@@ -26,10 +26,10 @@ pub(crate) struct Glance {
     pub(crate) values: Vec<f64>,
 }
 
-impl Glance {
+impl InterimData {
     /// At all rounds of a comparison.
     pub(crate) fn of(comparison: &Comparison) -> Self {
-        Glance::after(comparison, comparison.rounds.len())
+        InterimData::after(comparison, comparison.rounds.len())
     }
 
     /// At the first rounds of a comparison, as if there were no others.
@@ -38,7 +38,7 @@ impl Glance {
         let has_stalls = has_stalls(seen, comparison.margin);
         let merged = Merged::of(effects(seen, has_stalls));
         let basis = Basis { has_stalls, rounds_each: merged.rounds_each };
-        Glance { rounds, basis, values: merged.effects }
+        InterimData { rounds, basis, values: merged.effects }
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
         let of = |stalls: [f64; 5]| {
             let round = |stalls| Round { effect: 0.004, stalls, ..Round::default() };
             let comparison = Comparison { rounds: stalls.map(round).into(), margin: 0.02 };
-            let Glance { basis, values, .. } = Glance::of(&comparison);
+            let InterimData { basis, values, .. } = InterimData::of(&comparison);
             (basis.has_stalls, values[4])
         };
         assert_eq!(of([0.02, -0.015, 0.0, 0.01, -0.018]), (false, 0.004));

@@ -3,18 +3,18 @@
 use thiserror::Error;
 
 use crate::discovery::Dependence;
-use crate::looks::Looks;
+use crate::interim_analyses::InterimAnalyses;
 
 /// The smallest error that can be asked for.
 const SMALLEST_ERROR: f64 = 1e-4;
 /// The largest error that can be asked for.
 const LARGEST_ERROR: f64 = 0.5;
 
-/// How a family of comparisons is judged. It is fixed before the first round: whoever changes it after a look at the data
+/// How a family of comparisons is judged. It is fixed before the first round: whoever changes it after an interim analysis at the data
 /// loses the guarantees.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// The chance that an interval misses the effect at any look, 0 to 1.
+pub struct AnalysisPlan {
+    /// The chance that an interval misses the effect at any interim analysis, 0 to 1.
     pub alpha: f64,
     /// When verdicts may be given.
     pub sequential: Sequential,
@@ -24,11 +24,11 @@ pub struct Plan {
     pub dependence: Dependence,
 }
 
-/// When a series may be looked at, and what the interval of a look is.
+/// When a series may be looked at, and what the interval of an interim analysis is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sequential {
-    /// After fixed numbers of rounds. Needs fewer rounds, and ends with the last look.
-    Scheduled(Looks),
+    /// After fixed numbers of rounds. Needs fewer rounds, and ends with the last interim analysis.
+    Scheduled(InterimAnalyses),
     /// After every round, for as long as one likes: takes about a quarter more rounds.
     Anytime,
 }
@@ -38,28 +38,28 @@ pub enum Sequential {
 #[error(
     "{what} of {value} is not possible\nhint: it is a share from {SMALLEST_ERROR} to {LARGEST_ERROR}, usually 0.05"
 )]
-pub struct PlanError {
+pub struct AnalysisPlanError {
     what: &'static str,
     value: f64,
 }
 
-impl Default for Plan {
+impl Default for AnalysisPlan {
     /// 5 % for both, with the looks for steps that read.
     fn default() -> Self {
-        Plan {
+        AnalysisPlan {
             alpha: 0.05,
-            sequential: Sequential::Scheduled(Looks::general()),
+            sequential: Sequential::Scheduled(InterimAnalyses::general()),
             false_discovery_rate: 0.05,
             dependence: Dependence::Positive,
         }
     }
 }
 
-impl Plan {
-    pub(crate) fn check(&self) -> Result<(), PlanError> {
+impl AnalysisPlan {
+    pub(crate) fn check(&self) -> Result<(), AnalysisPlanError> {
         let shares = [("an error", self.alpha), ("a false discovery rate", self.false_discovery_rate)];
         match shares.into_iter().find(|(_, value)| !(SMALLEST_ERROR..=LARGEST_ERROR).contains(value)) {
-            Some((what, value)) => Err(PlanError { what, value }),
+            Some((what, value)) => Err(AnalysisPlanError { what, value }),
             None => Ok(()),
         }
     }

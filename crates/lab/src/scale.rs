@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use basecase_workload::Workload;
-use basecase_workload::insert_benchmark::{Parameters, ParametersError};
+use basecase_workload::insert_benchmark::{InsertBenchmarkParameters, ParametersError};
 
 /// The fewest rows per table that are left of a workload file.
 const LEAST_ROWS: f64 = 100.0;
@@ -28,7 +28,10 @@ impl Scale {
     ///
     /// # Errors
     /// None of a factor above 0.
-    pub(crate) fn parameters(self, parameters: &Parameters) -> Result<Parameters, ParametersError> {
+    pub(crate) fn parameters(
+        self,
+        parameters: &InsertBenchmarkParameters,
+    ) -> Result<InsertBenchmarkParameters, ParametersError> {
         parameters.scaled(self.0)
     }
 

@@ -1,6 +1,6 @@
 //! Sizes of the Insert Benchmark as a user gives them.
 
-use basecase_workload::insert_benchmark::{DEFAULT_SEED, PRESETS, Pace, Parameters, Preset};
+use basecase_workload::insert_benchmark::{DEFAULT_SEED, InsertBenchmarkParameters, PRESETS, Pace, Preset};
 use serde::Deserialize;
 
 /// Sizes as they are written: a preset, and what differs from it.
@@ -38,7 +38,7 @@ impl Sizes {
     ///
     /// # Errors
     /// When the preset is unknown or a size is outside its range; the text says what to do.
-    pub fn parameters(&self, pace: Pace, seed: Option<u64>) -> Result<Parameters, String> {
+    pub fn parameters(&self, pace: Pace, seed: Option<u64>) -> Result<InsertBenchmarkParameters, String> {
         let preset = match &self.preset {
             None => &PRESETS[0],
             Some(name) => Preset::find(name).ok_or_else(|| {
@@ -48,7 +48,7 @@ impl Sizes {
         };
         let scaled =
             preset.parameters().scaled(self.scale.unwrap_or(1.0)).map_err(|error| error.to_string())?;
-        let parameters = Parameters {
+        let parameters = InsertBenchmarkParameters {
             clients: self.clients.unwrap_or(scaled.clients),
             rows: self.rows.unwrap_or(scaled.rows),
             writes: self.writes.unwrap_or(scaled.writes),

@@ -15,7 +15,7 @@ use crate::workload_file::WorkloadFile;
 #[derive(Debug, Clone)]
 pub enum Task {
     /// The ten steps of the Insert Benchmark.
-    InsertBenchmark(insert_benchmark::Parameters),
+    InsertBenchmark(insert_benchmark::InsertBenchmarkParameters),
     /// Steps of a workload file, built in or the user's own.
     WorkloadFile(Box<WorkloadFile>),
 }
@@ -89,8 +89,9 @@ impl Task {
     pub(crate) fn rows_on_disk(&self) -> u64 {
         match self {
             Task::InsertBenchmark(parameters) => {
-                let steps = insert_benchmark::Step::all(parameters);
-                let inserted: u64 = steps.iter().map(insert_benchmark::Step::inserted_rows).sum();
+                let steps = insert_benchmark::InsertBenchmarkStep::all(parameters);
+                let inserted: u64 =
+                    steps.iter().map(insert_benchmark::InsertBenchmarkStep::inserted_rows).sum();
                 let passing = inserted.saturating_sub(parameters.rows) / 4 * u64::from(parameters.clients);
                 parameters.loaded_rows() + passing
             }
@@ -146,7 +147,7 @@ impl Task {
     pub(crate) fn outlines(&self) -> Vec<Outline> {
         match self {
             Task::InsertBenchmark(parameters) => {
-                let steps = insert_benchmark::Step::all(parameters);
+                let steps = insert_benchmark::InsertBenchmarkStep::all(parameters);
                 steps.iter().map(|step| outline(step, parameters)).collect()
             }
             Task::WorkloadFile(file) => file.outlines(),
@@ -168,7 +169,10 @@ impl Task {
     }
 }
 
-fn outline(step: &insert_benchmark::Step, parameters: &insert_benchmark::Parameters) -> Outline {
+fn outline(
+    step: &insert_benchmark::InsertBenchmarkStep,
+    parameters: &insert_benchmark::InsertBenchmarkParameters,
+) -> Outline {
     Outline {
         facts: step.facts(parameters),
         guessed_seconds: match step.rate {

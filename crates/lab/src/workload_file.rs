@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use basecase_model::{Group, Headline, StepFacts};
 use basecase_workload::{
-    Dialect, LOAD, LoadedTable, Maintenance, Parameters, Step, StepPlan, Workload, WorkloadError,
+    Dialect, FileParameters, FileStep, LOAD, LoadedTable, Maintenance, StepPlan, Workload, WorkloadError,
     insert_benchmark,
 };
 use serde_json::json;
@@ -17,9 +17,9 @@ use crate::task::{Outline, guessed_load_seconds, step_limit};
 #[derive(Debug, Clone)]
 pub struct WorkloadFile {
     pub(crate) workload: Workload,
-    pub(crate) parameters: Parameters,
+    pub(crate) parameters: FileParameters,
     /// The steps after the load.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<FileStep>,
     pub(crate) tables: Vec<LoadedTable>,
     /// Threads that load tables.
     pub(crate) loaders: u32,
@@ -95,7 +95,7 @@ impl WorkloadFile {
     }
 
     /// A step, counted from 0 without the load.
-    pub(crate) fn plan(&self, step: &Step, dialect: Dialect) -> Result<StepPlan, WorkloadError> {
+    pub(crate) fn plan(&self, step: &FileStep, dialect: Dialect) -> Result<StepPlan, WorkloadError> {
         self.workload.plan(&self.parameters, step, dialect)
     }
 
@@ -181,7 +181,7 @@ impl WorkloadFile {
         std::iter::once(load).chain(self.steps.iter().map(|step| self.outline(step))).collect()
     }
 
-    fn outline(&self, step: &Step) -> Outline {
+    fn outline(&self, step: &FileStep) -> Outline {
         let timing = &self.parameters.timing;
         let seconds = timing.warm_up_seconds + timing.seconds_of(step.duration);
         Outline {

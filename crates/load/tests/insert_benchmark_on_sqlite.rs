@@ -9,7 +9,9 @@ use basecase_load::{Failure, Limits, StepOutcome, WorkerGroup};
 use basecase_model::OperationClass;
 use basecase_probe::{Target, Watch};
 use basecase_workload::Dialect;
-use basecase_workload::insert_benchmark::{InsertBenchmark, PRESETS, Parameters, Purpose, Step};
+use basecase_workload::insert_benchmark::{
+    InsertBenchmark, InsertBenchmarkParameters, InsertBenchmarkStep, PRESETS, Purpose,
+};
 
 struct Bench {
     _folder: tempfile::TempDir,
@@ -18,7 +20,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(parameters: Parameters) -> Bench {
+    fn new(parameters: InsertBenchmarkParameters) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let pragmas = [("journal_mode", "wal"), ("synchronous", "off")];
         let endpoint = Endpoint::Sqlite(sqlite::File {
@@ -33,7 +35,10 @@ impl Bench {
     }
 
     fn run(&self, name: &str, stop: &AtomicBool, time: Option<Duration>) -> StepOutcome {
-        let step = *Step::all(&self.benchmark.parameters).iter().find(|step| step.name == name).unwrap();
+        let step = *InsertBenchmarkStep::all(&self.benchmark.parameters)
+            .iter()
+            .find(|step| step.name == name)
+            .unwrap();
         let plan = self.benchmark.plan(&step, Purpose::Measure);
         let mut control = self.endpoint.connect().unwrap();
         for statement in &plan.before {
@@ -44,8 +49,14 @@ impl Bench {
     }
 }
 
-fn parameters() -> Parameters {
-    Parameters { clients: 2, rows: 2_000, writes: 1_000, seconds: 1, ..PRESETS[0].parameters() }
+fn parameters() -> InsertBenchmarkParameters {
+    InsertBenchmarkParameters {
+        clients: 2,
+        rows: 2_000,
+        writes: 1_000,
+        seconds: 1,
+        ..PRESETS[0].parameters()
+    }
 }
 
 #[test]
@@ -80,7 +91,7 @@ fn every_role_does_its_share() {
 
 #[test]
 fn limits_end_a_step_early() {
-    let bench = Bench::new(Parameters { seconds: 60, ..parameters() });
+    let bench = Bench::new(InsertBenchmarkParameters { seconds: 60, ..parameters() });
     let go = AtomicBool::new(false);
     assert!(bench.run("l.i0", &go, None).failure.is_none());
     assert!(bench.run("l.x", &go, None).failure.is_none());

@@ -7,7 +7,9 @@ use basecase_client::{Endpoint, sqlite};
 use basecase_load::{Limits, Runner, SliceEnd, SliceSpec, WorkerGroup, interleave};
 use basecase_model::OperationClass;
 use basecase_probe::{Target, Watch};
-use basecase_workload::insert_benchmark::{InsertBenchmark, PRESETS, Parameters, Purpose, Step, StepKind};
+use basecase_workload::insert_benchmark::{
+    InsertBenchmark, InsertBenchmarkParameters, InsertBenchmarkStep, PRESETS, Purpose, StepKind,
+};
 use basecase_workload::{Dialect, Portion};
 
 const MS: Duration = Duration::from_millis(1);
@@ -23,10 +25,15 @@ fn a_step_with_an_end_is_done_in_portions() {
         })
     });
     let watch = Watch::new(Target::default());
-    let parameters =
-        Parameters { clients: 2, rows: 20_000, writes: 8_000, seconds: 2, ..PRESETS[0].parameters() };
+    let parameters = InsertBenchmarkParameters {
+        clients: 2,
+        rows: 20_000,
+        writes: 8_000,
+        seconds: 2,
+        ..PRESETS[0].parameters()
+    };
     let benchmark = InsertBenchmark { parameters, dialect: Dialect::Sqlite };
-    for step in Step::all(&benchmark.parameters).into_iter().take(5) {
+    for step in InsertBenchmarkStep::all(&benchmark.parameters).into_iter().take(5) {
         let plan = || benchmark.plan(&step, Purpose::Measure);
         let is_query = step.rate.is_some();
         let class = if is_query { OperationClass::Query } else { OperationClass::Insert };

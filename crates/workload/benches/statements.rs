@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use basecase_model::{Operation, Reply};
-use basecase_workload::insert_benchmark::{InsertBenchmark, PRESETS, Purpose, Step};
+use basecase_workload::insert_benchmark::{InsertBenchmark, InsertBenchmarkStep, PRESETS, Purpose};
 use basecase_workload::{Dialect, Next, Script, Work, Workload};
 use divan::{Bencher, counter::ItemsCount};
 
@@ -18,7 +18,7 @@ fn script(step: &str, role: &str) -> Box<dyn Script> {
     let mut parameters = PRESETS[0].parameters();
     parameters.rows = 1_000_000_000_000;
     parameters.seconds = 1_000_000;
-    let steps = Step::all(&parameters);
+    let steps = InsertBenchmarkStep::all(&parameters);
     let benchmark = InsertBenchmark { parameters, dialect: Dialect::Postgres };
     let step = steps.iter().find(|candidate| candidate.name == step).unwrap();
     let plan = benchmark.plan(step, Purpose::Measure);

@@ -12,9 +12,9 @@ use crate::distribution::Sampler;
 use crate::event_script::{
     Answer, CompiledLine, CompiledStatement, Form, Formula, Part, Source, TableChoice,
 };
-use crate::parameters::{Parameters, Scope};
+use crate::file_parameters::{FileParameters, Scope};
+use crate::file_steps::RowsLeft;
 use crate::statement_kind::change_of;
-use crate::steps::RowsLeft;
 use crate::{Change, Dialect, SetUp, StatementKind};
 
 /// Samplers by place in the file and bounds: threads share what is drawn once for all, and its tables of constants.
@@ -64,7 +64,7 @@ impl<'a> Compiler<'a> {
     pub(crate) fn new(
         scope: Scope<'a>,
         dialect: Dialect,
-        parameters: &Parameters,
+        parameters: &FileParameters,
         distribution: Option<&'a DistributionUse>,
         tables: &'a [String],
         samplers: &'a mut Samplers,

@@ -25,8 +25,7 @@ pub(crate) use name::MOST_TABLES;
 pub use option::{OptionDefinition, Setting};
 pub(crate) use placeholder::{Count, DistributionUse, Parameter, Piece, Placeholder, Repeat, Value};
 pub(crate) use statement::{Expected, Quantity, Statement};
-pub use step::Duration;
-pub(crate) use step::{List, Place, StepBody, StepDefinition};
+pub(crate) use step::{List, ListedStep, StepBody, StepDefinition};
 pub(crate) use table::{Column, Index, Table};
 
 use reader::{Entry, Fields};

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use basecase_model::{Operation, Parameter, Reply};
 
-use crate::definition::{Duration, WorkloadError};
-use crate::parameters::Parameters;
-use crate::steps::Step;
+use crate::definition::WorkloadError;
+use crate::file_parameters::FileParameters;
+use crate::file_steps::FileStep;
+use crate::timing::StepDuration;
 use crate::{Dialect, Next, Script, SetUp, StepPlan, Work, Workload};
 
 /// Characters of a statement or value that are shown.
@@ -22,8 +23,8 @@ impl Workload {
     /// What does not fit together with these options.
     pub fn describe(
         &self,
-        parameters: &Parameters,
-        steps: &[Step],
+        parameters: &FileParameters,
+        steps: &[FileStep],
         dialect: Dialect,
     ) -> Result<String, WorkloadError> {
         // Writing to a String cannot fail, here and below.
@@ -51,9 +52,9 @@ impl Workload {
             is_new
         }) {
             let duration = match step.duration {
-                Duration::Read => "read time".to_owned(),
-                Duration::Write => "write time".to_owned(),
-                Duration::Seconds(seconds) => format!("{seconds} s"),
+                StepDuration::Read => "read time".to_owned(),
+                StepDuration::Write => "write time".to_owned(),
+                StepDuration::Seconds(seconds) => format!("{seconds} s"),
             };
             let _ = writeln!(
                 text,

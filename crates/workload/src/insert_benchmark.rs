@@ -17,10 +17,10 @@ mod writers;
 
 pub use description::describe;
 pub use model::{Model, TableModel};
-pub use parameters::{DEFAULT_SEED, PRESETS, Pace, Parameters, ParametersError, Preset};
+pub use parameters::{DEFAULT_SEED, InsertBenchmarkParameters, PRESETS, Pace, ParametersError, Preset};
 pub use plan::{InsertBenchmark, Purpose};
 pub use queries::expected_rows_per_range_query;
-pub use steps::{Step, StepKind};
+pub use steps::{InsertBenchmarkStep, StepKind};
 
 pub use basecase_model::INSERT_BENCHMARK as NAME;
 /// Rows that a range query asks for, and ids that a point query looks up.

@@ -10,27 +10,27 @@ mod description;
 mod dialect;
 pub mod distribution;
 mod event_script;
+mod file_parameters;
+mod file_steps;
 mod generator;
 pub mod insert_benchmark;
 mod load_script;
-mod parameters;
 mod random;
 mod script;
 mod statement_kind;
-mod steps;
 mod table_sql;
 mod timing;
 mod workload_plan;
 
-pub use definition::{Duration, OptionDefinition, Setting, Workload, WorkloadError};
+pub use definition::{OptionDefinition, Setting, Workload, WorkloadError};
 pub use dialect::Dialect;
+pub use file_parameters::{FileParameters, Maintenance, Mode};
+pub use file_steps::FileStep;
 pub use generator::Generator;
-pub use parameters::{Maintenance, Mode, Parameters};
 pub use random::{Stream, stream};
 pub use script::{
     Change, Flag, Next, Pacing, Portion, Preparation, Restart, RolePlan, Script, SetUp, StatementKind,
     StepPlan, Window, Work,
 };
-pub use steps::Step;
-pub use timing::Timing;
+pub use timing::{StepDuration, Timing};
 pub use workload_plan::{LOAD, LoadedTable};

@@ -3,7 +3,7 @@
 use basecase_model::StatementClass;
 
 use crate::definition::{Count, Event, Expression, Mistake, Piece, Repeat, Value};
-use crate::parameters::Scope;
+use crate::file_parameters::Scope;
 use crate::{Change, Dialect, StatementKind};
 
 /// The first word, in capitals.

@@ -3,7 +3,7 @@
 use basecase_model::TABLE_MARK;
 
 use crate::definition::{Column, Index, MOST_TABLES, Mistake, Table};
-use crate::parameters::Scope;
+use crate::file_parameters::Scope;
 use crate::{Dialect, Preparation};
 
 /// Characters of a table's mark at most.

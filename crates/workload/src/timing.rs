@@ -1,9 +1,19 @@
 //! How long the steps of a workload file are measured.
 
-use std::time::Duration as Time;
+use std::time::Duration;
 
 use crate::Window;
-use crate::definition::Duration;
+
+/// How long a step is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepDuration {
+    /// As long as steps that read.
+    Read,
+    /// As long as steps that write.
+    Write,
+    /// A fixed number of seconds.
+    Seconds(u32),
+}
 
 /// How long steps are measured, and what else paces or ends them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,18 +93,18 @@ impl Timing {
     }
 
     /// Seconds of a step. A fixed time is meant for runs of published length: a shorter run shortens it.
-    pub fn seconds_of(&self, duration: Duration) -> f64 {
+    pub fn seconds_of(&self, duration: StepDuration) -> f64 {
         match duration {
-            Duration::Read => self.seconds,
-            Duration::Write => self.write_seconds.unwrap_or(self.seconds),
-            Duration::Seconds(seconds) => self.seconds.min(f64::from(seconds)),
+            StepDuration::Read => self.seconds,
+            StepDuration::Write => self.write_seconds.unwrap_or(self.seconds),
+            StepDuration::Seconds(seconds) => self.seconds.min(f64::from(seconds)),
         }
     }
 
-    pub(crate) fn window(&self, duration: Duration) -> Window {
+    pub(crate) fn window(&self, duration: StepDuration) -> Window {
         Window {
-            warm_up: Time::from_secs_f64(self.warm_up_seconds),
-            time: Some(Time::from_secs_f64(self.seconds_of(duration))),
+            warm_up: Duration::from_secs_f64(self.warm_up_seconds),
+            time: Some(Duration::from_secs_f64(self.seconds_of(duration))),
             events: self.events,
             events_per_second: self.rate,
         }
@@ -110,11 +120,11 @@ mod tests {
         let mut timing = Timing::new(5.0);
         assert!(timing.set("threads", "1").is_none());
         timing.set("time", "30").unwrap().unwrap();
-        assert_eq!(timing.seconds_of(Duration::Write), 30.0);
-        assert_eq!([10, 60].map(|seconds| timing.seconds_of(Duration::Seconds(seconds))), [10.0, 30.0]);
+        assert_eq!(timing.seconds_of(StepDuration::Write), 30.0);
+        assert_eq!([10, 60].map(|seconds| timing.seconds_of(StepDuration::Seconds(seconds))), [10.0, 30.0]);
         timing.set("write_seconds", "45").unwrap().unwrap();
-        assert_eq!(timing.window(Duration::Write).time, Some(Time::from_secs(45)));
-        assert_eq!(timing.window(Duration::Read).warm_up, Time::from_secs(5));
+        assert_eq!(timing.window(StepDuration::Write).time, Some(Duration::from_secs(45)));
+        assert_eq!(timing.window(StepDuration::Read).warm_up, Duration::from_secs(5));
         timing.set("events", "0").unwrap().unwrap();
         assert_eq!(timing.events, None);
         timing.set("rate", "-0").unwrap().unwrap();

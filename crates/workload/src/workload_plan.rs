@@ -8,11 +8,11 @@ use basecase_model::OperationClass;
 use crate::compilation::{CompiledEvent, Compiler, Samplers, Slot};
 use crate::definition::{Mistake, Table, WorkloadError};
 use crate::event_script::{EventScript, State};
+use crate::file_parameters::{FileParameters, Mode, Scope};
+use crate::file_steps::FileStep;
 use crate::generator::Generator;
 use crate::load_script::{Cell, LoadScript, Origin, Rows, TableLoad};
-use crate::parameters::{Mode, Parameters, Scope};
 use crate::statement_kind::kinds;
-use crate::steps::Step;
 use crate::{Dialect, RolePlan, StatementKind, StepPlan, Window, Work, Workload};
 
 /// The name of the step that loads the tables.
@@ -43,8 +43,8 @@ impl Workload {
     /// What does not fit together with these options.
     pub fn loaded_tables(
         &self,
-        parameters: &Parameters,
-        steps: &[Step],
+        parameters: &FileParameters,
+        steps: &[FileStep],
     ) -> Result<Vec<LoadedTable>, WorkloadError> {
         let scope = Scope::new(self, parameters);
         let mut loaded = Vec::new();
@@ -96,8 +96,8 @@ impl Workload {
     /// What does not fit together with these options: an empty range, an event that does nothing.
     pub fn plan(
         &self,
-        parameters: &Parameters,
-        step: &Step,
+        parameters: &FileParameters,
+        step: &FileStep,
         dialect: Dialect,
     ) -> Result<StepPlan, WorkloadError> {
         self.plan_step(parameters, step, dialect, step.threads).map_err(|mistake| self.located(mistake))
@@ -106,8 +106,8 @@ impl Workload {
     /// The first thread of a step, for people.
     pub(crate) fn outline(
         &self,
-        parameters: &Parameters,
-        step: &Step,
+        parameters: &FileParameters,
+        step: &FileStep,
         dialect: Dialect,
     ) -> Result<StepPlan, WorkloadError> {
         self.plan_step(parameters, step, dialect, 1).map_err(|mistake| self.located(mistake))
@@ -116,8 +116,8 @@ impl Workload {
     /// The step with the first `threads` of its threads.
     fn plan_step(
         &self,
-        parameters: &Parameters,
-        step: &Step,
+        parameters: &FileParameters,
+        step: &FileStep,
         dialect: Dialect,
         threads: u32,
     ) -> Result<StepPlan, Mistake> {
@@ -158,8 +158,8 @@ impl Workload {
     /// When a line of its event cannot be repeated as often as these options say.
     pub fn kinds(
         &self,
-        parameters: &Parameters,
-        step: &Step,
+        parameters: &FileParameters,
+        step: &FileStep,
         dialect: Dialect,
     ) -> Result<Vec<StatementKind>, WorkloadError> {
         self.step_kinds(parameters, step, dialect).map_err(|mistake| self.located(mistake))
@@ -167,8 +167,8 @@ impl Workload {
 
     fn step_kinds(
         &self,
-        parameters: &Parameters,
-        step: &Step,
+        parameters: &FileParameters,
+        step: &FileStep,
         dialect: Dialect,
     ) -> Result<Vec<StatementKind>, Mistake> {
         let scope = Scope::new(self, parameters).with(&step.settings).with_threads(step.threads);
@@ -178,8 +178,8 @@ impl Workload {
     /// What one thread of a step executes, and the tables that it chooses from.
     pub(crate) fn compile(
         &self,
-        parameters: &Parameters,
-        step: &Step,
+        parameters: &FileParameters,
+        step: &FileStep,
         dialect: Dialect,
         thread: u32,
         samplers: &mut Samplers,
@@ -199,7 +199,7 @@ impl Workload {
     }
 
     /// The kind of tables that a step works on.
-    fn table_of(&self, step: &Step) -> Option<&Table> {
+    fn table_of(&self, step: &FileStep) -> Option<&Table> {
         match &self.event_of(&step.body)?.table {
             Some((kind, _)) => self.tables.iter().find(|table| table.kind == *kind),
             None => self.tables.first(),
@@ -217,8 +217,8 @@ impl Workload {
     /// What does not fit together with these options.
     pub fn load_plan(
         &self,
-        parameters: &Parameters,
-        steps: &[Step],
+        parameters: &FileParameters,
+        steps: &[FileStep],
         dialect: Dialect,
         loaders: u32,
     ) -> Result<StepPlan, WorkloadError> {
@@ -229,8 +229,8 @@ impl Workload {
     /// The load by one thread, with the first rows of each table only, for people.
     pub(crate) fn load_outline(
         &self,
-        parameters: &Parameters,
-        steps: &[Step],
+        parameters: &FileParameters,
+        steps: &[FileStep],
         dialect: Dialect,
     ) -> Result<StepPlan, WorkloadError> {
         self.plan_load(parameters, steps, dialect, 1, Rows::First(OUTLINED_ROWS))
@@ -238,14 +238,14 @@ impl Workload {
     }
 
     /// The kinds of tables that steps need, each with whether it stays empty.
-    pub(crate) fn tables_of(&self, parameters: &Parameters, steps: &[Step]) -> Vec<(&Table, bool)> {
+    pub(crate) fn tables_of(&self, parameters: &FileParameters, steps: &[FileStep]) -> Vec<(&Table, bool)> {
         let scope = Scope::new(self, parameters);
         let needed = |table: &&Table| {
-            let users: Vec<&Step> = steps
+            let users: Vec<&FileStep> = steps
                 .iter()
                 .filter(|step| self.table_of(step).is_some_and(|used| used.kind == table.kind))
                 .collect();
-            let is_empty = |step: &&Step| {
+            let is_empty = |step: &&FileStep| {
                 step.body.empty_tables.as_ref().is_some_and(|condition| scope.holds(condition))
             };
             (!users.is_empty()).then(|| users.iter().any(is_empty))
@@ -255,8 +255,8 @@ impl Workload {
 
     fn plan_load(
         &self,
-        parameters: &Parameters,
-        steps: &[Step],
+        parameters: &FileParameters,
+        steps: &[FileStep],
         dialect: Dialect,
         loaders: u32,
         made: Rows,
@@ -326,7 +326,7 @@ impl Workload {
     fn cells(
         &self,
         table: &Table,
-        parameters: &Parameters,
+        parameters: &FileParameters,
         dialect: Dialect,
         names: &[String],
     ) -> Result<(Vec<Cell>, Vec<String>), Mistake> {

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use basecase_model::{Engine, Expectation, Operation, Parameter, ParameterType, Reply, StatementClass};
-use basecase_workload::{Dialect, Next, Parameters, RolePlan, Script, SetUp, Step, StepPlan, Work, Workload};
+use basecase_workload::{
+    Dialect, FileParameters, FileStep, Next, RolePlan, Script, SetUp, StepPlan, Work, Workload,
+};
 
 const DIALECTS: [Dialect; 4] =
     [Dialect::Postgres, Dialect::Mysql(Engine::Innodb), Dialect::Mysql(Engine::Rocksdb), Dialect::Sqlite];
@@ -14,7 +16,7 @@ fn workload(name: &str) -> Workload {
     Workload::builtin(name).unwrap().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn micro() -> (Workload, Parameters) {
+fn micro() -> (Workload, FileParameters) {
     let workload = workload("microbenchmarks");
     let parameters = workload.options(&[("tables", "3"), ("rows", "20_000"), ("threads", "4")]).unwrap();
     (workload, parameters)
@@ -71,7 +73,7 @@ fn run(plan: &mut StepPlan, thread: usize, events: u32) -> Vec<Seen> {
     seen
 }
 
-fn plan(workload: &Workload, parameters: &Parameters, word: &str, dialect: Dialect) -> StepPlan {
+fn plan(workload: &Workload, parameters: &FileParameters, word: &str, dialect: Dialect) -> StepPlan {
     let steps = workload.steps(parameters, &[word]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(steps.len(), 1, "{word}");
     workload.plan(parameters, &steps[0], dialect).unwrap_or_else(|error| panic!("{error}"))
@@ -364,7 +366,7 @@ fn streams_are_stable_and_distinct() {
     let (workload, parameters) = micro();
     let mut other_seed = parameters.clone();
     other_seed.seed = 7;
-    let ids = |parameters: &Parameters, word: &str, thread: usize| {
+    let ids = |parameters: &FileParameters, word: &str, thread: usize| {
         let mut plan = plan(&workload, parameters, word, Dialect::Postgres);
         run(&mut plan, thread, 20).iter().flat_map(|seen| integers(&seen.operation)).collect::<Vec<_>>()
     };
@@ -379,7 +381,7 @@ fn streams_are_stable_and_distinct() {
 #[test]
 fn the_lists_have_their_steps_in_order() {
     let (workload, parameters) = micro();
-    let names = |list: &str| -> Vec<Step> { workload.steps(&parameters, &[list]).unwrap() };
+    let names = |list: &str| -> Vec<FileStep> { workload.steps(&parameters, &[list]).unwrap() };
     let (short, long) = (names("32"), names("42"));
     // Sections 7.1 and 7.2 of the specification, without the load.
     assert_eq!(short.len(), 38);
@@ -388,7 +390,7 @@ fn the_lists_have_their_steps_in_order() {
         short.iter().filter(|step| step.maintenance_after).map(|step| step.label.as_str()).collect();
     assert_eq!(maintained, ["point-query.warm_range=100", "read-write_range=100"]);
     assert_eq!((short[0].threads, short[1].threads), (3, 4));
-    let shown = |steps: &[Step]| steps.iter().filter(|step| step.group.is_some()).count();
+    let shown = |steps: &[FileStep]| steps.iter().filter(|step| step.group.is_some()).count();
     assert_eq!((shown(&short), shown(&long)), (32, 42));
     let sizes = |list| workload.groups(list).iter().map(|(_, steps)| steps.len()).collect::<Vec<_>>();
     assert_eq!(sizes("32"), [9, 5, 8, 10]);

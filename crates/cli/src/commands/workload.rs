@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use basecase_lab::{Task, WorkloadFile};
 use basecase_model::{Dbms, Engine};
-use basecase_workload::insert_benchmark::{self, PRESETS, Pace, Parameters};
+use basecase_workload::insert_benchmark::{self, InsertBenchmarkParameters, PRESETS, Pace};
 use basecase_workload::{Dialect, Workload as Definition};
 
 use crate::arguments::{ShowWorkload, Workload, WorkloadCommand};
@@ -57,7 +57,7 @@ fn list() -> Result<String> {
     Ok(text)
 }
 
-fn insert_benchmark(parameters: &Parameters, dialect: Dialect) -> Result<String> {
+fn insert_benchmark(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Result<String> {
     let mut text = insert_benchmark::describe(parameters, dialect);
     text.push_str("\npresets\n");
     for preset in PRESETS {

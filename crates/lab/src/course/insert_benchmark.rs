@@ -5,7 +5,7 @@ use basecase_load::StepOutcome;
 use basecase_model::{Check, OperationClass, RoleRecord, State, names};
 use basecase_workload::StepPlan;
 use basecase_workload::insert_benchmark::{
-    InsertBenchmark, Model, Purpose, ROWS_PER_QUERY, Step, StepKind, TableModel,
+    InsertBenchmark, InsertBenchmarkStep, Model, Purpose, ROWS_PER_QUERY, StepKind, TableModel,
     expected_rows_per_range_query,
 };
 
@@ -21,7 +21,7 @@ const QUERIES_FOR_A_MEAN: u64 = 1_000;
 #[derive(Debug)]
 pub(crate) struct InsertBenchmarkCourse {
     benchmark: InsertBenchmark,
-    steps: Vec<Step>,
+    steps: Vec<InsertBenchmarkStep>,
     /// Before the last step, and after it.
     before: Model,
     model: Model,
@@ -30,7 +30,7 @@ pub(crate) struct InsertBenchmarkCourse {
 impl InsertBenchmarkCourse {
     pub(crate) fn new(benchmark: InsertBenchmark) -> Self {
         let model = Model::new(&benchmark.parameters, benchmark.dialect);
-        let steps = Step::all(&benchmark.parameters);
+        let steps = InsertBenchmarkStep::all(&benchmark.parameters);
         InsertBenchmarkCourse { benchmark, steps, before: model.clone(), model }
     }
 
@@ -40,7 +40,7 @@ impl InsertBenchmarkCourse {
     }
 
     /// Compares the mean of rows per query with what the columns' distributions and the gaps between ids lead to.
-    fn rows_per_query(&self, step: &Step, role: &RoleRecord, name: String) -> Check {
+    fn rows_per_query(&self, step: &InsertBenchmarkStep, role: &RoleRecord, name: String) -> Check {
         let actual = role.fetched as f64 / role.statements as f64;
         let models = [&self.before, &self.model];
         let tables = models.map(|model| model.tables().nth(role.client as usize - 1).map(|(_, table)| table));
@@ -173,11 +173,11 @@ mod tests {
     use crate::checks::failures;
     use basecase_model::TableState;
     use basecase_workload::Dialect;
-    use basecase_workload::insert_benchmark::{PRESETS, Parameters};
+    use basecase_workload::insert_benchmark::{InsertBenchmarkParameters, PRESETS};
 
     #[test]
     fn a_table_that_differs_is_named() {
-        let parameters = Parameters { rows: 1_000, ..PRESETS[0].parameters() };
+        let parameters = InsertBenchmarkParameters { rows: 1_000, ..PRESETS[0].parameters() };
         let benchmark = InsertBenchmark { parameters, dialect: Dialect::Postgres };
         let mut course = InsertBenchmarkCourse::new(benchmark);
         course.apply(0);

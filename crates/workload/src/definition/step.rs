@@ -5,6 +5,7 @@ use super::mistake::Mistake;
 use super::option::Setting;
 use super::placeholder::{DistributionUse, parse_distribution};
 use super::reader::{Entry, Fields, Value};
+use crate::timing::StepDuration;
 
 /// A step as the file defines it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,7 @@ pub(crate) struct StepDefinition {
 pub(crate) struct StepBody {
     pub(crate) event: Option<(String, usize)>,
     pub(crate) distribution: Option<DistributionUse>,
-    pub(crate) duration: Option<Duration>,
+    pub(crate) duration: Option<StepDuration>,
     pub(crate) threads: Option<Expression>,
     /// Rows that an event reads from one end of a table to the other.
     pub(crate) scans: Option<Expression>,
@@ -34,17 +35,6 @@ pub(crate) struct StepBody {
     pub(crate) reload_before: Option<bool>,
     /// The tables have to be loaded anew after it.
     pub(crate) reload_after: Option<bool>,
-}
-
-/// How long a step is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duration {
-    /// As long as steps that read.
-    Read,
-    /// As long as steps that write.
-    Write,
-    /// So many seconds.
-    Seconds(u32),
 }
 
 impl StepDefinition {
@@ -115,13 +105,13 @@ impl StepBody {
     }
 }
 
-fn read_duration(value: &Value<'_>) -> Result<Duration, Mistake> {
+fn read_duration(value: &Value<'_>) -> Result<StepDuration, Mistake> {
     match value.text().map(|located| located.text) {
-        Ok("read") => Ok(Duration::Read),
-        Ok("write") => Ok(Duration::Write),
+        Ok("read") => Ok(StepDuration::Read),
+        Ok("write") => Ok(StepDuration::Write),
         Ok(other) => Err(Mistake::unknown(value.at(), "duration", other, ["read", "write"])),
         Err(_) => match u32::try_from(value.integer()?) {
-            Ok(seconds) if seconds > 0 => Ok(Duration::Seconds(seconds)),
+            Ok(seconds) if seconds > 0 => Ok(StepDuration::Seconds(seconds)),
             _ => Err(Mistake::new(value.at(), "a step takes 1 to 4294967295 seconds")),
         },
     }
@@ -133,17 +123,17 @@ pub(crate) struct List {
     pub(crate) name: String,
     pub(crate) at: usize,
     pub(crate) about: String,
-    pub(crate) order: Vec<Place>,
+    pub(crate) order: Vec<ListedStep>,
     pub(crate) groups: Vec<Group>,
 }
 
 /// One place of a list: a step, and what is special about it there.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct ListedStep {
     pub(crate) at: usize,
     /// `NAME`, `NAME=VALUE`, with a suffix such as `NAME.pre=VALUE` where it is run a second time.
     pub(crate) step: String,
-    pub(crate) duration: Option<Duration>,
+    pub(crate) duration: Option<StepDuration>,
     pub(crate) threads: Option<Expression>,
     /// Maintenance follows.
     pub(crate) maintenance: bool,
@@ -163,7 +153,7 @@ impl List {
             name: entry.name.to_owned(),
             at: entry.at,
             about: fields.optional("about", Value::string)?.unwrap_or_default(),
-            order: fields.need("order")?.list()?.iter().map(Place::read).collect::<Result<_, _>>()?,
+            order: fields.need("order")?.list()?.iter().map(ListedStep::read).collect::<Result<_, _>>()?,
             groups: fields
                 .optional("groups", |groups| groups.list()?.iter().map(Group::read).collect())?
                 .unwrap_or_default(),
@@ -173,17 +163,17 @@ impl List {
     }
 }
 
-impl Place {
+impl ListedStep {
     fn read(value: &Value<'_>) -> Result<Self, Mistake> {
         let plain = |step: &Value<'_>| {
             let (at, step) = (step.at(), step.string()?);
-            Ok(Place { at, step, duration: None, threads: None, maintenance: false })
+            Ok(ListedStep { at, step, duration: None, threads: None, maintenance: false })
         };
         if !value.is_table() {
             return plain(value);
         }
         let fields = value.fields()?;
-        let place = Place {
+        let place = ListedStep {
             duration: fields.optional("duration", read_duration)?,
             threads: fields.optional("threads", Value::expression)?,
             maintenance: fields.optional("maintenance", Value::boolean)?.unwrap_or(false),

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::statements::{Query, create_indexes, create_table, push_delete, push_max_id, push_min_id};
-use super::{Parameters, Step, StepKind};
+use super::{InsertBenchmarkParameters, InsertBenchmarkStep, StepKind};
 use crate::{Dialect, SetUp};
 
 /// Steps with their sizes, and every statement as a dbms of this dialect sees it.
-pub fn describe(parameters: &Parameters, dialect: Dialect) -> String {
+pub fn describe(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> String {
     let mut text = String::from("step        rows per client  per statement  rows/s      work\n");
-    for step in Step::all(parameters) {
+    for step in InsertBenchmarkStep::all(parameters) {
         let rate = step.rate.map_or("unlimited".to_owned(), |rate| rate.to_string());
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::statements::INDEXES;
-use super::{Parameters, SEQUENCE_CACHE, Step, StepKind, table_name};
+use super::{InsertBenchmarkParameters, InsertBenchmarkStep, SEQUENCE_CACHE, StepKind, table_name};
 use crate::Dialect;
 
 /// What one table must hold: the ids present as ascending ranges, both ends included.
@@ -83,7 +83,7 @@ pub struct Model {
 
 impl Model {
     /// Before the first step.
-    pub fn new(parameters: &Parameters, dialect: Dialect) -> Self {
+    pub fn new(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Self {
         let cache = match dialect {
             Dialect::Postgres => SEQUENCE_CACHE,
             // InnoDB gives a statement of known rows exactly that many ids, whatever `innodb_autoinc_lock_mode` says.
@@ -93,7 +93,7 @@ impl Model {
     }
 
     /// After `step`, run on what the model holds now.
-    pub fn apply(&mut self, step: &Step) {
+    pub fn apply(&mut self, step: &InsertBenchmarkStep) {
         for table in &mut self.tables {
             if step.kind == StepKind::Load {
                 *table = TableModel::default();
@@ -120,9 +120,14 @@ mod tests {
     use crate::insert_benchmark::PRESETS;
 
     fn worked_example(dialect: Dialect) -> Vec<(u64, i64, i64, i64)> {
-        let parameters = Parameters { rows: 20_000, writes: 10_000, seconds: 10, ..PRESETS[0].parameters() };
+        let parameters = InsertBenchmarkParameters {
+            rows: 20_000,
+            writes: 10_000,
+            seconds: 10,
+            ..PRESETS[0].parameters()
+        };
         let mut model = Model::new(&parameters, dialect);
-        Step::all(&parameters)
+        InsertBenchmarkStep::all(&parameters)
             .iter()
             .map(|step| {
                 model.apply(step);
@@ -153,7 +158,7 @@ mod tests {
     fn indexes_are_there_from_l_x_on() {
         let parameters = PRESETS[0].parameters();
         let mut model = Model::new(&parameters, Dialect::Postgres);
-        let indexes: Vec<u64> = Step::all(&parameters)
+        let indexes: Vec<u64> = InsertBenchmarkStep::all(&parameters)
             .iter()
             .map(|step| {
                 model.apply(step);

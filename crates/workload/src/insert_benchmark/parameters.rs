@@ -16,8 +16,8 @@ pub enum Pace {
 
 /// Sizes and options of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
+#[serde(rename = "Parameters", deny_unknown_fields)]
+pub struct InsertBenchmarkParameters {
     /// Number of clients `N`, each with a table of its own.
     pub clients: u32,
     /// Rows loaded into each table by `l.i0`: `X`.
@@ -129,8 +129,8 @@ pub const PRESETS: &[Preset] = &[
 
 impl Preset {
     /// The preset's parameters with the default seed.
-    pub fn parameters(&self) -> Parameters {
-        Parameters {
+    pub fn parameters(&self) -> InsertBenchmarkParameters {
+        InsertBenchmarkParameters {
             clients: self.clients,
             rows: self.rows,
             writes: self.writes,
@@ -172,17 +172,17 @@ pub enum ParametersError {
     Scale(String),
 }
 
-impl Parameters {
+impl InsertBenchmarkParameters {
     /// Multiplies rows, writes and seconds by `scale`, each at least what a step needs to do anything.
     ///
     /// # Errors
     /// When `scale` is not a positive number.
-    pub fn scaled(&self, scale: f64) -> Result<Parameters, ParametersError> {
+    pub fn scaled(&self, scale: f64) -> Result<InsertBenchmarkParameters, ParametersError> {
         if !(scale.is_finite() && scale > 0.0) {
             return Err(ParametersError::Scale(scale.to_string()));
         }
         let times = |size: u64, least: u64| ((size as f64 * scale).round() as u64).max(least);
-        Ok(Parameters {
+        Ok(InsertBenchmarkParameters {
             rows: times(self.rows, 1_000),
             writes: times(self.writes, 500),
             seconds: times(self.seconds, 1),
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_parameter() {
-        let parameters = Parameters { clients: 0, ..PRESETS[0].parameters() };
+        let parameters = InsertBenchmarkParameters { clients: 0, ..PRESETS[0].parameters() };
         assert!(parameters.check().unwrap_err().to_string().starts_with("clients is 0"));
     }
 }

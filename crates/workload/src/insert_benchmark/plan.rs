@@ -9,7 +9,7 @@ use super::queries::{PointQueries, RangeQueries, set_up};
 use super::rows::InsertBuilder;
 use super::statements::{Query, create_table};
 use super::writers::{Builder, DELETE_QUEUE, Deletes, INSERT_QUEUE, Indexer};
-use super::{Pace, Parameters, Step, StepKind, table_name};
+use super::{InsertBenchmarkParameters, InsertBenchmarkStep, Pace, StepKind, table_name};
 use crate::random::stream;
 use crate::{Dialect, Flag, Pacing, Portion, RolePlan, StepPlan, Window, Work};
 
@@ -26,7 +26,7 @@ pub enum Purpose {
 #[derive(Debug, Clone)]
 pub struct InsertBenchmark {
     /// Sizes and options.
-    pub parameters: Parameters,
+    pub parameters: InsertBenchmarkParameters,
     /// The dbms's SQL.
     pub dialect: Dialect,
 }
@@ -38,7 +38,7 @@ const PORTIONS: u64 = 64;
 
 impl InsertBenchmark {
     /// The roles of `step` for all clients.
-    pub fn plan(&self, step: &Step, purpose: Purpose) -> StepPlan {
+    pub fn plan(&self, step: &InsertBenchmarkStep, purpose: Purpose) -> StepPlan {
         let clients = 1..=self.parameters.clients;
         let before = match step.kind {
             StepKind::Load => {
@@ -59,7 +59,7 @@ impl InsertBenchmark {
         }
     }
 
-    fn portion(&self, step: &Step) -> Portion {
+    fn portion(&self, step: &InsertBenchmarkStep) -> Portion {
         match (step.kind, step.rate) {
             (StepKind::Index, _) => Portion::Whole,
             (_, Some(_)) => Portion::Time,
@@ -70,7 +70,7 @@ impl InsertBenchmark {
         }
     }
 
-    fn roles(&self, step: &Step, client: u32, purpose: Purpose) -> Vec<RolePlan> {
+    fn roles(&self, step: &InsertBenchmarkStep, client: u32, purpose: Purpose) -> Vec<RolePlan> {
         let table = table_name(client);
         let inserts = InsertBuilder::new(
             &table,
@@ -129,7 +129,13 @@ impl InsertBenchmark {
         roles
     }
 
-    fn querier(&self, step: &Step, client: u32, table: &str, guess: Arc<AtomicI64>) -> Option<RolePlan> {
+    fn querier(
+        &self,
+        step: &InsertBenchmarkStep,
+        client: u32,
+        table: &str,
+        guess: Arc<AtomicI64>,
+    ) -> Option<RolePlan> {
         let stream = stream(self.parameters.seed, step.name, client, "querier");
         let dialect = self.dialect;
         let querier = |work, set_up| RolePlan {
@@ -159,7 +165,7 @@ impl InsertBenchmark {
         }
     }
 
-    fn pacing(&self, step: &Step, purpose: Purpose) -> Pacing {
+    fn pacing(&self, step: &InsertBenchmarkStep, purpose: Purpose) -> Pacing {
         match (step.rate, purpose) {
             (Some(rate), Purpose::Measure) => {
                 let rounds_per_second = rate.div_ceil(step.rows_per_commit) as u32;
@@ -180,10 +186,13 @@ mod tests {
 
     #[test]
     fn roles_and_so_connections_of_each_step() {
-        let parameters = Parameters { clients: 2, ..PRESETS[0].parameters() };
+        let parameters = InsertBenchmarkParameters { clients: 2, ..PRESETS[0].parameters() };
         let benchmark = InsertBenchmark { parameters, dialect: Dialect::Postgres };
         let roles = |name: &str, purpose| {
-            let step = *Step::all(&benchmark.parameters).iter().find(|step| step.name == name).unwrap();
+            let step = *InsertBenchmarkStep::all(&benchmark.parameters)
+                .iter()
+                .find(|step| step.name == name)
+                .unwrap();
             let plan = benchmark.plan(&step, purpose);
             plan.roles
                 .iter()

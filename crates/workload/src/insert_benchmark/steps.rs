@@ -2,7 +2,7 @@
 
 use basecase_model::{Headline, StepFacts};
 
-use super::Parameters;
+use super::InsertBenchmarkParameters;
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum StepKind {
 
 /// One step with its sizes, per client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct InsertBenchmarkStep {
     /// Name without position.
     pub name: &'static str,
     /// Name with position.
@@ -36,11 +36,11 @@ pub struct Step {
     pub rate: Option<u64>,
 }
 
-impl Step {
+impl InsertBenchmarkStep {
     /// The ten steps in their order.
-    pub fn all(parameters: &Parameters) -> Vec<Step> {
+    pub fn all(parameters: &InsertBenchmarkParameters) -> Vec<InsertBenchmarkStep> {
         let l_i1 = parameters.writes / 5 * 4 + parameters.writes % 5 * 4 / 5;
-        let fixed = |name, kind, max_rows, rows_per_commit| Step {
+        let fixed = |name, kind, max_rows, rows_per_commit| InsertBenchmarkStep {
             name,
             label: name,
             kind,
@@ -62,7 +62,7 @@ impl Step {
             ("qr1000", "qr1000.L5", StepKind::RangeQueries, 1000),
             ("qp1000", "qp1000.L6", StepKind::PointQueries, 1000),
         ];
-        steps.extend(read_write.map(|(name, label, kind, rate)| Step {
+        steps.extend(read_write.map(|(name, label, kind, rate)| InsertBenchmarkStep {
             name,
             label,
             kind,
@@ -94,7 +94,7 @@ impl Step {
     }
 
     /// The step as stored and shown.
-    pub fn facts(&self, parameters: &Parameters) -> StepFacts {
+    pub fn facts(&self, parameters: &InsertBenchmarkParameters) -> StepFacts {
         let clients = parameters.clients;
         let title = match (self.kind, self.rate) {
             (StepKind::Load, _) => "load without secondary indexes".to_owned(),
@@ -131,14 +131,14 @@ mod tests {
     use super::*;
     use crate::insert_benchmark::PRESETS;
 
-    fn parameters(writes: u64, seconds: u64) -> Parameters {
-        Parameters { writes, seconds, rows: 20_000, ..PRESETS[0].parameters() }
+    fn parameters(writes: u64, seconds: u64) -> InsertBenchmarkParameters {
+        InsertBenchmarkParameters { writes, seconds, rows: 20_000, ..PRESETS[0].parameters() }
     }
 
     #[test]
     fn the_worked_example_has_its_rounds() {
-        let steps = Step::all(&parameters(10_000, 10));
-        let rounds: Vec<u64> = steps.iter().map(Step::rounds).collect();
+        let steps = InsertBenchmarkStep::all(&parameters(10_000, 10));
+        let rounds: Vec<u64> = steps.iter().map(InsertBenchmarkStep::rounds).collect();
         assert_eq!(rounds, [200, 1, 160, 400, 20, 20, 100, 100, 200, 200]);
         let names: Vec<&str> = steps.iter().map(|step| step.label).collect();
         assert_eq!(
@@ -149,14 +149,14 @@ mod tests {
 
     #[test]
     fn rows_are_rounded_up_to_whole_statements() {
-        let step = Step { max_rows: 1010, ..Step::all(&parameters(10, 1))[0] };
+        let step = InsertBenchmarkStep { max_rows: 1010, ..InsertBenchmarkStep::all(&parameters(10, 1))[0] };
         assert_eq!((step.rounds(), step.inserted_rows()), (11, 1100));
     }
 
     proptest::proptest! {
         #[test]
         fn l_i1_and_l_i2_split_the_writes(writes in 10u64..1_000_000_000) {
-            let steps = Step::all(&parameters(writes, 1));
+            let steps = InsertBenchmarkStep::all(&parameters(writes, 1));
             proptest::prop_assert_eq!(steps[2].max_rows + steps[3].max_rows, writes);
             proptest::prop_assert_eq!(steps[2].max_rows, writes * 4 / 5);
         }

@@ -49,7 +49,7 @@ impl Maintenance {
 
 /// The checked values of a workload's options in one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameters {
+pub struct FileParameters {
     /// In the order of the workload's options.
     pub(crate) settings: Vec<Setting>,
     /// Numbers of threads, each with a connection; with several, every step runs once with each.
@@ -80,8 +80,8 @@ impl Workload {
     ///
     /// # Errors
     /// An unknown option, with the nearest known one, or a value that the option cannot have.
-    pub fn options(&self, given: &[(&str, &str)]) -> Result<Parameters, WorkloadError> {
-        let mut parameters = Parameters {
+    pub fn options(&self, given: &[(&str, &str)]) -> Result<FileParameters, WorkloadError> {
+        let mut parameters = FileParameters {
             settings: self.options.iter().map(|option| option.default.clone()).collect(),
             threads: vec![1],
             seed: crate::insert_benchmark::DEFAULT_SEED,
@@ -148,7 +148,7 @@ impl Workload {
     }
 }
 
-impl Parameters {
+impl FileParameters {
     /// Names and values in the order of the file, then those that every workload has.
     pub fn facts(&self, workload: &Workload) -> Vec<(String, String)> {
         let own = workload.options.iter().zip(&self.settings);
@@ -196,7 +196,7 @@ pub(crate) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(workload: &'a Workload, parameters: &Parameters) -> Self {
+    pub(crate) fn new(workload: &'a Workload, parameters: &FileParameters) -> Self {
         let settings = parameters.settings.clone();
         Scope { workload, settings, threads: parameters.most_threads(), thread: None }
     }

@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use basecase_model::StatementClass;
 
 use crate::definition::{
-    Duration, Event, Expression, List, Place, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
+    Event, Expression, List, ListedStep, Setting, StepBody, StepDefinition, WorkloadError, suggestion,
 };
-use crate::parameters::{MOST_THREADS, Maintenance, Mode, Parameters, Scope};
+use crate::file_parameters::{FileParameters, MOST_THREADS, Maintenance, Mode, Scope};
 use crate::statement_kind::{class_of, visit_expressions};
+use crate::timing::StepDuration;
 use crate::{Change, Workload};
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct FileStep {
     /// Name with the suffix of a repeated run, e.g. `random-points.pre`.
     pub name: String,
     /// Name as results show it, e.g. `random-points.pre_range=10`; with several numbers of threads also with the number:
@@ -26,7 +27,7 @@ pub struct Step {
     /// Whether its statements read only, or also write.
     pub class: StatementClass,
     /// How long it is measured.
-    pub duration: Duration,
+    pub duration: StepDuration,
     /// Rows that an event reads from one end of a table to the other.
     pub scanned_rows: Option<u64>,
     /// Threads, each with a connection.
@@ -55,7 +56,7 @@ pub(crate) enum RowsLeft {
     Others,
 }
 
-impl Step {
+impl FileStep {
     /// The label without the number of threads.
     pub fn base_label(&self) -> &str {
         let suffix = format!(".dop{}", self.threads);
@@ -69,8 +70,8 @@ impl Step {
 }
 
 /// A step's place without a list.
-fn alone(step: &str) -> Place {
-    Place { at: 0, step: step.to_owned(), duration: None, threads: None, maintenance: false }
+fn alone(step: &str) -> ListedStep {
+    ListedStep { at: 0, step: step.to_owned(), duration: None, threads: None, maintenance: false }
 }
 
 impl Workload {
@@ -97,7 +98,7 @@ impl Workload {
     /// # Errors
     /// A word that names nothing, with the nearest name; a step that is named twice; a number of threads below 1; an option of a
     /// step that is larger than the step allows, such as a range larger than the table.
-    pub fn steps(&self, parameters: &Parameters, words: &[&str]) -> Result<Vec<Step>, WorkloadError> {
+    pub fn steps(&self, parameters: &FileParameters, words: &[&str]) -> Result<Vec<FileStep>, WorkloadError> {
         let mut steps = Vec::new();
         if words.is_empty() {
             match self.lists.first() {
@@ -132,7 +133,11 @@ impl Workload {
     }
 
     /// Notes which steps find other rows than were loaded: with fewer or more of them, replies have other sizes.
-    fn note_rows_left(&self, parameters: &Parameters, steps: &mut [Step]) -> Result<(), WorkloadError> {
+    fn note_rows_left(
+        &self,
+        parameters: &FileParameters,
+        steps: &mut [FileStep],
+    ) -> Result<(), WorkloadError> {
         let mut left = RowsLeft::All;
         for step in steps {
             if step.reload_before {
@@ -156,9 +161,9 @@ impl Workload {
 
     fn add_word(
         &self,
-        parameters: &Parameters,
+        parameters: &FileParameters,
         word: &str,
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<FileStep>,
     ) -> Result<(), WorkloadError> {
         if let Some(list) = self.lists.iter().find(|list| list.name == *word) {
             return self.add_list(parameters, list, steps);
@@ -191,19 +196,19 @@ impl Workload {
 
     fn add_list(
         &self,
-        parameters: &Parameters,
+        parameters: &FileParameters,
         list: &List,
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<FileStep>,
     ) -> Result<(), WorkloadError> {
         list.order.iter().try_for_each(|place| self.add(parameters, Some(list), place, steps))
     }
 
     fn add(
         &self,
-        parameters: &Parameters,
+        parameters: &FileParameters,
         list: Option<&List>,
-        place: &Place,
-        steps: &mut Vec<Step>,
+        place: &ListedStep,
+        steps: &mut Vec<FileStep>,
     ) -> Result<(), WorkloadError> {
         for variant in self.variants(&place.step) {
             let definition: &StepDefinition = variant.definition;
@@ -244,15 +249,15 @@ impl Workload {
                     .find(|group| group.steps.iter().any(has_label))
                     .map(|group| group.name.clone()),
             };
-            let step = Step {
+            let step = FileStep {
                 name: variant.name,
                 label: variant.label,
                 about: definition.about.clone(),
                 group,
                 class,
                 duration: place.duration.or(body.duration).unwrap_or(match class {
-                    StatementClass::Write => Duration::Write,
-                    StatementClass::Read | StatementClass::Other => Duration::Read,
+                    StatementClass::Write => StepDuration::Write,
+                    StatementClass::Read | StatementClass::Other => StepDuration::Read,
                 }),
                 scanned_rows: scanned_rows.and_then(|rows| u64::try_from(rows).ok()),
                 threads: 0,
@@ -264,7 +269,7 @@ impl Workload {
                 body,
             };
             let last = threads.last().copied();
-            steps.extend(threads.into_iter().map(|threads| Step {
+            steps.extend(threads.into_iter().map(|threads| FileStep {
                 threads,
                 label: if is_sweep { format!("{}.dop{threads}", step.label) } else { step.label.clone() },
                 maintenance_after: place.maintenance && Some(threads) == last,

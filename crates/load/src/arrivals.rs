@@ -1,22 +1,22 @@
-//! When events are meant to begin that arrive at a rate.
+//! When events that arrive at a given rate are meant to begin.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use basecase_workload::{Stream, stream};
 
-/// Longer than any step: an event after it does not begin.
+/// Longer than any step, so an event after it never begins.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1 << 32);
 
-/// Hands out the instants at which events are meant to begin: at random, independent of each other and of how long they take, so
-/// that the pauses between them are distributed exponentially. An event that finds every role busy waits, and its waiting counts.
+/// Hands out the instants at which events are meant to begin: at random, independent of each other and of how long events take, so that the
+/// gaps between them are exponentially distributed. An event that finds every role busy waits, and its waiting time counts.
 pub(crate) struct Arrivals {
     mean_pause_s: f64,
     next: Mutex<(Instant, Stream)>,
 }
 
 impl Arrivals {
-    /// From `start` on.
+    /// Arrivals from `start` on.
     pub(crate) fn new(events_per_second: f64, start: Instant) -> Self {
         Arrivals {
             mean_pause_s: 1.0 / events_per_second,
@@ -28,7 +28,7 @@ impl Arrivals {
     pub(crate) fn next(&self) -> Instant {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let (instant, stream) = &mut *next;
-        // 53 random bits in (0, 1]: the logarithm of 0 does not exist.
+        // 53 random bits in (0, 1]: 0 has no logarithm.
         let uniform = ((stream.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         let pause = Duration::try_from_secs_f64(-uniform.ln() * self.mean_pause_s).unwrap_or(LONGEST_PAUSE);
         *instant += pause.min(LONGEST_PAUSE);

@@ -1,4 +1,4 @@
-//! Which thread drives which roles.
+//! Assigns roles to threads.
 
 use std::num::NonZero;
 use std::thread;
@@ -14,35 +14,35 @@ use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::worker::{RoleContext, Worker};
 
-/// From how many sessions on threads drive several each; docs/performance.md has the measurement.
+/// From this many sessions on, a thread drives several of them. docs/performance.md has the measurement.
 const DRIVEN_FROM: usize = 32;
-/// Sessions below which another thread has nothing to do.
+/// With fewer sessions per thread than this, a further thread would be idle.
 const SESSIONS_PER_DRIVER: usize = 16;
-/// Processors for each of these threads, where there are many: the server needs more for a statement than the client.
+/// Processors per driver thread on large machines: for a statement, the server needs more processor time than the client.
 const CORES_PER_DRIVER: usize = 4;
-/// These threads where there are few processors: two reached more than one, also on two.
+/// The least number of driver threads, for small machines: two threads outperformed one, even on two processors.
 const FEWEST_DRIVERS: usize = 2;
 
 /// The roles of one thread.
 pub(crate) enum ClientThread {
-    /// One that waits for its session.
+    /// One role, whose thread waits for its session.
     Worker(usize, Box<Worker>),
-    /// Several, none of which waits for its session alone.
+    /// Several roles, multiplexed on one thread.
     Driver(Vec<DrivenRole>),
 }
 
-/// What a thread tells while it works.
+/// What a thread reports while it works.
 pub(crate) enum ThreadMessage {
-    /// What a role did, by its number, with its session, which stays open until the counters have been read: what a process
-    /// of the server had counted is gone with it.
+    /// A role's number, its recording and its session. The session stays open until the counters have been read, because the counts of a
+    /// server process are lost when it exits.
     Done(usize, Box<Recording>, Box<dyn Session>),
     /// The step cannot go on.
     Failed(Failure),
-    /// How busy the thread was.
+    /// How busy the driver was.
     Load(DriverLoad),
 }
 
-/// Whether a thread can drive others beside it.
+/// Whether a thread can drive this role along with others.
 fn is_drivable(worker: &Worker) -> bool {
     worker.plan.only_follows_script() && worker.session.socket().is_some()
 }
@@ -111,13 +111,13 @@ impl ClientThread {
                 }
             }
         }
-        // Only now: whoever sees that all threads are at rest also sees why.
+        // This comes last, so that whoever sees all threads at rest also sees why.
         if let Some(turns) = schedule.turns().filter(|_| takes_turns) {
             turns.leave();
         }
     }
 
-    /// Whether it waits for the turns of its worker group by itself: what works off a statement queue rests when nothing is sent.
+    /// Whether the thread itself waits for turns. A consumer of a statement queue rests as soon as nothing is sent to it.
     pub(crate) fn takes_turns(&self) -> bool {
         match self {
             ClientThread::Worker(_, worker) => matches!(worker.plan.work, Work::Script(_)),
@@ -126,7 +126,7 @@ impl ClientThread {
     }
 }
 
-/// How the failure of a role is told.
+/// Turns a role's session error into a failure of the step.
 fn failure_of(plan: &RolePlan) -> impl Fn(basecase_client::Error) -> Failure + use<> {
     let (client, role) = (plan.client, plan.name);
     move |source| Failure::Session { client, role, source }

@@ -1,7 +1,7 @@
 //! One thread that drives many sessions: while one waits for its server, the others go on.
 //!
-//! A thread for each session costs two switches between threads for every statement. Here a statement costs a switch only when
-//! nothing else is to be done, so that the client takes less of a machine that it shares with the server.
+//! With a thread per session, every statement costs two context switches. Here a statement costs one only when there is nothing else to do,
+//! so the client takes less of a machine that it shares with the server.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,12 +22,12 @@ use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
 use crate::turn_gate::Turn;
 
-/// How often the thread looks whether the step was stopped, when no reply comes.
+/// How often the thread checks whether the step was stopped while no reply arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Replies that are taken in after one look.
+/// The most replies taken in per wake-up.
 const EVENTS: usize = 256;
 
-/// A role that follows a script of events over a session that does not block.
+/// A role that follows a script of events over a non-blocking session.
 pub(crate) struct DrivenRole {
     /// Its number among the roles of the step.
     pub(crate) index: usize,
@@ -39,30 +39,30 @@ pub(crate) struct DrivenRole {
 /// How busy a driver was while the window was open.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DriverLoad {
-    /// TurnKind of the time in which it did not wait for a reply, 0 to 1. Near 1, the client is the limit.
+    /// Share of the time in which it did not wait for a reply, 0 to 1. Near 1, the client is the bottleneck.
     pub(crate) busy_share: f64,
-    /// Sum of the times in which replies waited behind others that had come with them, in seconds.
+    /// Total time that replies waited behind others that had arrived with them, in seconds.
     pub(crate) queued_s: f64,
-    /// Replies.
+    /// Number of replies.
     pub(crate) replies: u64,
 }
 
-/// Drives its members until all are done or the step is stopped.
+/// Drives its roles until all are done or the step is stopped.
 pub(crate) struct Driver<'a> {
     shared: &'a Shared,
     schedule: &'a Schedule,
     progress: &'a [RoleProgress],
     epoll: Epoll,
     connections: Vec<Connection>,
-    /// Members that wait for their schedule.
+    /// Connections that wait for their next scheduled event.
     timers: BinaryHeap<Reverse<(Instant, usize)>>,
     active: usize,
-    /// Members that wait for the worker group's next turn.
+    /// Connections that wait for the worker group's next turn.
     resting: Vec<usize>,
     failures: Vec<(usize, Error)>,
 }
 
-/// A member that is done.
+/// A role that is done.
 pub(crate) struct Finished {
     /// The number of its role.
     pub(crate) index: usize,
@@ -70,14 +70,14 @@ pub(crate) struct Finished {
     pub(crate) session: Box<dyn Session>,
 }
 
-/// A member at work.
+/// One connection and the state of its role.
 struct Connection {
     member: DrivenRole,
     recorder: Recorder,
     operation: Operation,
     sent: Instant,
     intended: Option<Instant>,
-    /// Times in a row that its event was begun anew.
+    /// How often in a row its event was restarted.
     attempts: u32,
     is_rolling_back: bool,
     waits_to_write: bool,
@@ -86,11 +86,11 @@ struct Connection {
 
 /// How busy the thread is while windows are open.
 struct Meter {
-    /// When the window opens that is not open yet.
+    /// When the next window opens, if it is not open yet.
     opens: Option<Instant>,
-    /// When the window opened that is open, and the thread's CPU time until then, ns.
+    /// When the current window opened, and the thread's CPU time at that point, ns.
     opened: Option<(Instant, Option<u64>)>,
-    /// How long windows were open.
+    /// Total time that windows were open.
     time: Duration,
     idle: Duration,
     cpu_ns: u64,
@@ -119,7 +119,7 @@ impl Meter {
         }
     }
 
-    /// Takes in that the thread waited for replies.
+    /// Records that the thread waited for replies.
     fn wait(&mut self, from: Instant, woke: Instant) {
         if self.opened.is_some() {
             self.idle += woke - from;
@@ -127,7 +127,7 @@ impl Meter {
         self.open(woke);
     }
 
-    /// Takes in a reply that had come when the thread woke.
+    /// Records a reply that had arrived when the thread woke.
     fn count(&mut self, woke: Instant, now: Instant) {
         if self.opened.is_some() {
             self.replies += 1;
@@ -143,7 +143,7 @@ impl Meter {
         }
     }
 
-    /// With the CPU time, µs.
+    /// The load, and the CPU time in µs.
     fn read(&self) -> (DriverLoad, f64) {
         let open_s = self.time.as_secs_f64();
         let idle_share = (self.idle.as_secs_f64() / open_s).min(1.0);
@@ -187,7 +187,7 @@ impl<'a> Driver<'a> {
         Ok(Driver { shared, schedule, progress, epoll, connections, timers, active, resting, failures })
     }
 
-    /// Drives until all members are done or the step is stopped. `on_failure` is told at once of a member that fails.
+    /// Drives until all roles are done or the step is stopped. Calls `on_failure` as soon as a role fails.
     ///
     /// # Errors
     /// When the operating system refuses to wait.
@@ -267,7 +267,7 @@ impl<'a> Driver<'a> {
         Some(turn)
     }
 
-    /// What each member did. The thread's CPU time is divided among them by their statements.
+    /// What each role did. The thread's CPU time is divided among them in proportion to their statements.
     fn finish(self, cpu_us: f64) -> Vec<Finished> {
         let statements: u64 =
             self.connections.iter().map(|connection| connection.recorder.statements()).sum();
@@ -281,14 +281,14 @@ impl<'a> Driver<'a> {
         self.connections.into_iter().map(recording).collect()
     }
 
-    /// How long to wait at most. A schedule that is nearer than a millisecond is waited for awake.
+    /// How long to wait at most. An event that is due in less than a millisecond is awaited by polling.
     fn timeout(&self, now: Instant) -> EpollTimeout {
         let next = self.timers.peek().map(|Reverse((instant, _))| instant.saturating_duration_since(now));
         let wait = next.map_or(LOOK_EVERY, |next| next.min(LOOK_EVERY));
         EpollTimeout::from(wait.as_millis() as u8)
     }
 
-    /// Asks for a member's next event.
+    /// Asks for the connection's next event.
     fn begin(&mut self, connection: usize, now: Instant) {
         match self.schedule.admit(now) {
             Admission::Now => {
@@ -305,7 +305,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Sends the next operation of a member's event.
+    /// Sends the next operation of the connection's event.
     fn execute_next(&mut self, connection: usize) {
         let own = &mut self.connections[connection];
         // Its session may have ended while it waited for its schedule.
@@ -313,7 +313,7 @@ impl<'a> Driver<'a> {
             return;
         }
         own.operation.clear();
-        // Only scripts that do nothing else are driven.
+        // Driven scripts only execute or finish.
         if own.member.script.next(&mut own.operation) == Next::Execute {
             self.send(connection);
         } else {
@@ -321,8 +321,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Sends the operation. Its time begins here, as a worker's does: others of the thread may have been sent since it last woke, and
-    /// reading the clock costs some 25 ns.
+    /// Sends the operation. Its time begins here, as a worker's does: since the thread last woke, it may have sent other operations.
+    /// Reading the clock costs about 25 ns.
     fn send(&mut self, connection: usize) {
         let own = &mut self.connections[connection];
         own.sent = Instant::now();
@@ -332,7 +332,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Also waits until the socket takes more, while a part of the operation is left to send.
+    /// While part of the operation is still unsent, also waits until the socket is writable.
     fn watch(&mut self, connection: usize) {
         let own = &mut self.connections[connection];
         let has_unsent = own.member.session.has_unsent();
@@ -399,13 +399,13 @@ impl<'a> Driver<'a> {
         self.leave(connection);
     }
 
-    /// The member is done. Its session stays open until all are.
+    /// Retires the connection. Its session stays open until all are done.
     fn leave(&mut self, connection: usize) {
         self.active -= 1;
         let own = &mut self.connections[connection];
         own.is_done = true;
         if let Some(socket) = own.member.session.socket() {
-            // A socket that cannot be left out only wakes the thread for nothing.
+            // A socket that cannot be removed only causes spurious wake-ups.
             let _ = self.epoll.delete(socket);
         }
     }

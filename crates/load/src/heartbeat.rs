@@ -1,13 +1,13 @@
-//! Whether basecase itself ran all the time: a thread that sleeps for short whiles sees when it wakes too late.
+//! Detects that basecase itself was not running: a thread that sleeps for short intervals notices when it wakes too late.
 
 use std::time::{Duration, Instant};
 
-/// A thread that wakes so much too late was suspended, or had no processor.
+/// A thread that wakes this late was suspended, or had no processor.
 const LATE: Duration = Duration::from_millis(10);
-/// Time that nobody ran from which on it is told, and a slice does not count: less of it is the luck of busy machines.
+/// Missed time from which on it is reported and the slice does not count. Less than this is ordinary on busy machines.
 pub(crate) const STOPPED: Duration = Duration::from_millis(500);
 
-/// The beats of a thread, by a clock that goes on while the process is suspended.
+/// Tracks a thread's wake-ups by a clock that keeps running while the process is suspended.
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
     last: Instant,
@@ -15,12 +15,12 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Begins at an instant.
+    /// Starts at `now`.
     pub(crate) fn new(now: Instant) -> Self {
         Heartbeat { last: now, missed: Duration::ZERO }
     }
 
-    /// Takes in that the thread runs at `now`, and wanted to sleep for so long at most since the last beat.
+    /// Records that the thread runs at `now`, having planned to sleep at most `planned` since the last beat.
     pub(crate) fn beat(&mut self, now: Instant, planned: Duration) {
         let late = now.saturating_duration_since(self.last).saturating_sub(planned);
         if late >= LATE {
@@ -29,7 +29,7 @@ impl Heartbeat {
         self.last = now;
     }
 
-    /// How long it did not run though it wanted to.
+    /// How long the thread did not run although it was due.
     pub(crate) fn missed(&self) -> Duration {
         self.missed
     }

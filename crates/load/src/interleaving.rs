@@ -1,15 +1,15 @@
-//! Worker groups of several candidates that take turns, one at work at any time.
+//! Interleaves the worker groups of several candidates: only one works at a time.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread;
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_model::{Measures, OperationClass, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
 use basecase_process::Suspender;
 
-use crate::client_thread::ThreadMessage;
+use crate::client_thread::{ClientThread, ThreadMessage};
 use crate::heartbeat::{Heartbeat, STOPPED};
 use crate::outcome::StepOutcome;
 use crate::progress::RoleProgress;
@@ -18,55 +18,55 @@ use crate::shared::Shared;
 use crate::turn_gate::{SliceEnd, TurnGate, TurnKind};
 use crate::worker_group::{Collector, LOOK_EVERY, Limits, Shutdown, WorkerGroup};
 
-/// One candidate's worker group, and what of its server is watched.
+/// One candidate's worker group, and how its server is observed.
 pub struct Runner<'a> {
     /// Its roles.
     pub group: WorkerGroup,
-    /// What counts of a worker group that does its step to the end, in portions: operations of this class. `None` of one that works for as long
-    /// as it is let, see [`basecase_workload::StepPlan::can_take_turns`].
+    /// The class of operations that counts, for a worker group that runs its step to the end in portions. `None` for one that works as long
+    /// as it is allowed to; see [`basecase_workload::StepPlan::can_take_turns`].
     pub portions_of: Option<OperationClass>,
-    /// Whether its server stands still while others have their turns, so that nothing is done for it off the clock.
+    /// Whether its server is suspended during the turns of others, so that it does no work off the clock.
     pub stands_still: bool,
     /// Its server.
     pub watch: &'a Watch,
-    /// The root of the server's processes, when it has any on this host.
+    /// The root of the server's process tree, if it runs on this host.
     pub server: Option<u32>,
 }
 
-/// What the next slice is to be.
+/// What the next slice should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceSpec {
     /// Whose turn it is.
     pub runner: usize,
-    /// Its pass; `None` of one that warms up and is not kept.
+    /// Its pass; `None` for a warm-up slice, which is not kept.
     pub pass: Option<u32>,
-    /// How long operations do not count after the switch.
+    /// How long after the switch operations do not count yet.
     pub settle: Duration,
     /// When it ends.
     pub end: SliceEnd,
 }
 
-/// What is known of a slice at once.
+/// What is known about a slice as soon as it ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SliceResult {
-    /// What it was to be.
+    /// The specification that it followed.
     pub spec: SliceSpec,
-    /// All operations, with those that do not count.
+    /// All operations, including those that do not count.
     pub operations: u64,
-    /// Events, of a slice that was [`SliceEnd::Counted`]; else 0.
+    /// The number of events, for a slice that ends with [`SliceEnd::Counted`]; otherwise 0.
     pub events: u64,
     /// From the switch to the last answer.
     pub time: Duration,
     /// See [`Slice::others_cpu_us`].
     pub others_cpu_us: Option<f64>,
-    /// Whether its worker group has come to the end of its step.
+    /// Whether its worker group has finished its step.
     pub is_last: bool,
 }
 
-/// Gives worker groups their turns, as `next` says after each, until it says no more or a limit is reached. Closes the sessions. The outcomes
-/// are in the order of the worker groups; when one fails, all end.
+/// Gives worker groups their turns. After each slice `next` says which one follows; it ends when `next` returns `None` or a limit is
+/// reached. Closes the sessions. The outcomes are in the order of the runners; when one fails, all end.
 ///
-/// The counters of an outcome span all turns: those of the host are of all worker groups together.
+/// The counters of an outcome span all turns: the host's counters include the work of all groups.
 pub fn interleave(
     mut runners: Vec<Runner<'_>>,
     limits: &Limits<'_>,
@@ -77,32 +77,11 @@ pub fn interleave(
     let shared: Vec<Shared> =
         runners.iter().map(|runner| Shared::new(runner.group.flags, runner.group.kinds.len())).collect();
     thread::scope(|scope| {
-        let mut groups = Vec::with_capacity(runners.len());
-        for ((runner, shared), threads) in runners.iter().zip(&shared).zip(threads) {
-            let kind = if runner.portions_of.is_some() { TurnKind::Portions } else { TurnKind::Slices };
-            let takers = threads.iter().filter(|thread| thread.takes_turns()).count();
-            let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(kind, takers));
-            // Made right above.
-            let Some(turns) = schedule.turns() else { continue };
-            let group = &runner.group;
-            let (roles, thread_count) = (group.progress.roles.len(), threads.len());
-            groups.push(InterleavedGroup {
-                runner,
-                turns,
-                shared,
-                shutdown: Shutdown::new(&group.interrupters),
-                finished: group.spawn(scope, threads, shared, move || schedule),
-                collector: Collector::new(roles, thread_count),
-                clock: runner.server.map(ServerClock::new),
-                pass: None,
-                had: Duration::ZERO,
-                missed: Duration::ZERO,
-                missed_by_pass: BTreeMap::new(),
-                is_cut: false,
-                slices: Vec::new(),
-                before: None,
-            });
-        }
+        let parts = runners.iter().zip(&shared).zip(threads);
+        let groups = parts.filter_map(|((runner, shared), threads)| {
+            InterleavedGroup::start(scope, runner, shared, threads)
+        });
+        let groups: Vec<_> = groups.collect();
         let suspender = Suspender::default();
         let mut interleaver = Interleaver {
             groups,
@@ -131,7 +110,7 @@ pub fn interleave(
     })
 }
 
-/// One worker group of those that take turns.
+/// The state of one interleaved worker group.
 struct InterleavedGroup<'a> {
     runner: &'a Runner<'a>,
     turns: &'a TurnGate,
@@ -140,20 +119,56 @@ struct InterleavedGroup<'a> {
     finished: Receiver<ThreadMessage>,
     collector: Collector,
     clock: Option<ServerClock>,
-    /// Its last pass.
+    /// The pass of its last turn.
     pass: Option<u32>,
-    /// How long its turns were so far.
+    /// Total time of its turns.
     had: Duration,
-    /// How long basecase did not run in turns that are kept.
+    /// How long basecase was not running during turns that are kept.
     missed: Duration,
-    /// The same of turns in which that was long, by their passes.
+    /// The same by pass, for turns in which it was long.
     missed_by_pass: BTreeMap<u32, Duration>,
-    /// Whether its last turn was cut short.
+    /// Whether its last turn was interrupted midway.
     is_cut: bool,
-    /// What only the interleaving knows of its turns; `None` of those that are not kept.
+    /// What only the interleaver knows about its turns; `None` for those that are not kept.
     slices: Vec<Option<Slice>>,
-    /// What was counted before its first turn that is kept, and when that was.
+    /// The counters before its first turn that is kept, and when that was.
     before: Option<(Snapshot, SystemTime, Instant)>,
+}
+
+impl<'env> InterleavedGroup<'env> {
+    /// Spawns the threads of a group, which wait for its first turn.
+    fn start<'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        runner: &'env Runner<'env>,
+        shared: &'env Shared,
+        threads: Vec<ClientThread>,
+    ) -> Option<Self>
+    where
+        'env: 'scope,
+    {
+        let kind = if runner.portions_of.is_some() { TurnKind::Portions } else { TurnKind::Slices };
+        let takers = threads.iter().filter(|thread| thread.takes_turns()).count();
+        let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(kind, takers));
+        let turns = schedule.turns()?;
+        let group = &runner.group;
+        let collector = Collector::new(group.progress.roles.len(), threads.len());
+        Some(InterleavedGroup {
+            runner,
+            turns,
+            shared,
+            shutdown: Shutdown::new(&group.interrupters),
+            finished: group.spawn(scope, threads, shared, move || schedule),
+            collector,
+            clock: runner.server.map(ServerClock::new),
+            pass: None,
+            had: Duration::ZERO,
+            missed: Duration::ZERO,
+            missed_by_pass: BTreeMap::new(),
+            is_cut: false,
+            slices: Vec::new(),
+            before: None,
+        })
+    }
 }
 
 impl InterleavedGroup<'_> {
@@ -165,7 +180,7 @@ impl InterleavedGroup<'_> {
         }
     }
 
-    /// The server that must not work while others have their turns.
+    /// The server to suspend while others have their turns.
     fn to_suspend(&self) -> Option<u32> {
         self.runner.server.filter(|_| self.runner.stands_still)
     }
@@ -175,22 +190,34 @@ impl InterleavedGroup<'_> {
     }
 }
 
+/// When a turn began, and the readings at that time.
+struct TurnStart {
+    began: Instant,
+    /// From when on operations count.
+    opens: Instant,
+    /// When the turn is interrupted.
+    until: Option<Instant>,
+    operations: u64,
+    cpu: Option<ServerCpu>,
+    others: Option<OthersTime>,
+}
+
 struct Interleaver<'a> {
     groups: Vec<InterleavedGroup<'a>>,
     suspender: Suspender,
     limits: &'a Limits<'a>,
     started: Instant,
-    /// Slices that were kept so far.
+    /// Number of slices kept.
     position: u32,
-    /// When the first of them began.
+    /// When the first slice began.
     first: Option<Instant>,
-    /// The last pass, and [`Slice::canary_ns`] of it.
+    /// The last pass and its [`Slice::canary_ns`].
     canary: Option<(u32, f64)>,
 }
 
 impl Interleaver<'_> {
-    /// One turn; `None` when the turns have to end.
-    fn give_turn(&mut self, spec: SliceSpec) -> Option<SliceResult> {
+    /// Lets the group of `spec` begin its turn; `None` when there is no such group.
+    fn begin_turn(&mut self, spec: &SliceSpec) -> Option<TurnStart> {
         if let Some(pass) = spec.pass.filter(|pass| self.canary.is_none_or(|(last, _)| last != *pass)) {
             self.canary = Some((pass, canary_ns()));
         }
@@ -220,6 +247,12 @@ impl Interleaver<'_> {
             _ => None,
         };
         group.collector.begin_turn();
+        Some(TurnStart { began, opens, until, operations, cpu, others })
+    }
+
+    /// Runs one turn; `None` when the interleaving has to end.
+    fn give_turn(&mut self, spec: SliceSpec) -> Option<SliceResult> {
+        let TurnStart { began, opens, until, operations, cpu, others } = self.begin_turn(&spec)?;
         let (is_idle, missed) = self.wait(spec.runner, began, until)?;
         let first = *self.first.get_or_insert(began);
         let group = self.groups.get_mut(spec.runner)?;
@@ -238,13 +271,13 @@ impl Interleaver<'_> {
         let server_cpu_us = group.cpu().zip(cpu).map(|(after, before)| after.since_us(&before));
         let others = OthersTime::now().zip(others).map(|(after, before)| after.since(before));
         let others_cpu_us = others.map(|others| (others.busy_us - server_cpu_us.unwrap_or(0.0)).max(0.0));
-        let stopped = server.map(|server| self.suspender.suspend(server));
+        let stopped = group.to_suspend().map(|server| self.suspender.suspend(server));
         group.is_cut = !is_idle;
         if let Some(stopped) = stopped.filter(|_| group.is_cut) {
             group.turns.cut(stopped);
         }
         let done = group.operations() - operations;
-        // The last turn of a step that ended with the one before.
+        // An empty last turn, of a step that ended with the turn before.
         let is_empty = is_last && done == 0;
         group.slices.push(spec.pass.filter(|_| !is_empty).map(|pass| Slice {
             pass,
@@ -264,9 +297,9 @@ impl Interleaver<'_> {
         Some(SliceResult { spec, operations: done, events, time, others_cpu_us, is_last })
     }
 
-    /// Waits until all threads of a worker group, whose turn began then, are at rest, or until this instant. Returns whether they are at rest, and
-    /// how long basecase did not run meanwhile; `None` when the turns have to end. A limit that is reached meanwhile is that of this worker group: the
-    /// others had no turn.
+    /// Waits until all threads of a group, whose turn began at `began`, are at rest, or until `until`. Returns whether they are at rest,
+    /// and how long basecase was not running meanwhile; `None` when the interleaving has to end. A time limit reached meanwhile is this
+    /// group's, since the others had no turn.
     fn wait(&mut self, group: usize, began: Instant, until: Option<Instant>) -> Option<(bool, Duration)> {
         let mut heartbeat = Heartbeat::new(began);
         loop {
@@ -290,7 +323,7 @@ impl Interleaver<'_> {
         }
     }
 
-    /// Brings all worker groups to their end.
+    /// Ends all worker groups.
     fn end(mut self) -> Vec<StepOutcome> {
         drop(std::mem::take(&mut self.suspender));
         let has_failed = self.groups.iter().any(|group| group.collector.failure.is_some());
@@ -310,7 +343,7 @@ impl Interleaver<'_> {
                     group.shutdown.hasten(group.shared);
                 }
                 match group.finished.recv_timeout(LOOK_EVERY) {
-                    // They are broken off for the failure of another one, and that is all that went wrong.
+                    // These failures only follow from the group that failed first.
                     Ok(ThreadMessage::Failed(_)) if has_failed => {}
                     Ok(message) => group.collector.take(message),
                     Err(RecvTimeoutError::Timeout) => {}

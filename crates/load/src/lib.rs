@@ -1,9 +1,8 @@
 //! Runs one step: roles on sessions, pacing, stopping, recording.
 //!
-//! Each role has a session of its own, and a thread of its own unless there are many that do nothing but follow a script: then a few
-//! threads drive several each. Pacing, stopping and recording are three values that a role is
-//! given, whatever the workload. While the clock runs nothing is connected, prepared or, once buffers have grown,
-//! allocated.
+//! Each role has a session of its own. It also has a thread of its own, unless there are many roles that only follow a script: then a few
+//! threads drive several roles each. Pacing, stopping and recording are three values that a role is given, whatever the workload. While the
+//! clock runs, nothing is connected or prepared, and nothing is allocated once buffers have grown.
 
 mod arrivals;
 mod client_thread;

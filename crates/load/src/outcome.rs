@@ -1,4 +1,4 @@
-//! What came of running a step.
+//! The outcome of running a step.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::stall::Stall;
 
-/// Why the sessions of a step could not be made ready.
+/// Why a step's sessions could not be set up.
 #[derive(Debug, Error)]
 #[error("{role} of client {client}: {source}")]
 pub struct AssembleError {
@@ -33,10 +33,10 @@ pub enum Failure {
         /// What went wrong.
         source: Error,
     },
-    /// The client itself could not work.
+    /// The client itself failed.
     #[error("the client cannot drive its connections: {0}")]
     Client(std::io::Error),
-    /// A thread of basecase panicked that worked on the step.
+    /// A thread of basecase that worked on the step panicked.
     #[error(
         "a thread of basecase panicked: {0}\nhint: this is a defect of basecase: report it with this text"
     )]
@@ -49,9 +49,9 @@ pub enum Failure {
         if stall.is_some() { "see what the server waits for" } else { "the server does not sustain the rate" }
     )]
     TimeLimit {
-        /// How long it could take.
+        /// The limit.
         limit: Duration,
-        /// The role that waited longest when the limit was reached, if one waited for long.
+        /// The role that had been stalled longest when the limit was reached, if one had stalled for long.
         stall: Option<Stall>,
     },
     /// The user asked to stop.
@@ -59,28 +59,28 @@ pub enum Failure {
     Interrupted,
 }
 
-/// What came of running a step.
+/// The outcome of running a step.
 #[derive(Debug)]
 pub struct StepOutcome {
     /// When the window opened.
     pub started_at: SystemTime,
-    /// The same on the clock of the samples.
+    /// The same on the monotonic clock, which the samples use.
     pub opened: Instant,
-    /// Length of the window, from its opening to the end of the last statement, in seconds; of a worker group that took turns, the time
-    /// that it worked.
+    /// Length of the window, from its opening to the end of the last statement, in seconds. For a group that took turns, the time that it
+    /// worked.
     pub seconds: f64,
-    /// Its slices, when it took turns with others.
+    /// Its slices, if it took turns with others.
     pub slices: Vec<Slice>,
     /// What each role did, in the order of the plan.
     pub roles: Vec<RoleRecord>,
-    /// What the kinds of statements came to, over all roles.
+    /// Counts by kind of statement, over all roles.
     pub statements: Vec<StatementRecord>,
     /// Events that began before the window opened.
     pub warm_up_events: u64,
-    /// How busy the client was, under the names of [`basecase_model::names`] that begin with `client.`.
+    /// How busy the client was, under the names in [`basecase_model::names`] that begin with `client.`.
     pub client: Measures,
-    /// What the machine counted over the window.
+    /// The machine's counters over the window.
     pub counters: Measures,
-    /// Why it ended early, if it did.
+    /// Why the step ended early, if it did.
     pub failure: Option<Failure>,
 }

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use basecase_workload::Pacing;
 
-/// How much of its second a group may take before its lateness is accepted and the schedule moves.
+/// How much of its second a burst may take before its lateness is accepted and the schedule moves.
 const BURST_TOLERANCE: Duration = Duration::from_millis(950);
-/// How much lost time even pacing makes up.
+/// The most lost time that even pacing makes up.
 const EVEN_CATCH_UP: Duration = Duration::from_secs(1);
 
-/// Says when each round was meant to begin and when the next may.
+/// Says when each round was meant to begin, and when the next may begin.
 ///
-/// *Meant* is the schedule of the rate that the step must sustain, never moved. *May* follows the reference's rule that
-/// time lost is not made up above the rate.
+/// *Meant* is the schedule of the rate that the step must sustain; it never moves. *May* follows the reference's rule that lost time is not
+/// made up by exceeding the rate.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     pacing: Pacing,
@@ -40,13 +40,13 @@ impl Pacer {
         Some(self.start + offset)
     }
 
-    /// Moves all rounds to come, and what they are meant to be, by so long as the worker group's clock stood still.
+    /// Postpones all further rounds, and their intended times, by the time that the group's clock stood still.
     pub(crate) fn put_off(&mut self, pause: Duration) {
         self.start += pause;
         self.anchor += pause;
     }
 
-    /// Ends a round at `now` and returns until when to wait, if at all.
+    /// Ends a round at `now`, and returns the instant to wait for, if any.
     pub(crate) fn end_round(&mut self, now: Instant) -> Option<Instant> {
         let ended = self.round;
         self.round += 1;
@@ -81,7 +81,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Start times of rounds in milliseconds when the round of number n takes `cost_ms(n)`.
+    /// Start times of rounds in milliseconds, when round n takes `cost_ms(n)`.
     fn starts(pacing: Pacing, rounds: u64, cost_ms: impl Fn(u64) -> u32) -> Vec<u64> {
         let start = Instant::now();
         let mut pacer = Pacer::new(pacing, start);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn lost_time_is_not_made_up() {
         let pacing = Pacing::Bursts { rounds_per_second: 2 };
-        // Round 2 takes 3 s: its group ends at 4.001 and the next begins at once; then the second of that group counts.
+        // Round 2 takes 3 s: its burst ends at 4.001 s and the next begins at once; from then on that burst's second counts.
         let slow = |round| if round == 2 { 3_000 } else { 1 };
         assert_eq!(starts(pacing, 8, slow), [0, 1000, 1001, 4001, 4002, 5001, 5002, 6001]);
     }
@@ -117,7 +117,7 @@ mod tests {
         let pacing = Pacing::Even { rounds_per_second: 4 };
         assert_eq!(starts(pacing, 4, |_| 1), [0, 250, 500, 750]);
         let slow = |round| if round == 0 { 3_000 } else { 0 };
-        // After 3 s, one second's rounds are made up at once; what was due before it is lost.
+        // After 3 s, one second's rounds are made up at once; earlier ones are lost.
         assert_eq!(starts(pacing, 7, slow), [0, 3000, 3000, 3000, 3000, 3000, 3250]);
     }
 

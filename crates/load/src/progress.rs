@@ -1,4 +1,4 @@
-//! How far a running step is, for whoever watches.
+//! The progress of a running step, for display.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use basecase_model::{Measures, OperationClass};
 
-/// Latencies below 2^10 ns are in the first bucket, and each doubling has so many.
+/// Latencies below 2^10 ns are in the first bucket; each doubling above has this many buckets.
 const BUCKETS_PER_DOUBLING: usize = 4;
 /// The last bucket ends beyond an hour.
 const BUCKETS: usize = 32 * BUCKETS_PER_DOUBLING;
 
-/// How many statements had which latency so far, in coarse steps: for whoever watches, and not for results.
+/// How many statements had which latency so far, in coarse buckets: for display, not for results.
 pub type LatencyCounts = [u64; BUCKETS];
 
-/// How far one role is.
+/// The progress of one role.
 #[derive(Debug)]
 pub struct RoleProgress {
     /// Its client, counted from 1.
@@ -23,7 +23,7 @@ pub struct RoleProgress {
     pub role: &'static str,
     /// What its statements do.
     pub class: OperationClass,
-    /// Items that it will finish, when that is known.
+    /// Items that it will finish, if known.
     pub planned_items: Option<u64>,
     items: AtomicU64,
     latencies: [AtomicU64; BUCKETS],
@@ -46,7 +46,7 @@ impl RoleProgress {
         }
     }
 
-    /// Counts a statement. Only the role itself may: others would lose counts.
+    /// Counts a statement. Only the role itself may call this: concurrent calls would lose counts.
     #[inline]
     pub(crate) fn add(&self, items: u32, latency: Duration) {
         add(&self.items, u64::from(items));
@@ -61,7 +61,7 @@ impl RoleProgress {
     }
 }
 
-/// Adds to what one thread writes and others read, without the lock that an atomic addition takes.
+/// Adds to a counter that one thread writes and others read, without the locked instruction of an atomic addition.
 #[inline]
 fn add(to: &AtomicU64, count: u64) {
     to.store(to.load(Ordering::Relaxed) + count, Ordering::Relaxed);
@@ -81,8 +81,8 @@ pub fn end_of(bucket: usize) -> Duration {
     Duration::from_nanos(((BUCKETS_PER_DOUBLING + part + 1) as u64) << (doubling - 2))
 }
 
-/// The latency that this share (0 to 1) of the statements between two counts did not exceed, within a quarter; `None` when there
-/// were none.
+/// The latency that this share (0 to 1) of the statements between two counts did not exceed, accurate to a quarter; `None` without
+/// statements.
 pub fn latency_between(before: &LatencyCounts, after: &LatencyCounts, share: f64) -> Option<Duration> {
     let counts = || after.iter().zip(before).map(|(after, before)| after.saturating_sub(*before));
     let all: u64 = counts().sum();
@@ -109,27 +109,27 @@ impl Progress {
         Progress { roles, is_open: AtomicBool::new(false), vitals: Mutex::default() }
     }
 
-    /// Whether the window is open, or was. Slices have windows of their own, of which nothing is told.
+    /// Whether the window is open, or has been. The windows of slices are not reported.
     pub fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Relaxed)
     }
 
-    /// Takes in that the window opens.
+    /// Records that the window opens.
     pub(crate) fn open(&self) {
         self.is_open.store(true, Ordering::Relaxed);
     }
 
-    /// What machine and server used in the last second: counters per second, and levels. Empty before the first.
+    /// What machine and server used in the last second: counters per second, and levels. Empty before the first second.
     pub fn vitals(&self) -> Measures {
         self.vitals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes in what machine and server used in the last second.
+    /// Records what machine and server used in the last second.
     pub fn set_vitals(&self, vitals: Measures) {
         *self.vitals.lock().unwrap_or_else(PoisonError::into_inner) = vitals;
     }
 
-    /// Latencies of one class so far, over all clients.
+    /// Latency counts of one class so far, over all clients.
     pub fn latencies(&self, class: OperationClass) -> LatencyCounts {
         let mut counts = [0; BUCKETS];
         for role in self.roles.iter().filter(|role| role.class == class) {
@@ -140,7 +140,7 @@ impl Progress {
         counts
     }
 
-    /// TurnKind of the planned items that is finished, 0 to 1, over all roles with a plan.
+    /// Share of the planned items that is finished, 0 to 1, over all roles with a plan.
     pub fn share(&self) -> f64 {
         let planned =
             self.roles.iter().filter_map(|role| role.planned_items.map(|planned| (role.items(), planned)));

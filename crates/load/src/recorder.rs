@@ -12,24 +12,24 @@ const FAR: Duration = Duration::from_secs(86_400 * 365);
 
 /// Fills a [`RoleRecord`] while the role runs.
 ///
-/// An event counts where it was admitted: one before the window opened is part of the warm-up, with all its statements.
+/// An event belongs to the period in which it was admitted: one admitted before the window opened is part of the warm-up, with all its
+/// statements.
 pub(crate) struct Recorder {
     record: RoleRecord,
-    /// When the window opens: events of before are beside the count.
+    /// When the window opens: earlier events do not count.
     opens: Instant,
-    /// Where the role's clock stands at 0: when the window opens. Of a worker group that takes turns, the clock stands still between
-    /// them.
+    /// The zero of the role's clock: when the window opens. For a group that takes turns, the clock stands still between turns.
     origin: Instant,
-    /// How long its worker group's clock has stood still, of a worker group that does a step to its end in turns.
+    /// How long the group's clock has stood still, if the group runs a step to its end in portions.
     paused: Duration,
     /// When the last operation that counts was answered.
     last: Instant,
     turn: Option<TurnCounts>,
     slices: Vec<RoleSlice>,
-    /// When the event began that is not complete.
+    /// When the current event began, if one is incomplete.
     began: Option<Instant>,
     is_in_window: bool,
-    /// Kinds of its statements so far with the rows that they affected, in case that they are undone.
+    /// The kinds of the current event's statements with the rows that they affected, in case they are undone.
     affected: Vec<(u16, u64)>,
     warm_up_events: u64,
     warm_up_items: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Recorder {
     warm_up: Vec<StatementCounts>,
 }
 
-/// What the role had done when its turn began.
+/// The role's counts when its turn began.
 struct TurnCounts {
     items: u64,
     warm_up_items: u64,
@@ -45,7 +45,7 @@ struct TurnCounts {
     began: Option<Instant>,
 }
 
-/// What a role did in one turn of its worker group.
+/// What a role did in one turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RoleSlice {
     /// Items that count.
@@ -59,13 +59,13 @@ pub(crate) struct RoleSlice {
 /// What a role did.
 pub(crate) struct Recording {
     pub(crate) role: RoleRecord,
-    /// One for each turn of its worker group.
+    /// One for each turn.
     pub(crate) slices: Vec<RoleSlice>,
     /// Events that began before the window opened.
     pub(crate) warm_up_events: u64,
-    /// By kind, in the window.
+    /// Counts by kind, in the window.
     pub(crate) window: Vec<StatementCounts>,
-    /// By kind, before the window.
+    /// Counts by kind, before the window.
     pub(crate) warm_up: Vec<StatementCounts>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Span {
 }
 
 impl Recorder {
-    /// For operations of so many kinds.
+    /// A recorder for this many kinds of operations.
     pub(crate) fn new(plan: &RolePlan, kinds: usize, origin: Instant) -> Self {
         Recorder {
             record: RoleRecord::idle(plan.client, plan.name, plan.class, INTERVAL_MS),
@@ -88,7 +88,7 @@ impl Recorder {
             turn: None,
             slices: Vec::new(),
             began: None,
-            // Roles that are not asked for events have no warm-up.
+            // Roles that run no events have no warm-up.
             is_in_window: true,
             affected: Vec::new(),
             warm_up_events: 0,
@@ -103,7 +103,7 @@ impl Recorder {
         self.record.statements
     }
 
-    /// Takes in that the next event was admitted for `instant`.
+    /// Records that the next event was admitted for `instant`.
     #[inline]
     pub(crate) fn admit(&mut self, instant: Instant) {
         self.is_in_window = instant >= self.opens;
@@ -116,14 +116,14 @@ impl Recorder {
         }
     }
 
-    /// Takes in that the worker group's turn begins. Events count from `opens` on, or not at all.
+    /// Records that the turn begins. Events count from `opens` on, or not at all.
     pub(crate) fn begin_turn(&mut self, opens: Option<Instant>) {
         self.opens = opens.unwrap_or_else(|| Instant::now() + FAR);
         self.turn =
             Some(TurnCounts { items: self.record.items, warm_up_items: self.warm_up_items, began: None });
     }
 
-    /// Takes in that the worker group's turn is over.
+    /// Records that the turn is over.
     pub(crate) fn end_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         self.slices.push(RoleSlice {
@@ -133,7 +133,7 @@ impl Recorder {
         });
     }
 
-    /// Takes in how long the worker group's clock has stood still so far.
+    /// Records how long the group's clock has stood still so far.
     #[inline]
     pub(crate) fn stand_still(&mut self, paused: Duration) {
         self.origin += paused - self.paused;
@@ -145,7 +145,7 @@ impl Recorder {
         self.began.is_some()
     }
 
-    /// Counts one main operation, whose event was meant to begin at `intended`.
+    /// Counts one main operation. Its event was meant to begin at `intended`.
     #[inline]
     pub(crate) fn count(
         &mut self,
@@ -200,7 +200,7 @@ impl Recorder {
         }
     }
 
-    /// Counts one operation beside the main ones.
+    /// Counts one aside.
     pub(crate) fn count_aside(&mut self, name: &str, span: Span) {
         self.mark(span);
         let time_us = nanoseconds(span.sent, span.answered) / 1_000;
@@ -217,13 +217,13 @@ impl Recorder {
         }
     }
 
-    /// Counts a repetition of an operation.
+    /// Counts a retry of an operation.
     pub(crate) fn count_repetition(&mut self) {
         self.record.retries += 1;
     }
 
-    /// Counts that the event is begun anew after an operation that was sent at `failed`: the time belongs to the event. What its
-    /// statements affected is undone, if they were of one transaction.
+    /// Counts a restart of the event after an operation that was sent at `failed`: the time spent belongs to the event. The effects of its
+    /// statements are undone if they were part of one transaction.
     pub(crate) fn begin_anew(&mut self, is_undone: bool, failed: Instant) {
         self.record.retries += 1;
         self.began.get_or_insert(failed);
@@ -235,13 +235,13 @@ impl Recorder {
         }
     }
 
-    /// Keeps the role's first and last instant; returns the last in µs after the window opened.
+    /// Updates the role's first and last instant. Returns the last in µs after the window opened.
     #[inline]
     fn mark(&mut self, span: Span) -> u64 {
         if self.record.ended_us == 0 {
             self.record.started_us = nanoseconds(self.origin, span.sent) / 1_000;
         }
-        // At least 1, for 0 stands for a role that did nothing.
+        // At least 1, because 0 stands for a role that did nothing.
         self.record.ended_us = (nanoseconds(self.origin, span.answered) / 1_000).max(1);
         self.last = span.answered;
         self.record.ended_us
@@ -258,7 +258,7 @@ impl Recorder {
     }
 }
 
-/// Nanoseconds from `start` to `end`, 0 when it lies before.
+/// Nanoseconds from `start` to `end`; 0 when `end` is earlier.
 #[inline]
 fn nanoseconds(start: Instant, end: Instant) -> u64 {
     let elapsed = end.saturating_duration_since(start);
@@ -295,7 +295,7 @@ mod tests {
         let mut recorder = recorder(start + 10 * MS);
         let span = |from: u32, to: u32| Span { sent: start + from * MS, answered: start + to * MS };
         recorder.admit(start + 5 * MS);
-        // Its second statement is sent after the opening, and it is still of the warm-up.
+        // Its second statement is sent after the opening, but still belongs to the warm-up.
         recorder.count(&operation(0, false), &reply(1), span(5, 8), None);
         recorder.count(&operation(1, true), &reply(0), span(11, 12), None);
         recorder.admit(start + 12 * MS);
@@ -334,7 +334,7 @@ mod tests {
         recorder.begin_anew(true, start + MS);
         recorder.count(&operation(0, false), &reply(2), span(3, 4), None);
         recorder.count(&operation(1, true), &reply(0), span(4, 5), None);
-        // An event whose first statement fails has begun with it.
+        // An event whose first statement fails has begun with that statement.
         recorder.begin_anew(true, start + 6 * MS);
         recorder.count(&operation(0, true), &reply(1), span(8, 9), None);
         let recording = recorder.finish(0.0, None);

@@ -1,30 +1,30 @@
-//! What can be done about an error of a session.
+//! Whether a failed operation is retried, and how.
 
 use basecase_client::{Error, Kind};
 use basecase_workload::{Restart, Script};
 
-/// What can be done about an error.
+/// How to retry after an error.
 pub(crate) enum Retry {
-    /// Execute the operation again.
+    /// Retry the operation.
     Operation,
-    /// Begin the event anew, with other values.
+    /// Restart the event with new values.
     Event {
         /// Whether its transaction is rolled back first.
         rolls_back: bool,
     },
-    /// Nothing.
+    /// Do not retry.
     Never,
 }
 
-/// How often in a row an event is begun anew: many roles may compete for few rows.
+/// How often in a row an event is restarted: many roles may compete for few rows.
 pub(crate) const EVENT_ATTEMPTS: u32 = 10_000;
 
-/// What can be done about an error of an operation of `script`, or of one without.
+/// How to retry an operation after an error. `script` is `None` for an operation that belongs to no script.
 #[cold]
 pub(crate) fn retry_after(error: &Error, script: Option<&mut dyn Script>) -> Retry {
     let is_duplicate = match error.kind() {
         Kind::Retryable => false,
-        // Another role has inserted the same row since it was deleted here: the same values would find it again.
+        // Another role has inserted the same row since it was deleted here: retrying with the same values would fail again.
         Kind::Duplicate => true,
         Kind::Refused | Kind::Disconnected => return Retry::Never,
     };

@@ -10,7 +10,7 @@ use crate::turn_gate::{TurnGate, TurnKind};
 
 /// A window on the clock.
 pub(crate) struct Schedule {
-    /// When the window opens; of a worker group that takes turns, when its roles are let go.
+    /// When the window opens; for a group that takes turns, when its roles are started.
     pub(crate) origin: Instant,
     closes: Option<Instant>,
     events_left: Option<AtomicU64>,
@@ -21,18 +21,18 @@ pub(crate) struct Schedule {
 /// Whether an event may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// At once.
+    /// It may begin at once.
     Now,
-    /// At this instant.
+    /// It may begin at this instant.
     At(Instant),
-    /// Not before the worker group's next turn.
+    /// Not before the group's next turn.
     Later,
     /// No more events begin.
     Closed,
 }
 
 impl Schedule {
-    /// For roles that are let go at `start`.
+    /// The schedule of roles that start at `start`.
     pub(crate) fn new(window: &Window, start: Instant) -> Self {
         let origin = start + window.warm_up;
         Schedule {
@@ -44,19 +44,19 @@ impl Schedule {
         }
     }
 
-    /// For a worker group of so many threads that takes turns with others.
+    /// The schedule of a worker group with this many turn-taking threads.
     pub(crate) fn in_turns(kind: TurnKind, threads: usize) -> Self {
         let origin = Instant::now();
         let turns = Some(TurnGate::new(kind, threads, origin));
         Schedule { origin, closes: None, events_left: None, arrivals: None, turns }
     }
 
-    /// The turns of a worker group that does a step to its end in them.
+    /// The turn gate of a group that runs a step to its end in portions.
     pub(crate) fn portions(&self) -> Option<&TurnGate> {
         self.turns.as_ref().filter(|turns| turns.kind == TurnKind::Portions)
     }
 
-    /// The turns of the worker group, when it takes any.
+    /// The turn gate of the group, if it takes turns.
     pub(crate) fn turns(&self) -> Option<&TurnGate> {
         self.turns.as_ref()
     }
@@ -71,7 +71,7 @@ impl Schedule {
         if is_closed(now) {
             return Admission::Closed;
         }
-        // What is done before the window opens is beside the count.
+        // Events before the window opens do not count towards the limit.
         if let Some(left) = self.events_left.as_ref().filter(|_| now >= self.origin)
             && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
         {

@@ -1,4 +1,4 @@
-//! What all roles of a step see.
+//! State that all roles of a step share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -9,13 +9,13 @@ use basecase_workload::Flag;
 use crate::schedule::Schedule;
 use crate::turn_gate::TurnGate;
 
-/// What all roles of a step see.
+/// State that all roles of a step share.
 pub(crate) struct Shared {
-    /// Set when the roles are let go.
+    /// Set when the roles are started.
     pub(crate) schedule: OnceLock<Schedule>,
-    /// How many kinds of statements are counted apart.
+    /// Number of statement kinds that are counted separately.
     pub(crate) kinds: usize,
-    /// Every role stops after its current operation.
+    /// Tells every role to stop after its current operation.
     abort: AtomicBool,
     /// Flags that roles raise for each other.
     flags: Vec<AtomicBool>,
@@ -35,7 +35,7 @@ impl Shared {
         }
     }
 
-    /// Stops every role and wakes those that wait for their schedule.
+    /// Stops every role, and wakes those that wait for their schedule.
     pub(crate) fn stop(&self) {
         self.abort.store(true, Ordering::Release);
         if let Some(turns) = self.schedule.get().and_then(Schedule::turns) {
@@ -45,7 +45,7 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// How long the worker group's clock has stood still so far, of one that does a step to its end in turns.
+    /// How long the group's clock has stood still so far, if it runs a step to its end in portions.
     pub(crate) fn paused(&self) -> Duration {
         self.schedule.get().and_then(Schedule::portions).map_or(Duration::ZERO, TurnGate::paused)
     }

@@ -1,14 +1,14 @@
-//! Which role has waited for how long, for whoever has to say why a step does not end.
+//! Which role has stalled and for how long, to explain why a step does not end.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::progress::{Progress, RoleProgress};
 
-/// Shorter ones are told of nobody: it is the work itself that takes so long.
+/// Shorter stalls are not reported: the work itself takes that long.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A role that has finished nothing for a while.
+/// A role that has completed nothing for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
     /// The client, counted from 1.
@@ -26,15 +26,15 @@ impl fmt::Display for Stall {
     }
 }
 
-/// Since when roles have finished nothing.
+/// Since when each role has completed nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Stalls {
-    /// Items of each role, and since when there are so many.
+    /// Each role's item count, and since when it has not changed.
     seen: Vec<(u64, Instant)>,
 }
 
 impl Stalls {
-    /// Looks how far the roles are. The first look begins the count.
+    /// Checks the roles' progress. The first call starts the clock.
     pub(crate) fn look(&mut self, progress: &Progress, now: Instant) {
         self.seen.resize(progress.roles.len(), (0, now));
         for ((items, since), role) in self.seen.iter_mut().zip(&progress.roles) {
@@ -44,12 +44,12 @@ impl Stalls {
         }
     }
 
-    /// The count begins anew: whoever had no turn could not finish anything.
+    /// Restarts the clock: a group without a turn could not complete anything.
     pub(crate) fn forget(&mut self) {
         self.seen.clear();
     }
 
-    /// The longest one of the roles that are not done; `None` where none is long.
+    /// The longest stall among roles that are not done; `None` if none is long.
     pub(crate) fn longest(
         &self,
         progress: &Progress,

@@ -5,46 +5,46 @@ use std::time::Instant;
 
 use basecase_model::Operation;
 
-/// Operations that wait at most; the reference's queue length, which bounds how far one role runs ahead of another.
+/// The most operations that may wait. The reference has the same queue length; it bounds how far one role runs ahead of the other.
 const QUEUED: usize = 8;
-/// Operations that circulate: besides those that wait, one is being made and one is being executed.
+/// Operations in circulation: besides those that wait, one is being made and one is being executed.
 const CIRCULATING: usize = QUEUED + 2;
 
-/// One operation on its way, with the instant at which the schedule meant it to start.
+/// A queued operation, with the instant at which the schedule meant it to start.
 pub(crate) struct QueuedOperation {
     pub(crate) operation: Box<Operation>,
     pub(crate) intended: Option<Instant>,
 }
 
-/// The end of the role that makes operations.
+/// The sending end, held by the role that makes operations.
 pub(crate) struct Sender {
     ready: SyncSender<QueuedOperation>,
     free: Receiver<Box<Operation>>,
-    /// Used ones that were taken back before they were needed.
+    /// Used operations that were taken back before they were needed.
     #[expect(clippy::vec_box, reason = "they circulate as boxes, and taking them out would copy them")]
     spare: Vec<Box<Operation>>,
 }
 
-/// The end of the role that executes them.
+/// The receiving end, held by the role that executes operations.
 pub(crate) struct Consumer {
     ready: Receiver<QueuedOperation>,
     free: SyncSender<Box<Operation>>,
 }
 
-/// A new statement queue. Its operations circulate between both ends, so that their buffers are reused.
+/// Creates a queue. Its operations circulate between both ends, so that their buffers are reused.
 pub(crate) fn statement_queue() -> (Sender, Consumer) {
     let (ready_sender, ready) = sync_channel(QUEUED);
     let (free, free_receiver) = sync_channel(CIRCULATING);
     for _ in 0..CIRCULATING {
-        // The channel holds as many as are sent.
+        // The channel has room for all of them.
         let _ = free.try_send(Box::default());
     }
     (Sender { ready: ready_sender, free: free_receiver, spare: Vec::new() }, Consumer { ready, free })
 }
 
 impl Sender {
-    /// Hands on `operation`, which gets the buffers of a used one, and waits while the statement queue is full. `false` when the
-    /// other end is gone.
+    /// Sends `operation`, swapping in the buffers of a used one, and waits while the queue is full. Returns `false` when the other end is
+    /// gone.
     pub(crate) fn send(&mut self, operation: &mut Operation, intended: Option<Instant>) -> bool {
         let Some(mut slot) = self.spare.pop().or_else(|| self.free.recv().ok()) else {
             return false;
@@ -64,14 +64,14 @@ impl Sender {
 }
 
 impl Consumer {
-    /// The next operation; `None` when the statement queue is empty and the other end is gone.
+    /// The next operation; `None` when the queue is empty and the other end is gone.
     pub(crate) fn next(&self) -> Option<QueuedOperation> {
         self.ready.recv().ok()
     }
 
     /// Gives an executed operation back.
     pub(crate) fn give_back(&self, operation: Box<Operation>) {
-        // The other end may be done, and then no one needs it.
+        // If the other end is gone, nobody needs it.
         let _ = self.free.try_send(operation);
     }
 }

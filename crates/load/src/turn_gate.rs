@@ -1,4 +1,4 @@
-//! Worker groups that take turns: when the roles of one of them may work.
+//! Admits the events of one worker group during its turns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 /// When a slice ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SliceEnd {
-    /// So long after it opened. What has begun by then is finished and counts.
+    /// A fixed time after it opened. Events that have begun by then finish and count.
     After(Duration),
-    /// As that, and its events are counted.
+    /// The same, and its events are counted.
     Counted(Duration),
-    /// With so many events over all roles. Slices of steps that write are counted, so that candidates have equally old tables.
+    /// After this many events over all roles. Slices of steps that write are counted, so that the candidates' tables have the same age.
     Events(u64),
-    /// After so long, in the midst of what the roles do: their server stands still until their next turn. Of a database without
-    /// a server, when the roles have nothing left to do.
+    /// After this time, even in the middle of an event: the server is suspended until the group's next turn. Without a server, the slice
+    /// ends when the roles have nothing left to do.
     Cut(Duration),
 }
 
-/// What a worker group does with its turns.
+/// How a worker group uses its turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnKind {
-    /// It works for as long as it is let: what counts is how fast.
+    /// It works for as long as it is allowed to; its speed is measured.
     Slices,
-    /// It does a step to its end, with pauses in between: its clock stands still while others have their turns.
+    /// It runs a step to its end, with pauses in between: its clock stands still during the turns of others.
     Portions,
 }
 
@@ -32,24 +32,24 @@ pub(crate) enum TurnKind {
 pub(crate) struct Turn {
     /// Counted from 1.
     number: u64,
-    /// From when on events count; `None` when none does.
+    /// From when on events count; `None` if none counts.
     pub(crate) opens: Option<Instant>,
 }
 
 /// Tells the threads of one worker group when it is their turn.
 ///
-/// While a slice lasts, a role only compares the clock with one number that nobody writes.
+/// During a slice, a role only compares the clock with one number that nobody writes.
 #[derive(Debug)]
 pub(crate) struct TurnGate {
     pub(crate) kind: TurnKind,
-    /// Teams that take part.
+    /// Number of threads that take part.
     threads: usize,
     base: Instant,
-    /// From when on no event begins, ns after `base`.
+    /// When events stop beginning, ns after `base`.
     ends_ns: AtomicU64,
-    /// Events that may still begin, of a slice that counts them.
+    /// Events that may still begin, in a slice that counts them.
     events_left: AtomicU64,
-    /// How long others had their turns so far, ns.
+    /// Total time of the turns of others, ns.
     paused_ns: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
@@ -58,9 +58,9 @@ pub(crate) struct TurnGate {
 #[derive(Debug)]
 struct State {
     turn: Turn,
-    /// Teams that wait for the next turn.
+    /// Threads that wait for the next turn.
     waiting: usize,
-    /// Teams that have nothing left to do.
+    /// Threads that have nothing left to do.
     gone: usize,
     /// Since when all threads are at rest.
     rested: Option<Instant>,
@@ -68,7 +68,7 @@ struct State {
 }
 
 impl State {
-    /// Takes in that a thread has come to rest.
+    /// Records that a thread has come to rest.
     fn look(&mut self, threads: usize) {
         if self.waiting + self.gone >= threads {
             self.rested.get_or_insert_with(Instant::now);
@@ -76,15 +76,15 @@ impl State {
     }
 }
 
-/// Events of a slice that does not count them.
+/// The number of events of a slice that does not count them.
 const UNLIMITED: u64 = u64::MAX;
-/// Events of a slice that counts them and ends by the clock: more than there can be.
+/// The number of events of a slice that counts them but ends by the clock: more than it can reach.
 const PLENTY: u64 = u64::MAX - 1;
-/// The end of a slice that the clock does not end.
+/// The end of a slice that does not end by the clock.
 const NEVER: u64 = u64::MAX;
 
 impl TurnGate {
-    /// Of so many threads. Nobody's turn yet.
+    /// A gate for this many threads. It starts closed.
     pub(crate) fn new(kind: TurnKind, threads: usize, base: Instant) -> Self {
         let turn = Turn { number: 0, opens: None };
         TurnGate {
@@ -99,7 +99,7 @@ impl TurnGate {
         }
     }
 
-    /// How long others had their turns so far. Changes only while all threads are at rest, or their server stands still.
+    /// Total time of the turns of others so far. It changes only while all threads are at rest or the server is suspended.
     pub(crate) fn paused(&self) -> Duration {
         Duration::from_nanos(self.paused_ns.load(Ordering::Relaxed))
     }
@@ -120,7 +120,8 @@ impl TurnGate {
             || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Waits until the turn after `last` begins; `None` when there is none. All roles of the calling thread must be between events.
+    /// Waits until the turn after `last` begins; `None` when there are no more turns. All roles of the calling thread must be between
+    /// events.
     pub(crate) fn wait(&self, last: Option<Turn>) -> Option<Turn> {
         let last = last.map_or(0, |turn| turn.number);
         let mut state = self.state();
@@ -133,7 +134,7 @@ impl TurnGate {
         (!state.is_over).then_some(state.turn)
     }
 
-    /// Takes in that a thread has nothing left to do.
+    /// Records that a thread has nothing left to do.
     pub(crate) fn leave(&self) {
         let mut state = self.state();
         state.gone += 1;
@@ -141,17 +142,17 @@ impl TurnGate {
         self.changed.notify_all();
     }
 
-    /// Whether no thread has anything left to do.
+    /// Whether all threads have nothing left to do.
     pub(crate) fn is_finished(&self) -> bool {
         self.state().gone >= self.threads
     }
 
-    /// How long the last turn lasted that began at `began`: until all threads were at rest.
+    /// How long the last turn took, from `began` until all threads were at rest.
     pub(crate) fn worked(&self, began: Instant) -> Duration {
         self.end_of_last(&self.state()).saturating_duration_since(began)
     }
 
-    /// When the last turn was over. Teams that rest early, because nothing is due, have their time all the same.
+    /// When the last turn was over. A thread that rests early because nothing is due still uses its full time.
     fn end_of_last(&self, state: &State) -> Instant {
         let rested = state.rested.unwrap_or_else(Instant::now);
         match self.ends_ns.load(Ordering::Relaxed) {
@@ -160,7 +161,7 @@ impl TurnGate {
         }
     }
 
-    /// Lets the worker group work until the slice ends. Events count `from` on. Every thread must wait.
+    /// Opens the gate until the slice ends. Events count from `from` on. Every thread must be waiting.
     pub(crate) fn begin(&self, from: Option<Instant>, end: SliceEnd) {
         let mut state = self.state();
         let now = Instant::now();
@@ -183,31 +184,31 @@ impl TurnGate {
         self.changed.notify_all();
     }
 
-    /// Cuts the turn short at `now`: the server stands still, and with it whoever waits for it.
+    /// Interrupts the turn at `now`: the server is suspended, and with it every role that waits for it.
     pub(crate) fn cut(&self, now: Instant) {
         self.state().rested.get_or_insert(now);
     }
 
-    /// Goes on with a turn that was cut short. Must be called before the server goes on, for it is what answers are timed by.
+    /// Continues an interrupted turn. It must be called before the server resumes, because the response times depend on it.
     pub(crate) fn resume(&self) {
         let mut state = self.state();
         self.add_pause(&mut state, Instant::now());
         state.look(self.threads);
     }
 
-    /// Takes in that the worker group's clock stood still until `now`.
+    /// Records that the group's clock stood still until `now`.
     fn add_pause(&self, state: &mut State, now: Instant) {
         let pause = now.saturating_duration_since(self.end_of_last(state));
         self.paused_ns.fetch_add(pause.as_nanos() as u64, Ordering::Relaxed);
         state.rested = None;
     }
 
-    /// Events that began in a slice that counts them and ended by the clock.
+    /// Events that began in a slice that counts them but ends by the clock.
     pub(crate) fn counted(&self) -> u64 {
         PLENTY - self.events_left.load(Ordering::Relaxed).min(PLENTY)
     }
 
-    /// Whether all threads are at rest, after at most `patience`.
+    /// Waits at most `patience`, and returns whether all threads are at rest.
     pub(crate) fn is_idle(&self, patience: Duration) -> bool {
         let state = self.state();
         let busy = |state: &mut State| state.waiting + state.gone < self.threads;
@@ -216,7 +217,7 @@ impl TurnGate {
         state.waiting + state.gone >= self.threads
     }
 
-    /// No turn comes any more.
+    /// Closes the gate for good.
     pub(crate) fn end(&self) {
         self.ends_ns.store(0, Ordering::Relaxed);
         self.state().is_over = true;
@@ -271,7 +272,7 @@ mod tests {
                 turns.begin(Some(began), SliceEnd::After(slice));
                 assert!(turns.is_idle(PATIENCE));
                 assert!(turns.worked(began) >= slice, "it rests early, and has its time all the same");
-                // The first began with the worker group, the second with the end of the slice before.
+                // The first pause began with the group, the second with the end of the slice before.
                 assert!(turns.paused() >= pause * number - slice * (number - 1));
                 assert!(turns.paused() + slice * (number - 1) <= base.elapsed());
             }

@@ -1,4 +1,4 @@
-//! One role at work in its own thread.
+//! One role running in its own thread.
 
 use std::time::Instant;
 
@@ -16,10 +16,10 @@ use crate::shared::Shared;
 use crate::statement_queue::{Consumer, Sender};
 use crate::turn_gate::{Turn, TurnKind};
 
-/// How often an operation is repeated after a retryable error before the role gives up.
+/// How often an operation is attempted before a retryable error fails the role.
 const ATTEMPTS: u32 = 10;
 
-/// One role with its session and its ends of the statement queues.
+/// One role with its session and its ends of statement queues.
 pub(crate) struct Worker {
     pub(crate) plan: RolePlan,
     pub(crate) session: Box<dyn Session>,
@@ -29,7 +29,7 @@ pub(crate) struct Worker {
     pub(crate) consumer: Option<Consumer>,
 }
 
-/// What a role at work needs besides itself.
+/// What a running role needs besides itself.
 #[derive(Clone, Copy)]
 pub(crate) struct RoleContext<'a> {
     pub(crate) shared: &'a Shared,
@@ -37,7 +37,7 @@ pub(crate) struct RoleContext<'a> {
     pub(crate) progress: &'a RoleProgress,
 }
 
-/// CPU time so far in ns: of the client's thread, and of the session's process of the server.
+/// CPU time so far in ns: of the client's thread, and of the server process behind the session.
 #[derive(Clone, Copy)]
 struct CpuTime {
     client: Option<u64>,
@@ -50,10 +50,10 @@ impl CpuTime {
     }
 }
 
-/// CPU time of a role in the window, ns.
+/// A role's CPU time in the window, ns.
 struct CpuMeter {
     spent: CpuTime,
-    /// When what is being counted began.
+    /// The readings at the start of the current interval.
     since: CpuTime,
 }
 
@@ -67,7 +67,7 @@ impl CpuMeter {
         self.since = CpuTime::now(session);
     }
 
-    /// Takes in what was spent since the opening.
+    /// Adds what was spent since `open`.
     fn close(&mut self, session: &dyn Session) {
         let now = CpuTime::now(session);
         let add = |spent: Option<u64>, since: Option<u64>, now: Option<u64>| {
@@ -80,15 +80,15 @@ impl CpuMeter {
     }
 }
 
-/// What came of an operation.
+/// The result of executing an operation.
 enum Execution {
     Answered(Reply, Span),
-    /// The event has to be begun anew, for this reason.
+    /// The event has to be restarted, because of this error.
     Undone(Error),
 }
 
 impl Worker {
-    /// Works until nothing is left or the step is stopped. Raises the role's flag in every case. The session is given back.
+    /// Works until nothing is left or the step is stopped. Always raises the role's flag. Returns the session.
     pub(crate) fn work(mut self, context: RoleContext<'_>) -> (Recording, Option<Error>, Box<dyn Session>) {
         let mut recorder = Recorder::new(&self.plan, context.shared.kinds, context.schedule.origin);
         let mut cpu = CpuMeter::new(self.session.as_ref());
@@ -97,7 +97,7 @@ impl Worker {
             Work::Script(mut script) => self.follow(&mut *script, &mut recorder, context, &mut cpu),
             Work::Queue(_) => self.work_off(&mut recorder, context),
         };
-        // In slices only what counts is counted.
+        // In slices, only the time that counts is measured.
         if context.schedule.turns().is_none_or(|turns| turns.kind == TurnKind::Portions) {
             cpu.close(self.session.as_ref());
         }
@@ -114,7 +114,7 @@ impl Worker {
         shared.is_stopped() || self.plan.until.is_some_and(|flag| shared.is_raised(flag))
     }
 
-    /// Follows the role's own script. CPU time counts from when the window opens, or in its turns.
+    /// Follows the role's own script. CPU time is measured from the opening of the window, or during its turns.
     fn follow(
         &mut self,
         script: &mut dyn Script,
@@ -129,7 +129,7 @@ impl Worker {
         let mut opens = Some(schedule.origin).filter(|origin| now < *origin);
         let mut turn = None;
         let (mut intended, mut attempts) = (None, 0);
-        // When its next round is due, of a role that is paced.
+        // When the next round of a paced role is due.
         let mut due = None;
         let mut is_within_round = false;
         while !self.is_done(shared) {
@@ -235,12 +235,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits until what was sent to other roles has been executed.
+    /// Waits until everything sent to other roles has been executed.
     fn drain_queues(&mut self) {
         self.senders.iter_mut().flatten().for_each(Sender::drain);
     }
 
-    /// Works off a statement queue until its other end is done and it is empty.
+    /// Executes a statement queue until its other end is done and it is empty.
     fn work_off(&mut self, recorder: &mut Recorder, context: RoleContext<'_>) -> Result<(), Error> {
         let Some(consumer) = self.consumer.take() else {
             return Ok(());
@@ -249,7 +249,7 @@ impl Worker {
             let Some(ticket) = consumer.next() else {
                 break;
             };
-            // No ticket is on its way while others have their turn.
+            // The queue is empty while others have their turn.
             recorder.stand_still(context.shared.paused());
             match self.execute(&ticket.operation, None, recorder, context.shared)? {
                 Execution::Answered(reply, span) => {
@@ -263,8 +263,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Executes one operation, repeated while a repetition can mend its error. Repetitions count into its time. A script may
-    /// want to begin its event anew instead.
+    /// Executes one operation, and retries it where that can help. Retries count towards its time. A script may prefer to restart its event
+    /// instead.
     #[inline]
     fn execute(
         &mut self,
@@ -282,7 +282,7 @@ impl Worker {
                     let answered = Instant::now();
                     let pause = shared.paused() - paused;
                     if !pause.is_zero() {
-                        // Its server stood still in the midst of it.
+                        // The server was suspended in the meantime.
                         recorder.stand_still(paused + pause);
                         sent += pause;
                     }
@@ -293,7 +293,7 @@ impl Worker {
             if shared.is_stopped() {
                 return Err(error);
             }
-            // Not `as_deref_mut`, whose result would live as long as the script.
+            // Not `as_deref_mut`: its result would borrow for the script's whole lifetime.
             let own: Option<&mut dyn Script> = match &mut script {
                 Some(script) => Some(&mut **script),
                 None => None,

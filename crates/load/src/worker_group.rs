@@ -1,4 +1,4 @@
-//! All roles of a step: made ready before the clock starts, then let go together.
+//! All roles of a step: set up before the clock starts, then started together.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,16 +24,16 @@ use crate::stall::Stalls;
 use crate::statement_queue::statement_queue;
 use crate::worker::Worker;
 
-/// How often limits are looked at while the roles work.
+/// How often limits are checked while the roles work.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long roles may take to end their current operation before it is broken off.
+/// How long roles may take to finish their current operation before it is interrupted.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What ends a step besides its own work.
 pub struct Limits<'a> {
-    /// Raised when the user asks to stop.
+    /// Set when the user asks to stop.
     pub stop: &'a AtomicBool,
-    /// The hard limit; of worker groups that take turns, for the time that each of them has had.
+    /// The hard limit; for groups that take turns, it applies to each group's own turns.
     pub time: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ pub struct WorkerGroup {
 }
 
 impl WorkerGroup {
-    /// Opens one session for each role and makes it ready. `plan.before` must have been executed.
+    /// Opens a session for each role and sets it up. `plan.before` must have been executed.
     ///
     /// # Errors
     /// When a session cannot be opened or the dbms refuses its set-up.
@@ -98,17 +98,17 @@ impl WorkerGroup {
         })
     }
 
-    /// Lets the threads of the roles run on these processors only.
+    /// Restricts the roles' threads to these processors.
     pub fn confined(self, processors: Option<ProcessorSet>) -> WorkerGroup {
         WorkerGroup { processors, ..self }
     }
 
-    /// How far the step is, while it runs.
+    /// The step's progress, while it runs.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
 
-    /// Lets all roles go together and waits until they are done or a limit is reached. Closes the sessions.
+    /// Starts all roles together, and waits until they are done or a limit is reached. Closes the sessions.
     pub fn run(mut self, watch: &Watch, limits: &Limits<'_>) -> StepOutcome {
         let shared = Shared::new(self.flags, self.kinds.len());
         let threads = std::mem::take(&mut self.threads);
@@ -166,7 +166,7 @@ impl WorkerGroup {
         })
     }
 
-    /// Starts a thread for each thread, which waits in `schedule` until it may begin.
+    /// Spawns the threads, each of which waits in `schedule` until it may begin.
     pub(crate) fn spawn<'scope, 'env: 'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
@@ -181,13 +181,13 @@ impl WorkerGroup {
             scope.spawn(move || {
                 let confined = processors.as_ref().map_or(Ok(()), ProcessorSet::confine_thread);
                 let schedule = schedule();
-                // The receiver waits for every thread.
+                // The receiver outlives every thread.
                 let tell = |message| drop(sender.send(message));
                 if let Err(error) = confined {
                     tell(ThreadMessage::Failed(Failure::Client(error)));
                     return;
                 }
-                // Whoever waits for this thread would wait for ever, or take what the others did for the whole.
+                // Otherwise the others would wait for this thread forever, or the result would silently lack its part.
                 let worked = catch_unwind(AssertUnwindSafe(|| {
                     thread.work(shared, schedule, &progress.roles, &tell);
                 }));
@@ -200,7 +200,7 @@ impl WorkerGroup {
     }
 }
 
-/// What the threads of a worker group have told.
+/// Collects what the threads of a worker group report.
 pub(crate) struct Collector {
     threads: usize,
     recordings: Vec<Option<Recording>>,
@@ -235,12 +235,12 @@ impl Collector {
         }
     }
 
-    /// Takes in that a turn begins: whoever had none could not finish anything.
+    /// Records that a turn begins: before it, the group could not complete anything.
     pub(crate) fn begin_turn(&mut self) {
         self.stalls.forget();
     }
 
-    /// Takes in whether a limit has been reached by a worker group that has had so much time.
+    /// Checks whether the group, which has worked for `had`, has reached a limit.
     pub(crate) fn look_at(&mut self, limits: &Limits<'_>, progress: &Progress, had: Duration) {
         if self.failure.is_some() {
             return;
@@ -256,7 +256,7 @@ impl Collector {
         }
     }
 
-    /// What came of it all. Closes the sessions.
+    /// Turns everything collected into the outcome. Closes the sessions.
     pub(crate) fn outcome(
         self,
         kinds: Vec<StatementKind>,
@@ -286,7 +286,7 @@ impl Collector {
     }
 }
 
-/// Brings roles to an end that were told to stop.
+/// Ends roles that were told to stop.
 pub(crate) struct Shutdown<'a> {
     interrupters: &'a [Interrupter],
     since: Option<Instant>,
@@ -298,7 +298,7 @@ impl<'a> Shutdown<'a> {
         Shutdown { interrupters, since: None, is_interrupted: false }
     }
 
-    /// Stops the roles, and breaks off whatever operation still lasts after a while. May be called again and again.
+    /// Stops the roles, and interrupts operations that are still running after a grace period. May be called repeatedly.
     pub(crate) fn hasten(&mut self, shared: &Shared) {
         let since = self.since.get_or_insert_with(|| {
             shared.stop();
@@ -311,7 +311,7 @@ impl<'a> Shutdown<'a> {
     }
 }
 
-/// The turns of a worker group as slices, without what only the interleaving knows of them.
+/// The group's turns as slices, without what only the interleaver knows.
 fn slices(recordings: &[Recording]) -> Vec<Slice> {
     let turns = recordings.iter().map(|recording| recording.slices.len()).min().unwrap_or(0);
     let of_turn = |turn: usize| {
@@ -342,7 +342,7 @@ fn client_measures(threads: usize, loads: &[DriverLoad]) -> Measures {
     measures
 }
 
-/// Sums up each kind of statements over all roles.
+/// Sums each kind of statement over all roles.
 fn statements(kinds: Vec<StatementKind>, recordings: &[Recording]) -> Vec<StatementRecord> {
     let sum = |of: fn(&Recording) -> &[StatementCounts], kind: usize| {
         let mut sum = StatementCounts::default();

@@ -90,15 +90,15 @@ mod tests {
     #[test]
     fn a_write_without_effect_counts_as_other() {
         let window = StatementCounts { executed: 10, without_effect: 4, affected: 6, ..Default::default() };
-        let of = |class| StatementRecord { name: "delete".into(), class, window, warm_up: window };
+        let record_of = |class| StatementRecord { name: "delete".into(), class, window, warm_up: window };
         let counts = |class| {
-            let record = of(class);
+            let record = record_of(class);
             [StatementClass::Read, StatementClass::Write, StatementClass::Other]
                 .map(|class| record.executed_as(class))
         };
         assert_eq!(counts(StatementClass::Read), [10, 0, 0]);
         assert_eq!(counts(StatementClass::Write), [0, 6, 4]);
         assert_eq!(counts(StatementClass::Other), [0, 0, 10]);
-        assert_eq!(of(StatementClass::Read).whole().executed, 20);
+        assert_eq!(record_of(StatementClass::Read).whole().executed, 20);
     }
 }

@@ -1,4 +1,4 @@
-//! What judging a family costs: it happens after every round.
+//! The cost of judging a family, which happens after every round.
 
 #![expect(clippy::expect_used, reason = "a benchmark without its plan has nothing to measure")]
 
@@ -8,7 +8,7 @@ fn main() {
     divan::main();
 }
 
-/// 42 steps of five contenders: effects of up to ±2 % in a random order, every tenth comparison with a change of 3 %.
+/// 42 steps of five contenders: effects of up to ±2 % in random order, with a change of 3 % in every tenth comparison.
 fn family(rounds: usize) -> Vec<Comparison> {
     let orders = Orders::new(7);
     let comparison = |index: usize| {
@@ -49,7 +49,7 @@ fn with_slices(bencher: divan::Bencher<'_, '_>, rounds: usize) {
     bencher.bench_local(|| judge.decide(&family));
 }
 
-/// Once for an experiment.
+/// Done once per experiment.
 #[divan::bench]
 fn boundaries() -> Judge {
     Judge::new(AnalysisPlan::default()).expect("the usual plan")

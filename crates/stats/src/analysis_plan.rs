@@ -1,39 +1,38 @@
-//! What is agreed on before the first round.
+//! The statistical analysis plan, fixed before the first round.
 
 use thiserror::Error;
 
 use crate::discovery::Dependence;
 use crate::interim_analyses::InterimAnalyses;
 
-/// The smallest error that can be asked for.
+/// The smallest error rate that a plan may ask for.
 const SMALLEST_ERROR: f64 = 1e-4;
-/// The largest error that can be asked for.
+/// The largest error rate that a plan may ask for.
 const LARGEST_ERROR: f64 = 0.5;
 
-/// How a family of comparisons is judged. It is fixed before the first round: whoever changes it after an interim analysis at the data
-/// loses the guarantees.
+/// How a family of comparisons is judged. It is fixed before the first round: changing it after an interim analysis voids the guarantees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnalysisPlan {
-    /// The chance that an interval misses the effect at any interim analysis, 0 to 1.
+    /// The probability that an interval misses the effect at any interim analysis, 0 to 1.
     pub alpha: f64,
     /// When verdicts may be given.
     pub sequential: Sequential,
-    /// The share of false ones among all reported changes that is put up with, 0 to 1.
+    /// The accepted share of false discoveries among all reported changes, 0 to 1.
     pub false_discovery_rate: f64,
-    /// How the comparisons may hang together.
+    /// How the comparisons may depend on each other.
     pub dependence: Dependence,
 }
 
-/// When a series may be looked at, and what the interval of an interim analysis is.
+/// When a series may be analysed, and how the interval of an analysis is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sequential {
-    /// After fixed numbers of rounds. Needs fewer rounds, and ends with the last interim analysis.
+    /// After fixed numbers of rounds. It needs fewer rounds, and ends with the last interim analysis.
     Scheduled(InterimAnalyses),
-    /// After every round, for as long as one likes: takes about a quarter more rounds.
+    /// After every round, without a limit. It takes about a quarter more rounds.
     Anytime,
 }
 
-/// Why a plan is none.
+/// Why a plan is invalid.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error(
     "{what} of {value} is not possible\nhint: it is a share from {SMALLEST_ERROR} to {LARGEST_ERROR}, usually 0.05"
@@ -44,7 +43,7 @@ pub struct AnalysisPlanError {
 }
 
 impl Default for AnalysisPlan {
-    /// 5 % for both, with the looks for steps that read.
+    /// 5 % for both error rates, with the interim analyses for steps that read.
     fn default() -> Self {
         AnalysisPlan {
             alpha: 0.05,

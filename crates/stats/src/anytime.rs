@@ -1,4 +1,4 @@
-//! Interim analyses after every round, without a last one.
+//! Analyses after every round, without a last one.
 
 use crate::distribution::t_p_value;
 use crate::interim_data::InterimData;
@@ -7,14 +7,14 @@ use crate::reading::{Reading, SMALLEST_P};
 use crate::sample::Sample;
 use crate::signed_rank::{SignedRank, walsh_averages};
 
-/// c² of the mixture: how many rounds of prior weight it has.
+/// c² of the mixture: the weight of the prior, in rounds.
 const MIXTURE: f64 = 2.0;
 
-/// Above so many rounds the exact signed-rank distribution is not asked for a second opinion.
+/// Above this many rounds the exact signed-rank distribution gives no second opinion.
 const RANKS_UP_TO: usize = 60;
 
-/// What the confidence sequence of the Gaussian mixture says at that error, by the interim analyses that take the effects as the last one does
-/// (Robbins 1970; with estimated variance, Wang & Ramdas 2023): exact for normal effects at any number of rounds. Absent below two rounds.
+/// Reads the confidence sequence of the Gaussian mixture at error `alpha`, using the analyses with the same basis as the last one (Robbins
+/// 1970; with estimated variance, Wang & Ramdas 2023). It is exact for normal effects at any number of rounds. `None` below two rounds.
 pub(crate) fn read(interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
     let now = interim_data.last()?;
     let effects = &now.values;
@@ -29,7 +29,7 @@ pub(crate) fn read(interim_data: &[InterimData], alpha: f64) -> Option<Reading> 
     }
     let sample = Sample::of(effects)?;
     let freedom = sample.freedom();
-    // The level of a single t interval of the same width.
+    // The level of a single t interval with the same width.
     let level = t_p_value(last.half_width() / sample.standard_error(), freedom);
     let contested = effects.len() <= RANKS_UP_TO && {
         let exact = SignedRank::of(effects.len());
@@ -48,33 +48,33 @@ pub(crate) fn read(interim_data: &[InterimData], alpha: f64) -> Option<Reading> 
     })
 }
 
-/// After so many rounds the sequence is first bounded.
+/// The number of rounds after which the sequence is first bounded.
 pub(crate) fn first_analysis(alpha: f64) -> usize {
     (2..)
         .find(|count| half_width(1.0, f64::from(*count), alpha).is_finite())
         .map_or(2, |count: u32| count as usize)
 }
 
-/// The least variance with n in place of n − 1.
+/// The smallest variance, with n in place of n − 1.
 fn smallest_variance(count: f64) -> f64 {
     crate::sample::SMALLEST_SD.powi(2) * (count - 1.0) / count
 }
 
-/// Half of the width of the sequence after so many rounds; `variance` is with n.
+/// Half-width of the sequence after `count` rounds; `variance` is computed with n.
 fn half_width(variance: f64, count: f64, alpha: f64) -> f64 {
     let ratio = ((count + MIXTURE) / (MIXTURE * alpha * alpha)).powf(1.0 / count);
     let room = 1.0 - ratio * MIXTURE / (count + MIXTURE);
     if room > 0.0 { (variance * (ratio - 1.0) / room).sqrt() } else { f64::INFINITY }
 }
 
-/// Half of the width in standard errors.
+/// Half-width in standard errors.
 pub(crate) fn critical(rounds: usize, alpha: f64) -> f64 {
     let count = rounds as f64;
     half_width((count - 1.0) / count, count, alpha) * count.sqrt()
 }
 
-/// The logarithm of the evidence (e-value) against 0, given the squared ratio of mean to standard deviation. It is what the
-/// sequence inverts: the sequence leaves 0 out where the evidence is above 1/α.
+/// The logarithm of the evidence (e-value) against 0, given the squared ratio of mean to standard deviation. The sequence inverts it: 0 is
+/// excluded where the evidence exceeds 1/α.
 fn ln_evidence(squared_ratio: f64, count: f64) -> f64 {
     let shrunk = squared_ratio * MIXTURE / (count + MIXTURE);
     0.5 * (MIXTURE / (count + MIXTURE)).ln() + 0.5 * count * ((1.0 + squared_ratio) / (1.0 + shrunk)).ln()

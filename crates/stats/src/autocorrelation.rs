@@ -1,14 +1,14 @@
-//! Rounds that hang together with the round before.
+//! Rounds that correlate with the round before.
 
 use crate::sample::{SMALLEST_SD, Sample, mean};
 
-/// From so many rounds on dependence is looked for.
+/// From this many rounds on, dependence is tested.
 const ROUNDS: usize = 10;
 
-/// The autocorrelation above which neighbours are merged: at 0.3, left alone, an error of 5 % becomes one of 18 %.
+/// The autocorrelation above which neighbours are merged: an autocorrelation of 0.3, left alone, turns an error of 5 % into 18 %.
 const LARGEST: f64 = 0.25;
 
-/// The correlation of each value with the one before; absent where values do not vary.
+/// The lag-1 autocorrelation; `None` if the values do not vary.
 fn of_neighbours(values: &[f64]) -> Option<f64> {
     let sample = Sample::of(values)?;
     let products = values.windows(2).map(|pair| (pair[0] - sample.mean) * (pair[1] - sample.mean));
@@ -16,18 +16,18 @@ fn of_neighbours(values: &[f64]) -> Option<f64> {
     (sample.sd > SMALLEST_SD).then(|| products.sum::<f64>() / squares)
 }
 
-/// Effects of which neighbours were merged until they hang together no more.
+/// Effects whose neighbours have been merged until they no longer correlate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Merged {
-    /// Each the mean of as many rounds.
+    /// The merged effects, each the mean of `rounds_each` rounds.
     pub(crate) effects: Vec<f64>,
-    /// How many rounds each is the mean of: 1, 2, 4 ….
+    /// How many rounds each effect averages: 1, 2, 4 ….
     pub(crate) rounds_each: usize,
 }
 
 impl Merged {
-    /// Merges pairs while there are ten values or more with an autocorrelation above 0.25. A last one without a partner
-    /// waits for it.
+    /// Merges pairs while there are ten values or more with an autocorrelation above 0.25. A last value without a partner is left out until
+    /// it has one.
     pub(crate) fn of(mut effects: Vec<f64>) -> Self {
         let mut rounds_each = 1;
         while effects.len() >= ROUNDS && of_neighbours(&effects).is_some_and(|found| found > LARGEST) {
@@ -37,7 +37,7 @@ impl Merged {
         Merged { effects, rounds_each }
     }
 
-    /// Means of so many neighbours each.
+    /// Means of `rounds_each` neighbours.
     pub(crate) fn by(effects: Vec<f64>, rounds_each: usize) -> Vec<f64> {
         if rounds_each == 1 { effects } else { effects.chunks_exact(rounds_each).map(mean).collect() }
     }

@@ -1,48 +1,47 @@
-//! With which of many versions a change began, without measuring all of them.
+//! Finds the version with which a change began, without measuring all of them.
 
 use crate::decision::Decision;
 use crate::verdict::{Qualifier, Verdict};
 
-/// Largest margin of a version in the middle, as a share: half of what makes something 2.25 times as fast.
+/// Largest margin of a middle version, as a share: half of the logarithm of 2.25.
 const LARGEST_MARGIN: f64 = 0.5;
-/// Smallest one.
+/// Smallest margin of a middle version.
 const SMALLEST_MARGIN: f64 = 0.001;
 
-/// A binary search among versions 0, 1 …: the one in the middle is held against the first, and belongs to the half to whose end it is
-/// nearer.
+/// A binary search among versions 0, 1 …. The middle version is compared with the first; it belongs to the half whose end it is nearer to.
 ///
-/// The margin of a version in the middle is half of the change, so that its whole interval has to lie on one side of half-way: it is taken
-/// for the wrong side only where its interval is off by half of the change.
+/// The margin of a middle version is half of the change, so its whole interval has to lie on one side of the midpoint. It is put on the
+/// wrong side only if its interval is off by half of the change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection {
-    /// How far the last version is from the first, as a logarithm; `None` as long as that is not known.
+    /// The effect of the last version relative to the first, as a logarithm; `None` until it is known.
     change: Option<f64>,
-    /// The latest version that is known to be like the first.
+    /// The latest version known to be like the first.
     before: usize,
-    /// The earliest that is known to be like the last.
+    /// The earliest version known to be like the last.
     since: usize,
     end: Option<BisectionEnd>,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BisectionEnd {
     /// The change began with this version, and the one before it is like the first.
     Began(usize),
     /// The last version is not different from the first.
     Unchanged,
-    /// Of this version it is not decided where it belongs, and more rounds may tell.
+    /// It is undecided where this version belongs; more rounds may tell.
     Open(usize),
-    /// This version is settled, and like neither the first nor the last.
+    /// This version's verdict is settled: it is like neither the first nor the last.
     Between(usize),
 }
 
-/// The version that is to be held against the first.
+/// The version to compare with the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BisectionProbe {
-    /// The last one: is there a change?
+    /// The last version: is there a change at all?
     Last,
-    /// One in the middle, with this margin as a share.
+    /// A middle version, with this margin as a share.
     Middle {
         /// Its number.
         version: usize,
@@ -52,7 +51,7 @@ pub enum BisectionProbe {
 }
 
 impl Bisection {
-    /// Among so many versions; `None` of fewer than three, where nothing is in between.
+    /// A search among `versions` versions; `None` for fewer than three, where nothing lies in between.
     pub fn new(versions: usize) -> Option<Self> {
         (versions > 2).then(|| Bisection { change: None, before: 0, since: versions - 1, end: None })
     }
@@ -67,7 +66,7 @@ impl Bisection {
         Some(BisectionProbe::Middle { version: self.middle(), margin })
     }
 
-    /// Takes in what was decided of the version that [`Bisection::probe`] named; `None` where it has no round.
+    /// Learns the decision on the version that [`Bisection::probe`] named; `None` if it has no round.
     pub fn learn(&mut self, decision: Option<&Decision>) {
         let version = if self.change.is_some() { self.middle() } else { self.since };
         let Some(decision) = decision else {
@@ -75,7 +74,7 @@ impl Bisection {
             return;
         };
         let verdict = match decision.qualifier {
-            // It has no size, and is not what is searched for.
+            // It has no effect size, and it is not the change that is searched for.
             Some(Qualifier::MissedRate) => Verdict::NotEnoughData,
             _ => decision.verdict,
         };
@@ -103,13 +102,12 @@ impl Bisection {
         }
     }
 
-    /// The latest version that is known to be like the first, and the earliest that is known to be like the last; `None` as long as it is
-    /// not known that these differ.
+    /// The latest version known to be like the first, and the earliest known to be like the last; `None` until these are known to differ.
     pub fn bracket(&self) -> Option<(usize, usize)> {
         self.change.map(|_| (self.before, self.since))
     }
 
-    /// What it came to; `None` while there is something to measure.
+    /// The result; `None` while there is something to measure.
     pub fn end(&self) -> Option<BisectionEnd> {
         self.end
     }
@@ -131,7 +129,7 @@ mod tests {
 
     static JUDGE: LazyLock<Judge> = LazyLock::new(|| Judge::new(AnalysisPlan::default()).unwrap());
 
-    /// Decides on an effect as rounds of so much noise show it.
+    /// Decides on an effect, given rounds with this much noise.
     fn decide(effect: f64, noise: f64, margin: f64, stream: &mut Stream) -> Decision {
         let mut comparison = Comparison { rounds: Vec::new(), margin: margin.ln_1p() };
         loop {
@@ -147,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Searches among versions of these effects against the first; what it came to, and how many versions it measured.
+    /// Searches among versions with these effects relative to the first. Returns the result and the number of versions measured.
     fn search(effects: &[f64], noise: f64, seed: u64) -> (BisectionEnd, usize) {
         let mut stream = Stream::new(seed, "bisection", "", 0);
         let mut bisection = Bisection::new(effects.len()).unwrap();

@@ -1,25 +1,25 @@
-//! The group-sequential boundary: how strict each interim analysis has to be, so that all interim analyses together err as rarely as agreed.
+//! The group-sequential boundary: how strict each interim analysis has to be to keep the overall error at the planned level.
 
 use crate::distribution::{normal_density, normal_tail};
 use crate::interim_analyses::InterimAnalyses;
 use crate::quadrature::Quadrature;
 
-/// Critical values of a two-sided test that is looked at several times. The error is spent in proportion to the rounds:
-/// until an interim analysis with n of n_max rounds it is α·n/n_max (Lan & DeMets 1983).
+/// Critical values of a two-sided test with several interim analyses. The error is spent in proportion to the rounds: α·n/n_max up to the
+/// analysis after n of n_max rounds (Lan & DeMets 1983).
 #[derive(Debug, Clone)]
 pub(crate) struct Boundary {
     /// The critical value of a standard normal statistic at each interim analysis.
     pub(crate) critical: Vec<f64>,
 }
 
-/// The density of the sum of scores at an interim analysis, over paths that crossed no boundary before; it is even.
+/// The density of the sum of scores at an interim analysis, over paths that have not crossed a boundary before; it is even.
 struct Survivors {
     rule: Quadrature,
     density: Vec<f64>,
 }
 
 impl Boundary {
-    /// The boundary for an error of `alpha` (0 to 1) over these interim analyses, by the recursion of Armitage, McPherson & Rowe
+    /// The boundary for an overall error of `alpha` (0 to 1) over these interim analyses, by the recursion of Armitage, McPherson & Rowe
     /// (1969) on the score process with known variance.
     pub(crate) fn new(alpha: f64, analyses: &InterimAnalyses) -> Self {
         let last = analyses.last() as f64;
@@ -55,19 +55,19 @@ impl Survivors {
     }
 }
 
-/// The chance that a path that crossed nothing before ends at or beyond ±`at`, after a step of that deviation.
+/// The probability that a path that has crossed nothing before ends at or beyond ±`at`, after a step with standard deviation `sd`.
 fn tail(survivors: Option<&Survivors>, at: f64, sd: f64) -> f64 {
     let beyond = |from: f64| normal_tail((at - from) / sd);
     survivors.map_or_else(|| 2.0 * beyond(0.0), |survivors| 2.0 * survivors.integral(beyond))
 }
 
-/// The density at `at` after a step of that deviation.
+/// The density at `at` after a step with standard deviation `sd`.
 fn arriving(survivors: Option<&Survivors>, at: f64, sd: f64) -> f64 {
     let density = |from: f64| normal_density(at - from, sd);
     survivors.map_or_else(|| density(0.0), |survivors| survivors.integral(density))
 }
 
-/// Where a falling function is 0, between 0 and forty times `scale`.
+/// The zero of a decreasing function between 0 and 40 × `scale`.
 fn bound(excess: impl Fn(f64) -> f64, scale: f64) -> f64 {
     let (mut low, mut high) = (0.0, scale);
     while excess(high) > 0.0 && high < 40.0 * scale {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_quarter_of_the_rounds_spends_a_quarter_of_the_error() {
-        // The first interim analysis of a boundary is an ordinary test at its share.
+        // The first analysis is an ordinary test at its share of the error.
         let boundary = Boundary::new(0.04, &InterimAnalyses::new([10, 40]).unwrap());
         assert!((boundary.nominal_levels().next().unwrap() - 0.01).abs() < 1e-9);
     }

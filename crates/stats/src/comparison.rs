@@ -1,8 +1,8 @@
-//! What is judged: the rounds of one contender against one base in one step.
+//! The rounds of one contender against the base case in one step: the unit that is judged.
 
 use thiserror::Error;
 
-/// Logarithms beyond this are none of a throughput or a ratio: e to it is beyond every number.
+/// No logarithm of a throughput or a ratio is larger than this: its exponential would overflow.
 const LARGEST_LOGARITHM: f64 = 700.0;
 
 /// One step of one contender against the base, in one metric.
@@ -17,16 +17,15 @@ pub struct Comparison {
 /// One round of a comparison. All numbers are natural logarithms, and larger is better.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Round {
-    /// How far ln throughput of the contender typically is from that of the base.
+    /// The typical difference in ln throughput, contender less base.
     pub effect: f64,
-    /// What is to be added to it for the difference of their means: below 0 where the contender has more or longer stalls, or others disturbed
-    /// it more.
+    /// What must be added to it to get the difference of means: below 0 if the contender has more or longer stalls, or was disturbed more.
     pub stalls: f64,
-    /// The same for each pass, where it is known.
+    /// The effect of each pass, if known.
     pub passes: Vec<f64>,
-    /// ln throughput of the base's slices in the order of time, where it is known.
+    /// ln throughput of the base's slices in order of time, if known.
     pub base: Vec<f64>,
-    /// ln throughput of the contender's slices in the order of time, where it is known.
+    /// ln throughput of the contender's slices in order of time, if known.
     pub contender: Vec<f64>,
 }
 
@@ -43,7 +42,7 @@ pub enum ComparisonError {
         comparison: usize,
         /// Which round, from 1.
         round: usize,
-        /// Which number of the round.
+        /// Which of the round's numbers.
         what: &'static str,
         /// Its value.
         value: f64,
@@ -59,19 +58,19 @@ pub enum ComparisonError {
 }
 
 impl From<f64> for Round {
-    /// A round of which only the effect is known.
+    /// A round with nothing but an effect.
     fn from(effect: f64) -> Self {
         Round { effect, ..Round::default() }
     }
 }
 
 impl Comparison {
-    /// A comparison of which only the effects of rounds are known.
+    /// A comparison whose rounds have nothing but effects.
     pub fn of_effects(effects: &[f64], margin: f64) -> Self {
         Comparison { rounds: effects.iter().copied().map(Round::from).collect(), margin }
     }
 
-    /// Refuses what is no comparison; `place` is its place in the family, from 1.
+    /// Refuses an invalid comparison; `place` is its place in the family, from 1.
     pub(crate) fn check(&self, place: usize) -> Result<(), ComparisonError> {
         if !(self.margin > 0.0 && self.margin < LARGEST_LOGARITHM) {
             return Err(ComparisonError::Margin { comparison: place, margin: self.margin });

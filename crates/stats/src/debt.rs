@@ -1,4 +1,4 @@
-//! What a step leaves of its work for later, and what it comes to with that.
+//! The work that a step puts off, and the step's result with it included.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use crate::sample::mean;
 use crate::trend::is_other_than_zero;
 use crate::{JudgedMetric, Round};
 
-/// What a server has put off at the end of a step stands under names that begin so: dead rows, changed pages, files to be compacted.
+/// Prefix of the gauges for work put off at the end of a step: dead rows, dirty pages, files to be compacted.
 const PREFIX: &str = "end.debt.";
-/// What is not its own, or is no amount.
+/// Gauges that are not the server's own, or are not amounts.
 const BESIDE: [&str; 2] = ["end.debt.host_dirty_bytes", "end.debt.autovacuum_workers"];
-/// From this ratio on the debts differ.
+/// The ratio from which on debts differ.
 const RATIO: f64 = 1.2;
 
-/// Whether one side leaves more than a fifth more than the other in some respect: Student's test over rounds at 1 %, of the logarithms of
-/// the ratios. A side that looks faster may only have put off more.
+/// Whether one side leaves over a fifth more debt of some kind than the other: Student's test over rounds at 1 %, on the logarithms of the
+/// ratios. A side that looks faster may only have put off more.
 pub(crate) fn has_shifted(pairs: &[Pair<'_>]) -> bool {
     let gauges = pairs.iter().flat_map(|pair| pair.base.gauges.iter());
     let is_own = |name: &&str| name.starts_with(PREFIX) && !BESIDE.contains(name);
@@ -30,13 +30,12 @@ pub(crate) fn has_shifted(pairs: &[Pair<'_>]) -> bool {
     })
 }
 
-/// A round as if what was put off had been done at once: the work of a step is over when the time or the CPU time of paying for it is
-/// spent as well. `None` where that is not known.
+/// A round as if all debt had been paid at once: the time or CPU time of paying counts as part of the step. `None` if it is not known.
 pub(crate) fn inclusive(pair: &Pair<'_>, round: &Round, metric: JudgedMetric) -> Option<Round> {
     Some(Round::from(round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?))
 }
 
-/// The logarithm of how much more a trial takes with what it put off. The statements of the warm-up put off their part.
+/// The logarithm of how much more a trial takes with its debt included. The statements of the warm-up account for their share of the debt.
 fn excess(trial: &Trial, metric: JudgedMetric) -> Option<f64> {
     let (drain, used) = match metric {
         JudgedMetric::Throughput => (trial.gauges.get(names::DRAIN_SECONDS)?, trial.seconds),
@@ -50,7 +49,7 @@ fn excess(trial: &Trial, metric: JudgedMetric) -> Option<f64> {
     Some((share * drain / used).ln_1p()).filter(|excess| excess.is_finite())
 }
 
-/// The logarithm of a debt, to which is added what does not matter.
+/// The logarithm of a debt, offset by an amount that does not matter.
 fn amount(gauges: &Measures, name: &str) -> Option<f64> {
     let little = match name.rsplit('_').next() {
         Some("bytes") => 16.0 * 1024.0 * 1024.0,
@@ -116,10 +115,10 @@ mod tests {
             inclusive(&pair, &round, JudgedMetric::Throughput).map(|round| round.effect)
         };
         let (base, faster) = (step(100.0, 0.0, 0.0), step(120.0, 2.0, 3e5));
-        // In 12 seconds it did what the base case does in 12.
+        // In 12 seconds it did as much as the base case does in 12.
         assert!(effect(&base, &faster).unwrap().abs() < 1e-12);
         assert!((excess(&faster, JudgedMetric::ServerCpu).unwrap() - 1.3_f64.ln()).abs() < 1e-12);
-        // Two thirds of its statements were of the window, and so is what they put off.
+        // Two thirds of its statements were in the window, so two thirds of the debt is theirs.
         let mut warmed = faster.clone();
         let executed = |executed| StatementCounts { executed, ..StatementCounts::default() };
         warmed.statements = vec![StatementRecord {

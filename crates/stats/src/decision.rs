@@ -1,4 +1,4 @@
-//! What is known of a comparison.
+//! Everything known about a comparison.
 
 use std::fmt;
 
@@ -7,100 +7,99 @@ use crate::missed_rate::MissedRate;
 use crate::modes::Modes;
 use crate::verdict::{Outlook, Qualifier, Verdict};
 
-/// Everything that the rounds of one comparison say. Effects are logarithms of the ratio of contender to base, and above 0 where
-/// the contender is better. What could not be computed is absent.
+/// Everything that the rounds of one comparison tell. Effects are logarithms of the ratio of contender to base, above 0 where the contender
+/// is better. Values that could not be computed are `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the verdict leaves open, or adds.
+    /// What the verdict leaves open or adds.
     pub qualifier: Option<Qualifier>,
-    /// The effect at the last interim analysis, within the interval; before the first interim analysis the mean of the rounds there are.
+    /// The effect at the last interim analysis, clamped to the interval; before the first analysis, the mean of the rounds so far.
     pub estimate: Option<f64>,
-    /// How estimate and interval were got.
+    /// How estimate and interval were computed.
     pub estimator: Estimator,
-    /// The interval at the planned error, over all interim analyses; of the last interim analysis alone where interim analyses contradict each other.
+    /// The interval at the planned error over all interim analyses; if these contradict each other, that of the last one alone.
     pub interval: Option<Interval>,
-    /// For a reported change: the wider interval that allows for its having been picked out of many
-    /// (Benjamini & Yekutieli 2005).
+    /// For a reported change: the wider interval that accounts for its selection among many (Benjamini & Yekutieli 2005).
     pub selected_interval: Option<Interval>,
-    /// The two-sided level of the last interim analysis by itself.
+    /// The two-sided level of the last interim analysis on its own.
     pub level: Option<f64>,
-    /// The smallest error at which some interim analysis so far leaves 0 out; 1 before the first interim analysis, never below 1e-8.
+    /// The smallest error at which some interim analysis so far excludes 0; 1 before the first analysis, never below 1e-8.
     pub repeated_p: f64,
-    /// The same, adjusted for the number of comparisons: a discovery where it is at most the false discovery rate.
+    /// The same, adjusted for the number of comparisons: it is a discovery if at most the false discovery rate.
     pub adjusted_p: f64,
     /// How many rounds count.
     pub rounds: usize,
-    /// How many rounds were measured besides and do not count.
+    /// Further rounds that were measured but do not count.
     pub rounds_dropped: usize,
-    /// The rounds in which background writers missed their rate; they are among those that do not count.
+    /// Rounds in which background writers missed their rate; they are among those that do not count.
     pub missed_rate: MissedRate,
-    /// How many of them the last interim analysis used; 0 before the first.
+    /// How many rounds the last interim analysis used; 0 before the first.
     pub rounds_used: usize,
-    /// How many rounds count as one, because neighbours hang together: 1, 2, 4 ….
+    /// How many rounds are merged into one because neighbours correlate: 1, 2, 4 ….
     pub rounds_merged: usize,
-    /// Standard deviation of the effects of rounds, merged if they were.
+    /// Between-round standard deviation: of the effects of rounds, after merging.
     pub between_round_sd: Option<f64>,
-    /// The part of it that is the luck of starts (τ).
+    /// The part of it due to the luck of starts (τ).
     pub start_sd: Option<f64>,
     /// Standard deviation of the effects of passes within rounds.
     pub pass_sd: Option<f64>,
     /// Standard deviation of mean ln throughput over fresh starts of one candidate.
     pub run_sd: Option<f64>,
-    /// The effect that so many rounds show with a probability of 80 %.
+    /// The effect that this many rounds detect with a probability of 80 %.
     pub detectable: Option<f64>,
     /// The smallest effect that matters.
     pub margin: f64,
-    /// Above this margin it would be no change now.
+    /// The smallest margin at which the verdict would now be "no change".
     pub smallest_margin: Option<f64>,
-    /// What is odd about the data.
+    /// Anything odd about the data.
     pub flags: Vec<Flag>,
-    /// The two modes of the base's starts, where it has two.
+    /// The two modes of the base's starts, if there are two.
     pub base_modes: Option<Modes>,
-    /// The two modes of the contender's starts, where it has two.
+    /// The two modes of the contender's starts, if there are two.
     pub contender_modes: Option<Modes>,
-    /// Whether it leaves the rotation: its verdict is settled, or the last interim analysis is over.
+    /// Whether the step leaves the rotation: its verdict is settled, or the last interim analysis is over.
     pub leaves: bool,
     /// What more rounds would bring.
     pub outlook: Outlook,
 }
 
 impl Decision {
-    /// Takes the verdict back, of what was measured with times shorter than usual. When it leaves the rotation stays as it was.
+    /// Withdraws the verdict of a trial measured with shortened times. Whether and when it leaves the rotation stays as it was.
     pub(crate) fn withhold(&mut self) {
         self.verdict = Verdict::NotEnoughData;
         self.qualifier = Some(Qualifier::ShortTiming);
         self.selected_interval = None;
     }
 
-    /// Whether both have a verdict, and not the same.
+    /// Whether both have a verdict and the verdicts differ.
     pub(crate) fn contradicts(&self, other: &Decision) -> bool {
         let is_known = |decision: &Decision| decision.verdict != Verdict::NotEnoughData;
         is_known(self) && is_known(other) && self.verdict != other.verdict
     }
 }
 
-/// Something odd about the data. It is told, and changes no verdict; only `Unstable` goes with not enough data.
+/// Something odd about the data. It is reported and changes no verdict; only `Unstable` comes with "not enough data".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flag {
     /// Intervals of different interim analyses have nothing in common.
     Unstable,
     /// Mean and ranks differ in whether there is a change.
     Contested,
-    /// Neighbouring rounds hang together and count as one.
+    /// Neighbouring rounds correlate and count as one.
     MergedRounds,
     /// The starts of a candidate fall into a slow and a fast group.
     Bimodal,
     /// Throughput moves within rounds by more than half of the margin.
     NotSteady,
-    /// One side stalls more than the other, so that means are compared instead of what is typical.
+    /// One side stalls more than the other, so means are compared instead of typical values.
     Stalls,
-    /// A candidate's first slices differ from its last otherwise than the other's.
+    /// A candidate's first slices differ from its last in another way than the other candidate's.
     OrderEffect,
     /// One side leaves more of its work for later.
     DebtShift,
-    /// Background writers missed their rate in rounds, which do not count.
+    /// Background writers missed their rate in some rounds, which do not count.
     InvalidSla,
 }
 

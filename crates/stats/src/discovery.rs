@@ -1,6 +1,6 @@
-//! Control of the share of false discoveries among many comparisons.
+//! Controls the share of false discoveries among many comparisons.
 
-/// How the p-values of a family may hang together.
+/// How the p-values of a family may depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dependence {
     /// Independent, or positively dependent as comparisons with one base are (Benjamini & Hochberg 1995).
@@ -10,7 +10,7 @@ pub enum Dependence {
     Any,
 }
 
-/// The adjusted p-value of each: the smallest share of false discoveries at which it would be one.
+/// The adjusted p-value of each comparison: the smallest false discovery rate at which it would be a discovery.
 pub(crate) fn adjusted(p_values: &[f64], dependence: Dependence) -> Vec<f64> {
     let family = p_values.len();
     let factor = match dependence {
@@ -28,8 +28,8 @@ pub(crate) fn adjusted(p_values: &[f64], dependence: Dependence) -> Vec<f64> {
     adjusted
 }
 
-/// The error of an interval that is told because its comparison was among the discoveries, so that of all such intervals
-/// no larger a share than `rate` misses its effect (Benjamini & Yekutieli 2005).
+/// The error of an interval that is reported because its comparison is among the discoveries. Of all such intervals, no larger a share than
+/// `rate` misses its effect (Benjamini & Yekutieli 2005).
 pub(crate) fn selected_error(rate: f64, discoveries: usize, family: usize) -> f64 {
     rate * discoveries as f64 / family.max(1) as f64
 }

@@ -4,12 +4,12 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc;
 
-/// The chance that a standard normal variable exceeds `z`.
+/// The probability that a standard normal variable exceeds `z`.
 pub(crate) fn normal_tail(z: f64) -> f64 {
     0.5 * erfc(z / std::f64::consts::SQRT_2)
 }
 
-/// The density of a normal variable with mean 0 and so large a standard deviation.
+/// The density of a normal variable with mean 0 and standard deviation `sd`.
 pub(crate) fn normal_density(x: f64, sd: f64) -> f64 {
     let z = x / sd;
     (-0.5 * z * z).exp() / (sd * (2.0 * std::f64::consts::PI).sqrt())
@@ -20,8 +20,8 @@ pub(crate) fn t_p_value(t: f64, freedom: f64) -> f64 {
     beta_reg(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
-/// The value that Student's t exceeds in absolute value with probability `p`. For one degree of freedom it is good
-/// down to p = 1e-6, for two or more down to 1e-12.
+/// The value that Student's t exceeds in absolute value with probability `p`. It is accurate down to p = 1e-6 for one degree of freedom,
+/// and to 1e-12 for two or more.
 pub(crate) fn t_critical(p: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| -t.inverse_cdf(p / 2.0))
 }

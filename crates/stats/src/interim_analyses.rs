@@ -1,36 +1,36 @@
-//! After which rounds a series is looked at.
+//! The schedule of interim analyses.
 
 use thiserror::Error;
 
-/// The fewest rounds of a first interim analysis: below it a t interval says nothing.
+/// The earliest first analysis: with fewer rounds a t interval says nothing.
 const FIRST: usize = 3;
-/// The most rounds of a last interim analysis. The exact distribution of the signed-rank statistic grows with their square.
+/// The latest last analysis. The exact distribution of the signed-rank statistic grows with the square of the rounds.
 const LAST: usize = 500;
 
-/// The numbers of rounds after which verdicts may be given. They are fixed before the first round: the error of all
-/// interim analyses together is then at most what was agreed on.
+/// The numbers of rounds after which verdicts may be given. They are fixed before the first round, so that the error over all interim
+/// analyses is at most the planned one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterimAnalyses(Vec<usize>);
 
-/// Why numbers are no interim analyses.
+/// Why numbers are no schedule of interim analyses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InterimAnalysesError {
-    /// There is none.
+    /// The schedule is empty.
     #[error(
         "no interim analysis is planned\nhint: name the numbers of rounds after which to judge, e.g. 5, 8, 12"
     )]
     None,
-    /// They do not rise.
+    /// The numbers do not increase.
     #[error(
         "the interim analysis after {later} rounds follows the one after {earlier}\nhint: the numbers of rounds must increase"
     )]
     NotRising {
-        /// The number of rounds that stands first.
+        /// The number that comes first.
         earlier: usize,
         /// The number that should be larger.
         later: usize,
     },
-    /// The first comes too early or the last too late.
+    /// The first analysis is too early, or the last too late.
     #[error(
         "an interim analysis after {0} rounds is not possible\nhint: the first may be after {FIRST}, the last after {LAST}"
     )]
@@ -38,7 +38,7 @@ pub enum InterimAnalysesError {
 }
 
 impl InterimAnalyses {
-    /// Interim analyses after so many rounds each.
+    /// Interim analyses after these numbers of rounds.
     ///
     /// # Errors
     /// When there is none, when they do not rise, or when one is below 3 or above 500.
@@ -66,22 +66,22 @@ impl InterimAnalyses {
         InterimAnalyses(vec![5, 6, 8, 10, 12, 16, 20, 24])
     }
 
-    /// The numbers of rounds, rising.
+    /// The numbers of rounds, increasing.
     pub fn rounds(&self) -> &[usize] {
         &self.0
     }
 
-    /// The rounds of the first interim analysis.
+    /// The number of rounds at the first interim analysis.
     pub fn first(&self) -> usize {
         self.0.first().copied().unwrap_or(FIRST)
     }
 
-    /// The rounds of the last interim analysis.
+    /// The number of rounds at the last interim analysis.
     pub fn last(&self) -> usize {
         self.0.last().copied().unwrap_or(LAST)
     }
 
-    /// The first interim analysis after at least so many rounds.
+    /// The first interim analysis after at least this many rounds.
     pub(crate) fn at_or_after(&self, rounds: usize) -> Option<usize> {
         self.0.iter().copied().find(|analysis| *analysis >= rounds)
     }

@@ -1,38 +1,38 @@
-//! What an interim analysis sees, and how it takes it. Both follow from the rounds up to it alone: whatever comes later, an interim analysis that was taken stays
-//! as it was.
+//! The data of one interim analysis, and the basis on which effects are computed. Both depend only on the rounds up to the analysis, so
+//! later rounds never change an earlier analysis.
 
 use crate::autocorrelation::Merged;
 use crate::comparison::{Comparison, Round};
 use crate::trend::is_other_than_zero;
 
-/// How the effects of rounds are taken. Interim analyses are held against each other only where they take them alike: a difference of means is of
-/// something else than a typical difference, and rounds that hang together are fewer than they look.
+/// How the effects of rounds are computed. Interim analyses are combined only if they share a basis: a difference of means estimates
+/// something else than a typical difference, and correlated rounds are worth fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Basis {
     /// Whether one side stalls more than the other, so that means are compared.
     pub(crate) has_stalls: bool,
-    /// How many rounds are averaged to a value.
+    /// How many rounds are averaged into one value.
     pub(crate) rounds_each: usize,
 }
 
-/// The values that an interim analysis after so many rounds sees.
+/// The values that an interim analysis uses.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InterimData {
-    /// How many rounds.
+    /// The number of rounds at the analysis.
     pub(crate) rounds: usize,
-    /// How they were taken.
+    /// How the values were computed.
     pub(crate) basis: Basis,
-    /// Effects, merged where they hang together.
+    /// Effects, merged if they correlate.
     pub(crate) values: Vec<f64>,
 }
 
 impl InterimData {
-    /// At all rounds of a comparison.
+    /// The data after all rounds of a comparison.
     pub(crate) fn of(comparison: &Comparison) -> Self {
         InterimData::after(comparison, comparison.rounds.len())
     }
 
-    /// At the first rounds of a comparison, as if there were no others.
+    /// The data after the first `rounds` rounds of a comparison, as if there were no others.
     pub(crate) fn after(comparison: &Comparison, rounds: usize) -> Self {
         let seen = &comparison.rounds[..rounds];
         let has_stalls = has_stalls(seen, comparison.margin);
@@ -43,20 +43,20 @@ impl InterimData {
 }
 
 impl Basis {
-    /// All rounds of a comparison, taken like this.
+    /// All rounds of a comparison on this basis.
     pub(crate) fn values(self, comparison: &Comparison) -> Vec<f64> {
         Merged::by(effects(&comparison.rounds, self.has_stalls), self.rounds_each)
     }
 }
 
-/// The effects of rounds: the typical ones, or where one side stalls more than the other the differences of means.
+/// The effects of rounds: typical differences, or differences of means if one side stalls more than the other.
 pub(crate) fn effects(rounds: &[Round], has_stalls: bool) -> Vec<f64> {
     let weight = if has_stalls { 1.0 } else { 0.0 };
     rounds.iter().map(|round| round.effect + weight * round.stalls).collect()
 }
 
-/// Whether one side stalls more than the other: Student's test over rounds at 1 %, and a mean of more than half of the margin. What
-/// others do hits either side by chance.
+/// Whether one side stalls more than the other: Student's test over rounds at 1 %, and a mean of more than half of the margin. Disturbances
+/// by others hit either side by chance.
 fn has_stalls(rounds: &[Round], margin: f64) -> bool {
     let stalls: Vec<f64> = rounds.iter().map(|round| round.stalls).collect();
     is_other_than_zero(&stalls) && crate::sample::mean(&stalls).abs() > margin / 2.0
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn stalls_of_one_side_count_and_those_by_chance_do_not() {
-        let of = |stalls: [f64; 5]| {
+        let stalls_of = |stalls: [f64; 5]| {
             let round = |stalls| Round { effect: 0.004, stalls, ..Round::default() };
             let comparison = Comparison { rounds: stalls.map(round).into(), margin: 0.02 };
             let InterimData { basis, values, .. } = InterimData::of(&comparison);
             (basis.has_stalls, values[4])
         };
-        assert_eq!(of([0.02, -0.015, 0.0, 0.01, -0.018]), (false, 0.004));
-        let (stalls, last) = of([-0.03, -0.028, -0.032, -0.029, -0.03]);
+        assert_eq!(stalls_of([0.02, -0.015, 0.0, 0.01, -0.018]), (false, 0.004));
+        let (stalls, last) = stalls_of([-0.03, -0.028, -0.032, -0.029, -0.03]);
         assert!(stalls && (last + 0.026).abs() < 1e-12);
     }
 }

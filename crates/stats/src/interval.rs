@@ -13,10 +13,10 @@ pub struct Interval {
     pub upper: f64,
 }
 
-/// How effect and interval were got from the effects of rounds.
+/// How effect and interval were computed from the effects of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimator {
-    /// The mean with an interval of Student's t, below ten rounds and in open-ended runs.
+    /// The mean with Student's t interval: below ten rounds, and in open-ended runs.
     Mean,
     /// The median of all averages of pairs, with the interval of the signed-rank test (Hodges & Lehmann 1963).
     HodgesLehmann,
@@ -36,19 +36,19 @@ impl Interval {
     /// Every effect.
     pub(crate) const ALL: Interval = Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
 
-    /// The range of so much on both sides of a point.
+    /// The range of `half_width` on both sides of a point.
     pub(crate) fn around(point: f64, half_width: f64) -> Self {
         Interval { lower: point - half_width, upper: point + half_width }
     }
 
-    /// The interval of Student's t for the mean, at a two-sided level.
+    /// Student's t interval for the mean, at a two-sided level.
     pub(crate) fn of_mean(sample: &Sample, level: f64) -> Self {
         let critical = t_critical(level, sample.freedom());
         Interval::around(sample.mean, critical * sample.standard_error())
     }
 
-    /// The interval of the signed-rank test out of all averages of pairs, at a two-sided level: exact for values that are
-    /// symmetric about the effect (Hodges & Lehmann 1963). It is every effect where the values are too few for the level.
+    /// The signed-rank interval from the averages of all pairs, at a two-sided level: exact for values symmetric about the effect (Hodges &
+    /// Lehmann 1963). It contains every effect if there are too few values for the level.
     pub(crate) fn of_signed_ranks(averages: &mut [f64], exact: &SignedRank, level: f64) -> Self {
         exact.left_out(level).map_or(Interval::ALL, |left_out| {
             let last = averages.len() - 1;
@@ -58,22 +58,22 @@ impl Interval {
         })
     }
 
-    /// What both ranges have in common; its lower end is above the upper where that is nothing.
+    /// The intersection of both ranges; if it is empty, the lower end is above the upper.
     pub(crate) fn and(self, other: Interval) -> Self {
         Interval { lower: self.lower.max(other.lower), upper: self.upper.min(other.upper) }
     }
 
-    /// Whether it is a range at all, and has two ends.
+    /// Whether the range is not empty and has two finite ends.
     pub(crate) fn is_bounded(self) -> bool {
         self.half_width() >= 0.0 && self.half_width().is_finite()
     }
 
-    /// Whether no effect is left.
+    /// Whether the range is empty.
     pub(crate) fn is_contradiction(self) -> bool {
         self.lower > self.upper
     }
 
-    /// Whether `effect` is within the range or on its ends.
+    /// Whether `effect` is within the range, ends included.
     pub fn contains(self, effect: f64) -> bool {
         self.lower <= effect && effect <= self.upper
     }

@@ -1,4 +1,4 @@
-//! The door: from rounds to decisions.
+//! The entry point: from rounds to decisions.
 
 use crate::analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
 use crate::anytime;
@@ -17,7 +17,7 @@ use crate::trend::{has_order_effect, is_not_steady};
 use crate::variance::{Components, detectable_effect, start_spread};
 use crate::verdict::{Outlook, Verdict};
 
-/// A plan with its boundaries computed: made once, asked after every round.
+/// An analysis plan with its boundaries: computed once, asked after every round.
 #[derive(Debug, Clone)]
 pub struct Judge {
     plan: AnalysisPlan,
@@ -44,7 +44,7 @@ impl Judge {
         Ok(Judge { plan, method })
     }
 
-    /// What was agreed on.
+    /// The analysis plan.
     pub fn plan(&self) -> &AnalysisPlan {
         &self.plan
     }
@@ -73,16 +73,16 @@ impl Judge {
         Ok(series.iter().zip(&adjusted).map(decide).collect())
     }
 
-    /// What the effects of rounds in any number come to, with the interval that holds at all interim analyses together. It is no verdict, and with
-    /// many such numbers some intervals miss by chance. `None` of no effect, and of one that is no logarithm of a ratio.
+    /// The estimate from any number of round effects, with the interval that holds over all interim analyses. It is not a verdict: among
+    /// many such estimates, some intervals miss by chance. `None` without effects, or if an effect cannot be a logarithm of a ratio.
     pub fn estimate(&self, effects: Vec<f64>) -> Option<Estimate> {
         if !effects.iter().copied().all(is_logarithm) {
             return None;
         }
-        Some(Series::of(self, &Comparison::of_effects(&effects, 1.0))).and_then(|series| series.told())
+        Some(Series::of(self, &Comparison::of_effects(&effects, 1.0))).and_then(|series| series.estimate())
     }
 
-    /// What each interim analysis at the rounds of a comparison sees.
+    /// The data of each interim analysis so far.
     pub(crate) fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
         let rounds = comparison.rounds.len();
         let data = |rounds: usize| InterimData::after(comparison, rounds);
@@ -98,7 +98,7 @@ impl Judge {
         }
     }
 
-    /// What the interim analyses so far say at an error.
+    /// The reading of the interim analyses so far, at error `alpha`.
     pub(crate) fn read(&self, interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
         match &self.method {
             Method::Scheduled(scheduled) => scheduled.read(interim_data, alpha),
@@ -106,7 +106,7 @@ impl Judge {
         }
     }
 
-    /// The interval of the interim analyses so far at an error, where it is one.
+    /// The interval of the interim analyses so far, at error `alpha`, if it is bounded.
     fn interval(&self, interim_data: &[InterimData], alpha: f64) -> Option<Interval> {
         self.read(interim_data, alpha)
             .map(|reading| reading.interval)
@@ -117,7 +117,7 @@ impl Judge {
         adjusted_p <= self.plan.false_discovery_rate
     }
 
-    /// Half of the width of an interval after so many rounds, in standard errors.
+    /// Half-width of an interval after this many rounds, in standard errors.
     pub(crate) fn critical_after(&self, rounds: usize) -> f64 {
         match &self.method {
             Method::Scheduled(scheduled) => scheduled.last_critical(self.plan.alpha, rounds),
@@ -125,12 +125,12 @@ impl Judge {
         }
     }
 
-    /// Rounds after which nothing more is looked at; without such, as many as the usual plan has.
+    /// The number of rounds after which no analysis follows; if there is no last one, as many as the default plan has.
     pub(crate) fn last_rounds(&self) -> usize {
         self.last_analysis().unwrap_or(InterimAnalyses::general().last())
     }
 
-    /// Whether so many rounds are looked at.
+    /// Whether there is an interim analysis after this many rounds.
     pub(crate) fn looks_after(&self, rounds: usize) -> bool {
         match &self.method {
             Method::Scheduled(scheduled) => scheduled.analyses.at_or_after(rounds) == Some(rounds),
@@ -138,7 +138,7 @@ impl Judge {
         }
     }
 
-    /// After so many values nothing more is looked at.
+    /// The number of rounds at the last interim analysis, if there is one.
     pub(crate) fn last_analysis(&self) -> Option<usize> {
         match &self.method {
             Method::Scheduled(scheduled) => Some(scheduled.analyses.last()),
@@ -146,12 +146,12 @@ impl Judge {
         }
     }
 
-    /// Before so many values nothing is looked at.
+    /// The number of rounds at the first interim analysis.
     pub(crate) fn first_analysis(&self) -> usize {
         self.look_at(1)
     }
 
-    /// The first interim analysis at or after so many values; beyond the last interim analysis, that many.
+    /// The first interim analysis at or after this many values; beyond the last one, that many.
     fn look_at(&self, values: usize) -> usize {
         match &self.method {
             Method::Scheduled(scheduled) => scheduled.analyses.at_or_after(values).unwrap_or(values),
@@ -160,13 +160,13 @@ impl Judge {
     }
 }
 
-/// A comparison and what was read off it.
+/// A comparison and its reading.
 struct Series<'a> {
     comparison: &'a Comparison,
     interim_data: Vec<InterimData>,
-    /// How the last interim analysis takes the effects; before the first, how one now would.
+    /// The basis of the last interim analysis; before the first, the basis that an analysis now would have.
     basis: Basis,
-    /// All rounds, taken so.
+    /// All rounds on this basis.
     values: Vec<f64>,
     reading: Option<Reading>,
 }
@@ -179,30 +179,30 @@ impl<'a> Series<'a> {
         Series { comparison, values: basis.values(comparison), interim_data, basis, reading }
     }
 
-    /// The reading, where the interim analyses so far say anything.
-    fn looked(&self) -> Option<Reading> {
+    /// The estimate and interval, if the interim analyses so far give one.
+    fn bounded_reading(&self) -> Option<Reading> {
         self.reading.filter(|reading| reading.interval.half_width().is_finite())
     }
 
-    fn told(&self) -> Option<Estimate> {
-        Estimate::of(&self.values, self.looked().as_ref())
+    fn estimate(&self) -> Option<Estimate> {
+        Estimate::of(&self.values, self.bounded_reading().as_ref())
     }
 
     fn repeated_p(&self) -> f64 {
         self.reading.map_or(1.0, |reading| reading.repeated_p)
     }
 
-    /// The decision without the interval for a reported change.
+    /// The decision, without the interval for a reported change.
     fn decide(&self, judge: &Judge, adjusted_p: f64) -> Decision {
         let margin = self.comparison.margin;
         let rounds = &self.comparison.rounds;
-        let looked = self.looked();
-        let is_unstable = looked.is_some_and(|reading| reading.interval.is_contradiction());
-        let (verdict, qualifier) = looked.map_or((Verdict::NotEnoughData, None), |reading| {
+        let reading = self.bounded_reading();
+        let is_unstable = reading.is_some_and(|reading| reading.interval.is_contradiction());
+        let (verdict, qualifier) = reading.map_or((Verdict::NotEnoughData, None), |reading| {
             Verdict::of(reading.interval, margin, judge.is_discovery(adjusted_p))
         });
         let is_settled = verdict.is_settled(qualifier);
-        let told = self.told();
+        let told = self.estimate();
         let estimate = told.map(|told| told.effect);
         let interval = told.and_then(|told| told.interval);
         let between_round_sd = Sample::of(&self.values).map(|sample| sample.sd);
@@ -211,7 +211,7 @@ impl<'a> Series<'a> {
         let [base_modes, contender_modes] = starts.each_ref().map(|starts| Modes::of(starts));
         let flags = [
             (Flag::Unstable, is_unstable),
-            (Flag::Contested, looked.is_some_and(|reading| reading.contested)),
+            (Flag::Contested, reading.is_some_and(|reading| reading.contested)),
             (Flag::MergedRounds, self.basis.rounds_each > 1),
             (Flag::Bimodal, base_modes.or(contender_modes).is_some()),
             (Flag::NotSteady, self.is_not_steady()),
@@ -225,13 +225,13 @@ impl<'a> Series<'a> {
             estimator: self.reading.map_or(Estimator::Mean, |reading| reading.estimator),
             interval,
             selected_interval: None,
-            level: looked.map(|reading| reading.level),
+            level: reading.map(|reading| reading.level),
             repeated_p: self.repeated_p(),
             adjusted_p,
             rounds: rounds.len(),
             rounds_dropped: 0,
             missed_rate: MissedRate::default(),
-            rounds_used: looked.map_or(0, |reading| reading.used),
+            rounds_used: reading.map_or(0, |reading| reading.used),
             rounds_merged: self.basis.rounds_each,
             between_round_sd,
             start_sd: components.map(|components| components.start_sd),

@@ -13,30 +13,30 @@ use crate::{
     InterimAnalyses, InterimAnalysesError, Judge, Round, Sequential, Suite,
 };
 
-/// What is judged. Each is a family of its own.
+/// A metric that is judged. Each metric is a family of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum JudgedMetric {
-    /// The number that is reported of a step: queries, inserts or indexed rows per second.
+    /// The headline number of a step: queries, inserted rows or indexed rows per second.
     Throughput,
-    /// CPU time of the server per operation; less is better.
+    /// Server CPU time per operation; less is better.
     ServerCpu,
 }
 
 impl JudgedMetric {
-    /// Both.
+    /// All of them.
     pub const ALL: [JudgedMetric; 2] = [JudgedMetric::Throughput, JudgedMetric::ServerCpu];
 }
 
 /// Why trials cannot be judged.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum JudgementError {
-    /// The experiment's interim analyses are none.
+    /// The experiment's interim analyses are invalid.
     #[error(transparent)]
     InterimAnalyses(#[from] InterimAnalysesError),
-    /// Its errors are none.
+    /// The plan's error rates are invalid.
     #[error(transparent)]
     AnalysisPlan(#[from] AnalysisPlanError),
-    /// A number of a trial is none.
+    /// A trial holds an invalid number.
     #[error(transparent)]
     Comparison(#[from] ComparisonError),
 }
@@ -52,8 +52,8 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Judges every compared step of every candidate that has a round with the base case. Nothing of an experiment that is not in
-    /// rounds.
+    /// Judges every compared step of every candidate that has a round together with the base case. The judgement of an experiment that is
+    /// not in rounds is empty.
     ///
     /// # Errors
     /// When the experiment's schedule or a trial holds what no schedule or trial can hold.
@@ -66,91 +66,85 @@ impl Judgement {
             dependence: Dependence::Positive,
             ..AnalysisPlan::default()
         })?;
-        let compared = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
-        let pairs: Vec<_> = compared
+        let steps = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
+        let compared: Vec<Compared<'_>> = steps
             .flat_map(|step| (1..candidates).map(move |candidate| (step, candidate)))
-            .map(|(step, candidate)| {
-                let pairs = Pair::all(experiment, trials, step.1, candidate);
-                let has_debt_shifted = step.1.writes && debt::has_shifted(&pairs);
-                (step, candidate, pairs, has_debt_shifted)
+            .map(|((number, step), candidate)| {
+                let pairs = Pair::all(experiment, trials, step, candidate);
+                let has_debt_shifted = step.writes && debt::has_shifted(&pairs);
+                let margin = (1.0 + schedule.margin(step)).ln();
+                Compared { number, candidate, margin, pairs, has_debt_shifted }
             })
             .collect();
         for metric in JudgedMetric::ALL {
-            let (mut places, mut family) = (Vec::new(), Vec::new());
-            let mut debts = Vec::new();
-            for ((number, step), candidate, pairs, has_debt_shifted) in &pairs {
-                let told = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
-                let (told, rounds): (Vec<&Pair<'_>>, Vec<Round>) = told.unzip();
-                if !rounds.is_empty() {
-                    let margin = (1.0 + schedule.margin(step)).ln();
-                    let paid =
-                        told.iter().zip(&rounds).map(|(pair, round)| debt::inclusive(pair, round, metric));
-                    let paid: Option<Vec<Round>> = paid.collect();
-                    let paid =
-                        paid.map(|rounds| judge.decide(&[Comparison { rounds, margin }])).transpose()?;
-                    debts.push((*has_debt_shifted, paid.and_then(|decisions| decisions.into_iter().next())));
-                    places.push((metric, *number, *candidate));
-                    family.push(Comparison { rounds, margin });
-                }
-            }
-            let mut decisions = judge.decide(&family)?;
-            for ((place, decision), (has_shifted, paid)) in places.iter().zip(&mut decisions).zip(debts) {
-                if has_shifted || paid.as_ref().is_some_and(|paid| paid.contradicts(decision)) {
-                    decision.flags.push(Flag::DebtShift);
-                }
-                judgement.inclusive.extend(paid.map(|paid| (*place, paid)));
-            }
-            if experiment.is_chain() {
-                // Its tables grow and age on the way: that is the work.
-                decisions
-                    .iter_mut()
-                    .for_each(|decision| decision.flags.retain(|flag| *flag != Flag::NotSteady));
-            }
-            let effects = family.iter().zip(&decisions).map(|(comparison, decision)| {
-                effects(&comparison.rounds, decision.flags.contains(&Flag::Stalls))
-            });
-            judgement.effects.extend(places.iter().copied().zip(effects));
-            let mut decided: BTreeMap<_, _> = places.iter().copied().zip(decisions).collect();
-            if metric == JudgedMetric::Throughput {
-                for ((number, step), candidate, pairs, _) in &pairs {
-                    let place = (metric, *number, *candidate);
-                    let decision = match decided.remove(&place) {
-                        Some(decision) => Some(decision),
-                        // None of its rounds counts, and that may be a verdict as well. It is none of the family.
-                        None if !pairs.is_empty() => {
-                            let margin = (1.0 + schedule.margin(step)).ln();
-                            judge.decide(&[Comparison { rounds: Vec::new(), margin }])?.pop()
-                        }
-                        None => None,
-                    };
-                    if let Some(mut decision) = decision {
-                        judge.heed_dropped(&mut decision, pairs);
-                        decided.insert(place, decision);
-                    }
-                }
-            }
-            if experiment.short_timing().is_some() {
-                decided.values_mut().for_each(Decision::withhold);
-            }
-            for candidate in 1..candidates {
-                let compared = places.iter().zip(&family).filter(|(place, _)| place.2 == candidate);
-                let own: Vec<_> = compared.map(|(_, comparison)| comparison.clone()).collect();
-                let of = decided.iter().filter(|(place, _)| place.2 == candidate);
-                let decided: Vec<_> = of.map(|(_, decision)| decision.clone()).collect();
-                judgement.suites.insert((metric, candidate), judge.suite(&own, &decided)?);
-            }
-            judgement.decisions.extend(decided);
+            judgement.judge_metric(&judge, experiment, metric, &compared)?;
         }
         judgement.judge = Some(judge);
         Ok(judgement)
     }
 
-    /// Who judged, by what was agreed on; absent of an experiment that is not in rounds.
+    /// Judges the family of one metric.
+    fn judge_metric(
+        &mut self,
+        judge: &Judge,
+        experiment: &Experiment,
+        metric: JudgedMetric,
+        compared: &[Compared<'_>],
+    ) -> Result<(), JudgementError> {
+        let (mut places, mut family, mut debts) = (Vec::new(), Vec::new(), Vec::new());
+        for Compared { number, candidate, margin, pairs, has_debt_shifted } in compared {
+            let counted = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
+            let (counted, rounds): (Vec<&Pair<'_>>, Vec<Round>) = counted.unzip();
+            if rounds.is_empty() {
+                continue;
+            }
+            let paid = counted.iter().zip(&rounds).map(|(pair, round)| debt::inclusive(pair, round, metric));
+            let paid: Option<Vec<Round>> = paid.collect();
+            let paid =
+                paid.map(|rounds| judge.decide(&[Comparison { rounds, margin: *margin }])).transpose()?;
+            debts.push((*has_debt_shifted, paid.and_then(|decisions| decisions.into_iter().next())));
+            places.push((metric, *number, *candidate));
+            family.push(Comparison { rounds, margin: *margin });
+        }
+        let mut decisions = judge.decide(&family)?;
+        for ((place, decision), (has_shifted, paid)) in places.iter().zip(&mut decisions).zip(debts) {
+            if has_shifted || paid.as_ref().is_some_and(|paid| paid.contradicts(decision)) {
+                decision.flags.push(Flag::DebtShift);
+            }
+            self.inclusive.extend(paid.map(|paid| (*place, paid)));
+        }
+        if experiment.is_chain() {
+            // Its tables grow and age as it runs; that is its work.
+            decisions.iter_mut().for_each(|decision| decision.flags.retain(|flag| *flag != Flag::NotSteady));
+        }
+        let effects = family.iter().zip(&decisions).map(|(comparison, decision)| {
+            effects(&comparison.rounds, decision.flags.contains(&Flag::Stalls))
+        });
+        self.effects.extend(places.iter().copied().zip(effects));
+        let mut decided: BTreeMap<_, _> = places.iter().copied().zip(decisions).collect();
+        if metric == JudgedMetric::Throughput {
+            heed_dropped_rounds(judge, compared, &mut decided)?;
+        }
+        if experiment.short_timing().is_some() {
+            decided.values_mut().for_each(Decision::withhold);
+        }
+        for candidate in 1..experiment.candidates.len() {
+            let own = places.iter().zip(&family).filter(|(place, _)| place.2 == candidate);
+            let own: Vec<_> = own.map(|(_, comparison)| comparison.clone()).collect();
+            let own_decisions = decided.iter().filter(|(place, _)| place.2 == candidate);
+            let own_decisions: Vec<_> = own_decisions.map(|(_, decision)| decision.clone()).collect();
+            self.suites.insert((metric, candidate), judge.suite(&own, &own_decisions)?);
+        }
+        self.decisions.extend(decided);
+        Ok(())
+    }
+
+    /// The judge with its plan; `None` for an experiment that is not in rounds.
     pub fn judge(&self) -> Option<&Judge> {
         self.judge.as_ref()
     }
 
-    /// Whether there is any decision.
+    /// Whether there is no decision at all.
     pub fn is_empty(&self) -> bool {
         self.decisions.is_empty()
     }
@@ -160,25 +154,59 @@ impl Judgement {
         self.decisions.get(&(metric, step, candidate))
     }
 
-    /// The same as if what the step put off had been done at once; of steps that write, where it is known.
+    /// The same with debt included; only for steps that write, if it is known.
     pub fn with_debt(&self, metric: JudgedMetric, step: usize, candidate: usize) -> Option<&Decision> {
         self.inclusive.get(&(metric, step, candidate))
     }
 
-    /// The effects of its rounds, as logarithms of the ratio to the base case.
+    /// The effects of its rounds: logarithms of the ratio to the base case.
     pub fn effects(&self, metric: JudgedMetric, step: usize, candidate: usize) -> &[f64] {
         self.effects.get(&(metric, step, candidate)).map_or(&[], Vec::as_slice)
     }
 
-    /// What all steps of a candidate say together.
+    /// The summary over all steps of a candidate.
     pub fn suite(&self, metric: JudgedMetric, candidate: usize) -> Option<&Suite> {
         self.suites.get(&(metric, candidate))
     }
 
-    /// Whether the throughput of a candidate in a step needs no more rounds.
+    /// Whether the throughput of a candidate in a step needs no further rounds.
     pub fn is_settled(&self, step: usize, candidate: usize) -> bool {
         self.decision(JudgedMetric::Throughput, step, candidate).is_some_and(|decision| decision.leaves)
     }
+}
+
+/// A step and a contender, with the rounds that both sides were measured in.
+struct Compared<'a> {
+    /// Number of the step.
+    number: usize,
+    candidate: usize,
+    margin: f64,
+    pairs: Vec<Pair<'a>>,
+    has_debt_shifted: bool,
+}
+
+/// Corrects the decisions on throughput for rounds that do not count.
+fn heed_dropped_rounds(
+    judge: &Judge,
+    compared: &[Compared<'_>],
+    decided: &mut BTreeMap<(JudgedMetric, usize, usize), Decision>,
+) -> Result<(), ComparisonError> {
+    for Compared { number, candidate, margin, pairs, .. } in compared {
+        let place = (JudgedMetric::Throughput, *number, *candidate);
+        let decision = match decided.remove(&place) {
+            Some(decision) => Some(decision),
+            // None of its rounds counts, which may be a verdict as well. It does not belong to the family.
+            None if !pairs.is_empty() => {
+                judge.decide(&[Comparison { rounds: Vec::new(), margin: *margin }])?.pop()
+            }
+            None => None,
+        };
+        if let Some(mut decision) = decision {
+            judge.heed_dropped(&mut decision, pairs);
+            decided.insert(place, decision);
+        }
+    }
+    Ok(())
 }
 
 fn analyses(schedule: &Schedule) -> Result<InterimAnalyses, InterimAnalysesError> {

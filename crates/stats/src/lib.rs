@@ -1,9 +1,8 @@
-//! Judges which candidate got slower: repeated intervals, p-values, verdicts, changes over many versions, and
-//! the random orders of an experiment.
+//! Judges which candidates got slower: repeated intervals, p-values, verdicts, changes over many versions, and the random orders of an
+//! experiment.
 //!
-//! It computes and does nothing else: no input, no output, no clock, no thread. The same rounds and the same seed give the same
-//! decisions. All effects are natural logarithms of the ratio of contender to base, above 0 where the contender
-//! is better; the independent unit is the round.
+//! It only computes: no input, no output, no clock, no threads. The same rounds and the same seed give the same decisions. All effects are
+//! natural logarithms of the ratio of contender to base, above 0 where the contender is better; the independent unit is the round.
 
 mod analysis_plan;
 mod anytime;

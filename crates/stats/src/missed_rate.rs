@@ -1,17 +1,17 @@
-//! Rounds in which background writers missed the rate that they must keep.
+//! Rounds in which background writers missed their required rate.
 
 use crate::decision::{Decision, Flag};
 use crate::judge::Judge;
 use crate::pair::Pair;
 use crate::verdict::{Outlook, Qualifier, Verdict};
 
-/// In how many rounds of a comparison background writers missed their rate, over all slices of the round and by the tolerance of single
-/// runs. Such a round says nothing of throughput: whoever writes less has more left for queries.
+/// In how many rounds of a comparison background writers missed their rate, over all slices of the round and with the tolerance of single
+/// runs. Such a round says nothing about throughput: a candidate that writes less has more capacity left for queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MissedRate {
-    /// Rounds in which the base case missed it, and the contender kept it.
+    /// Rounds in which only the base case missed it.
     pub by_base: usize,
-    /// Rounds in which the contender missed it, and the base case kept it.
+    /// Rounds in which only the contender missed it.
     pub by_contender: usize,
     /// Rounds in which both missed it.
     pub by_both: usize,
@@ -31,13 +31,13 @@ impl MissedRate {
         missed
     }
 
-    /// Rounds in which any side missed it.
+    /// Rounds in which either side missed it.
     pub fn rounds(self) -> usize {
         self.by_base + self.by_contender + self.by_both
     }
 
-    /// What it comes to where one kind is that of more than half of the rounds, whatever the other rounds say: they may be those in which
-    /// the contender was lucky. Only a slower contender stays slower where the base case missed its rate.
+    /// The verdict if one kind makes up more than half of the rounds, whatever the other rounds say: in those the contender may just have
+    /// been lucky. If the base case missed its rate, a slower contender stays slower.
     fn verdict(self, rounds: usize, of_others: Verdict) -> Option<Verdict> {
         let is_most = |count: usize| 2 * count > rounds;
         if is_most(self.by_contender) {
@@ -51,8 +51,7 @@ impl MissedRate {
 }
 
 impl Judge {
-    /// Tells a decision on throughput of all rounds that were measured: also of those that do not count, which may decide by
-    /// themselves from the first interim analysis on.
+    /// Corrects a decision on throughput for rounds that do not count. They may decide by themselves from the first interim analysis on.
     pub(crate) fn heed_dropped(&self, decision: &mut Decision, pairs: &[Pair<'_>]) {
         let all = pairs.len();
         let missed = MissedRate::of(pairs);
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
     use crate::{AnalysisPlan, Comparison, JudgedMetric};
 
-    /// Trials of a second with so many inserts and a thousand queries, of a step that wants a hundred inserts.
+    /// Trials of one second with these numbers of inserts and a thousand queries, of a step whose target is a hundred inserts.
     fn trial(inserts: u64) -> Trial {
         let role = |name, class, items| RoleRecord {
             items,
@@ -94,7 +93,7 @@ mod tests {
         Trial { seconds: 1.0, roles, ..Trial::empty(String::new(), "", "", place, String::new()) }
     }
 
-    /// The decision on rounds with so many inserts of base case and contender.
+    /// The decision on rounds with these numbers of inserts of base case and contender.
     fn decided(rounds: &[(u64, u64)]) -> Decision {
         let step = StepFacts { sla_target: Some(100.0), ..StepFacts::EMPTY };
         let trials: Vec<[Trial; 2]> =

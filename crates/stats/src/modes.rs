@@ -1,13 +1,13 @@
-//! Starts that fall into two groups.
+//! Detects starts that fall into two groups.
 
 use crate::sample::{SMALLEST_SD, mean};
 
-/// Below so many starts two groups are not told from chance.
+/// With fewer starts, two groups cannot be told from chance.
 const STARTS: usize = 10;
-/// How many standard deviations within the groups the gap between them has to exceed. With three, ten starts of one mode are
-/// taken for two in one candidate of 25; with four in one of 80.
+/// How many within-group standard deviations the gap between the groups must exceed. With three, one in 25 candidates with ten unimodal
+/// starts is taken for bimodal; with four, one in 80.
 const GAP: f64 = 4.0;
-/// The least share of starts in the smaller group.
+/// The smallest share of starts in the smaller group.
 const SHARE: f64 = 0.15;
 
 /// A slow and a fast mode of one candidate's starts.
@@ -22,8 +22,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// The two modes of mean ln throughput over starts, split at the largest gap; absent where there is one mode or there are
-    /// fewer than ten starts.
+    /// The two modes of mean ln throughput over starts, split at the largest gap; `None` if there is one mode, or fewer than ten starts.
     pub fn of(starts: &[f64]) -> Option<Self> {
         if starts.len() < STARTS {
             return None;

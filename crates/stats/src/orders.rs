@@ -3,12 +3,12 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// A generator of random numbers whose stream depends on nothing but seed, name and index.
+/// A random number generator whose stream depends only on seed, name and index.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of that purpose, name and index.
+    /// The stream for this purpose, name and index.
     pub(crate) fn new(seed: u64, purpose: &str, name: &str, index: usize) -> Self {
         // FNV-1a joins the parts; `seed_from_u64` spreads the result over the generator's state by SplitMix64.
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -27,7 +27,7 @@ impl Stream {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// Brings items into a random order (Fisher & Yates 1938).
+    /// Shuffles items (Fisher & Yates 1938).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -35,24 +35,24 @@ impl Stream {
     }
 }
 
-/// Random orders of an experiment. Each depends only on the seed, a name and an index, so that an experiment that is resumed
-/// goes on with the same ones.
+/// Random orders of an experiment. Each depends only on the seed, a name and an index, so a resumed experiment continues with the same
+/// orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Orders {
     seed: u64,
 }
 
 impl Orders {
-    /// The orders of that seed.
+    /// The orders drawn from this seed.
     pub fn new(seed: u64) -> Self {
         Orders { seed }
     }
 
-    /// An order of so many candidates for one round or pass: a permutation of 0, 1 ….
+    /// An order of this many candidates for one round or pass: a permutation of 0, 1 ….
     ///
-    /// Over the orders `index` = 0, 1 … of one name they are balanced: in each block of as many orders as there are candidates,
-    /// each stands in each place once. Over such a block (two, where their number is odd) each follows each other equally often
-    /// (Williams 1949). Which candidate is which in the block, and which order comes when, is random.
+    /// The orders `index` = 0, 1 … of one name are balanced. In each block of as many orders as there are candidates, each candidate has
+    /// each place once. Over such a block (two, if their number is odd) each follows each other equally often (Williams 1949). The
+    /// candidates' roles in the block and the order of its rows are random.
     pub fn balanced(&self, name: &str, index: usize, candidates: usize) -> Vec<usize> {
         if candidates == 0 {
             return Vec::new();
@@ -76,14 +76,13 @@ impl Orders {
         order
     }
 
-    /// The slices of one pass: a balanced order of the candidates and the same backwards, so that whatever drifts evenly
-    /// over the pass cancels.
+    /// The slices of one pass: a balanced order of the candidates, then its reverse, so that linear drift over the pass cancels.
     pub fn pass(&self, name: &str, index: usize, candidates: usize) -> Vec<usize> {
         let order = self.balanced(name, index, candidates);
         order.iter().chain(order.iter().rev()).copied().collect()
     }
 
-    /// A random order of items whose number may differ from round to round, as steps that are still undecided.
+    /// A random order of items whose number may differ between rounds, such as steps that are still undecided.
     pub fn shuffled(&self, name: &str, index: usize, items: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items).collect();
         Stream::new(self.seed, "items", name, index).shuffle(&mut order);

@@ -1,4 +1,4 @@
-//! Two trials of one step, measured together: what a round says.
+//! Two trials of one step that were measured together, and what their round says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,15 @@ use crate::judgement::JudgedMetric;
 use crate::sample::mean;
 use crate::signed_rank::{median, walsh_averages};
 
-/// Slices from this length on are far apart, so that what others do hits one candidate more than another. Of shorter ones it hits all
-/// alike.
+/// Slices from this length on are far apart, so disturbances hit one candidate more than another. They hit shorter slices alike.
 const LONG_US: f64 = 0.9e6;
-/// Processors that others may use during a long slice.
+/// How many processors others may use during a long slice.
 pub const NOISY_CORES: f64 = 0.3;
-/// Turns of a candidate from which on it is said what is typical of them.
+/// From this many turns of a candidate on, the typical difference is computed.
 const TURNS: usize = 12;
-/// Share of the time of all processors that the hypervisor may give to others during a long slice.
+/// The share of all processors' time that the hypervisor may give to others during a long slice.
 pub const NOISY_STEAL: f64 = 0.05;
-/// How much longer than usual the fixed loop before a pass of long slices may take.
+/// How much longer than usual the canary before a pass of long slices may take.
 const NOISY_CANARY: f64 = 1.10;
 
 /// The trials of the base case and of a contender in one round.
@@ -32,11 +31,12 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// All of a step and a contender, in the order in which they were measured, which is that of the trials. Only what was measured together is compared.
+    /// All pairs of a step and a contender, in the order in which they were measured, which is that of the trials. Only trials that were
+    /// measured together are compared.
     ///
-    /// Passes of long slices that others disturbed do not count: a pass as a whole, for both, and by what the host says of itself alone, up
-    /// to the end of its round. Where that would be more than half of a round, all of it counts. So rounds that come later change none
-    /// that was seen, and come behind it.
+    /// Passes of long slices that others disturbed do not count. A pass is left out as a whole and for both sides, judging by the host
+    /// alone and up to the end of its round. If that would be more than half of a round, all of it counts. So later rounds never change
+    /// earlier ones, and always follow them.
     pub(crate) fn all(
         experiment: &'a Experiment,
         trials: &'a [Trial],
@@ -48,20 +48,20 @@ impl<'a> Pair<'a> {
         Pair::among(trials, step, [base, contender], experiment.host.cores)
     }
 
-    /// The same of two candidates by name, on a host with so many processors.
+    /// The same for two candidates by name, on a host with `cores` processors.
     pub(crate) fn among(
         trials: &'a [Trial],
         step: &'a StepFacts,
         [base, contender]: [&str; 2],
         cores: u32,
     ) -> Vec<Pair<'a>> {
-        let of = |name: &str| {
-            let is_of =
+        let trials_by_round = |name: &str| {
+            let is_own =
                 |trial: &Trial| trial.is_complete() && trial.step == step.name && trial.candidate == name;
-            let all = trials.iter().enumerate().filter(|(_, trial)| is_of(trial));
+            let all = trials.iter().enumerate().filter(|(_, trial)| is_own(trial));
             all.map(|(index, trial)| (trial.round(), (index, trial))).collect::<BTreeMap<_, _>>()
         };
-        let (bases, contenders) = (of(base), of(contender));
+        let (bases, contenders) = (trials_by_round(base), trials_by_round(contender));
         let together = |(place, (index, base)): (_, (usize, &'a Trial))| {
             let (other, contender) = *contenders.get(&place)?;
             Some((index.max(other), base, contender))
@@ -82,20 +82,20 @@ impl<'a> Pair<'a> {
         measured.into_iter().map(pair).collect()
     }
 
-    /// Lets all passes count where more than half of them were disturbed.
+    /// Lets all passes count if more than half of them were disturbed.
     fn keep_half(&mut self) {
         if 2 * self.left_out.len() > self.passes().len() {
             self.left_out.clear();
         }
     }
 
-    /// Of all passes, whatever went on meanwhile.
+    /// A pair of all passes, disturbed or not.
     #[cfg(test)]
     pub(crate) fn whole(step: &'a StepFacts, base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
         Pair { step, base, contender, left_out: BTreeSet::new() }
     }
 
-    /// Leaves out passes that one has more slices of: it took longer to come to the end of its step.
+    /// Leaves out passes in which one side has more slices, because it took longer to finish its step.
     fn leave_out_uneven(&mut self) {
         let slices = self.base.slices.iter().chain(&self.contender.slices);
         let is_uneven = |pass: &u32| self.share(*pass).is_none();
@@ -103,8 +103,8 @@ impl<'a> Pair<'a> {
         self.left_out.extend(uneven);
     }
 
-    /// Slices that the base case has in a pass for each of the contender: one, or two where many are held against it. `None` where it is
-    /// neither.
+    /// How many slices of a pass the base case has for each of the contender: one, or two when several contenders are compared with it.
+    /// `None` for any other number.
     fn share(&self, pass: u32) -> Option<usize> {
         let count = |trial: &Trial| trial.slices.iter().filter(|slice| slice.pass == pass).count();
         match (count(self.base), count(self.contender)) {
@@ -114,7 +114,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Means of the base case's slices, so that one stands against each of the contender's.
+    /// Means of the base case's slices, one for each slice of the contender.
     fn shared(&self, base: &[(u32, f64)]) -> Vec<(u32, f64)> {
         let ways = base.chunk_by(|one, next| one.0 == next.0).flat_map(|of_pass| {
             let share = of_pass.first().and_then(|(pass, _)| self.share(*pass)).unwrap_or(1);
@@ -127,12 +127,12 @@ impl<'a> Pair<'a> {
         ways.filter_map(mean_of_way).collect()
     }
 
-    /// Its round, and the experiment that measured it.
+    /// Its round and the experiment that measured it.
     pub(crate) fn place(&self) -> (u32, &'a str) {
         self.base.round()
     }
 
-    /// What the round says; `None` when it says nothing.
+    /// The round's data; `None` if the round does not count.
     pub(crate) fn round(&self, metric: JudgedMetric) -> Option<Round> {
         if self.keep_rate() != (true, true) {
             return None;
@@ -153,18 +153,18 @@ impl<'a> Pair<'a> {
         Round::of_turns(all(&base), all(&contender), passes)
     }
 
-    /// Whether background writers of base case and contender kept their rate, where the step has any: over all of the round, as in a
-    /// single run.
+    /// Whether the background writers of base case and contender kept their rate, if the step has any: over the whole round, as in a single
+    /// run.
     pub(crate) fn keep_rate(&self) -> (bool, bool) {
         (keeps_rate(self.step, self.base), keeps_rate(self.step, self.contender))
     }
 
-    /// The passes that there are.
+    /// All passes.
     fn passes(&self) -> BTreeSet<u32> {
         self.base.slices.iter().map(|slice| slice.pass).collect()
     }
 
-    /// Logarithms of the slices that count, larger for better, with their passes.
+    /// Logarithms of the slices that count, with their passes; larger is better.
     fn values(&self, trial: &Trial, metric: JudgedMetric) -> Option<Vec<(u32, f64)>> {
         let value = |slice: &Slice| match metric {
             JudgedMetric::Throughput => logarithm(slice.rate),
@@ -180,7 +180,7 @@ impl<'a> Pair<'a> {
         trial.slices.iter().filter(|slice| !self.left_out.contains(&slice.pass))
     }
 
-    /// Whether nothing at all was done in a slice: it has no rate, and it counts.
+    /// Whether nothing at all was done in a slice that counts: it has no rate.
     fn has_pause(&self) -> bool {
         [self.base, self.contender]
             .into_iter()
@@ -190,7 +190,7 @@ impl<'a> Pair<'a> {
 }
 
 impl Round {
-    /// Of ln throughput of the turns of both sides, in the order of time, and the effects of passes; `None` without a turn of each.
+    /// From the ln throughput of both sides' turns, in order of time, and the effects of passes; `None` if a side has no turn.
     pub(crate) fn of_turns(base: Vec<f64>, contender: Vec<f64>, passes: Vec<f64>) -> Option<Round> {
         let difference = mean_of(&contender)? - mean_of(&base)?;
         let effect = typical_difference(&base, &contender).unwrap_or(difference);
@@ -198,7 +198,7 @@ impl Round {
     }
 }
 
-/// The passes of which others disturbed a slice, or in which the client did not run though it had to.
+/// The passes in which others disturbed a slice, or in which the client was not running although it was due.
 fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> BTreeSet<u32> {
     let slices = base.slices.iter().chain(&contender.slices);
     let by_others = slices.filter(|slice| is_disturbed(slice, usual)).map(|slice| slice.pass);
@@ -207,19 +207,19 @@ fn disturbed(base: &Trial, contender: &Trial, usual: Usual) -> BTreeSet<u32> {
     by_others.chain(stopped).collect()
 }
 
-/// What the machine of a step is when it is left alone.
+/// The state of the machine when it is left alone.
 #[derive(Debug, Clone, Copy)]
 struct Usual {
     cores: f64,
     canary_ns: Option<f64>,
 }
 
-/// What [`Slice::canary_ns`] usually is: the median; `None` of no value. The order of the values is lost.
+/// The usual [`Slice::canary_ns`]: the median; `None` without values. The values are reordered.
 pub fn usual_canary_ns(canaries_ns: &mut [f64]) -> Option<f64> {
     (!canaries_ns.is_empty()).then(|| median(canaries_ns))
 }
 
-/// Whether others had so much of the machine during a slice, or the processor was so slow before it, that its pass does not count.
+/// Whether others used too much of the machine during a slice, or the processor was too slow before it, so that its pass does not count.
 fn is_disturbed(slice: &Slice, usual: Usual) -> bool {
     let is_more =
         |time_us: Option<f64>, cores: f64| time_us.is_some_and(|time_us| time_us > cores * slice.length_us);
@@ -229,9 +229,9 @@ fn is_disturbed(slice: &Slice, usual: Usual) -> bool {
             || slice.canary_ns.zip(usual.canary_ns).is_some_and(|(now, usual)| now > NOISY_CANARY * usual))
 }
 
-/// How far the turns of one side typically are from those of the other, each from the turn of the same pass and way: the Hodges-Lehmann
-/// estimate, the median of the averages of all pairs. On a machine with neighbours a turn is now and then slower by a third, on either
-/// side alike, and means take that in. `None` of so few turns that there is nothing typical about them.
+/// The typical difference between the turns of both sides, each compared with the turn of the same pass and direction: the Hodges-Lehmann
+/// estimate, the median of the averages of all pairs. On a shared machine, a turn of either side is now and then slower by a third, and
+/// means would include that. `None` if there are too few turns.
 fn typical_difference(base: &[f64], contender: &[f64]) -> Option<f64> {
     let is_enough = base.len() == contender.len() && base.len() >= TURNS;
     let differences: Vec<f64> =
@@ -239,7 +239,7 @@ fn typical_difference(base: &[f64], contender: &[f64]) -> Option<f64> {
     is_enough.then(|| median(&mut walsh_averages(&differences)))
 }
 
-/// The logarithm of what a whole trial came to, larger for better.
+/// The logarithm of a whole trial's result; larger is better.
 fn whole(step: &StepFacts, trial: &Trial, metric: JudgedMetric) -> Option<f64> {
     match metric {
         JudgedMetric::Throughput => logarithm(trial.headline(step)?),
@@ -250,7 +250,7 @@ fn whole(step: &StepFacts, trial: &Trial, metric: JudgedMetric) -> Option<f64> {
     }
 }
 
-/// Whether background writers kept their rate, where a step has any.
+/// Whether background writers kept their rate, if the step has any.
 fn keeps_rate(step: &StepFacts, trial: &Trial) -> bool {
     step.keeps_rate(trial.items(OperationClass::Insert) as f64 / trial.seconds).unwrap_or(true)
 }
@@ -273,7 +273,7 @@ pub(crate) mod tests {
 
     pub(crate) static STEP: StepFacts = StepFacts::EMPTY;
 
-    /// A trial of three passes of a slice each at these rates, during the first of which others used that many processors.
+    /// A trial of three passes with one slice each at these rates; during the first, others used `others_cores` processors.
     fn trial(rates: [f64; 3], length_us: f64, others_cores: f64) -> Trial {
         let slice = |(pass, rate): (u32, f64)| Slice {
             pass,
@@ -339,15 +339,15 @@ pub(crate) mod tests {
 
     #[test]
     fn two_slices_of_the_base_case_count_as_one() {
-        let of = |rates: &[(u32, f64)]| Trial {
+        let with_slices = |rates: &[(u32, f64)]| Trial {
             slices: rates
                 .iter()
                 .map(|(pass, rate)| Slice { pass: *pass, rate: *rate, ..Slice::default() })
                 .collect(),
             ..trial([0.0; 3], 3e4, 0.0)
         };
-        let base = of(&[(0, 100.0), (0, 121.0), (0, 90.0), (0, 90.0), (1, 100.0), (1, 100.0)]);
-        let contender = of(&[(0, 110.0), (0, 90.0), (1, 110.0)]);
+        let base = with_slices(&[(0, 100.0), (0, 121.0), (0, 90.0), (0, 90.0), (1, 100.0), (1, 100.0)]);
+        let contender = with_slices(&[(0, 110.0), (0, 90.0), (1, 110.0)]);
         let mut pair = pair(&base, &contender);
         pair.leave_out_uneven();
         let round = pair.round(JudgedMetric::Throughput).unwrap();
@@ -373,7 +373,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_hits_a_turn_by_chance_is_not_typical() {
-        // 3 % slower throughout; a third slower in one turn of either side now and then.
+        // 3 % slower throughout, and a third slower now and then in a turn of either side.
         let rate = |turn: u32, factor: f64, hit: u32| if turn % 8 == hit { 0.67 * factor } else { factor };
         let side =
             |factor: f64, hit: u32| (0..48).map(|turn| rate(turn, factor, hit).ln()).collect::<Vec<f64>>();
@@ -391,8 +391,8 @@ pub(crate) mod tests {
             rounds in prop::collection::vec((prop::array::uniform3(90.0..110.0f64), 0.0..0.7f64, 1.5..2.2f64), 2..9),
             first in 1..8usize,
         ) {
-            // Rounds of another experiment may have numbers that came before.
-            let of = |(number, (rates, others_cores, canary_ns)): (usize, ([f64; 3], f64, f64))| {
+            // Rounds of another experiment may have the same numbers as earlier ones.
+            let of_round = |(number, (rates, others_cores, canary_ns)): (usize, ([f64; 3], f64, f64))| {
                 let round = (40 - number) as u32 % 7;
                 let experiment = if number % 2 == 0 { "b" } else { "a" };
                 ["base", "contender"].map(|name| {
@@ -404,7 +404,7 @@ pub(crate) mod tests {
                     trial
                 })
             };
-            let trials: Vec<Trial> = rounds.iter().copied().enumerate().flat_map(of).collect();
+            let trials: Vec<Trial> = rounds.iter().copied().enumerate().flat_map(of_round).collect();
             let effects = |trials: &[Trial]| -> Vec<f64> {
                 let pairs = Pair::among(trials, &STEP, ["base", "contender"], 2);
                 pairs.iter().map(|pair| pair.round(JudgedMetric::Throughput).unwrap().effect).collect()

@@ -1,16 +1,16 @@
-//! Integrals of smooth functions.
+//! Numerical integration of smooth functions.
 
-/// Points and weights of an integral.
+/// Points and weights of a quadrature rule.
 pub(crate) struct Quadrature {
-    /// Where the function is taken.
+    /// Where the function is evaluated.
     pub(crate) points: Vec<f64>,
-    /// What each value counts.
+    /// The weight of each value.
     pub(crate) weights: Vec<f64>,
 }
 
 impl Quadrature {
-    /// The rule of Gauss and Legendre with so many points for the integral from 0 to `end`. Roots of the Legendre
-    /// polynomial by Newton's method (Press et al., Numerical Recipes, section 4.6).
+    /// The Gauss-Legendre rule with `points` points for the integral from 0 to `end`. The roots of the Legendre polynomial are found by
+    /// Newton's method (Press et al., Numerical Recipes, section 4.6).
     pub(crate) fn from_zero(end: f64, points: usize) -> Self {
         let count = points as f64;
         let of_root = |index: usize| {
@@ -28,7 +28,7 @@ impl Quadrature {
     }
 }
 
-/// The Legendre polynomials of that degree and of the one before at `x`.
+/// The Legendre polynomials of this degree and of the one before, at `x`.
 fn legendre(degree: usize, x: f64) -> (f64, f64) {
     let (mut value, mut before) = (1.0, 0.0);
     for step in 1..=degree {

@@ -1,4 +1,4 @@
-//! How well what was planted is found: the calibration of a machine.
+//! How well planted slowdowns are recovered: the calibration of a machine.
 
 use basecase_model::{Experiment, Trial, names};
 
@@ -7,46 +7,46 @@ use crate::pair::Pair;
 use crate::sample::mean;
 use crate::{Comparison, ComparisonError, Decision, Judge, JudgedMetric, Judgement, Verdict};
 
-/// A step of a candidate of which is known how much slower it is: a slowdown was planted in its server, or it is the base case named again.
+/// A step of a candidate whose true effect is known: a slowdown was planted in its server, or it is a replicate of the base case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovery {
     /// Number of the step.
     pub step: usize,
     /// Number of the candidate.
     pub candidate: usize,
-    /// The effect that was planted, mean over the rounds, as a logarithm: 0 where it was none.
+    /// The planted effect, averaged over the rounds, as a logarithm: 0 if there was none.
     pub truth: f64,
-    /// Whether it is the base case named again.
+    /// Whether it is a replicate of the base case.
     pub is_base: bool,
-    /// What was found.
+    /// The decision.
     pub decision: Decision,
-    /// The effects of the rounds less what was planted in each.
+    /// The effects of the rounds less the effect planted in each.
     pub errors: Vec<f64>,
 }
 
 impl Recovery {
-    /// Whether the interval contains what was planted; `None` without an interval.
+    /// Whether the interval contains the planted effect; `None` without an interval.
     pub fn holds(&self) -> Option<bool> {
         self.decision.interval.map(|interval| interval.contains(self.truth))
     }
 }
 
-/// What happened when rounds were drawn again and again out of those that were measured.
+/// The results of series of rounds that were resampled from the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Replay {
-    /// Series that were drawn.
+    /// Number of series drawn.
     pub series: usize,
-    /// The share in which some interim analysis's interval left the truth out.
+    /// The share in which the interval of some interim analysis excluded the truth.
     pub excluded: f64,
-    /// The shares that ended in a regression, an improvement and no change.
+    /// The shares that ended in a regression, an improvement, and no change.
     pub verdicts: [f64; 3],
     /// The mean number of rounds until the series was decided, or until its last interim analysis.
     pub rounds: f64,
 }
 
 impl Judgement {
-    /// What was planted and what was found, of every step and candidate in whose server a library counts, see [`names::PLANTED_US`], and of
-    /// the base case named again.
+    /// The planted and the measured effects of every step and candidate whose server counts planted time (see [`names::PLANTED_US`]), and
+    /// of replicates of the base case.
     pub fn recoveries(&self, experiment: &Experiment, trials: &[Trial]) -> Vec<Recovery> {
         let mut recoveries = Vec::new();
         for (number, step) in experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared()) {
@@ -78,7 +78,7 @@ impl Judgement {
     }
 }
 
-/// The effect that was planted in a round: −ln(1 + time planted per statement / time that the base takes for one).
+/// The effect planted in a round: −ln(1 + time planted per statement / time the base case takes for one).
 fn truth(base: &Trial, contender: &Trial, threads: f64) -> Option<f64> {
     let planted_us = |trial: &Trial| {
         let executed: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
@@ -91,9 +91,9 @@ fn truth(base: &Trial, contender: &Trial, threads: f64) -> Option<f64> {
 }
 
 impl Judge {
-    /// Draws rounds with replacement out of `errors`, with a random sign each, adds `truth`, and looks at them as if they were
-    /// measured: what an effect of that size would come to here. Under no effect the sign of a round is a coin flip, since the order
-    /// within it is.
+    /// Resamples rounds with replacement from `errors`, gives each a random sign, adds `truth`, and judges them as if they had been
+    /// measured. It shows how an effect of this size would fare on this machine. Without an effect, the sign of a round is a coin flip,
+    /// because the order within it is.
     ///
     /// # Errors
     /// When a number is no logarithm or the margin is not above 0.

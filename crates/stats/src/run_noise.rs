@@ -1,25 +1,25 @@
-//! How far single runs are to be trusted, by what rounds of the same step showed.
+//! How far single runs can be trusted, judging by rounds of the same step.
 
 use crate::distribution::{normal_tail, t_critical};
 use crate::interval::Interval;
 use crate::sample::Sample;
 
-/// From so many degrees of freedom on a standard deviation is relied on.
+/// From this many degrees of freedom on, a standard deviation is trusted.
 const LEAST_FREEDOM: f64 = 4.0;
 
-/// How far runs of one server scatter that is started anew for each, or differences of two such runs.
+/// How much runs of one server scatter when it is restarted for each, or how much differences of two such runs scatter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunNoise {
     /// Standard deviation of ln throughput.
     pub sd: f64,
-    /// Degrees of freedom of that.
+    /// Its degrees of freedom.
     pub freedom: f64,
 }
 
 impl RunNoise {
-    /// Out of ln throughput of the runs of servers, by experiment and server, pooled over all of them. Servers of one experiment run at the
-    /// same times and meet the same, so that together they tell no more often than one of them. `None` below four degrees of freedom, as
-    /// five runs have.
+    /// From the ln throughput of the runs of servers, by experiment and server, pooled over all of them. Servers of one experiment run at
+    /// the same times under the same conditions, so together they add no more degrees of freedom than one of them. `None` below four
+    /// degrees of freedom, which five runs have.
     pub fn of_runs(experiments: &[Vec<Vec<f64>>]) -> Option<RunNoise> {
         let samples =
             |servers: &Vec<Vec<f64>>| servers.iter().filter_map(|runs| Sample::of(runs)).collect::<Vec<_>>();
@@ -32,18 +32,19 @@ impl RunNoise {
         (freedom >= LEAST_FREEDOM).then(|| RunNoise { sd: (squares / weights).sqrt(), freedom })
     }
 
-    /// Of the difference between single runs of two servers. It is known no better than the less known of the two, which may be one.
+    /// The noise of the difference between single runs of two servers. It is known only as well as the less known of the two; both may be
+    /// the same.
     pub fn between(one: RunNoise, other: RunNoise) -> RunNoise {
         RunNoise { sd: one.sd.hypot(other.sd), freedom: one.freedom.min(other.freedom) }
     }
 
-    /// What a difference of two single runs leaves possible, at 95 %.
+    /// The interval of a difference between two single runs, at 95 %.
     pub fn interval(&self, difference: f64) -> Interval {
         let half = t_critical(0.05, self.freedom) * self.sd;
         Interval { lower: difference - half, upper: difference + half }
     }
 
-    /// The chance that single runs of two servers that are alike differ by less than `lower`, which is below 0, or by more than `upper`.
+    /// The probability that single runs of two identical servers differ by less than `lower`, which is below 0, or by more than `upper`.
     pub fn chance_outside(&self, lower: f64, upper: f64) -> f64 {
         normal_tail(-lower / self.sd) + normal_tail(upper / self.sd)
     }
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
     use crate::tests::simulation::{Noise, Simulation};
 
-    /// Two servers of an experiment, in so many runs, which meet the same by 2 % and have luck of their own by 0.5 %.
+    /// Two servers of an experiment with this many runs, which share a noise of 2 % and have a noise of their own of 0.5 %.
     fn experiment(simulation: &mut Simulation, runs: usize) -> Vec<Vec<f64>> {
         let met = simulation.effects(Noise::Gaussian, runs);
         let mut server = || -> Vec<f64> {

@@ -1,15 +1,14 @@
-//! Mean and spread of a few values.
+//! Mean and standard deviation of a few values.
 
 use crate::distribution::t_p_value;
 
-/// Standard deviations below this count as this: values that are all alike say that a clock is coarse, and not that
-/// there is no noise.
+/// Smaller standard deviations are raised to this: identical values mean a coarse clock, not the absence of noise.
 pub(crate) const SMALLEST_SD: f64 = 1e-6;
 
 /// Mean and standard deviation of two values or more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
-    /// How many values there are.
+    /// Number of values.
     pub(crate) count: usize,
     /// Their mean.
     pub(crate) mean: f64,
@@ -18,7 +17,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Of these values; absent when there are fewer than two.
+    /// The sample of these values; `None` if there are fewer than two.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         if values.len() < 2 {
             return None;
@@ -50,7 +49,7 @@ impl Sample {
     }
 }
 
-/// The mean; not a number where there is no value.
+/// The mean; NaN without values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

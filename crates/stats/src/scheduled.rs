@@ -1,4 +1,4 @@
-//! Interim analyses at numbers of rounds that were fixed before the first.
+//! Interim analyses after numbers of rounds that are fixed in advance.
 
 use std::borrow::Cow;
 
@@ -11,41 +11,41 @@ use crate::reading::{Reading, SMALLEST_P};
 use crate::sample::Sample;
 use crate::signed_rank::{SignedRank, median, walsh_averages};
 
-/// From so many rounds on the interval is that of signed ranks: with fewer it cannot be strict enough.
+/// From this many rounds on the signed-rank interval is used: with fewer rounds it cannot be strict enough.
 const RANKS_FROM: usize = 10;
 
-/// The largest error for which boundaries are tabulated; repeated p-values above it are 1.
+/// The largest error for which boundaries are tabulated; repeated p-values above it are reported as 1.
 const LARGEST_ALPHA: f64 = 0.9;
 
-/// How many errors are tabulated for each factor of ten.
+/// How many errors are tabulated per factor of ten.
 const ERRORS_PER_DECADE: f64 = 5.0;
 
-/// The hybrid repeated confidence interval: at each interim analysis an interval as strict as the boundary asks for, and of all interim analyses so
-/// far what they have in common (Jennison & Turnbull 1989).
+/// The hybrid repeated confidence interval: each interim analysis has an interval as strict as the boundary requires, and the result is the
+/// intersection of all intervals so far (Jennison & Turnbull 1989).
 #[derive(Debug, Clone)]
 pub(crate) struct Scheduled {
     pub(crate) analyses: InterimAnalyses,
-    /// Logarithms of errors, rising.
+    /// Logarithms of the tabulated errors, increasing.
     errors: Vec<f64>,
     rules: Vec<Rule>,
 }
 
-/// What holds at one interim analysis.
+/// The rule of one interim analysis.
 #[derive(Debug, Clone)]
 struct Rule {
     rounds: usize,
-    /// Where the interval is that of signed ranks.
+    /// The exact distribution, if the signed-rank interval is used.
     exact: Option<SignedRank>,
-    /// Logarithms of this interim analysis's own level, one for each tabulated error.
+    /// Logarithms of this analysis's own level, one for each tabulated error.
     levels: Vec<f64>,
 }
 
 impl Scheduled {
-    /// Computes the boundaries: some 40 of them, once for a plan. That of `alpha` is among them exactly.
+    /// Computes the boundaries: about 40 of them, once per plan. The one for `alpha` is among them exactly.
     pub(crate) fn new(analyses: &InterimAnalyses, alpha: f64) -> Self {
         let steps = ((LARGEST_ALPHA / SMALLEST_P).log10() * ERRORS_PER_DECADE).ceil();
         let error = |step: usize| (LARGEST_ALPHA / SMALLEST_P).ln() * step as f64 / steps + SMALLEST_P.ln();
-        // Two errors that are almost the same would make a line without a slope.
+        // Two errors that are almost equal would make the interpolation degenerate.
         let is_apart = |error: &f64| (error - alpha.ln()).abs() > 0.01;
         let mut errors: Vec<f64> =
             (0..=steps as usize).map(error).filter(is_apart).chain([alpha.ln()]).collect();
@@ -65,7 +65,8 @@ impl Scheduled {
         Scheduled { analyses: analyses.clone(), errors, rules }
     }
 
-    /// What the interim analyses so far say at that error, of those that take the effects as the last one does; absent before the first interim analysis.
+    /// The reading of the interim analyses so far at error `alpha`, using those with the same basis as the last one; `None` before the
+    /// first.
     pub(crate) fn read(&self, interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
         let now = interim_data.last()?;
         let rule_of = |data: &InterimData| self.rules.iter().find(|rule| rule.rounds == data.rounds);
@@ -94,19 +95,19 @@ impl Scheduled {
         })
     }
 
-    /// The critical value of Student's t for so many rounds at the level of the last interim analysis.
+    /// The critical value of Student's t after this many rounds, at the level of the last interim analysis.
     pub(crate) fn last_critical(&self, alpha: f64, rounds: usize) -> f64 {
         let critical = |rule: &Rule| t_critical(self.level(rule, alpha), (rounds - 1) as f64);
         self.rules.last().map_or(f64::INFINITY, critical)
     }
 
-    /// The two-sided level of an interim analysis by itself, where all interim analyses together err with `alpha`.
+    /// The two-sided level of an interim analysis on its own, if all of them together have the error `alpha`.
     fn level(&self, rule: &Rule, alpha: f64) -> f64 {
         line_through(&self.errors, &rule.levels, alpha.ln()).exp()
     }
 }
 
-/// The effects that one interim analysis sees.
+/// The effects that one interim analysis uses.
 struct Seen<'a> {
     sample: Sample,
     ranks: Option<(Cow<'a, SignedRank>, Vec<f64>)>,
@@ -114,7 +115,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn new(rule: &'a Rule, values: &[f64]) -> Option<Self> {
-        // Of merged rounds there are fewer values.
+        // Merged rounds give fewer values.
         let exact = match &rule.exact {
             Some(exact) if values.len() == rule.rounds => Some(Cow::Borrowed(exact)),
             Some(_) if values.len() >= RANKS_FROM => Some(Cow::Owned(SignedRank::of(values.len()))),
@@ -131,7 +132,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The level at which the interval just leaves 0 out.
+    /// The level at which the interval just excludes 0.
     fn level_against_zero(&self) -> f64 {
         match &self.ranks {
             Some((exact, averages)) => exact.level_against_zero(averages),
@@ -144,7 +145,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The value at `x` of the line through points with rising `xs`, carried on beyond the first and the last.
+/// Linear interpolation at `x` through points with increasing `xs`, extrapolated beyond both ends.
 fn line_through(xs: &[f64], ys: &[f64], x: f64) -> f64 {
     let right = xs.partition_point(|known| *known < x).clamp(1, xs.len() - 1);
     let (left_x, right_x) = (xs[right - 1], xs[right]);

@@ -1,6 +1,6 @@
-//! The exact distribution of Wilcoxon's signed-rank statistic, and the averages that its interval consists of.
+//! The exact distribution of Wilcoxon's signed-rank statistic, and the averages that its interval is made of.
 
-/// Chances of the signed-rank statistic W⁺ of `n` values that are symmetric about 0 (Wilcoxon 1945).
+/// Probabilities of the signed-rank statistic W⁺ of `n` values that are symmetric about 0 (Wilcoxon 1945).
 #[derive(Debug, Clone)]
 pub(crate) struct SignedRank {
     /// P(W⁺ ≤ w) for w from 0 to n(n+1)/2.
@@ -8,7 +8,7 @@ pub(crate) struct SignedRank {
 }
 
 impl SignedRank {
-    /// The distribution for so many values: each rank counts with probability one half.
+    /// The distribution for `n` values: each rank is included with probability one half.
     pub(crate) fn of(values: usize) -> Self {
         let sums = values * (values + 1) / 2;
         let mut chances = vec![0.0; sums + 1];
@@ -28,14 +28,14 @@ impl SignedRank {
         SignedRank { cumulative: chances }
     }
 
-    /// How many averages an interval of that two-sided level leaves out at each end; absent when even the whole range of
-    /// averages is too narrow.
+    /// How many averages an interval of this two-sided level leaves out at each end; `None` if even the whole range of averages is too
+    /// narrow.
     pub(crate) fn left_out(&self, level: f64) -> Option<usize> {
         // The largest w with P(W⁺ ≤ w) of at most half the level leaves out w averages, and the next one is the end.
         self.cumulative.partition_point(|chance| *chance <= level / 2.0).checked_sub(1)
     }
 
-    /// The two-sided level at which an interval just leaves 0 out, given sorted or unsorted averages.
+    /// The two-sided level at which an interval just excludes 0; the averages need not be sorted.
     pub(crate) fn level_against_zero(&self, averages: &[f64]) -> f64 {
         let not_above = averages.iter().filter(|average| **average <= 0.0).count();
         let not_below = averages.iter().filter(|average| **average >= 0.0).count();
@@ -43,7 +43,7 @@ impl SignedRank {
     }
 }
 
-/// The averages of all pairs of values, each with itself too (Walsh 1949).
+/// The averages of all pairs of values, including each value with itself (Walsh 1949).
 pub(crate) fn walsh_averages(values: &[f64]) -> Vec<f64> {
     let pairs = values
         .iter()
@@ -57,7 +57,7 @@ pub(crate) fn of_rank(values: &mut [f64], rank: usize) -> f64 {
     *values.select_nth_unstable_by(rank, f64::total_cmp).1
 }
 
-/// The middle value, or the mean of the two middle ones. There must be one value at least.
+/// The median. There must be at least one value.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     let (lower, upper) = ((values.len() - 1) / 2, values.len() / 2);
     0.5 * (of_rank(values, lower) + of_rank(values, upper))

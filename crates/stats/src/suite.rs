@@ -1,4 +1,4 @@
-//! All steps of a suite together, and what a suite can see.
+//! The summary of all steps of a suite, and the noise floor of a step.
 
 use crate::comparison::{Comparison, ComparisonError, is_logarithm};
 use crate::decision::Decision;
@@ -8,38 +8,38 @@ use crate::judge::Judge;
 use crate::sample::{Sample, mean};
 use crate::variance::detectable_effect;
 
-/// What one contender's comparisons say together.
+/// The summary of one contender's comparisons.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Suite {
-    /// Rounds in which every step ran; only these count here.
+    /// Rounds in which every step ran; only these count.
     pub rounds: usize,
-    /// The logarithm of the geometric mean over steps of the ratio to the base; before the first interim analysis the mean of the rounds.
+    /// The logarithm of the geometric mean over steps of the ratio to the base; before the first interim analysis, the mean of the rounds.
     pub effect: Option<f64>,
-    /// Its interval, by the method and at the error of the plan, from the mean over steps in each round.
+    /// Its interval by the plan's method and error, from the mean over steps in each round.
     pub interval: Option<Interval>,
     /// How many comparisons changed.
     pub changed: usize,
-    /// Of those, at most so many are expected to be false.
+    /// How many of those are expected to be false at most.
     pub expected_false: usize,
 }
 
-/// How small an effect of a step can be seen, by rounds of one candidate against itself.
+/// The smallest effect that a step can show, judging by rounds of one candidate against itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseFloor {
-    /// Rounds that it is known from.
+    /// Number of rounds that it is based on.
     pub rounds: usize,
-    /// Standard deviation of the effects of rounds.
+    /// Between-round standard deviation of the effects.
     pub between_round_sd: f64,
-    /// The effect that is seen with a probability of 80 % after all rounds of the plan.
+    /// The effect that is detected with a probability of 80 % after all rounds of the plan.
     pub detectable: f64,
-    /// The margin at which the step, if nothing changed, is told to be unchanged with a probability of 80 % after all rounds of
-    /// the plan. Infinite where so few rounds have no interval.
+    /// The margin at which an unchanged step is found to be unchanged with a probability of 80 % after all rounds of the plan. Infinite if
+    /// there are too few rounds for an interval.
     pub margin: f64,
 }
 
 impl Judge {
-    /// Sums up comparisons of one contender and their decisions. Steps that have left the rotation have fewer rounds; those
-    /// that all have in common are the first ones, as many as the shortest has.
+    /// Summarises the comparisons of one contender and their decisions. Steps that have left the rotation have fewer rounds. The rounds
+    /// that all steps share are the first ones, as many as the shortest has.
     ///
     /// # Errors
     /// When a number is no logarithm or a margin is not above 0.
@@ -66,13 +66,13 @@ impl Judge {
         })
     }
 
-    /// The noise floor of a step by the effects of rounds of one candidate against itself; absent below two rounds, or where one is no
-    /// logarithm. Without a last interim analysis, the rounds there are count as all rounds of the plan.
+    /// The noise floor of a step, from the effects of rounds of one candidate against itself; `None` below two rounds, or if a number
+    /// cannot be a logarithm. Without a last interim analysis, the rounds so far count as all rounds of the plan.
     pub fn noise_floor(&self, effects: &[f64]) -> Option<NoiseFloor> {
         let sample = Sample::of(effects).filter(|_| effects.iter().copied().all(is_logarithm))?;
         let rounds = self.last_analysis().unwrap_or(effects.len());
         let standard_error = sample.sd / (rounds as f64).sqrt();
-        // How far the estimate is off with a probability of 80 %.
+        // How far off the estimate is with a probability of 80 %.
         let astray = t_critical(0.20, (rounds - 1) as f64);
         Some(NoiseFloor {
             rounds: effects.len(),

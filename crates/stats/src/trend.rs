@@ -1,25 +1,25 @@
-//! Whether throughput moves within a round, and whether order favours a side.
+//! Tests whether throughput moves within a round, and whether the order favours a side.
 
 use crate::comparison::Round;
 use crate::sample::{Sample, mean};
 
-/// The level at which a trend or an effect of the order is told.
+/// The level at which a trend or an order effect is reported.
 const LEVEL: f64 = 0.01;
 
-/// Below so many rounds neither is told from chance.
+/// With fewer rounds, neither can be told from chance.
 const ROUNDS: usize = 3;
 
-/// Whether the slices of one candidate become faster or slower within rounds: Student's test over rounds at 1 %, of the change
-/// along each round's least-squares line, and a mean change of more than half of the margin.
+/// Whether a candidate's slices get faster or slower within rounds: Student's test over rounds at 1 %, on the change along each round's
+/// least-squares line, and a mean change of more than half of the margin.
 ///
-/// Tests of slices (Kendall's) take them for independent, which they are not: with a lag-1 correlation of 0.7 and a drifting
+/// Tests on slices (Kendall's) assume that slices are independent, which they are not: with a lag-1 correlation of 0.7 and a drifting
 /// machine they flag every fourth steady step.
 pub(crate) fn is_not_steady<'a>(rounds: impl Iterator<Item = &'a [f64]>, margin: f64) -> bool {
     let changes: Vec<f64> = rounds.filter(|slices| slices.len() >= 2).map(change).collect();
     is_other_than_zero(&changes) && mean(&changes).abs() > margin / 2.0
 }
 
-/// Whether the first halves of rounds, less the second, differ between base and contender: Student's test over rounds at 1 %.
+/// Whether the first half of a round less the second differs between base and contender: Student's test over rounds at 1 %.
 pub(crate) fn has_order_effect(rounds: &[Round]) -> bool {
     let difference = |slices: &[f64]| {
         let half = slices.len() / 2;
@@ -32,12 +32,12 @@ pub(crate) fn has_order_effect(rounds: &[Round]) -> bool {
     is_other_than_zero(&differences)
 }
 
-/// Whether the mean of one value for each round is not 0.
+/// Whether the mean of one value per round differs from 0.
 pub(crate) fn is_other_than_zero(values: &[f64]) -> bool {
     values.len() >= ROUNDS && Sample::of(values).is_some_and(|sample| sample.p_value() < LEVEL)
 }
 
-/// From the first to the last of several values, along the least-squares line.
+/// The change from the first to the last of several values, along the least-squares line.
 fn change(values: &[f64]) -> f64 {
     let middle = (values.len() - 1) as f64 / 2.0;
     let place = |index: usize| index as f64 - middle;

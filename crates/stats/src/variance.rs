@@ -1,4 +1,4 @@
-//! Where the spread of rounds comes from, and what it allows to see.
+//! Where the variance of rounds comes from, and what it allows to detect.
 
 use crate::comparison::Round;
 use crate::distribution::t_critical;
@@ -6,8 +6,8 @@ use crate::interval::Interval;
 use crate::sample::{Sample, mean};
 use crate::signed_rank::{SignedRank, walsh_averages};
 
-/// How uncertain the effect of a round may be, as a share of the margin. After five rounds, the first interim analysis, the interval is 1.2 times as
-/// wide to either side, so that an effect of 0 is told from one on the margin.
+/// How uncertain the effect of a round may be, as a share of the margin. After five rounds, at the first interim analysis, the interval is
+/// 1.2 times as wide to either side, so that an effect of 0 can be told from one at the margin.
 const TELLING: f64 = 0.5;
 /// Normal quantile at 0.975.
 const Z_975: f64 = 1.96;
@@ -15,14 +15,14 @@ const Z_975: f64 = 1.96;
 /// Components of the variance of round effects, as standard deviations of logarithms (Kalibera & Jones 2013).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Components {
-    /// Spread of single passes within a round.
+    /// Standard deviation of single passes within a round.
     pub pass_sd: f64,
-    /// Spread of rounds that no number of passes would remove: the luck of starts. 0 where passes explain all.
+    /// Standard deviation of rounds that no number of passes would remove: the luck of starts. 0 if passes explain all of it.
     pub start_sd: f64,
 }
 
 impl Components {
-    /// From rounds that have two passes or more; absent without two such rounds.
+    /// From rounds with two passes or more; `None` without two such rounds.
     pub fn of(rounds: &[Round]) -> Option<Self> {
         let known: Vec<(Sample, f64)> = rounds
             .iter()
@@ -38,11 +38,11 @@ impl Components {
     }
 }
 
-/// How many times as many turns a round takes, for its effect to be uncertain by half a margin at most; below 1 when it takes fewer.
-/// `differences` are those of the turns so far, contender less base case, in logarithms, `margin` too; there must be 6 at least.
+/// How many times as many turns a round needs for the uncertainty of its effect to be at most half a margin; below 1 if fewer suffice.
+/// `differences` are those of the turns so far, contender less base case, in logarithms, as is `margin`; there must be at least 6.
 ///
-/// It is the same for a contender that is better as for one that is worse by as much, so that rounds of identical candidates stay
-/// symmetric about 0. The uncertainty is that of the Hodges-Lehmann estimate, by the interval of the signed-rank test.
+/// It is the same for a better contender as for one that is worse by as much, so rounds of identical candidates stay symmetric about 0. The
+/// uncertainty is that of the Hodges-Lehmann estimate, from the signed-rank interval.
 pub fn turns_wanted(differences: &[f64], margin: f64) -> Option<f64> {
     let exact = SignedRank::of(differences.len());
     let interval = Interval::of_signed_ranks(&mut walsh_averages(differences), &exact, 0.05);
@@ -50,15 +50,15 @@ pub fn turns_wanted(differences: &[f64], margin: f64) -> Option<f64> {
     Some((standard_error / (TELLING * margin)).powi(2))
 }
 
-/// The smallest effect that would be seen with a probability of 80 % in a two-sided test at 5 %, after so many rounds with that
-/// standard deviation: about 2.8 standard errors. Absent below two rounds.
+/// The smallest effect that a two-sided test at 5 % detects with a probability of 80 %, after this many rounds with this standard
+/// deviation: about 2.8 standard errors. `None` below two rounds.
 pub fn detectable_effect(between_round_sd: f64, rounds: usize) -> Option<f64> {
     let freedom = (rounds >= 2).then(|| (rounds - 1) as f64)?;
     // t at 0.975 and at 0.80.
     Some((t_critical(0.05, freedom) + t_critical(0.40, freedom)) * between_round_sd / (rounds as f64).sqrt())
 }
 
-/// The spread of mean ln throughput over fresh starts of one candidate, pooled over base and contender.
+/// The standard deviation of mean ln throughput over fresh starts of one candidate, pooled over base and contender.
 pub(crate) fn start_spread(starts: &[Vec<f64>]) -> Option<f64> {
     let sides: Vec<Sample> = starts.iter().filter_map(|starts| Sample::of(starts)).collect();
     let freedom: f64 = sides.iter().map(Sample::freedom).sum();
@@ -88,17 +88,20 @@ mod tests {
 
     #[test]
     fn turns_are_wanted_until_half_a_margin_is_told() {
-        // Evenly spread over 2 %: a standard deviation of 0.58 %, and 0.083 % of the mean of 48.
+        // Spread evenly over 2 %: a standard deviation of 0.58 %, and 0.083 % for the mean of 48.
         let even: Vec<f64> = (0..48).map(|turn| 0.02 * (f64::from(turn) + 0.5) / 48.0).collect();
         let wanted = turns_wanted(&even, 0.01).unwrap();
-        // Ranks of few values are a little less sure.
+        // With few values, ranks are a little less certain.
         let by_mean = (0.000_83f64 / 0.005).powi(2);
         assert!((by_mean..1.4 * by_mean).contains(&wanted), "{wanted}");
-        let of = |scale: f64, shift: f64| {
+        let wanted_when = |scale: f64, shift: f64| {
             turns_wanted(&even.iter().map(|one| scale * one + shift).collect::<Vec<f64>>(), 0.01).unwrap()
         };
-        assert!((of(3.0, 0.0) - 9.0 * wanted).abs() < 1e-9);
-        assert!((of(-1.0, 0.05) - wanted).abs() < 1e-9, "neither size nor sign of an effect matters");
+        assert!((wanted_when(3.0, 0.0) - 9.0 * wanted).abs() < 1e-9);
+        assert!(
+            (wanted_when(-1.0, 0.05) - wanted).abs() < 1e-9,
+            "neither size nor sign of an effect matters"
+        );
         assert_eq!(turns_wanted(&even[..5], 0.01), None);
     }
 

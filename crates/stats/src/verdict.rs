@@ -4,34 +4,34 @@ use std::fmt;
 
 use crate::interval::Interval;
 
-/// What a comparison comes to.
+/// The verdict on a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The contender is slower.
     Regression,
     /// The contender is faster.
     Improvement,
-    /// Whatever difference there is lies within the margin.
+    /// Any difference lies within the margin.
     NoChange,
-    /// None of these can be said yet. It does not mean that there is no regression.
+    /// Nothing can be said yet. This does not mean that there is no regression.
     NotEnoughData,
 }
 
-/// What a verdict leaves open, or adds.
+/// What a verdict leaves open or adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Qualifier {
-    /// Of a change: it is larger than the margin.
+    /// A change: it is larger than the margin.
     Clear,
-    /// Of a change: it is at least so large (a logarithm above 0), and perhaps smaller than the margin.
+    /// A change: it is at least this large (a logarithm above 0), and may be smaller than the margin.
     AtLeast(f64),
-    /// Of no change: there is a difference, and it is within the margin.
+    /// No change: there is a difference, but it is within the margin.
     TinyShift,
-    /// Of not enough data: by itself the step has changed, but among so many steps it may be chance.
+    /// Not enough data: by itself the step has changed, but among this many steps it may be chance.
     Suggestive,
-    /// Background writers missed their rate in more than half of the rounds: of a regression those of the contender alone, of an
-    /// improvement those of the base case alone, of not enough data those of both.
+    /// Background writers missed their rate in more than half of the rounds: the contender's alone for a regression, the base case's alone
+    /// for an improvement, both for not enough data.
     MissedRate,
-    /// Of not enough data: it was measured with times shorter than usual, which is for tests of the program.
+    /// Not enough data: it was measured with shortened times, which are for testing the program.
     ShortTiming,
 }
 
@@ -40,9 +40,9 @@ pub enum Qualifier {
 pub enum Outlook {
     /// Nothing: the verdict is settled.
     Settled,
-    /// Probably, after so many more, a verdict, or the size of a change for which there is a verdict.
+    /// Probably, after this many more rounds, a verdict, or the size of a change that has a verdict.
     MoreRounds(usize),
-    /// It is a change, and so close to the margin that ten times the rounds would not tell on which side it is.
+    /// It is a change, but so close to the margin that ten times the rounds would not tell on which side it is.
     OnTheMargin,
 }
 
@@ -57,12 +57,12 @@ impl Verdict {
         }
     }
 
-    /// Whether it says that something changed.
+    /// Whether it reports a change.
     pub fn is_change(self) -> bool {
         matches!(self, Verdict::Regression | Verdict::Improvement)
     }
 
-    /// By the rules: `discovery` says whether the family's control of false discoveries lets this one through.
+    /// Applies the rules: `discovery` tells whether the comparison passes the family's control of false discoveries.
     pub(crate) fn of(interval: Interval, margin: f64, discovery: bool) -> (Self, Option<Qualifier>) {
         let Interval { lower, upper } = interval;
         let size = |nearest: f64| {
@@ -82,13 +82,13 @@ impl Verdict {
         }
     }
 
-    /// Whether more rounds would not change it: such a step leaves the rotation.
+    /// Whether more rounds would not change it: the step leaves the rotation.
     pub(crate) fn is_settled(self, qualifier: Option<Qualifier>) -> bool {
         self == Verdict::NoChange || qualifier == Some(Qualifier::Clear)
     }
 
-    /// How many rounds in all would probably lead to a verdict, or settle the size of a change, going by the interval after
-    /// `rounds` and an effect that stays as it is; absent where the size of a change is on the margin.
+    /// How many rounds in total would probably lead to a verdict, or settle the size of a change, judging by the interval after `rounds`
+    /// and an effect that stays as it is; `None` if the size of a change is on the margin.
     pub(crate) fn rounds_needed(
         self,
         interval: Interval,
@@ -97,14 +97,14 @@ impl Verdict {
         rounds: usize,
     ) -> Option<f64> {
         let size = effect.abs();
-        // What is not a change yet may become one or turn out to be none, whichever is nearer.
+        // A comparison without a verdict may become a change or turn out to be none, whichever is nearer.
         let distance = if self.is_change() { (margin - size).abs() } else { size.max(margin - size) };
         let ratio = interval.half_width() / distance;
         (!self.is_change() || ratio * ratio < ON_THE_MARGIN).then_some(rounds as f64 * ratio * ratio)
     }
 }
 
-/// How many times the rounds there are may be needed before the effect counts as on the margin.
+/// How many times the rounds so far may be needed before the effect counts as on the margin.
 const ON_THE_MARGIN: f64 = 10.0;
 
 impl fmt::Display for Verdict {

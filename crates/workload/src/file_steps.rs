@@ -145,10 +145,10 @@ impl Workload {
             }
             step.rows = left;
             let kinds = self.kinds(parameters, step, crate::Dialect::Postgres)?;
-            let of = |change| -> u64 {
+            let rows_with = |change| -> u64 {
                 kinds.iter().filter(|kind| kind.change == Some(change)).map(|kind| kind.per_event).sum()
             };
-            let (inserts, deletes) = (of(Change::Insert), of(Change::Delete));
+            let (inserts, deletes) = (rows_with(Change::Insert), rows_with(Change::Delete));
             left = match left {
                 _ if step.reload_after => RowsLeft::All,
                 _ if inserts > deletes => RowsLeft::Others,

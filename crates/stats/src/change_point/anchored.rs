@@ -1,4 +1,4 @@
-//! Histories out of experiments in rounds: candidates as versions, the base case as their anchor.
+//! Histories from experiments in rounds: candidates are versions, the base case is their anchor.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::judgement::JudgedMetric;
 use crate::pair::Pair;
 use crate::sample::mean;
 
-/// A version of a history: a candidate of an experiment in rounds, whose base case is the anchor.
+/// One point of a history: a candidate of an experiment in rounds whose base case is the anchor.
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryPoint<'a> {
     /// The experiment.
@@ -18,21 +18,21 @@ pub struct HistoryPoint<'a> {
     pub trials: &'a [Trial],
     /// Number of the candidate.
     pub candidate: usize,
-    /// How many handovers lie between the first anchor and its own, the base case of its experiment.
+    /// How many handovers lie between the first anchor and this one's anchor, the base case of its experiment.
     pub anchor: usize,
 }
 
-/// An anchor that takes the place of another one, measured beside it.
+/// A change of anchors: the later anchor, measured beside the earlier one.
 #[derive(Debug, Clone, Copy)]
 pub struct AnchorHandover<'a> {
     /// The later anchor against the earlier one.
     pub version: HistoryPoint<'a>,
-    /// Whether it is the other way round: the later one is the base case of that experiment.
+    /// Whether the roles are reversed: the later anchor is the base case of that experiment.
     pub is_reversed: bool,
 }
 
 impl<'a> HistoryPoint<'a> {
-    /// The effects of its rounds on a step, by number and by who measured it.
+    /// The effects of its rounds on a step, by round number and experiment.
     fn effects(&self, step: &str) -> BTreeMap<(u32, &'a str), f64> {
         let HistoryPoint { experiment, trials, candidate, .. } = *self;
         let Some(facts) = experiment.steps.iter().find(|facts| facts.name == step) else {
@@ -52,11 +52,11 @@ impl AnchorHandover<'_> {
 }
 
 impl History {
-    /// The throughput of a step, by its name, over versions in their order, after the first anchor.
+    /// The throughput of a step, by the step's name, over versions in their order, starting with the first anchor.
     ///
-    /// Where all of them have one anchor, and there are rounds that all of them have, except those that never finished one, only these
-    /// count. Where versions were measured at different times, all rounds do, and nothing is known of the anchor but that it is the anchor.
-    /// Where anchors took each other's place, levels are relative to the first.
+    /// If all versions have one anchor and share some rounds, only those rounds count; versions without any finished round are disregarded.
+    /// If versions were measured at different times, all their rounds count, and nothing is known about the anchor itself. If anchors were
+    /// handed over, levels are relative to the first anchor.
     ///
     /// # Errors
     /// When a trial holds what no trial can hold.
@@ -83,11 +83,11 @@ impl History {
         History::anchored(versions.iter().map(|(_, rounds)| effects(rounds)).collect(), margin)
     }
 
-    /// A history that begins with the anchor. Of each later version, the effects against the anchor in the same rounds, in the order
-    /// of rounds; or none.
+    /// A history that begins with the anchor. Each later version has its effects relative to the anchor in the same rounds, in the order of
+    /// rounds; it may have none.
     ///
-    /// What all versions of a round have in common is taken out, as in a randomised block design: the luck of the anchor's start
-    /// would else be in all of them, and any change from the anchor would seem surer than it is. Levels stay as they were.
+    /// The noise that all versions of a round share is removed, as in a randomised block design. Otherwise the luck of the anchor's start
+    /// would be in all of them, and every change from the anchor would seem more certain than it is. Levels stay as they were.
     ///
     /// # Errors
     /// As of [`History::new`].
@@ -99,23 +99,23 @@ impl History {
         Ok(History { versions: without_common_noise(history.versions), ..history })
     }
 
-    /// The mean effect of each version: the logarithm of its ratio to the anchor. Absent where a version has no round.
+    /// The mean effect of each version: the logarithm of its ratio to the anchor. `None` where a version has no round.
     #[cfg(test)]
     pub(crate) fn means(&self) -> impl Iterator<Item = Option<f64>> {
         self.versions.iter().map(|rounds| Some(mean(rounds)).filter(|mean| mean.is_finite()))
     }
 
-    /// How many rounds the version with most of them has.
+    /// The largest number of rounds of any version.
     pub fn rounds(&self) -> usize {
         self.versions.iter().map(Vec::len).max().unwrap_or(0)
     }
 }
 
-/// Takes the noise out that the versions of a round have in common.
+/// Removes the noise that the versions of a round share.
 fn without_common_noise(mut versions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let measured: Vec<&Vec<f64>> = versions.iter().filter(|rounds| !rounds.is_empty()).collect();
     let count = measured.len() as f64;
-    // Of two versions nothing is known but their difference, which then has all the noise.
+    // For two versions only their difference is known, and it contains all the noise.
     if measured.len() <= 2 {
         return versions;
     }
@@ -123,7 +123,7 @@ fn without_common_noise(mut versions: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let common: Vec<f64> =
         (0..rounds).map(|round| measured.iter().map(|rounds| rounds[round]).sum::<f64>() / count).collect();
     let middle = mean(&common);
-    // Each version is a part of what is taken out, so that what is left varies less than it did.
+    // Each version is part of the mean that is subtracted, so what remains varies less than before.
     let lost = (count / (count - 1.0)).sqrt();
     for rounds in &mut versions {
         let level = mean(rounds);

@@ -1,12 +1,12 @@
-//! How large the penalty for a change has to be.
+//! Calibrates the penalty for a change.
 
 use super::History;
 use super::segmentation::Sums;
 use crate::orders::Stream;
 
-/// The smallest penalty at which no more than a `share` (0 to 1) of histories without changes shows any boundary. Such histories
-/// are made from this one: within each round the effects are dealt out to the versions at random, `relabellings` times, from a
-/// seed. 0 where no version has two rounds.
+/// The smallest penalty at which no more than a `share` (0 to 1) of histories without changes show any boundary. Such histories are made
+/// from this one: within each round the effects are permuted among the versions at random, `relabellings` times, from a seed. 0 if no
+/// version has two rounds.
 pub fn calibrated_penalty(history: &History, share: f64, relabellings: usize, seed: u64) -> f64 {
     let relabelled = |index: usize| {
         let mut history = history.clone();
@@ -19,7 +19,7 @@ pub fn calibrated_penalty(history: &History, share: f64, relabellings: usize, se
     largest.len().checked_sub(above + 1).map_or(0.0, |place| largest[place])
 }
 
-/// Deals the effects of each round to the versions that have it.
+/// Permutes the effects of each round among the versions that have it.
 fn deal(versions: &mut [Vec<f64>], stream: &mut Stream) {
     let rounds = versions.iter().map(Vec::len).max().unwrap_or(0);
     for round in 0..rounds {

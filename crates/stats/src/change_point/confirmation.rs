@@ -1,4 +1,4 @@
-//! Which boundaries are changes.
+//! Confirms which boundaries are changes.
 
 use super::segmentation::Sums;
 use super::{Change, History};
@@ -6,11 +6,11 @@ use crate::discovery::{Dependence, adjusted};
 
 /// The changes of each history, in the order of versions.
 ///
-/// The levels that explain a history best, at that penalty for each change, are confirmed from the bottom up: over all
-/// histories together, the weakest boundary goes, and its levels become one, until each that is left is a discovery at
-/// `rate` by Welch's test between the rounds of its two levels and at least half a margin large. Two changes close to each
-/// other so do not hide each other. Where anchors took each other's place between the levels, the change has to gain the penalty with the
-/// error of that as well, which levels do not know. A history without a version of two rounds has no changes.
+/// The segmentation that fits a history best at the given penalty is pruned by backward elimination. Over all histories together, the
+/// weakest boundary is removed and its two levels are joined, until every remaining boundary is a discovery at `rate` by Welch's test
+/// between the rounds of its two levels, and at least half a margin large. So two neighbouring changes do not mask each other. Where
+/// anchors were handed over between the levels, the change must also be worth the penalty when the error of the handover is included, which
+/// the segmentation does not know. A history in which no version has two rounds has no changes.
 pub fn change_points(
     histories: &[History],
     penalty: impl Fn(&History) -> f64,
@@ -42,21 +42,21 @@ pub fn change_points(
 /// The levels of one history.
 struct Levels<'a> {
     history: &'a History,
-    /// What each boundary has to gain, in squared standard errors.
+    /// The penalty of each boundary, in squared standard errors.
     penalty: f64,
     boundaries: Vec<usize>,
 }
 
 /// A boundary with its test.
 struct Tested {
-    /// The place of its history.
+    /// The index of its history.
     place: usize,
     change: Change,
-    /// Whether it gains the penalty with the error of handovers.
+    /// Whether it is worth the penalty when the error of handovers is included.
     gains: bool,
 }
 
-/// Every boundary.
+/// Tests every boundary.
 fn tested(all: &[Levels<'_>], rate: f64) -> Vec<Tested> {
     let mut changes = Vec::new();
     for (place, levels) in all.iter().enumerate() {

@@ -1,20 +1,20 @@
-//! Changes in imported series of single runs, as Apache Otava finds them.
+//! Finds changes in imported series of single runs, as Apache Otava does.
 
 use super::welch::Welch;
 use super::{Change, HistoryError, check};
 
-/// How many values are looked at together. Windows overlap by half.
+/// Size of a window. Windows overlap by half.
 const WINDOW: usize = 50;
-/// The p-value below which a change is looked at further.
+/// The p-value below which a split is considered further.
 const WEAK: f64 = 0.01;
-/// The p-value below which it is told.
+/// The p-value below which it is reported.
 const STRONG: f64 = 0.001;
 
-/// The changes in a series of one ln throughput for each version, by divisive clustering with the energy statistic (Matteson & James 2014) in
-/// overlapping windows, with a t-test in place of permutations, and merging until every p-value is below 0.001, as Apache Otava
-/// documents it. With fewer than four values on a side nothing can be said of its power.
+/// The changes in a series with one ln throughput per version, by divisive clustering with the energy statistic (Matteson & James 2014) in
+/// overlapping windows, with a t-test in place of permutations, merging until every p-value is below 0.001, as Apache Otava documents it.
+/// With fewer than four values on a side, nothing is known about its power.
 ///
-/// It is there for comparisons with that program. It corrects nothing for the number of places it looks at.
+/// It exists for comparison with that program. It does not correct for the number of places it tests.
 ///
 /// # Errors
 /// When a number is no logarithm.
@@ -55,7 +55,7 @@ fn tested(values: &[f64], boundaries: &[usize]) -> Vec<Change> {
         .collect()
 }
 
-/// The boundaries within one window: the best of all parts, as long as it passes the weak test.
+/// The boundaries within one window: repeatedly the best split of any part, as long as it passes the weak test.
 fn divided(window: &[f64]) -> Vec<usize> {
     let mut ends = vec![0, window.len()];
     loop {
@@ -76,7 +76,7 @@ fn divided(window: &[f64]) -> Vec<usize> {
     ends[1..ends.len() - 1].to_vec()
 }
 
-/// Where the energy between both sides is largest, and that energy; each side has two values at least.
+/// The split with the largest energy between its sides, and that energy. Each side has at least two values.
 fn best_split(part: &[f64]) -> Option<(usize, f64)> {
     let energy = |split: usize| {
         let (earlier, later) = part.split_at(split);
@@ -90,7 +90,7 @@ fn best_split(part: &[f64]) -> Option<(usize, f64)> {
         .max_by(|left, right| left.1.total_cmp(&right.1))
 }
 
-/// The mean distance of two different values.
+/// The mean distance between two different values.
 fn spread(values: &[f64]) -> f64 {
     let distances: f64 = values
         .iter()

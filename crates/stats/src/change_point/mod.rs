@@ -1,4 +1,4 @@
-//! At which of many versions a step changed.
+//! Finds at which of many versions a step changed.
 
 mod anchored;
 mod calibration;
@@ -27,24 +27,24 @@ use welch::Welch;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     versions: Vec<Vec<f64>>,
-    /// Of each effect, the number of the round that it is of. Effects of one round have the luck of its anchor in common.
+    /// The round number of each effect. Effects of one round share the luck of its anchor.
     rounds: Vec<Vec<usize>>,
-    /// Of each round, how many links lie between the first anchor and the round's own.
+    /// For each round, how many handovers lie between the first anchor and its own.
     anchors: Vec<usize>,
-    /// Of each anchor but the first, its effects against the one before. Their error is in all that lies behind.
+    /// For each anchor but the first, its effects relative to the one before. Their error affects everything behind the handover.
     links: Vec<Sample>,
     margin: f64,
 }
 
-/// Some versions as one level.
+/// Several versions taken as one level.
 struct Level {
     /// The mean of each round.
     rounds: Vec<f64>,
-    /// The share of the rounds that lie behind each link.
+    /// The share of its rounds that lie behind each handover.
     behind: Vec<f64>,
 }
 
-/// Why numbers are no history.
+/// Why numbers do not make a history.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum HistoryError {
     /// A number is not finite, or too large for a logarithm.
@@ -59,14 +59,14 @@ pub enum HistoryError {
         /// The number.
         value: f64,
     },
-    /// The margin is below 0 or no number.
+    /// The margin is negative or not a number.
     #[error("the margin is {0}, and must be 0 or more")]
     Margin(f64),
 }
 
 impl History {
-    /// A history of versions in their order. Of each, the effects of its rounds: logarithms of its ratio to the anchor, each by
-    /// itself. Changes of less than half of the margin, a logarithm too, are not told.
+    /// A history of versions in their order. Each version has the effects of its rounds: logarithms of its ratio to the anchor, independent
+    /// of each other. Changes of less than half of the margin, also a logarithm, are not reported.
     ///
     /// # Errors
     /// When a number is no logarithm or the margin is below 0.
@@ -76,10 +76,10 @@ impl History {
         History::checked(versions, rounds, margin)
     }
 
-    /// The same of versions that were not all measured in the same rounds, and whose anchors may have taken each other's place. Of each
-    /// version, how many handovers lie between the first anchor and its own, and its effects by round; some of a round share the luck of its
-    /// anchor. Of each handover, the effects of rounds of the later anchor against the earlier. Behind a handover of fewer than two rounds no
-    /// version has a level.
+    /// The same for versions that were not all measured in the same rounds, and whose anchors may have been handed over. Each version comes
+    /// with the number of handovers between the first anchor and its own, and with its effects by round; those of one round share the luck
+    /// of its anchor. Each handover comes with the effects of the later anchor relative to the earlier one. Behind a handover with fewer
+    /// than two rounds no version has a level.
     ///
     /// # Errors
     /// As of [`History::new`].
@@ -119,19 +119,19 @@ impl History {
         Ok(History { versions, rounds, margin, ..History::default() })
     }
 
-    /// How many versions there are.
+    /// Number of versions.
     pub fn versions(&self) -> usize {
         self.versions.len()
     }
 
-    /// How many versions each round has.
+    /// Number of versions in each round.
     fn sharing(&self) -> BTreeMap<usize, f64> {
         let mut sharing = BTreeMap::new();
         self.rounds.iter().flatten().for_each(|round| *sharing.entry(*round).or_default() += 1.0);
         sharing
     }
 
-    /// Some versions as one level: the mean of each round, since what versions have of a round in common is to count once.
+    /// Several versions as one level: the mean of each round, because noise that versions of a round share must count only once.
     fn level(&self, versions: Range<usize>) -> Level {
         let mut rounds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         let effects =
@@ -148,7 +148,7 @@ impl History {
         }
     }
 
-    /// The later level less the earlier. Where anchors took each other's place between them, the error of that is a part of it.
+    /// The later level less the earlier. The error of handovers between them is included.
     fn difference(&self, earlier: &Level, later: &Level) -> Option<Welch> {
         let welch = Welch::of(&earlier.rounds, &later.rounds)?;
         let shares = earlier.behind.iter().zip(&later.behind).map(|(earlier, later)| later - earlier);
@@ -158,7 +158,7 @@ impl History {
     }
 }
 
-/// Refuses what is no logarithm.
+/// Refuses values that cannot be logarithms.
 fn check(rounds: &[f64], version: usize) -> Result<(), HistoryError> {
     match rounds.iter().enumerate().find(|(_, value)| !is_logarithm(**value)) {
         Some((round, value)) => Err(HistoryError::NotALogarithm { version, round: round + 1, value: *value }),
@@ -173,16 +173,16 @@ pub struct Change {
     pub version: usize,
     /// The new level less the one before: the logarithm of a ratio, above 0 where it became better.
     pub magnitude: f64,
-    /// Its interval, at the rate of false discoveries as error.
+    /// Its interval, with the false discovery rate as error.
     pub interval: Interval,
     /// The p-value of Welch's test between the rounds of both levels.
     pub p: f64,
-    /// The same, adjusted for the number of changes that were looked at.
+    /// The same, adjusted for the number of changes tested.
     pub adjusted_p: f64,
 }
 
 impl Change {
-    /// A change with its test, not adjusted yet. Without a test it has the p-value 1.
+    /// A change with its test, not adjusted yet. Without a test its p-value is 1.
     fn new(version: usize, welch: Option<welch::Welch>, alpha: f64) -> Self {
         let p = welch.map_or(1.0, |welch| welch.p_value());
         Change {

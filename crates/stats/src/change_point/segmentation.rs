@@ -1,21 +1,21 @@
-//! The levels that explain a history best.
+//! Finds the segmentation that fits a history best.
 
 use super::History;
 use crate::sample::{SMALLEST_SD, Sample, mean};
 
-/// Below so many rounds a version's own variance is not relied on.
+/// Below this many rounds a version's own variance is not used.
 const ROUNDS: usize = 10;
 
-/// A version's own variance counts as no less than this share of the variance over all versions: of few rounds some are alike
-/// by chance, and would weigh too much.
+/// A version's own variance counts as at least this share of the pooled variance: with few rounds, values may be alike by chance, and would
+/// weigh too much.
 const LEAST_VARIANCE: f64 = 0.5;
 
-/// What a further level has to gain, in squared standard errors: 2 ln V + 4 for V versions.
+/// The penalty of a further level, in squared standard errors: 2 ln V + 4 for V versions.
 pub fn usual_penalty(versions: usize) -> f64 {
     2.0 * (versions.max(1) as f64).ln() + 4.0
 }
 
-/// Sums over versions from the first on, from which the cost of any segment is computed at once.
+/// Cumulative sums over versions, from which the cost of any segment follows at once.
 pub(super) struct Sums(Vec<Sum>);
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,7 +26,7 @@ struct Sum {
 }
 
 impl Sums {
-    /// Each version's mean, weighted by one over its squared standard error; absent where no version has two rounds.
+    /// Each version's mean, weighted by the inverse of its squared standard error; `None` if no version has two rounds.
     pub(super) fn of(history: &History) -> Option<Self> {
         let samples: Vec<Option<Sample>> = history.versions.iter().map(|rounds| Sample::of(rounds)).collect();
         let freedom: f64 = samples.iter().flatten().map(Sample::freedom).sum();
@@ -42,7 +42,7 @@ impl Sums {
             let variance =
                 own.map_or(pooled, |own| own.max(LEAST_VARIANCE * pooled)).max(SMALLEST_SD.powi(2));
             if !rounds.is_empty() {
-                // Versions of one round may have all of its noise in common, and weigh as much as one then.
+                // Versions of one round may share all of its noise; then they weigh as much as one.
                 let rounds_of_its_own: f64 = places.iter().map(|round| 1.0 / sharing[round]).sum();
                 let (weight, value) = (rounds_of_its_own / variance, mean(rounds) - middle);
                 sum.weight += weight;
@@ -54,7 +54,7 @@ impl Sums {
         Some(Sums(sums))
     }
 
-    /// Weighted squares around one level for the versions from `start` to before `end`.
+    /// Weighted squares around one level, for the versions from `start` to before `end`.
     fn cost(&self, start: usize, end: usize) -> f64 {
         let (before, after) = (self.0[start], self.0[end]);
         let weight = after.weight - before.weight;
@@ -63,8 +63,8 @@ impl Sums {
         if weight > 0.0 { (square - value * value / weight).max(0.0) } else { 0.0 }
     }
 
-    /// The first version of each level but the first, such that squares around levels plus a penalty for each change are as
-    /// small as can be: exact, by dynamic programming over all pairs of versions (Jackson et al. 2005).
+    /// The first version of each level but the first, minimising the squares around the levels plus a penalty for each change: exact, by
+    /// dynamic programming over all pairs of versions (Jackson et al. 2005).
     pub(super) fn boundaries(&self, penalty: f64) -> Vec<usize> {
         let versions = self.0.len() - 1;
         let mut best = vec![-penalty];
@@ -86,7 +86,7 @@ impl Sums {
         boundaries
     }
 
-    /// The largest penalty at which there still is a boundary; 0 where there never is.
+    /// The largest penalty at which there still is a boundary; 0 if there never is one.
     pub(super) fn largest_penalty(&self) -> f64 {
         let versions = self.0.len() - 1;
         let whole = self.cost(0, versions);
@@ -96,7 +96,7 @@ impl Sums {
             let ends = boundaries.iter().copied().chain([versions]);
             let starts = [0].into_iter().chain(boundaries.iter().copied());
             let cost: f64 = starts.zip(ends).map(|(start, end)| self.cost(start, end)).sum();
-            // Each round finds a larger gain for each boundary, until there is none (Dinkelbach 1967).
+            // Each iteration finds a larger gain per boundary, until there is none (Dinkelbach 1967).
             let gain = (whole - cost) / boundaries.len() as f64;
             if boundaries.is_empty() || gain <= largest * (1.0 + 1e-12) {
                 return largest;

@@ -1,4 +1,4 @@
-//! The difference of two means whose variances differ.
+//! The difference of two means with unequal variances.
 
 use crate::distribution::{t_critical, t_p_value};
 use crate::interval::Interval;
@@ -14,8 +14,8 @@ pub(super) struct Welch {
 }
 
 impl Welch {
-    /// Of two groups of values. A group of one value is taken to vary as the other does; absent where a group is empty or both
-    /// have one value.
+    /// Compares two groups of values. A group of one value is assumed to vary as the other does; `None` if a group is empty or both have
+    /// one value.
     pub(super) fn of(earlier: &[f64], later: &[f64]) -> Option<Self> {
         if earlier.is_empty() || later.is_empty() {
             return None;
@@ -25,7 +25,7 @@ impl Welch {
             [samples[0].or(samples[1])?, samples[1].or(samples[0])?].map(|sample| sample.variance());
         let parts = [variance_earlier / earlier.len() as f64, variance_later / later.len() as f64];
         let sum = parts[0] + parts[1];
-        // Satterthwaite's degrees of freedom; a group of one value has none of its own.
+        // Satterthwaite's degrees of freedom; a group of one value contributes none.
         let squares: f64 = samples
             .iter()
             .zip(parts)
@@ -39,7 +39,7 @@ impl Welch {
         })
     }
 
-    /// The same with a further error, of that variance, known with so many degrees of freedom.
+    /// The same with a further error of this variance, known with `freedom` degrees of freedom.
     pub(super) fn with_error(self, variance: f64, freedom: f64) -> Self {
         let own = self.standard_error.powi(2);
         let sum = own + variance;
@@ -57,7 +57,7 @@ impl Welch {
         t_p_value(self.difference / self.standard_error, self.freedom)
     }
 
-    /// The interval of the difference at that error.
+    /// The interval of the difference at error `alpha`.
     pub(super) fn interval(&self, alpha: f64) -> Interval {
         Interval::around(self.difference, t_critical(alpha, self.freedom) * self.standard_error)
     }

@@ -65,7 +65,7 @@ fn small_changes_are_not_told_and_odd_histories_have_none() {
     assert_eq!(changes_of(History::new(vec![vec![0.1; 5]; 4], 0.02).unwrap()), []);
 }
 
-/// An anchor and so many versions, each round of which has luck of its own by 1 %, with a change of the first after the anchor.
+/// An anchor and this many versions whose rounds each have a noise of 1 %, with a change at the first version after the anchor.
 fn anchored(index: usize, versions: usize, by: f64) -> Vec<Change> {
     let mut simulation = Simulation::new("anchored", index);
     let anchor = simulation.effects(Noise::Gaussian, 8);
@@ -141,8 +141,8 @@ fn a_calibrated_penalty_lets_one_of_twenty_histories_through() {
     assert!(penalty <= calibrated_penalty(&history(0, &[]), 0.01, 200, 1));
 }
 
-/// A version a night in five rounds, the first six nights against one anchor and the rest against another, which is faster by 3 % and was
-/// held against the first in five rounds. All rounds vary by 1 %.
+/// One version a night in five rounds, the first six nights against one anchor and the rest against another, which is faster by 3 % and was
+/// compared with the first in five rounds. All rounds vary by 1 %.
 fn with_handover(index: usize, levels: &[f64]) -> Vec<Change> {
     let mut simulation = Simulation::new("handover", index);
     let mut effects = |night: usize, level: f64| -> BTreeMap<(usize, usize), f64> {
@@ -181,7 +181,7 @@ fn behind_a_handover_of_one_round_no_version_has_a_level() {
     assert_eq!(levels(vec![0.5, 0.75]), [Some(0.1), Some(0.825)]);
 }
 
-/// Versions that are measured two a night against the anchor, in five rounds whose anchor is lucky or not by 2 %.
+/// Two versions a night measured against the anchor, in five rounds whose anchor is lucky or unlucky by 2 %.
 fn nightly(index: usize, levels: &[f64]) -> Vec<Change> {
     let mut simulation = Simulation::new("nightly", index);
     let mut versions = Vec::new();

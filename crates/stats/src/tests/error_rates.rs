@@ -9,7 +9,7 @@ use crate::judge::Judge;
 use crate::orders::Orders;
 use crate::verdict::Verdict;
 
-/// The share of series of 40 rounds in which some interim analysis leaves the true effect out.
+/// The share of series of 40 rounds in which some interim analysis excludes the true effect.
 fn ever_wrong(judge: &Judge, noise: Noise, runs: usize) -> f64 {
     let wrong = |run: &usize| {
         let effects = Simulation::new("error rates", *run).effects(noise, 40);
@@ -19,7 +19,7 @@ fn ever_wrong(judge: &Judge, noise: Noise, runs: usize) -> f64 {
 }
 
 #[test]
-fn all_looks_together_err_in_one_of_twenty() {
+fn all_interim_analyses_together_err_in_one_of_twenty() {
     let judge = scheduled();
     // Five standard deviations of a share of 4,000.
     for noise in [Noise::Gaussian, Noise::HeavyTails, Noise::Contaminated] {
@@ -39,7 +39,7 @@ fn looking_after_every_round_errs_no_more_often() {
     }
 }
 
-/// The share of series in which a step that did not change is told to have changed at some interim analysis.
+/// The share of series in which some interim analysis reports a change of a step that did not change.
 fn ever_a_change(noise: Noise, runs: usize) -> f64 {
     let judge = scheduled();
     let is_changed = |effects: &[f64]| {
@@ -85,11 +85,11 @@ fn a_change_as_large_as_the_margin_is_rarely_called_none() {
     assert!(missed <= 45, "{missed} of 1000");
 }
 
-/// With this margin to tell, rounds have from 12 to 48 passes, 30 on average.
+/// With this margin to detect, rounds have from 12 to 48 passes, 30 on average.
 const UNEVEN_MARGIN: f64 = 0.002;
 
-/// The share of experiments, made slice by slice, whose final interval holds the true effect. Rounds go on until they tell a margin, if
-/// one is given.
+/// The share of experiments, simulated slice by slice, whose final interval contains the true effect. Rounds go on until they can tell a
+/// margin, if one is given.
 fn coverage(runs: usize, rounds: usize, tells: Option<f64>) -> f64 {
     let judge = scheduled();
     let holds = |run: &usize| {
@@ -127,7 +127,7 @@ fn intervals_of_many_troubled_rounds_hold_the_truth() {
     let share = coverage(10_000, 40, Some(UNEVEN_MARGIN));
     println!("{share} of those of rounds that go on until they tell");
     assert!((0.93..=0.97).contains(&share), "{share}");
-    // A first interim analysis has spent an eighth of the error.
+    // The first interim analysis has spent an eighth of the error.
     let first = coverage(10_000, 5, None);
     println!("{first} of first intervals hold the truth");
     assert!(first >= 0.985, "{first}");

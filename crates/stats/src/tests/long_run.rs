@@ -1,5 +1,5 @@
-//! How often experiments err that are made slice by slice, with stalls, drift and neighbours, and looked at as they are: at each interim analysis
-//! from the rounds up to it.
+//! Error rates of experiments simulated slice by slice, with stalls, drift and neighbours, each interim analysis using only the rounds up
+//! to it.
 
 use basecase_model::{Place, Slice, StepFacts, Trial};
 
@@ -13,36 +13,35 @@ use crate::judgement::JudgedMetric;
 use crate::orders::Orders;
 use crate::pair::Pair;
 
-/// What troubles an experiment.
+/// The disturbances of an experiment.
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
     passes: usize,
     length_us: f64,
-    /// The effect, without stalls.
+    /// The effect, stalls aside.
     effect: f64,
     /// The share of slices in which a side stalls, on average.
     stalls: [f64; 2],
-    /// How far the weather of a round, which makes stalls more or less frequent, is that of the round before.
+    /// How strongly a round's weather, which makes stalls more or less frequent, resembles that of the round before.
     persists: f64,
-    /// The share of passes during which others work.
+    /// The share of passes during which others use the machine.
     disturbed: f64,
 }
 
-/// Short slices of one program against itself, both of which stall now and then.
+/// Short slices of one program against itself; both stall now and then.
 const SHORT: Trouble =
     Trouble { passes: 12, length_us: 3e4, effect: 0.0, stalls: [0.05, 0.05], persists: 0.8, disturbed: 0.0 };
 /// Slices of a second, a third of them beside others.
 const LONG: Trouble = Trouble { passes: 8, length_us: 1e6, disturbed: 0.33, ..SHORT };
-/// A stall takes up to so much of a slice, in logarithms; half of it on average.
+/// A stall takes up to this much of a slice, in logarithms; half of it on average.
 const STALL: f64 = 0.4;
 const NAMES: [&str; 2] = ["base", "contender"];
 static STEP: StepFacts = StepFacts::EMPTY;
 const MARGIN: f64 = 0.02;
 const ROUNDS: usize = 40;
 
-/// All trials of one experiment. Each start is lucky or not by 1 %; the machine drifts by 3 % within a round and on from round to round; a
-/// slice takes after the one before; stalls are more frequent at some times than at others; and from some round on the processor is 6 %
-/// slower.
+/// All trials of one experiment. Each start is lucky or unlucky by 1 %. The machine drifts by 3 % within a round and between rounds. A
+/// slice resembles the one before. Stalls are more frequent at some times than at others. From some round on, the processor is 6 % slower.
 fn experiment(trouble: Trouble, run: usize) -> Vec<Trial> {
     let mut simulation = Simulation::new("long run", run);
     let orders = Orders::new(run as u64);
@@ -53,7 +52,7 @@ fn experiment(trouble: Trouble, run: usize) -> Vec<Trial> {
         level += 0.02 * simulation.gaussian();
         let new = (1.0 - trouble.persists * trouble.persists).sqrt();
         weather = trouble.persists * weather + new * simulation.gaussian();
-        // Of mean 1.
+        // With mean 1.
         let often = (0.5 * weather - 0.125).exp();
         let canary_ns = if round >= slow_from { 1.9 } else { 1.8 };
         let luck = [0.01 * simulation.gaussian(), 0.01 * simulation.gaussian()];
@@ -76,7 +75,7 @@ fn experiment(trouble: Trouble, run: usize) -> Vec<Trial> {
                     pass: pass as u32,
                     length_us: trouble.length_us,
                     rate: (level + luck[side] + drift * time + wave + effect - stall - taken).exp(),
-                    // What others did for a moment goes unseen.
+                    // Short disturbances go unnoticed.
                     others_cpu_us: Some(if taken > 0.05 { 0.5 * trouble.length_us } else { 0.0 }),
                     canary_ns: Some(canary_ns * (1.0 + 0.03 * simulation.gaussian().abs())),
                     ..Slice::default()
@@ -92,7 +91,8 @@ fn experiment(trouble: Trouble, run: usize) -> Vec<Trial> {
     trials
 }
 
-/// How many of so many experiments ever told a change, and in how many an interval ever left the truth out, or at its last interim analysis.
+/// How many of these experiments ever reported a change, in how many an interval ever excluded the truth, and in how many the last interval
+/// did.
 #[derive(Debug, Default, Clone, Copy)]
 struct Wrong {
     changes: usize,
@@ -106,7 +106,7 @@ fn rounds(trials: &[Trial]) -> Vec<Round> {
     pairs.iter().filter_map(|pair| pair.round(JudgedMetric::Throughput)).collect()
 }
 
-/// The effect, as what is typical and as the difference of means: where one side stalls more, both are known by many rounds alone.
+/// The effect, as a typical difference and as a difference of means: if one side stalls more, only many rounds show both.
 fn truths(trouble: Trouble) -> [f64; 2] {
     if trouble.stalls[0] == trouble.stalls[1] {
         return [trouble.effect; 2];
@@ -155,12 +155,12 @@ fn defect_12_experiments_with_stalls_and_drift_err_as_rarely_as_promised() {
 fn defect_12_ten_thousand_experiments_with_stalls_and_drift_err_as_rarely_as_promised() {
     let judge = scheduled();
     let slower = Trouble { effect: -0.03, ..SHORT };
-    // Of a side that stalls more the weather is in the effect: rounds are independent where it does not persist.
+    // If one side stalls more, the weather is part of the effect: rounds are independent only if it does not persist.
     let stalling = Trouble { stalls: [0.05, 0.25], persists: 0.0, ..SHORT };
     for trouble in [stalling, SHORT, LONG, slower, Trouble { effect: -0.03, ..LONG }] {
         let wrong = wrong(&judge, trouble, 10_000);
         println!("{trouble:?}: {wrong:?}");
-        // Where interim analyses turn from what is typical to means, there are two effects to leave out.
+        // If interim analyses turn from typical differences to means, there are two effects to exclude.
         let effects = if trouble.stalls[0] == trouble.stalls[1] { 1 } else { 2 };
         assert!(wrong.ever_out <= 600 * effects && wrong.out_at_last <= 600, "{trouble:?}: {wrong:?}");
         let is_same = trouble.effect == 0.0 && trouble.stalls[0] == trouble.stalls[1];

@@ -1,4 +1,4 @@
-//! What the method as a whole promises, held against invented rounds whose truth is known.
+//! What the method as a whole promises, tested on simulated rounds whose truth is known.
 
 mod change_points;
 mod error_rates;
@@ -16,7 +16,7 @@ fn scheduled() -> Judge {
     Judge::new(AnalysisPlan::default()).unwrap()
 }
 
-/// The interim analyses at effects, all of which they take as they are.
+/// The interim data of effects, all used as they are.
 fn plain(judge: &Judge, effects: &[f64]) -> Vec<InterimData> {
     let basis = Basis { has_stalls: false, rounds_each: 1 };
     let data = |data: InterimData| InterimData { values: effects[..data.rounds].to_vec(), basis, ..data };

@@ -1,4 +1,4 @@
-//! What a suite finds, and at what cost.
+//! What a suite detects, and at what cost.
 
 use super::scheduled;
 use super::simulation::{Noise, Simulation};
@@ -12,7 +12,7 @@ use crate::verdict::Verdict;
 const PLANTED: [f64; 4] = [0.025, 0.03, 0.04, 0.06];
 const STEPS: usize = 42;
 
-/// What became of many suites of 42 steps in which four regressed.
+/// The results of many suites of 42 steps, four of which regressed.
 #[derive(Debug, Default)]
 struct Outcome {
     rounds_per_step: f64,
@@ -62,13 +62,13 @@ fn outcome(noise: Noise, between_round_sd: f64, suites: usize) -> Outcome {
             outcome.found[place] += if decision.verdict == Verdict::Regression { share } else { 0.0 };
             assert_ne!(decision.verdict, Verdict::Improvement);
         }
-        let of = |decisions: &[Decision], is: fn(Verdict) -> bool| {
+        let count = |decisions: &[Decision], is: fn(Verdict) -> bool| {
             decisions.iter().filter(|decision| is(decision.verdict)).count() as f64
         };
-        let wrong = of(same, Verdict::is_change);
+        let wrong = count(same, Verdict::is_change);
         outcome.false_per_suite += share * wrong;
-        outcome.false_discovery_rate += share * wrong / of(&decisions, Verdict::is_change).max(1.0);
-        outcome.unchanged += share * of(same, |verdict| verdict == Verdict::NoChange) / same.len() as f64;
+        outcome.false_discovery_rate += share * wrong / count(&decisions, Verdict::is_change).max(1.0);
+        outcome.unchanged += share * count(same, |verdict| verdict == Verdict::NoChange) / same.len() as f64;
     }
     outcome
 }

@@ -1,4 +1,4 @@
-//! What holds whatever the rounds are.
+//! Properties that hold for any rounds.
 
 use std::sync::LazyLock;
 
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_within_the_first_look_does_not_matter(mut effects in prop::collection::vec(-0.05..0.05f64, 5)) {
+    fn the_order_before_the_first_analysis_does_not_matter(mut effects in prop::collection::vec(-0.05..0.05f64, 5)) {
         let before = decide(&SCHEDULED, &effects).interval.unwrap();
         effects.reverse();
         let after = decide(&SCHEDULED, &effects).interval.unwrap();
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn defect_12_a_look_that_was_taken_is_not_changed_by_rounds_that_come_later(
+    fn defect_12_an_interim_analysis_is_not_changed_by_rounds_that_come_later(
         rounds in prop::collection::vec((-0.05..0.05f64, -0.1..0.02f64), 1..45),
         holds_together in any::<bool>(),
         first in 1..45usize,
@@ -108,14 +108,14 @@ proptest! {
         };
         let rounds: Vec<Round> = rounds.iter().enumerate().map(round).collect();
         let first = first.min(rounds.len());
-        let of = |rounds: &[Round]| Comparison { rounds: rounds.to_vec(), margin: 0.02 };
+        let comparison = |rounds: &[Round]| Comparison { rounds: rounds.to_vec(), margin: 0.02 };
         for judge in judges() {
-            let (before, after) = (judge.interim_data(&of(&rounds[..first])), judge.interim_data(&of(&rounds)));
+            let (before, after) = (judge.interim_data(&comparison(&rounds[..first])), judge.interim_data(&comparison(&rounds)));
             prop_assert_eq!(&before, &after[..before.len()]);
-            // Between two interim analyses nothing is judged anew.
-            let looked = judge.interim_data(&of(&rounds[..first])).last().map_or(first, |data| data.rounds);
-            let decide = |count: usize| judge.decide(&[of(&rounds[..count])]).unwrap().remove(0);
-            let (at_analysis, now) = (decide(looked), decide(first));
+            // Between two interim analyses nothing is judged again.
+            let analysed = judge.interim_data(&comparison(&rounds[..first])).last().map_or(first, |data| data.rounds);
+            let decide = |count: usize| judge.decide(&[comparison(&rounds[..count])]).unwrap().remove(0);
+            let (at_analysis, now) = (decide(analysed), decide(first));
             prop_assert_eq!((now.verdict, now.qualifier, now.interval), (at_analysis.verdict, at_analysis.qualifier, at_analysis.interval));
             prop_assert_eq!((now.repeated_p, now.rounds_merged), (at_analysis.repeated_p, at_analysis.rounds_merged));
         }
@@ -194,7 +194,7 @@ fn few_rounds_and_equal_values_are_judged() {
 }
 
 #[test]
-fn between_two_looks_the_earlier_one_stands() {
+fn between_two_interim_analyses_the_earlier_one_stands() {
     let effects = [-0.031, -0.029, -0.034, -0.027, -0.030, -0.028, 0.2];
     let (six, seven) = (decide(&SCHEDULED, &effects[..6]), decide(&SCHEDULED, &effects));
     assert_eq!((seven.rounds, seven.rounds_used), (7, 6));
@@ -202,7 +202,7 @@ fn between_two_looks_the_earlier_one_stands() {
 }
 
 #[test]
-fn defect_12_stalls_between_two_looks_do_not_change_the_earlier_one() {
+fn defect_12_stalls_between_two_interim_analyses_do_not_change_the_earlier_one() {
     let stalls = [-0.05, -0.015, -0.05, -0.01, -0.05, -0.015, -0.03];
     let round = |(index, stalls): (usize, f64)| Round {
         effect: 0.001 * (index % 3) as f64,
@@ -224,7 +224,7 @@ fn a_contradiction_is_not_enough_data() {
     let effects: Vec<f64> =
         (0..40).map(|round| if round < 8 { 0.1 } else { -0.1 } + 0.001 * f64::from(round % 3)).collect();
     let decision = decide(&SCHEDULED, &effects[..16]);
-    // Rounds that move this way hang together: merged, they are too few to contradict each other.
+    // Rounds that move this way correlate: merged, they are too few to contradict each other.
     assert!(decision.flags.contains(&Flag::MergedRounds) || decision.flags.contains(&Flag::Unstable));
     let jumping: Vec<f64> =
         (0..20).map(|round| if round < 6 { 0.1 } else { -0.5 * f64::from(round % 2) }).collect();

@@ -1,4 +1,4 @@
-//! Invented rounds, from a seed.
+//! Simulated rounds, from a seed.
 
 use crate::comparison::Round;
 use crate::orders::{Orders, Stream};
@@ -13,9 +13,9 @@ pub(crate) enum Noise {
     HeavyTails,
     /// 15 % of rounds are five times noisier.
     Contaminated,
-    /// Difference of two candidates of which each start is in a slow mode with a chance of 30 %.
+    /// Difference of two candidates whose starts are in a slow mode with a probability of 30 %.
     TwoModes,
-    /// Each round correlates with the one before by so much.
+    /// Each round correlates with the one before by this much.
     Correlated(f64),
 }
 
@@ -46,13 +46,13 @@ impl Simulation {
         self.uniform() < chance
     }
 
-    /// A round as a machine makes it, with everything that troubles one: each start is lucky or not by 1 %, the
-    /// machine drifts by 3 % over the round, a slice takes after the one before, and one in twenty is a third slower.
+    /// A round as on a real machine, with all its disturbances: each start is lucky or unlucky by 1 %, the machine drifts by 3 % over the
+    /// round, a slice resembles the one before, and one in twenty is a third slower.
     pub(crate) fn round(&mut self, orders: Orders, round: usize, effect: f64) -> Round {
         self.round_until(orders, round, effect, |_, _| PASSES)
     }
 
-    /// The same with as many passes as it takes to tell that margin, and with four times the usual number at most.
+    /// The same with as many passes as it takes to detect this margin, at most four times the usual number.
     pub(crate) fn telling_round(&mut self, orders: Orders, round: usize, effect: f64, margin: f64) -> Round {
         self.round_until(orders, round, effect, |base, contender| {
             let differences: Vec<f64> =
@@ -62,7 +62,7 @@ impl Simulation {
         })
     }
 
-    /// The same with as many passes as `enough` makes of the turns of the usual number.
+    /// The same with as many passes as `enough` derives from the turns of the usual number.
     fn round_until(
         &mut self,
         orders: Orders,
@@ -103,7 +103,7 @@ impl Simulation {
                 let squares: f64 = (0..3).map(|_| self.gaussian().powi(2)).sum();
                 self.gaussian() / (squares / 3.0).sqrt()
             }
-            // Of a standard deviation of 1 over all rounds.
+            // With a standard deviation of 1 over all rounds.
             Noise::Contaminated => {
                 self.gaussian() / 4.6f64.sqrt() * if self.happens(0.15) { 5.0 } else { 1.0 }
             }

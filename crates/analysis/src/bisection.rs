@@ -1,4 +1,4 @@
-//! With which of many candidates a step changed, as a search among them found it.
+//! The result of a bisection: with which of many candidates a step changed.
 
 use basecase_model::{Experiment, Trial};
 use basecase_stats::{Bisection, BisectionEnd, Decision, JudgedMetric};
@@ -12,32 +12,32 @@ use crate::rounds::Rounds;
 pub struct Bisected<'a> {
     /// All candidates in their order, as the user wrote them; the first is the base case.
     pub candidates: Vec<String>,
-    /// What the step is called.
+    /// The step's name in results.
     pub label: &'a str,
-    /// Those that were measured.
+    /// The candidates that were measured.
     pub probes: Vec<Probed>,
-    /// How far the search has come.
+    /// The state of the search.
     pub bisection: &'a Bisection,
 }
 
-/// What rounds beside the first candidate say of another one.
+/// What the rounds together with the first candidate say about another one.
 #[derive(Debug)]
 pub struct Probed {
     candidate: usize,
-    /// What is decided on its throughput.
+    /// The decision on its throughput.
     pub decision: Decision,
-    /// How long a round of it takes, seconds.
+    /// How long one of its rounds takes, seconds.
     pub round_s: Option<f64>,
 }
 
 /// Where a candidate belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// It is the first, which the others are held against.
+    /// It is the first, with which the others are compared.
     First,
     /// It was not measured.
     NotMeasured,
-    /// It was measured, and it is open where it belongs.
+    /// It was measured, but it is undecided where it belongs.
     NotDecided,
     /// It is like the first.
     LikeFirst,
@@ -48,7 +48,7 @@ pub enum Side {
 }
 
 impl Probed {
-    /// Of the candidate of that number, which is the second one of the experiment, on the step of that name; `None` where there is no round
+    /// For the candidate with this number, which is the second one of the experiment, on the step of this name; `None` if there is no round
     /// of both.
     pub fn new(candidate: usize, step: &str, experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
         let rounds = Rounds::of(experiment, trials);
@@ -64,7 +64,7 @@ impl Probed {
 }
 
 impl Bisected<'_> {
-    /// What is known of a candidate, if it was measured.
+    /// What is known about a candidate, if it was measured.
     pub fn probed(&self, candidate: usize) -> Option<&Probed> {
         self.probes.iter().find(|probe| probe.candidate == candidate)
     }

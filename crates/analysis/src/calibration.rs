@@ -1,11 +1,11 @@
-//! What a calibration shows: slowdowns that were planted, and what was found of them.
+//! The results of a calibration: planted slowdowns, and what was found.
 
 use basecase_model::Experiment;
 use basecase_stats::{Recovery, Replay};
 
 use crate::rounds::Rounds;
 
-/// Series that are drawn for each replay.
+/// Number of series drawn for each replay.
 pub const REPLAYED_SERIES: usize = 500;
 
 /// An experiment in which something was planted.
@@ -17,18 +17,18 @@ pub struct CalibrationRun<'a> {
     pub rounds: &'a Rounds<'a>,
 }
 
-/// Candidates of one step in whose servers the same was planted.
+/// Candidates of one step whose servers had the same slowdown planted.
 pub struct RecoveryGroup<'a> {
     /// The step, by number.
     pub step: usize,
     /// The name of the first.
     pub name: &'a str,
-    /// What was planted in each, and what was found of it.
+    /// What was planted in each, and what was found.
     pub members: Vec<&'a Recovery>,
 }
 
 impl RecoveryGroup<'_> {
-    /// Mean of what was planted.
+    /// Mean of the planted effects.
     pub fn truth(&self) -> f64 {
         self.members.iter().map(|recovery| recovery.truth).sum::<f64>() / self.members.len() as f64
     }
@@ -38,13 +38,13 @@ impl RecoveryGroup<'_> {
         self.members.iter().flat_map(|recovery| recovery.errors.iter().copied()).collect()
     }
 
-    /// How many of them are such.
+    /// How many of them satisfy `is_such`.
     pub fn count(&self, is_counted: impl Fn(&Recovery) -> bool) -> usize {
         self.members.iter().filter(|recovery| is_counted(recovery)).count()
     }
 }
 
-/// In the order of steps and candidates, whichever run they are of.
+/// Groups in the order of steps and candidates, from all runs together.
 pub fn grouped<'a>(runs: &[CalibrationRun<'a>]) -> Vec<RecoveryGroup<'a>> {
     let mut groups: Vec<RecoveryGroup<'a>> = Vec::new();
     for CalibrationRun { experiment, rounds } in runs {
@@ -60,8 +60,8 @@ pub fn grouped<'a>(runs: &[CalibrationRun<'a>]) -> Vec<RecoveryGroup<'a>> {
 }
 
 impl CalibrationRun<'_> {
-    /// What series of rounds come to that are drawn out of the errors of a group, each judged by the margins, interim analyses and seed of this run;
-    /// `None` where nothing can be judged.
+    /// Replays series of rounds drawn from the errors of a group, each judged by the margins, interim analyses and seed of this run; `None`
+    /// if nothing can be judged.
     pub fn replay(&self, group: &RecoveryGroup<'_>) -> Option<Replay> {
         let schedule = self.experiment.schedule.as_ref()?;
         let margin = (1.0 + schedule.margin(self.experiment.steps.get(group.step)?)).ln();

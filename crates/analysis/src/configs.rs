@@ -1,4 +1,4 @@
-//! Builds and configs of an experiment, each once, and what configs say differently.
+//! The builds and configs of an experiment, each once, and the settings in which configs differ.
 
 use basecase_model::{BuildFacts, CandidateFacts, ConfigFacts, Dbms, Experiment};
 
@@ -6,7 +6,7 @@ use basecase_model::{BuildFacts, CandidateFacts, ConfigFacts, Dbms, Experiment};
 pub struct DistinctConfig<'a> {
     /// The dbms.
     pub dbms: Dbms,
-    /// Its name; with a build where one name means other settings for another version.
+    /// Its name; with a build if the name means other settings for another version.
     pub label: String,
     /// What it says.
     pub facts: &'a ConfigFacts,
@@ -58,7 +58,7 @@ pub fn differing_settings<'a>(configs: &[&'a ConfigFacts]) -> Vec<(&'a str, Vec<
     names.into_iter().filter_map(values).collect()
 }
 
-/// The value that holds: servers take the last of several.
+/// The effective value: servers use the last of several.
 fn setting<'a>(config: &'a ConfigFacts, name: &str) -> Option<&'a str> {
     config.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }

@@ -1,4 +1,4 @@
-//! What a reader has to know beside the numbers: how builds, experiments and trials differ.
+//! What a reader has to know besides the numbers: how builds, experiments and trials differ.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use basecase_model::{CandidateFacts, Experiment};
 
 use crate::results::Results;
 
-/// Contenders that are the base case itself, by name.
+/// Contenders that are replicates of the base case, by name.
 pub fn replicates(experiment: &Experiment) -> Vec<&str> {
     let Some((base, contenders)) = experiment.candidates.split_first() else { return Vec::new() };
     contenders
@@ -16,8 +16,8 @@ pub fn replicates(experiment: &Experiment) -> Vec<&str> {
         .collect()
 }
 
-/// Toolchains with the candidates that each compiled, of those candidates of one dbms that were compiled differently, or may have been; none
-/// where its builds share one known toolchain.
+/// Toolchains with the candidates that each compiled, for the candidates of one dbms that were compiled differently, or may have been.
+/// Empty if the builds of each dbms share one known toolchain.
 pub fn toolchains(experiment: &Experiment) -> Vec<(String, Vec<&str>)> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     let differs_within_its_dbms = |candidate: &&CandidateFacts| {
@@ -39,7 +39,7 @@ pub fn toolchains(experiment: &Experiment) -> Vec<(String, Vec<&str>)> {
     groups
 }
 
-/// The experiments of a store that nothing of an experiment is mixed with, by the reasons: `id (name)` of each.
+/// The experiments of a store that are kept apart from an experiment, grouped by the reasons: `id (name)` of each.
 pub fn kept_apart(experiment: &Experiment, others: &[Experiment]) -> BTreeMap<String, Vec<String>> {
     let mut by_reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for other in others {

@@ -1,18 +1,18 @@
-//! How far a contender is from the base case.
+//! How a contender compares with the base case.
 
 use basecase_stats::{Decision, Estimate, Interval, JudgedMetric, RunNoise, Suite};
 
-/// A rate or a cost divided by that of the base case, with the ratios that the rounds do not contradict.
+/// A rate or a cost divided by that of the base case, with the interval of the ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
-    /// Above 1 is more than the base case's.
+    /// The ratio; above 1 is more than the base case.
     pub ratio: f64,
-    /// The smallest and the largest ratio; absent where there are too few rounds, or none tells it.
+    /// The ends of its interval; absent if there are too few rounds, or nothing tells it.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Effect {
-    /// Of logarithms, which are above 0 where the contender is better: of a cost less is.
+    /// From logarithms that are above 0 where the contender is better; for a cost, less is better.
     fn of(metric: JudgedMetric, effect: f64, interval: Option<Interval>) -> Effect {
         let ends = interval.map(|Interval { lower, upper }| [lower, upper]);
         match metric {
@@ -26,17 +26,17 @@ impl Effect {
         }
     }
 
-    /// What a decision says; `None` without a round.
+    /// From a decision; `None` without a round.
     pub fn of_decision(metric: JudgedMetric, decision: &Decision) -> Option<Effect> {
         Some(Effect::of(metric, decision.estimate?, decision.interval))
     }
 
-    /// Of logarithms of a ratio that is more where they are larger, as of a cost.
+    /// From logarithms of a ratio that increase with it, as for a cost.
     pub fn of_estimate(estimate: Estimate) -> Effect {
         Effect::of(JudgedMetric::Throughput, estimate.effect, estimate.interval)
     }
 
-    /// A ratio of two single runs that differ by luck as well.
+    /// The ratio of two single runs, which also differ by chance.
     pub fn of_single_runs(ratio: f64, noise: RunNoise) -> Effect {
         Effect { ratio, ..Effect::of(JudgedMetric::Throughput, ratio.ln(), Some(noise.interval(ratio.ln()))) }
     }
@@ -46,8 +46,8 @@ impl Effect {
         Some(Effect::of(metric, suite.effect?, suite.interval))
     }
 
-    /// The same against another base case, to which this one's base case is as `other`. The errors of independent ratios add as squares of
-    /// their logarithms.
+    /// The same relative to another base case, to which this one's base case is as `other`. The errors of independent ratios add as squares
+    /// of their logarithms.
     pub fn times(&self, other: Effect) -> Effect {
         let ratio = self.ratio * other.ratio;
         let ends = self.interval.zip(other.interval).map(|(own, others)| {
@@ -69,7 +69,7 @@ pub fn percent(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
-/// The size in per cent of an effect that is a logarithm, e.g. `2` of a margin of ln 1.02.
+/// The size in per cent of an effect given as a logarithm, e.g. `2` for a margin of ln 1.02.
 pub fn percent_of_logarithm(effect: f64) -> f64 {
     percent(effect.exp())
 }

@@ -6,10 +6,10 @@ use thiserror::Error;
 /// Why there is no finding.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Nothing of the experiment has that name.
+    /// Nothing in the experiment has that name.
     #[error("the experiment has no {what} `{name}`\nhint: {}", alternatives(name, known))]
     Unknown {
-        /// What was looked for.
+        /// What was sought.
         what: &'static str,
         /// Its name.
         name: String,
@@ -30,7 +30,7 @@ pub enum Error {
         /// The cells.
         known: Vec<String>,
     },
-    /// What was named is what the others are compared with.
+    /// The base case was named, with which the others are compared.
     #[error("{name} is the base case, with which the others are compared\nhint: name one of the others: {}", others.join(", "))]
     BaseCase {
         /// Its name.
@@ -38,7 +38,7 @@ pub enum Error {
         /// The other candidates.
         others: Vec<String>,
     },
-    /// There is a base case and nothing else.
+    /// There is only a base case.
     #[error(
         "the experiment has one candidate only, and nothing to hold against it\nhint: name two or more in `basecase compare`; the first is \
          the base case"
@@ -61,26 +61,26 @@ pub enum Error {
          store show` tells which trials failed; the command of the run measures what is missing"
     )]
     NoHistory,
-    /// Versions of several dates were asked for, and the experiment was not measured in rounds.
+    /// Versions of several dates were requested, but the experiment was not measured in rounds.
     #[error(
         "dates tell something of experiments in rounds only: their versions are held against a base case of the same round\nhint: without \
          --dates the candidates of one experiment are looked at; `basecase compare … --rounds 5` measures in rounds"
     )]
     DatesOfSingleRuns,
-    /// A number of a trial is none.
+    /// A trial holds an invalid number.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// No step of an experiment in rounds changed, as far as it is decided.
+    /// No step of an experiment in rounds has changed, as far as is decided.
     #[error(
         "there is nothing to explain: of no step it is decided that it changed\nhint: name a step to have it explained all the same"
     )]
     NothingChanged,
 }
 
-/// How alike two names are at least, 0 to 1, when one is taken for a slip of the other.
+/// The least similarity, 0 to 1, at which one name is taken for a misspelling of the other.
 const ALIKE: f64 = 0.75;
 
-/// Every name that is known, and before them the one that is most like `name`.
+/// All known names, preceded by the one that is most similar to `name`.
 fn alternatives(name: &str, known: &[String]) -> String {
     let likeness = |known: &String| strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase());
     let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));

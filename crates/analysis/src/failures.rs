@@ -4,14 +4,14 @@ use basecase_model::{CandidateFacts, Check, StepFacts, TrialStatus};
 
 use crate::results::Results;
 
-/// A trial that failed and was not made up for.
+/// A trial that failed and was not repeated successfully.
 #[derive(Debug, Clone)]
 pub struct Failure<'a> {
     /// The candidate.
     pub candidate: &'a CandidateFacts,
     /// The step.
     pub step: &'a StepFacts,
-    /// The round, from 0, of an experiment in rounds.
+    /// The round, from 0, in an experiment in rounds.
     pub round: Option<u32>,
     /// What failed.
     pub reason: &'a str,

@@ -9,13 +9,12 @@ use crate::thresholds::{Direction, Thresholds};
 pub struct Finding {
     /// The candidate, by number.
     pub candidate: usize,
-    /// Steps with the candidate's rate divided by the base case's, the slowest first. Steps that cannot be compared are
-    /// not among them.
+    /// Steps with the candidate's relative rate, the slowest first. Steps that cannot be compared are left out.
     pub ratios: Vec<(usize, f64)>,
 }
 
 impl Finding {
-    /// What is known of each candidate but the base case; those without a comparable step are left out.
+    /// The findings on each candidate but the base case; those without a comparable step are left out.
     pub fn all(results: &Results<'_>, group: &StepGroup<'_>) -> Vec<Finding> {
         let finding = |candidate| {
             let is_void = |step| results.missed_sla(step, candidate) || results.missed_sla(step, 0);

@@ -1,4 +1,4 @@
-//! Made-up experiments for tests, the benchmark and the sample pages. Deterministic.
+//! Made-up experiments for tests, the benchmark and the sample pages. They are deterministic.
 
 mod history;
 mod observed;
@@ -17,12 +17,12 @@ pub use history::{history, single_run_beside_rounds};
 pub use rounds::{in_rounds, replicates};
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};
 
-/// How large a made-up experiment is.
+/// The size of a made-up experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Number of candidates.
     pub candidates: usize,
-    /// Names of the steps, of [`STEPS`].
+    /// Names of the steps, taken from [`STEPS`].
     pub steps: &'static [&'static str],
     /// Length of every step in seconds.
     pub seconds: u32,
@@ -39,7 +39,7 @@ pub fn sample() -> (Experiment, Vec<Trial>) {
     sample_of(12, 2)
 }
 
-/// The same with other lengths of the steps and another number of clients.
+/// The same with another step length and another number of clients.
 pub fn sample_of(seconds: u32, clients: u32) -> (Experiment, Vec<Trial>) {
     let (mut experiment, mut trials) = synthetic(Shape { candidates: 4, steps: &STEPS, seconds, clients });
     let slow = experiment.candidates[2].name.to_string();
@@ -176,7 +176,7 @@ impl Noise {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Of mean 0 and standard deviation 1, nearly normal.
+    /// With mean 0 and standard deviation 1, nearly normal.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }

@@ -1,17 +1,17 @@
-//! How much of all time each function took.
+//! The share of all time that each function took.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use basecase_model::{Profile, ProfileKind};
 
-/// What a function took of all time, in two profiles.
+/// A function's share of all time, in two profiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionShare {
     /// Its name.
     pub function: String,
-    /// Its share of the first, 0 to 1.
+    /// Its share of the first profile, 0 to 1.
     pub base: f64,
-    /// Its share of the second, 0 to 1.
+    /// Its share of the second profile, 0 to 1.
     pub candidate: f64,
 }
 
@@ -22,11 +22,9 @@ impl FunctionShare {
     }
 }
 
-/// Every function of either profile with the time in itself, without those that it called, as share of all; those
-/// that grew most come first.
+/// Every function of either profile with its own time, without the functions it called, as a share of all; those that grew most come first.
 ///
-/// Off the processors every stack ends in the kernel's scheduler, so that there the time counts for the innermost function
-/// of the program.
+/// Off the processors, every stack ends in the kernel's scheduler, so the time counts for the innermost function of the program.
 pub(crate) fn functions_that_grew(base: &Profile, candidate: &Profile) -> Vec<FunctionShare> {
     let (of_base, of_candidate) = (by_function(base), by_function(candidate));
     let functions: BTreeSet<&str> = of_base.keys().chain(of_candidate.keys()).copied().collect();
@@ -62,7 +60,7 @@ fn is_of_kernel(frame: &str) -> bool {
     frame.ends_with("_[k]") || frame == "[preempted]"
 }
 
-/// Each stack and what was counted of it. Lines of another form are left out.
+/// Each stack and its count. Lines of another form are skipped.
 pub fn stacks(profile: &Profile) -> impl Iterator<Item = (&str, u64)> {
     profile.stacks.lines().filter_map(|line| {
         let (stack, amount) = line.rsplit_once(' ')?;
@@ -70,7 +68,7 @@ pub fn stacks(profile: &Profile) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// What was counted of all stacks.
+/// The total count of all stacks.
 pub fn total(profile: &Profile) -> u64 {
     stacks(profile).map(|(_, amount)| amount).sum()
 }

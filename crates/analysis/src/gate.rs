@@ -1,4 +1,4 @@
-//! What a pipeline wants to know of an experiment in rounds.
+//! What a pipeline wants to know about an experiment in rounds.
 
 use basecase_model::Experiment;
 use basecase_stats::Verdict;
@@ -7,11 +7,11 @@ use crate::failures::{Failure, failures};
 use crate::judged::Judged;
 use crate::results::Results;
 
-/// The verdicts of an experiment in rounds: what failed, regressions, other changes, what is not known, the rest.
+/// The verdicts of an experiment in rounds: failures, regressions, other changes, open cases, the rest.
 pub struct Gate<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// Every contender on every compared step, in that order; none where the experiment is not in rounds.
+    /// Every contender on every compared step, in that order; empty if the experiment is not in rounds.
     pub cases: Vec<GateCase<'a>>,
 }
 
@@ -21,13 +21,13 @@ pub struct GateCase<'a> {
     pub step: usize,
     /// The contender, by number.
     pub candidate: usize,
-    /// What is judged; `None` where there is no round of both.
+    /// What was judged; `None` if there is no round of both.
     pub judged: Option<Judged<'a>>,
-    /// What failed, where there is no verdict because of it.
+    /// The failure, if there is no verdict because of it.
     pub failure: Option<Failure<'a>>,
 }
 
-/// What a case comes to.
+/// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
     /// There is no verdict, because a candidate failed.
@@ -37,7 +37,7 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// What is told first has the lowest.
+    /// The lowest is reported first.
     fn order(self) -> u8 {
         match self {
             Conclusion::Failed => 0,
@@ -50,7 +50,7 @@ impl Conclusion {
 }
 
 impl<'a> Gate<'a> {
-    /// Judges an experiment; without verdicts when it is not in rounds.
+    /// Judges an experiment; without verdicts if it is not in rounds.
     pub fn of(results: &Results<'a>) -> Self {
         let failures = if results.rounds.is_some() { failures(results) } else { Vec::new() };
         let judged = results.all_judged();
@@ -68,24 +68,24 @@ impl<'a> Gate<'a> {
         Gate { experiment: results.experiment, cases }
     }
 
-    /// How many steps are decided to be slower.
+    /// The number of regressions.
     pub fn regressions(&self) -> usize {
         self.count(Conclusion::Judged(Verdict::Regression))
     }
 
-    /// How many steps have no verdict because a candidate failed.
+    /// The number of steps without a verdict because a candidate failed.
     pub fn failed(&self) -> usize {
         self.count(Conclusion::Failed)
     }
 
-    /// How many cases come to this.
+    /// The number of cases with this result.
     pub fn count(&self, conclusion: Conclusion) -> usize {
         self.cases.iter().filter(|case| case.conclusion() == conclusion).count()
     }
 }
 
 impl<'a> GateCase<'a> {
-    /// Of a contender that has rounds of a step. Too few of them, where a trial of it failed, are no verdict.
+    /// For a contender that has rounds of a step. Too few rounds because a trial failed are no verdict.
     fn judged(results: &Results<'a>, judged: Judged<'a>, failures: &[Failure<'a>]) -> Self {
         let Judged { step, candidate, .. } = judged;
         let is_open = judged.throughput.verdict == Verdict::NotEnoughData;
@@ -94,7 +94,7 @@ impl<'a> GateCase<'a> {
         GateCase { step, candidate, judged: Some(judged), failure }
     }
 
-    /// Of a contender that has no round of a step beside the base case.
+    /// For a contender that has no round of a step together with the base case.
     fn unjudged(results: &Results<'a>, place: (usize, usize), failures: &[Failure<'a>]) -> Self {
         let of_step = failure_of(results, place, failures, Within::Step);
         let failure = of_step.or_else(|| failure_of(results, place, failures, Within::Experiment));
@@ -112,14 +112,14 @@ impl<'a> GateCase<'a> {
     }
 }
 
-/// Where a failure is looked for.
+/// Where a failure is searched for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Step,
     Experiment,
 }
 
-/// The failure that leaves a contender without a verdict on a step: its own, else the base case's.
+/// The failure that leaves a contender without a verdict on a step: its own, or else the base case's.
 fn failure_of<'a>(
     results: &Results<'a>,
     (step, candidate): (usize, usize),
@@ -144,7 +144,7 @@ mod tests {
     use crate::fixture;
     use crate::rounds::Rounds;
 
-    /// What is looked at of a gate.
+    /// The parts of a gate that are compared.
     struct Counted {
         failed: usize,
         regressions: usize,

@@ -1,4 +1,4 @@
-//! What the rounds say of a contender on a step, and of its steps together.
+//! What the rounds say about a contender on a step, and about all of its steps.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::rounds::Conduct;
 /// The flag of a step during which others used much of the machine.
 pub const NOISY_MACHINE: &str = "noisy_machine";
 
-/// The flag of a step of one connection that the operating system placed with its server as it liked.
+/// The flag of a step with one connection that the operating system was free to place with its server.
 pub const UNPINNED: &str = "unpinned";
 
 /// A contender on a step, judged.
@@ -21,27 +21,27 @@ pub struct Judged<'a> {
     pub step: usize,
     /// The contender, by number.
     pub candidate: usize,
-    /// What is decided on its throughput: its verdict.
+    /// The decision on its throughput: its verdict.
     pub throughput: &'a Decision,
-    /// What is decided on the server's CPU time per operation, where it is known.
+    /// The decision on the server's CPU time per operation, if known.
     pub cpu: Option<&'a Decision>,
     conduct: Option<&'a Conduct>,
-    /// How long a round of it takes, with the steps of a chain that lead to it.
+    /// How long one of its rounds takes, including the steps of a chain that lead to it.
     pub round_s: Option<f64>,
 }
 
-/// What throughput and CPU time per operation say together of the cause of a change.
+/// What throughput and CPU time per operation together say about the cause of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribution {
     /// Slower, with more CPU time per operation.
     MoreCpu,
-    /// Slower, with as much.
+    /// Slower, with the same CPU time.
     Waiting,
-    /// As fast, with more: a machine without idle processors would show it.
+    /// As fast, with more CPU time: a machine without idle processors would show it.
     Hidden,
     /// Faster, with less CPU time per operation.
     LessCpu,
-    /// Faster, with as much.
+    /// Faster, with the same CPU time.
     LessWaiting,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Attribution {
     }
 }
 
-/// What the steps of a contender say together.
+/// The summary over the steps of a contender.
 #[derive(Clone, Copy)]
 pub struct JudgedSuite<'a> {
     /// The contender, by number.
@@ -82,7 +82,7 @@ pub struct JudgedSuite<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// A contender on a step; `None` where there is no round of both, or no round at all.
+    /// A contender on a step; `None` if there is no round of both.
     pub fn judged(&self, step: usize, candidate: usize) -> Option<Judged<'a>> {
         let rounds = self.rounds?;
         let decision = |metric| rounds.judgement.decision(metric, step, candidate);
@@ -98,7 +98,7 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// Everything that is judged: changes first, then what is open, then what is unchanged, the largest effect first.
+    /// All judged steps: changes first, then open ones, then unchanged ones, the largest effect first.
     pub fn all_judged(&self) -> Vec<Judged<'a>> {
         let of_step =
             |(step, _)| self.candidates().filter_map(move |(candidate, _)| self.judged(step, candidate));
@@ -108,7 +108,7 @@ impl<'a> Results<'a> {
         all
     }
 
-    /// The changes, those that lost most first.
+    /// The changes, the largest losses first.
     pub fn changes(&self) -> Vec<Judged<'a>> {
         let mut changes = self.all_judged();
         changes.retain(|judged| judged.throughput.verdict.is_change());
@@ -117,7 +117,7 @@ impl<'a> Results<'a> {
         changes
     }
 
-    /// What the steps of each contender say together.
+    /// The summary over the steps of each contender.
     pub fn suites(&self) -> Vec<JudgedSuite<'a>> {
         let suite = |(candidate, _)| self.judged_suite(candidate);
         self.candidates().filter_map(suite).collect()
@@ -158,7 +158,7 @@ impl Judged<'_> {
         }
     }
 
-    /// What throughput and CPU time per operation say together of the cause; `None` where they say nothing.
+    /// What throughput and CPU time per operation together say about the cause; `None` if they say nothing.
     pub fn attribution(&self) -> Option<Attribution> {
         use Verdict::{Improvement, NoChange, Regression};
         if self.throughput.qualifier == Some(Qualifier::MissedRate) {
@@ -174,7 +174,7 @@ impl Judged<'_> {
         }
     }
 
-    /// What is odd about its rounds and about the machine meanwhile.
+    /// Anything odd about its rounds, or about the machine meanwhile.
     pub fn flags(&self) -> Vec<&'static str> {
         let is_set =
             |flag, is_set: fn(&Conduct) -> bool| self.conduct.filter(|conduct| is_set(conduct)).map(|_| flag);

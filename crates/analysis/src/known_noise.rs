@@ -1,4 +1,4 @@
-//! What single runs scatter by, as far as experiments in rounds of the same store tell.
+//! The noise of single runs, as far as experiments in rounds of the same store tell.
 
 use basecase_model::{CandidateFacts, Dbms, Engine, Experiment, StepFacts};
 use basecase_stats::RunNoise;
@@ -10,16 +10,16 @@ use crate::results::{Measured, Results};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownNoise(Vec<(String, Server, Known)>);
 
-/// What is known of a step on a kind of server.
+/// What is known about a step on a kind of server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
-    /// How far runs scatter.
+    /// How much runs scatter.
     pub noise: RunNoise,
-    /// Rounds that tell it.
+    /// The number of rounds that tell it.
     pub rounds: usize,
 }
 
-/// A kind of server: a dbms, and its engine where it has several.
+/// A kind of server: a dbms, and its engine if it has several.
 pub type Server = (Dbms, Option<Engine>);
 
 /// The kind of a candidate.
@@ -28,7 +28,7 @@ pub fn server(candidate: &CandidateFacts) -> Server {
 }
 
 impl KnownNoise {
-    /// What is known of the steps of an experiment, out of those of `others` that tell it.
+    /// What is known about the steps of an experiment, from those of `others` that tell it.
     pub fn of(experiment: &Experiment, others: &[Stored]) -> KnownNoise {
         let alike: Vec<&Stored> =
             others.iter().filter(|(other, _)| KnownNoise::is_told_by(experiment, other)).collect();
@@ -45,8 +45,8 @@ impl KnownNoise {
         KnownNoise(experiment.steps.iter().filter(|step| step.is_compared()).flat_map(of_step).collect())
     }
 
-    /// Whether rounds of one experiment tell what single runs of another scatter by: on the same host, of the same workload and sizes and with
-    /// the same placement, whatever the length of steps and the seed. Each round has fresh starts, as a single run has.
+    /// Whether rounds of one experiment tell how much single runs of another scatter: on the same host, with the same workload, sizes and
+    /// placement, whatever the length of steps and the seed. Each round has fresh starts, as a single run does.
     pub fn is_told_by(experiment: &Experiment, other: &Experiment) -> bool {
         let sizes = |experiment: &Experiment| -> Vec<(String, String)> {
             let is_size = |(name, _): &&(String, String)| {
@@ -80,13 +80,13 @@ fn runs((other, trials): &Stored, step: &StepFacts, kind: Server) -> Vec<Vec<f64
 }
 
 impl Results<'_> {
-    /// Whether of some step something is known.
+    /// Whether anything is known about some step.
     pub fn knows_noise(&self) -> bool {
         self.known_noise.is_some_and(|known| !known.0.is_empty())
     }
 
-    /// What is known of how a contender's single run differs from the base case's where nothing but luck does; with the number of rounds
-    /// of the less known of the two.
+    /// The noise of the difference between a contender's single run and the base case's, and the number of rounds of the less known of the
+    /// two.
     pub fn difference_noise(&self, step: usize, candidate: usize) -> Option<Known> {
         let known = self.known_noise?;
         let (name, candidates) = (&self.experiment.steps.get(step)?.name, &self.experiment.candidates);

@@ -1,4 +1,4 @@
-//! Latencies of a trial: by class and clock, in published buckets and as percentiles.
+//! The latencies of a trial: by class and clock, in published buckets and as percentiles.
 
 use std::borrow::Cow;
 
@@ -18,18 +18,18 @@ pub const BUCKETS: [(&str, u64); 10] = [
     ("gt", u64::MAX),
 ];
 
-/// The percentiles that are told, with their shares.
+/// The percentiles that are reported, with their shares.
 pub const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// The latencies of one class over all clients of a trial.
 pub struct Latencies<'a> {
     /// From just before a statement was sent until its last row was fetched.
     pub service: Cow<'a, Histogram>,
-    /// From the instant at which the schedule meant it to start; only of paced roles.
+    /// From the instant at which the schedule meant it to start; only for paced roles.
     pub response: Option<Cow<'a, Histogram>>,
 }
 
-/// From where a latency is counted.
+/// Where a latency starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// From the sending of the statement.
@@ -69,7 +69,7 @@ impl Latencies<'_> {
     }
 }
 
-/// The latencies of `class`; `None` when it ran no statement.
+/// The latencies of `class`; `None` if it ran no statement.
 pub fn latencies(trial: &Trial, class: OperationClass) -> Option<Latencies<'_>> {
     let service = sum(trial.roles_of(class).map(|role| &role.service))?;
     let response = |role: &'_ RoleRecord| role.response.is_some();

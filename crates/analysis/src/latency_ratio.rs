@@ -1,4 +1,4 @@
-//! Latencies of contenders divided by those of the base case, in rounds.
+//! Latencies of contenders relative to the base case, in rounds.
 
 use basecase_model::OperationClass;
 
@@ -6,19 +6,19 @@ use crate::effect::Effect;
 use crate::latencies::{Clock, PERCENTILES, latencies};
 use crate::results::{Measured, Results};
 
-/// How many statements of a round take longer than a percentile at least: of fewer it is chance.
+/// How many statements of a round must exceed a percentile: with fewer it is chance.
 pub const LEAST_BEYOND: f64 = 200.0;
 
 /// A percentile of a contender's latency divided by the base case's.
 pub struct LatencyRatio {
     /// What the percentile is called, e.g. `p99`.
     pub percentile: &'static str,
-    /// The mean ratio of a round with its interval; `None` where a round has too few statements beyond it.
+    /// The mean ratio of a round with its interval; `None` if a round has too few statements beyond it.
     pub effect: Option<Effect>,
 }
 
 impl Results<'_> {
-    /// Every percentile of a class by a clock; none where there are no rounds.
+    /// Every percentile of a class by a clock; empty if there are no rounds.
     pub fn latency_ratios(
         &self,
         step: usize,
@@ -34,7 +34,7 @@ impl Results<'_> {
     }
 }
 
-/// Those that enough statements exceed.
+/// The percentiles that enough statements exceed.
 fn percentiles_ns(
     measured: &Measured<'_>,
     class: OperationClass,

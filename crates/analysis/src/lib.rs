@@ -1,7 +1,7 @@
 //! From finished trials to findings, as values.
 //!
-//! An [`Experiment`] and its trials go in, and numbers, verdicts and causes come out. Nothing here is laid out for a reader: tables,
-//! documents and charts are made of the findings by `report`. The words that are here are names, as that of a metric or a class, and errors.
+//! An [`Experiment`] and its trials go in; numbers, verdicts and causes come out. Nothing here is laid out for a reader: `report` makes
+//! tables, documents and charts from the findings. The only words here are names, such as those of metrics and classes, and errors.
 
 mod bisection;
 mod calibration;
@@ -44,9 +44,9 @@ pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
 pub use explanation::{
-    Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Depth, Disturbance, Explanation, FunctionShares,
+    Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Disturbance, Explanation, FunctionShares,
     Hardware, HardwareAbsence, HardwareCount, MOVED, MovedCounter, OperationTime, PlanChange, SettingChange,
-    cells, changed, hardware_absence, operation,
+    Specificity, cells, changed, hardware_absence, operation,
 };
 pub use failures::{Failure, failures};
 pub use findings::Finding;
@@ -68,5 +68,5 @@ pub use sla::{Shortfall, Sla};
 pub use thresholds::{Direction, Preset, Thresholds, UnknownPreset};
 pub use throughput::Throughput;
 
-/// An experiment with its trials, as a store has them.
+/// An experiment with its trials, as a store holds them.
 pub type Stored = (Experiment, Vec<Trial>);

@@ -1,4 +1,4 @@
-//! What the counters and roles of a trial come to: the formulas behind every metric.
+//! The formulas behind every metric, from the counters and roles of a trial.
 
 use basecase_model::{OperationClass, RoleRecord, names};
 
@@ -13,14 +13,14 @@ impl Measured<'_> {
         quotient(self.trial.counters.get(name)?, self.trial.seconds)
     }
 
-    /// Thousands of rows that one connection scans per second, the published number of scans: not multiplied by the connections.
+    /// Thousands of rows that one connection scans per second: the published number for scans, not multiplied by the connections.
     pub fn scanned_krows_per_second(&self) -> Option<f64> {
         let rows = self.step.scanned_rows?;
         let mean_s = latencies(self.trial, self.headline_class())?.service.mean_ns() / 1e9;
         quotient(rows as f64 / 1e3, mean_s)
     }
 
-    /// A counter per second of the time over which it counted: of the server's own ones with the warm-up.
+    /// A counter per second of the time over which it counted; the server's own counters include the warm-up.
     pub fn counted_per_second(&self, name: &str) -> Option<f64> {
         let counters = &self.trial.counters;
         let counted =
@@ -28,28 +28,28 @@ impl Measured<'_> {
         quotient(counters.get(name)?, counted.unwrap_or(self.trial.seconds))
     }
 
-    /// Such a counter spread over the operations.
+    /// Such a counter per operation.
     pub fn counted_per_operation(&self, name: &str) -> Option<f64> {
         quotient(self.counted_per_second(name)?, self.headline()?)
     }
 
-    /// An amount of the whole window spread over the operations: inserts in `l` steps, queries in `q` steps.
+    /// An amount of the whole window per operation: per insert in `l` steps, per query in `q` steps.
     pub fn spread(&self, amount: f64) -> Option<f64> {
         quotient(quotient(amount, self.trial.seconds)?, self.headline()?)
     }
 
-    /// A counter spread over the operations.
+    /// A counter per operation.
     pub fn per_operation(&self, name: &str) -> Option<f64> {
         self.spread(self.trial.counters.get(name)?)
     }
 
-    /// A counter spread over the inserted rows.
+    /// A counter per inserted row.
     pub fn per_insert(&self, name: &str) -> Option<f64> {
         quotient(self.per_second(name)?, self.inserts_per_second()?)
     }
 
-    /// CPU time of the whole host, µs over all cores: what server and client took at least, for the host's may be counted in ticks of some
-    /// ms and theirs exactly.
+    /// CPU time of the whole host, µs over all cores; at least that of server and client, because the host's may be counted in ticks of
+    /// some ms while theirs is exact.
     pub fn host_cpu_us(&self) -> Option<f64> {
         let counters = &self.trial.counters;
         let in_ticks =
@@ -59,7 +59,7 @@ impl Measured<'_> {
         Some(host.max(of_both.iter().filter_map(|name| counters.get(name)).sum()))
     }
 
-    /// A counter of CPU time in per cent of all cores' time.
+    /// A counter of CPU time as a percentage of all cores' time.
     pub fn share(&self, name: &str) -> Option<f64> {
         quotient(self.per_second(name)? / 1e4, f64::from(self.cores))
     }
@@ -69,7 +69,7 @@ impl Measured<'_> {
         self.trial.roles_of(self.headline_class()).map(|role| role.events).sum()
     }
 
-    /// Events per second: of each role over its own window, as [`Measured::queries_per_second`].
+    /// Events per second: each role over its own window, as in [`Measured::queries_per_second`].
     pub fn events_per_second(&self) -> f64 {
         let roles = self.trial.roles_of(self.headline_class());
         let rate = |role: &RoleRecord| {
@@ -79,17 +79,17 @@ impl Measured<'_> {
         roles.filter_map(rate).sum::<f64>() + 0.0
     }
 
-    /// Statements repeated after an error that a repetition can mend.
+    /// Statements retried after a retryable error.
     pub fn retries(&self) -> u64 {
         self.trial.roles.iter().map(|role| role.retries).sum()
     }
 
-    /// What the headline's class finished in each interval.
+    /// Items of the headline's class in each interval.
     pub fn throughput(&self) -> Option<Throughput> {
         Throughput::of(self.trial.roles_of(self.headline_class()), self.rounds)
     }
 
-    /// The latency that so many per cent of the events did not exceed.
+    /// The latency that this percentage of the events did not exceed.
     pub fn event_latency_ms(&self, percentile: f64) -> Option<f64> {
         let latencies = latencies(self.trial, self.headline_class())?;
         Some(latencies.service.quantile_ns(percentile / 100.0) as f64 / 1e6)

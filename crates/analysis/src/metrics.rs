@@ -1,6 +1,6 @@
-//! The metrics line of a trial: the Insert Benchmark's 21 columns and what is worth showing beside them.
+//! The metrics of a trial: the Insert Benchmark's 21 columns, and further ones worth showing.
 //!
-//! Counters cover exactly the measured window and all clients. What the machine could not tell is `None`, never 0.
+//! Counters cover exactly the measured window and all clients. What the machine does not provide is `None`, never 0.
 
 use basecase_model::{OperationClass, names};
 use basecase_stats::JudgedMetric;
@@ -16,22 +16,22 @@ const GIB: f64 = MIB * 1024.0;
 /// One number of the metrics line.
 #[derive(Debug)]
 pub struct TrialMetric {
-    /// Its name, as in published results where it is one of the 21 columns.
+    /// Its name; for the 21 columns, as in published results.
     pub name: &'static str,
-    /// Its unit; empty of a plain count.
+    /// Its unit; empty for a plain count.
     pub unit: &'static str,
     /// Digits after the point when shown.
     pub decimals: usize,
-    /// What it tells, in a few words.
+    /// Its meaning in a few words.
     pub meaning: &'static str,
     /// Computes it.
     pub of: fn(&Measured<'_>) -> Option<f64>,
-    /// What is judged in rounds, where the metric is that.
+    /// The judged metric that it equals, if any.
     judged: Option<JudgedMetric>,
 }
 
 impl TrialMetric {
-    /// The same metric, which is what is judged in rounds.
+    /// The same metric, marked as one that is judged in rounds.
     const fn judged_as(self, judged: JudgedMetric) -> TrialMetric {
         TrialMetric { judged: Some(judged), ..self }
     }
@@ -47,7 +47,7 @@ const fn metric(
     TrialMetric { name, unit, decimals, meaning, of, judged: None }
 }
 
-// The methods themselves are bound to one lifetime and cannot stand in the tables.
+// The methods themselves are bound to one lifetime and cannot be in the tables.
 fn inserts_per_second(measured: &Measured<'_>) -> Option<f64> {
     measured.inserts_per_second()
 }
@@ -130,7 +130,7 @@ pub static COLUMNS: &[TrialMetric] = &[
 /// Name of the 21st column.
 pub const TAG: &str = "tag";
 
-/// Whose the CPU time of `cpupq` is. Shown right after it, which is the published one.
+/// How the CPU time of `cpupq` is divided. Shown right after it.
 pub static CPU_SHARES: &[TrialMetric] = &[
     metric(
         "server_cpupq",
@@ -148,7 +148,7 @@ pub static CPU_SHARES: &[TrialMetric] = &[
     ),
 ];
 
-/// What else is worth knowing of a trial.
+/// Further metrics of a trial.
 pub static EXTRAS: &[TrialMetric] = &[
     metric("seconds", "s", 1, "length of the measured window", |m| Some(m.trial.seconds)),
     metric("deletes_per_s", "rows/s", 0, "rows deleted per second", |m| {
@@ -208,8 +208,8 @@ pub static EXTRAS: &[TrialMetric] = &[
     }),
 ];
 
-/// What an operation of a workload file's step costs the whole host, by the names and in the order of published metric
-/// tables; `cpu_us/o` and `server_us/o` are ours.
+/// The cost of an operation of a workload file's step for the whole host, with the names and order of published metric tables; `cpu_us/o`
+/// and `server_us/o` are ours.
 pub static RESOURCES: &[TrialMetric] = &[
     metric("cpu/o", "% × s/op", 6, "CPU per operation, all cores = 100 %", |m| {
         quotient(cpu_percent(m)?, m.headline()?)
@@ -238,7 +238,7 @@ fn scanned_krows_per_second(measured: &Measured<'_>) -> Option<f64> {
     measured.scanned_krows_per_second()
 }
 
-/// What is worth knowing of the events of a workload file.
+/// Metrics of the events of a workload file.
 pub static EVENTS: &[TrialMetric] = &[
     metric("events_per_s", "1/s", 2, "events per second", |m| Some(m.events_per_second())),
     metric("event_mean_us", "µs", 0, "mean service time of events", |m| {
@@ -259,7 +259,7 @@ pub static EVENTS: &[TrialMetric] = &[
     ),
 ];
 
-/// Operations on rows as InnoDB counts them.
+/// Row operations, as InnoDB counts them.
 pub static INNODB_ROWS: &[TrialMetric] = &[
     metric("innodb_rows_read_per_s", "1/s", 0, "rows read per second by InnoDB", |m| {
         m.counted_per_second("innodb.rows_read")
@@ -280,24 +280,24 @@ pub fn all() -> impl Iterator<Item = &'static TrialMetric> {
     COLUMNS.iter().chain(extras()).chain(of_workload_file()).chain(RESOURCES)
 }
 
-/// What else files tell of the trials of a workload file.
+/// Further metrics of workload files' trials in data files.
 pub fn of_workload_file() -> impl Iterator<Item = &'static TrialMetric> {
     EVENTS.iter().chain(INNODB_ROWS)
 }
 
-/// The metrics that stand after the 21 columns where their order is kept, as in files.
+/// The metrics that follow the 21 columns where their order is kept, as in data files.
 pub fn extras() -> impl Iterator<Item = &'static TrialMetric> {
     CPU_SHARES.iter().chain(EXTRAS)
 }
 
-/// The metrics line as people read it: the 21 columns with [`CPU_SHARES`] beside `cpupq`.
+/// The metrics in the order for people: the 21 columns, with [`CPU_SHARES`] next to `cpupq`.
 pub fn line() -> impl Iterator<Item = &'static TrialMetric> {
     let shares = |metric: &'static TrialMetric| if metric.name == "cpupq" { CPU_SHARES } else { &[] };
     COLUMNS.iter().flat_map(move |metric| std::iter::once(metric).chain(shares(metric)))
 }
 
 impl Results<'_> {
-    /// A metric divided by the base case's: in rounds the mean ratio of a round with its interval, and else, or where a round has no such
+    /// A metric relative to the base case: in rounds the mean ratio of a round with its interval; otherwise, or if a round has no such
     /// ratio, as [`ratio`] without one.
     pub fn relative_cost(&self, metric: &TrialMetric, step: usize, candidate: usize) -> Option<Effect> {
         let value = |candidate| (metric.of)(&self.measured(step, candidate)?);
@@ -305,7 +305,7 @@ impl Results<'_> {
         self.cost_in_rounds(metric, step, candidate).or_else(of_all)
     }
 
-    /// What is judged as it is judged.
+    /// Judged metrics come from the judgement.
     fn cost_in_rounds(&self, metric: &TrialMetric, step: usize, candidate: usize) -> Option<Effect> {
         match metric.judged {
             Some(judged) => self.judged_effect(judged, step, candidate),

@@ -1,4 +1,4 @@
-//! One trial of a step on a candidate out of all its rounds.
+//! Pools all rounds of a step on a candidate into one trial.
 
 use basecase_model::{
     Aside, Experiment, Measures, Observation, RoleRecord, Sample, Series, StatementRecord, Trial,
@@ -6,23 +6,23 @@ use basecase_model::{
 
 use crate::results::newest;
 
-/// A step on a candidate, with how many rounds it is made of.
+/// A step on a candidate, and how many rounds it is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pooled<'a> {
-    /// All rounds as one trial: amounts and times are sums, levels are means, courses and plans are those of a round.
+    /// All rounds as one trial: amounts and times are sums, levels are means, series and plans come from one round.
     pub trial: Trial,
-    /// Each of them, in their order; one that stands alone is none.
+    /// The rounds in their order; empty for a single trial.
     pub rounds: Vec<&'a Trial>,
 }
 
 impl Pooled<'_> {
-    /// How many trials it is made of.
+    /// Number of trials it is made of.
     pub fn count(&self) -> usize {
         self.rounds.len().max(1)
     }
 }
 
-/// Every step on every candidate of which there is a trial. A failed one stands only where no round is complete.
+/// Every step on every candidate that has a trial. A failed trial stands only if no round is complete.
 pub(crate) fn pooled<'a>(experiment: &Experiment, trials: &'a [Trial]) -> Vec<Pooled<'a>> {
     let mut all = Vec::new();
     for step in &experiment.steps {
@@ -30,7 +30,7 @@ pub(crate) fn pooled<'a>(experiment: &Experiment, trials: &'a [Trial]) -> Vec<Po
         for candidate in &experiment.candidates {
             let own = || of_step.iter().copied().filter(|trial| trial.candidate == candidate.name.0);
             let rounds = rounds(own().filter(|trial| counts(experiment, &of_step, trial)));
-            // What was measured alone, as a load, serves any experiment.
+            // A trial that was measured alone, such as a load, serves any experiment.
             let alone = own().filter(|trial| trial.measured_by == experiment.id || trial.slices.is_empty());
             all.extend(
                 pool(rounds).or_else(|| Some(Pooled { trial: newest(alone)?.clone(), rounds: Vec::new() })),
@@ -40,8 +40,8 @@ pub(crate) fn pooled<'a>(experiment: &Experiment, trials: &'a [Trial]) -> Vec<Po
     all
 }
 
-/// Whether a trial belongs to the rounds of this experiment: it measured them itself, or they hold two of its candidates. What another
-/// experiment measured together with others was not measured together with the candidates here.
+/// Whether a trial belongs to the rounds of this experiment: it measured them itself, or they include two of its candidates. Trials that
+/// another experiment measured together were not measured together with the candidates here.
 fn counts(experiment: &Experiment, of_step: &[&Trial], trial: &Trial) -> bool {
     let is_beside = |other: &&Trial| {
         other.is_complete() && other.candidate != trial.candidate && other.round() == trial.round()
@@ -49,14 +49,14 @@ fn counts(experiment: &Experiment, of_step: &[&Trial], trial: &Trial) -> bool {
     trial.is_complete() && (trial.measured_by == experiment.id || of_step.iter().any(is_beside))
 }
 
-/// The trials in the order of their rounds, one for each. Those that were profiled count only where there is no other.
+/// The trials in round order, one per round. Profiled ones count only if there is no other.
 fn rounds<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<&'a Trial> {
     let mut rounds: Vec<&Trial> = trials.collect();
     if rounds.iter().any(|trial| trial.observation != Observation::Profiled) {
         rounds.retain(|trial| trial.observation != Observation::Profiled);
     }
     rounds.sort_by_key(|trial| (*trial).round());
-    // Of a round that was measured twice the later one counts; the sort kept their order.
+    // If a round was measured twice, the later trial counts; the sort is stable.
     rounds.reverse();
     rounds.dedup_by_key(|trial| (*trial).round());
     rounds.reverse();
@@ -113,7 +113,7 @@ fn add_role(role: &mut RoleRecord, round: &RoleRecord) {
     role.fetched += round.fetched;
     role.retries += round.retries;
     role.mismatches += round.mismatches;
-    // As if the rounds had followed each other.
+    // As if the rounds had run one after the other.
     role.ended_us += round.ended_us.saturating_sub(round.started_us);
     role.client_cpu_us += round.client_cpu_us;
     role.server_cpu_us = role.server_cpu_us.zip(round.server_cpu_us).map(|(sum, more)| sum + more);
@@ -133,7 +133,7 @@ fn add_role(role: &mut RoleRecord, round: &RoleRecord) {
     }
 }
 
-/// Leaves only whole intervals in the course of a round, whose end is no longer known once its time is added to others'.
+/// Keeps only whole intervals of a round's series, because its end is unknown once its time is added to others'.
 fn cut_series(role: &mut RoleRecord) {
     if role.series.samples.is_empty() {
         return;
@@ -142,10 +142,10 @@ fn cut_series(role: &mut RoleRecord) {
     role.series.samples.resize(whole as usize, Sample::default());
 }
 
-/// Prefixes of counters that a round either has or could not read; of all others one that did not move is not stored.
+/// Prefixes of counters that a round either has or could not read. Other counters are not stored if they did not move.
 const ALWAYS_STORED: [&str; 4] = ["host.", "device.", "client.", "server."];
 
-/// Each counter over all rounds; what a round could not tell is not known of all.
+/// Each counter summed over all rounds; a counter that some round lacks is unknown for all.
 fn sums(rounds: &[&Trial]) -> Measures {
     let mut sums = Measures::new();
     for (name, _) in rounds.iter().flat_map(|round| round.counters.iter()) {
@@ -161,7 +161,7 @@ fn sums(rounds: &[&Trial]) -> Measures {
     sums
 }
 
-/// Each level, over the rounds that have it.
+/// Each level, averaged over the rounds that have it.
 fn means(rounds: &[&Trial]) -> Measures {
     let mut means = Measures::new();
     for (name, _) in rounds.iter().flat_map(|round| round.gauges.iter()) {
@@ -171,7 +171,7 @@ fn means(rounds: &[&Trial]) -> Measures {
     means
 }
 
-/// Each warning once, with how many rounds have it.
+/// Each warning once, with the number of rounds that have it.
 fn warnings(rounds: &[&Trial]) -> Vec<String> {
     let mut texts: Vec<&String> = Vec::new();
     for text in rounds.iter().flat_map(|round| &round.warnings) {
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// What a step comes to on a candidate, by numbers.
+    /// The pooled trial of a step on a candidate, by numbers.
     fn of<'a>(experiment: &Experiment, trials: &'a [Trial], step: usize, candidate: usize) -> Pooled<'a> {
         let (step, candidate) = (&experiment.steps[step].name, &experiment.candidates[candidate].name.0);
         let is_of = |found: &Pooled<'_>| found.trial.step == *step && found.trial.candidate == *candidate;

@@ -1,4 +1,4 @@
-//! Which of several values are in the best and in the worst quarter of their range.
+//! Finds which of several values are in the best and in the worst quarter of their range.
 
 /// Where a value is among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Standing {
     Ignored,
 }
 
-/// One value as it is shown, and whether it is not to be compared.
+/// A value as shown, and whether it can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
     /// The value, a whole number.
@@ -22,10 +22,10 @@ pub struct Shown {
     pub ignored: bool,
 }
 
-/// The best and the worst quarter of the range of values, most being best.
+/// The best and the worst quarter of the range of values, if more is better.
 ///
-/// Values that are not to be compared count for the smallest value but not for the largest, whatever they are. Nothing is in the worst quarter when the smallest value reaches 80 % of the largest, and
-/// nothing stands out at all when they are equal.
+/// Values that cannot be compared count for the smallest value but not for the largest. Nothing is in the worst quarter if the smallest
+/// value reaches 80 % of the largest, and nothing stands out if they are equal.
 pub fn quarters(column: &[Option<Shown>]) -> Vec<Standing> {
     let min = column.iter().flatten().map(|shown| shown.value).min().unwrap_or(0);
     let max =
@@ -44,9 +44,9 @@ pub fn quarters(column: &[Option<Shown>]) -> Vec<Standing> {
     column.iter().map(mark).collect()
 }
 
-/// The best and the worst quarter of the range of values, least being best.
+/// The best and the worst quarter of the range of values, if less is better.
 ///
-/// Nothing is in the worst quarter when the smallest value reaches 80 % of the largest.
+/// Nothing is in the worst quarter if the smallest value reaches 80 % of the largest.
 pub fn quarters_least_is_best(column: &[Option<i64>]) -> Vec<Standing> {
     let min = column.iter().flatten().min().copied().unwrap_or(0);
     let max = column.iter().flatten().max().copied().unwrap_or(0);
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn published_column_of_table_1() {
-        // qr1000 with 4 clients; the last three rows failed the SLA. The reference shows red, red, green, red, red,
-        // gray because its red rule comes first. Here gray wins, as its meaning is that the value says nothing.
+        // qr1000 with 4 clients; the last three rows failed the SLA. The reference shows red, red, green, red, red, gray because its red
+        // rule comes first. Here gray wins, because it means that the value says nothing.
         let mut shown = column(&[4592, 5018, 11_338, 3038, 3176, 11_877]);
         for failed in &mut shown[3..] {
             failed.as_mut().unwrap().ignored = true;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn bounds_of_table_1() {
-        // Of the same column: top 9263, bottom 5113, both inclusive.
+        // The same column: top 9263, bottom 5113, both inclusive.
         let marks = quarters(&column(&[3038, 5113, 5114, 9262, 9263, 11_338]));
         let expected = [
             Standing::Worst,

@@ -1,4 +1,4 @@
-//! Which trial stands for which candidate and step.
+//! Chooses the trial that represents each candidate and step.
 
 use std::collections::HashMap;
 
@@ -12,36 +12,36 @@ use crate::known_noise::KnownNoise;
 use crate::pool::Pooled;
 use crate::rounds::Rounds;
 
-/// An experiment with the chosen trial of every candidate and step.
+/// An experiment with the chosen trial of each candidate and step.
 pub struct Results<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// All its trials.
     pub trials: &'a [Trial],
-    /// What is known of its rounds, where it is in rounds.
+    /// What is known about its rounds, if it is in rounds.
     pub rounds: Option<&'a Rounds<'a>>,
     // One row per step, one entry per candidate.
     chosen: Vec<Vec<Option<Chosen<'a>>>>,
     // The newest complete trials with a profile, by step and candidate.
     profiled: HashMap<(&'a str, &'a str), &'a Trial>,
-    /// What is known of how far single runs scatter.
+    /// What is known about the noise of single runs.
     pub known_noise: Option<&'a KnownNoise>,
 }
 
-/// A trial that stands for a candidate and step.
+/// A trial that represents a candidate and step.
 #[derive(Clone, Copy)]
 struct Chosen<'a> {
     trial: &'a Trial,
-    /// How many rounds it is made of.
+    /// Number of rounds it is made of.
     rounds: usize,
 }
 
-/// A complete trial with what is needed to read it.
+/// A complete trial, with what is needed to interpret it.
 #[derive(Clone, Copy)]
 pub struct Measured<'a> {
     /// The trial.
     pub trial: &'a Trial,
-    /// How many rounds it is made of.
+    /// Number of rounds it is made of.
     pub rounds: usize,
     /// Its step.
     pub step: &'a StepFacts,
@@ -50,7 +50,7 @@ pub struct Measured<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Of an experiment, and what all of its rounds come to where it is in rounds.
+    /// The results of an experiment; if it is in rounds, with all its rounds pooled.
     pub fn of(experiment: &'a Experiment, trials: &'a [Trial], rounds: Option<&'a Rounds<'a>>) -> Self {
         match rounds {
             None => Results::new(experiment, trials),
@@ -62,8 +62,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Chooses the newest complete trial of each candidate and step, else its newest failed one. One that was profiled counts only
-    /// where there is no other: a profile costs time.
+    /// Chooses the newest complete trial of each candidate and step, or else its newest failed one. A profiled trial counts only if there
+    /// is no other, because profiling costs time.
     pub fn new(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
         Results::choosing(
             experiment,
@@ -95,12 +95,12 @@ impl<'a> Results<'a> {
         Results { experiment, trials, rounds: None, chosen, profiled, known_noise: None }
     }
 
-    /// With what is known of how far single runs scatter.
+    /// Adds what is known about the noise of single runs.
     pub fn knowing(self, noise: &'a KnownNoise) -> Self {
         Results { known_noise: Some(noise), ..self }
     }
 
-    /// The steps with their number.
+    /// The steps with their numbers.
     pub fn steps(&self) -> impl Iterator<Item = (usize, &'a StepFacts)> + use<'a> {
         self.experiment.steps.iter().enumerate()
     }
@@ -110,12 +110,12 @@ impl<'a> Results<'a> {
         self.experiment.steps.iter().position(|step| step.name == name)
     }
 
-    /// The candidates with their number; 0 is the base case.
+    /// The candidates with their numbers; 0 is the base case.
     pub fn candidates(&self) -> impl Iterator<Item = (usize, &'a CandidateFacts)> + use<'a> {
         self.experiment.candidates.iter().enumerate()
     }
 
-    /// The chosen trial, complete or failed; `None` when there is none yet.
+    /// The chosen trial, complete or failed; `None` if there is none yet.
     pub fn trial(&self, step: usize, candidate: usize) -> Option<&'a Trial> {
         self.chosen(step, candidate).map(|chosen| chosen.trial)
     }
@@ -124,7 +124,7 @@ impl<'a> Results<'a> {
         self.chosen.get(step)?.get(candidate).copied().flatten()
     }
 
-    /// The chosen trial when it is complete.
+    /// The chosen trial, if it is complete.
     pub fn measured(&self, step: usize, candidate: usize) -> Option<Measured<'a>> {
         let Chosen { trial, rounds } =
             self.chosen(step, candidate).filter(|chosen| chosen.trial.is_complete())?;
@@ -140,25 +140,24 @@ impl<'a> Results<'a> {
         Some(Measured { trial, rounds: 1, step, cores: self.experiment.host.cores })
     }
 
-    /// The profiles of a step, of whichever trial has the newest.
+    /// The profiles of a step, from the trial with the newest one.
     pub fn profiles(&self, step: usize, candidate: usize) -> &'a [Profile] {
         self.profiled(step, candidate).map_or(&[], |measured| &measured.trial.profiles)
     }
 
-    /// The headline value; `None` of a failed or missing trial.
+    /// The headline value; `None` for a failed or missing trial.
     pub fn headline(&self, step: usize, candidate: usize) -> Option<f64> {
         self.measured(step, candidate)?.headline()
     }
 
-    /// The headline value divided by the base case's, in rounds the mean ratio of a round; `None` when either is missing or the
-    /// base case's is 0.
+    /// The headline value relative to the base case's, in rounds the mean ratio of a round; `None` if either is missing or the base case's
+    /// is 0.
     pub fn relative(&self, step: usize, candidate: usize) -> Option<f64> {
         let judged = self.judged_effect(JudgedMetric::Throughput, step, candidate).map(|effect| effect.ratio);
         judged.or_else(|| quotient(self.headline(step, candidate)?, self.headline(step, 0)?))
     }
 
-    /// The same of a contender with its interval: in rounds as far as it is known, of single runs where something is known of how far
-    /// they scatter.
+    /// The same with its interval: in rounds if it is known, for single runs if something is known about their noise.
     pub fn relative_effect(&self, step: usize, candidate: usize) -> Option<Effect> {
         if candidate == 0 {
             return None;
@@ -171,12 +170,12 @@ impl<'a> Results<'a> {
         judged.or_else(|| Some(Effect { ratio: self.relative(step, candidate)?, interval: None }))
     }
 
-    /// What the rounds say of a contender; `None` where there is no decision.
+    /// The judged effect of a contender; `None` without a decision.
     pub fn judged_effect(&self, metric: JudgedMetric, step: usize, candidate: usize) -> Option<Effect> {
         Effect::of_decision(metric, self.rounds?.judgement.decision(metric, step, candidate)?)
     }
 
-    /// The rounds that a contender and the base case have of a step; `None` where there are no rounds.
+    /// The rounds of a step that a contender shares with the base case; `None` if there are no rounds.
     pub fn paired(&self, step: usize, candidate: usize) -> Option<Paired<'a>> {
         let rounds = self.rounds.filter(|_| candidate > 0)?;
         let step = self.experiment.steps.get(step)?;
@@ -194,20 +193,20 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The rounds that a contender and the base case have of a step.
+/// The rounds of a step that a contender shares with the base case.
 pub struct Paired<'a> {
     judge: &'a Judge,
     pairs: Vec<(Measured<'a>, Measured<'a>)>,
 }
 
 impl Paired<'_> {
-    /// Any number of the contender divided by the base case's, round by round, with its interval; `None` where a round has no such ratio.
+    /// Any number of the contender relative to the base case's, round by round, with its interval; `None` if a round has no such ratio.
     pub fn effect(&self, of: &dyn Fn(&Measured<'_>) -> Option<f64>) -> Option<Effect> {
         let [effect] = self.effects(&|measured| [of(measured)]);
         effect
     }
 
-    /// The same of several numbers that are had together.
+    /// The same for several numbers that are computed together.
     pub fn effects<const COUNT: usize>(
         &self,
         of: &dyn Fn(&Measured<'_>) -> [Option<f64>; COUNT],
@@ -250,23 +249,23 @@ impl Measured<'_> {
         self.step.headline.class()
     }
 
-    /// Whether the background writers kept their rate; `None` where the step has none.
+    /// Whether the background writers kept their rate; `None` if the step has none.
     pub fn sla(&self) -> Option<crate::sla::Sla> {
         crate::sla::Sla::judge(self.step, self.inserts_per_second()?)
     }
 }
 
-/// The trial that stands for all of one candidate and step.
+/// The trial that represents all of one candidate and step.
 pub(crate) fn newest<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<&'a Trial> {
     trials.max_by_key(|trial| rank(trial))
 }
 
-/// Of several trials the one with the highest rank stands for all, and of equals the last.
+/// Of several trials the one with the highest rank is chosen; among equals, the last.
 fn rank(trial: &Trial) -> (bool, bool) {
     (trial.is_complete(), trial.observation != Observation::Profiled)
 }
 
-/// `dividend / divisor`, or `None` when that is no finite number.
+/// `dividend / divisor`, or `None` if that is not finite.
 pub fn quotient(dividend: f64, divisor: f64) -> Option<f64> {
     Some(dividend / divisor).filter(|value| value.is_finite())
 }
@@ -314,7 +313,7 @@ mod tests {
         let rounds = Rounds::of(&experiment, &both);
         let (one, all) =
             (Results::new(&experiment, &trials), Results::of(&experiment, &both, rounds.as_ref()));
-        // The second round takes twice the time for as many rows, also where the step says how many there are.
+        // The second round takes twice the time for as many rows, also if the step states their number.
         for step in 0..4 {
             let ratio = all.headline(step, 0).unwrap() / one.headline(step, 0).unwrap();
             assert!((ratio - 2.0 / 3.0).abs() < 1e-9, "{}: {ratio}", experiment.steps[step].name);

@@ -23,26 +23,26 @@ pub struct RoleSum {
     pub statements: u64,
     /// Rows that were asked for, or queries.
     pub items: u64,
-    /// Items per second, each client over its own window; `None` where one has none.
+    /// Items per second, each client over its own window; `None` if one has no window.
     pub items_per_second: Option<f64>,
     /// Rows inserted or deleted, as the server counted them.
     pub affected: u64,
     /// Rows fetched.
     pub fetched: u64,
-    /// Statements repeated after an error.
+    /// Statements retried after an error.
     pub retries: u64,
     /// Replies that were not as expected.
     pub mismatches: u64,
-    /// CPU time of basecase's threads for an item, µs.
+    /// CPU time of basecase's threads per item, µs.
     pub client_us_per_item: Option<f64>,
-    /// CPU time of the sessions' own server processes for an item, µs; `None` where one cannot tell.
+    /// CPU time of the sessions' own server processes per item, µs; `None` if one does not provide it.
     pub server_us_per_item: Option<f64>,
-    /// Statements beside the main ones, each name once.
+    /// Asides, each name once.
     pub asides: Vec<Aside>,
 }
 
 impl RoleSum {
-    /// Of the records of one role.
+    /// From the records of one role.
     pub fn of(records: &[&RoleRecord]) -> RoleSum {
         let sum = |count: fn(&RoleRecord) -> u64| records.iter().map(|record| count(record)).sum::<u64>();
         let items = sum(|record| record.items);
@@ -79,21 +79,21 @@ fn asides(records: &[&RoleRecord]) -> Vec<Aside> {
     sums
 }
 
-/// How events are spread over the connections of a role.
+/// How events are distributed over the connections of a role.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// Events of the connection with fewest.
+    /// The smallest number of events of a connection.
     pub fewest: u64,
-    /// Events of the connection in the middle.
+    /// The median number of events of a connection.
     pub median: u64,
-    /// Events of the connection with most.
+    /// The largest number of events of a connection.
     pub most: u64,
-    /// Connections with less than half of the median.
+    /// Number of connections with less than half of the median.
     pub starved: usize,
 }
 
 impl Spread {
-    /// `None` of fewer than two connections.
+    /// `None` for fewer than two connections.
     pub fn of(records: &[&RoleRecord]) -> Option<Spread> {
         let mut events: Vec<u64> = records.iter().map(|record| record.events).collect();
         events.sort_unstable();

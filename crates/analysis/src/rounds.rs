@@ -1,4 +1,4 @@
-//! An experiment in rounds: what all of them come to, what is decided, and what went on meanwhile.
+//! An experiment in rounds: its pooled rounds, its decisions, and how the rounds went.
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
 use basecase_stats::{
@@ -7,19 +7,19 @@ use basecase_stats::{
 
 use crate::pool::{Pooled, pooled};
 
-/// What is known of an experiment in rounds.
+/// What is known about an experiment in rounds.
 pub struct Rounds<'a> {
     /// How it is decided.
     pub schedule: Schedule,
-    /// The decisions; none where the rounds cannot be judged.
+    /// The decisions; none if the rounds cannot be judged.
     pub judgement: Judgement,
     /// Why they cannot.
     pub refusal: Option<JudgementError>,
-    /// Every step on every candidate, out of all rounds.
+    /// Every step on every candidate, pooled over all rounds.
     pub pooled: Vec<Pooled<'a>>,
     // One per step.
     conducts: Vec<Conduct>,
-    /// What was planted in servers, and what was found of it.
+    /// What was planted in servers, and what was found.
     pub recoveries: Vec<Recovery>,
     /// Trials that failed and were not measured again in the same round.
     failed: Vec<Trial>,
@@ -28,15 +28,15 @@ pub struct Rounds<'a> {
 /// How the rounds of a step went, over all candidates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conduct {
-    /// How client and servers were placed on processors; several where that changed.
+    /// How client and servers were placed on processors; several if that changed.
     pub placements: Vec<String>,
-    /// Whether the operating system placed the one connection and its server as it liked.
+    /// Whether the operating system was free to place the single connection and its server.
     pub is_unpinned: bool,
-    /// Slices of a candidate in a round, of the shortest and the longest round; absent where candidates did not take turns.
+    /// The number of slices of a candidate in the shortest and in the longest round; `None` if candidates did not take turns.
     pub slices: Option<(usize, usize)>,
     /// Mean length of a slice, seconds.
     pub slice_s: Option<f64>,
-    /// Mean length of a round of the step with all that belongs to it, seconds.
+    /// Mean length of a round of the step with everything that belongs to it, seconds.
     pub round_s: Option<f64>,
     /// Bytes of the copies of the data that rounds began with.
     pub copy_bytes: Option<Level>,
@@ -46,7 +46,7 @@ pub struct Conduct {
     pub others_cores: Option<Level>,
     /// Share of the time that the hypervisor gave to others, 0 to 1.
     pub steal_share: Option<Level>,
-    /// How much longer a fixed loop before a pass took than before most passes, 0 for as long.
+    /// How much longer the canary before a pass took than it usually does; 0 if as long.
     pub slowed: Option<Level>,
 }
 
@@ -60,7 +60,7 @@ pub struct Level {
 }
 
 impl<'a> Rounds<'a> {
-    /// Of an experiment and all its trials; `None` when it is not in rounds.
+    /// From an experiment and all its trials; `None` if it is not in rounds.
     pub fn of(experiment: &Experiment, trials: &'a [Trial]) -> Option<Self> {
         let schedule = experiment.schedule.clone()?;
         let (judgement, refusal) = match Judgement::of(experiment, trials) {
@@ -74,12 +74,12 @@ impl<'a> Rounds<'a> {
         Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, failed })
     }
 
-    /// The newest trial of a step on a candidate that failed and was not made up for.
+    /// The newest trial of a step on a candidate that failed and was not repeated successfully.
     pub fn failed(&self, step: &str, candidate: &str) -> Option<&Trial> {
         self.failed.iter().rfind(|trial| trial.step == step && trial.candidate == candidate)
     }
 
-    /// The rounds of a step that two candidates have, in their order.
+    /// The rounds of a step that two candidates share, in their order.
     pub fn pairs(
         &self,
         step: &str,
@@ -102,13 +102,13 @@ impl<'a> Rounds<'a> {
         self.conducts.get(step)
     }
 
-    /// The errors that were agreed on.
+    /// The analysis plan.
     pub fn plan(&self) -> AnalysisPlan {
         self.judgement.judge().map(Judge::plan).cloned().unwrap_or_default()
     }
 }
 
-/// Whether a trial failed and there is no complete one in its place.
+/// Whether a trial failed and no complete one took its place.
 fn is_lost(trial: &Trial, trials: &[Trial]) -> bool {
     let replaces = |other: &Trial| {
         other.is_complete()
@@ -162,13 +162,13 @@ fn slowed(trials: &[&Trial]) -> Option<Level> {
     Level::of(&canaries.iter().map(|canary| canary / usual - 1.0).collect::<Vec<_>>())
 }
 
-/// Whether nothing of a server and its client was pinned. An embedded database has no other thread to wake up.
+/// Whether neither a server nor its client was pinned. An embedded database has no other thread to wake up.
 fn is_unpinned(trial: &Trial) -> bool {
     trial.placement == "unpinned" && trial.slices.iter().any(|slice| slice.server_cpu_us.is_some())
 }
 
 impl Level {
-    /// `None` of no value.
+    /// `None` without values.
     fn of(values: &[f64]) -> Option<Level> {
         let largest = values.iter().copied().max_by(f64::total_cmp)?;
         Some(Level { mean: values.iter().sum::<f64>() / values.len() as f64, largest })

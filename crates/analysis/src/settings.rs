@@ -1,8 +1,8 @@
-//! Settings of servers as they ran: which say something when they differ, and which a config sets.
+//! Settings of servers as they ran: which differences matter, and which settings a config sets.
 
 use basecase_model::CandidateFacts;
 
-/// Settings that say nothing when they differ, by name, and what each group of them is. `*` stands for anything.
+/// Settings whose differences do not matter, by name, with the reason for each group. `*` matches anything.
 pub const BOUND_TO_DIFFER: [(&str, &[&str]); 4] = [
     (
         "paths and files",
@@ -44,17 +44,17 @@ pub fn sets(candidate: &CandidateFacts, name: &str) -> bool {
     candidate.config.settings.iter().any(|(set, _)| plain(set) == plain(name))
 }
 
-/// A setting's name as servers tell it, whichever way a config spells it.
+/// A setting's name as servers report it, however a config spells it.
 fn plain(name: &str) -> String {
     name.trim_start_matches("loose").trim_start_matches(['-', '_']).to_lowercase().replace('-', "_")
 }
 
-/// Whether the setting says nothing when it differs.
+/// Whether differences of the setting do not matter.
 pub fn is_bound_to_differ(name: &str) -> bool {
     BOUND_TO_DIFFER.iter().any(|(_, patterns)| patterns.iter().any(|pattern| fits(pattern, name)))
 }
 
-/// Whether a name fits a pattern that may begin and end with `*`.
+/// Whether a name matches a pattern that may begin and end with `*`.
 fn fits(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(_), Some(_)) => name.contains(pattern.trim_matches('*')),

@@ -7,7 +7,7 @@ use crate::results::Results;
 /// Steps whose results are shown in one block.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StepGroup<'a> {
-    /// What the block is called.
+    /// The block's title.
     pub name: &'a str,
     /// Numbers of its steps in the order in which they are shown.
     pub steps: Vec<usize>,
@@ -18,17 +18,17 @@ pub struct StepGroup<'a> {
 pub struct Sweep<'a> {
     /// The step's label without a number of threads.
     pub name: &'a str,
-    /// Threads with the number of the step that ran with them, fewest first.
+    /// Numbers of threads, each with the number of its step, fewest first.
     pub points: Vec<(u32, usize)>,
 }
 
 impl<'a> Results<'a> {
-    /// Whether the workload is a file, whose steps are threads that execute events; else it is the Insert Benchmark.
+    /// Whether the workload is a workload file, whose steps are threads that execute events; otherwise it is the Insert Benchmark.
     pub fn is_workload_file(&self) -> bool {
         self.steps().any(|(_, step)| step.threads.is_some())
     }
 
-    /// How many work at once, as text, and what they are called: clients, or threads of the compared steps.
+    /// How many work at once, as text, and their unit: clients, or threads of the compared steps.
     pub fn concurrency(&self) -> (String, String) {
         if self.is_workload_file() {
             let compared = self.steps().filter(|(_, step)| step.is_compared());
@@ -38,9 +38,9 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// The groups in the order in which they are shown, each with the steps that were run once; none of them is empty.
+    /// The groups in the order in which they are shown, each with the steps that were run once; none is empty.
     ///
-    /// One group with the workload's name holds everything where there is one candidate, and what no other group names.
+    /// One group with the workload's name holds everything if there is one candidate, and otherwise what no other group names.
     pub fn groups(&self) -> Vec<StepGroup<'a>> {
         let swept: Vec<usize> =
             self.sweeps().iter().flat_map(|sweep| &sweep.points).map(|(_, step)| *step).collect();
@@ -73,8 +73,8 @@ impl<'a> Results<'a> {
         sweeps
     }
 
-    /// Steps of one kind of work: the groups and then each sweep of a workload file; of the Insert Benchmark writes, range and
-    /// point queries. None of them is empty.
+    /// Steps of one kind of work: for a workload file the groups and then each sweep; for the Insert Benchmark writes, range queries and
+    /// point queries. None is empty.
     pub fn families(&self) -> Vec<StepGroup<'a>> {
         let of_file = self.groups().into_iter().chain(self.sweeps().into_iter().map(|sweep| StepGroup {
             name: sweep.name,
@@ -95,7 +95,7 @@ impl<'a> Results<'a> {
         families
     }
 
-    /// Every compared step once, by the first group that names it.
+    /// Every compared step once, in the first group that names it.
     fn named_groups(&self) -> Vec<(&'a str, Vec<usize>)> {
         let mut rest: Vec<(usize, &'a StepFacts)> =
             self.steps().filter(|(_, step)| step.is_compared()).collect();
@@ -130,12 +130,12 @@ fn counted(mut numbers: Vec<u32>, unit: &str) -> (String, String) {
     (text, unit)
 }
 
-/// What the operations of a class are called whose latencies are shown: those of a workload file are events.
+/// The name for the operations of a class whose latencies are shown: for workload files, events.
 pub fn timed_name(step: &StepFacts, class: OperationClass) -> &'static str {
     if step.threads.is_some() && class == OperationClass::Query { "event" } else { class.as_str() }
 }
 
-/// The label without its number of threads, and that number; `None` of a step that names none.
+/// The label without its number of threads, and that number; `None` if the step names none.
 fn swept_name(step: &StepFacts) -> Option<(&str, u32)> {
     let threads = step.threads?;
     Some((step.label.strip_suffix(&format!(".dop{threads}"))?, threads))
@@ -156,7 +156,7 @@ mod tests {
         );
         assert_eq!(results.groups(), []);
         assert_eq!(results.concurrency(), ("1, 4 and 16".into(), "threads".into()));
-        // One number is no sweep, whatever a step is called.
+        // A single number is not a sweep, whatever the step is called.
         experiment.steps.truncate(2);
         let results = Results::new(&experiment, &[]);
         assert_eq!(results.sweeps(), []);

@@ -7,11 +7,11 @@ use basecase_model::{SLA_TOLERANCE, StepFacts};
 pub struct Sla {
     /// Rows per second over all clients, `R × N`.
     pub target: f64,
-    /// Whether the step's whole rate reached 95 % of it.
+    /// Whether the rate over the whole step reached 95 % of it.
     pub met: bool,
 }
 
-/// Seconds of a step in which the target rate was missed.
+/// The seconds of a step in which the target rate was missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortfall {
     /// Seconds that missed it.
@@ -21,17 +21,17 @@ pub struct Shortfall {
 }
 
 impl Sla {
-    /// Of a step; `None` where it has no background writers that must keep a rate.
+    /// For a step; `None` if it has no background writers that must keep a rate.
     pub fn judge(step: &StepFacts, inserts_per_second: f64) -> Option<Sla> {
         Some(Sla { target: step.sla_target?, met: step.keeps_rate(inserts_per_second)? })
     }
 }
 
 impl Shortfall {
-    /// Judges every second by itself and its two neighbours together, because bursty writers move a whole second's
-    /// rows at once. The first second is not judged: the reference's limiter starts with a single statement.
+    /// Judges every second together with its two neighbours, because bursty writers move a whole second's rows at once. The first second is
+    /// not judged: the reference's limiter starts with a single statement.
     ///
-    /// `rows` are the rows inserted by all clients in each full second. `None` when fewer than four were measured.
+    /// `rows` are the rows inserted by all clients in each full second. `None` if fewer than four were measured.
     pub fn judge(target: f64, rows: &[u64]) -> Option<Shortfall> {
         let rows = rows.get(1..).filter(|rows| rows.len() >= 3)?;
         let missed = (0..rows.len()).filter(|&second| {

@@ -1,11 +1,11 @@
-//! From which relative throughput on a difference counts.
+//! Thresholds of relative throughput from which on a difference counts.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// From which relative throughput on a cell is marked, in whole per cent of the base case.
+/// The relative throughput from which on a cell is marked, in whole per cent of the base case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
     /// Rounded per cent up to which a cell is marked as worse.
@@ -24,7 +24,7 @@ pub enum Direction {
 }
 
 impl Thresholds {
-    /// Beyond which threshold a ratio to the base case is, by its rounded per cent; `None` between them.
+    /// The side on which a relative rate is beyond the threshold, by its rounded percentage; `None` between the thresholds.
     pub fn direction(self, ratio: f64) -> Option<Direction> {
         let percent = (100.0 * ratio).round() as i64;
         if percent >= self.better_from_pct {
@@ -36,7 +36,7 @@ impl Thresholds {
         }
     }
 
-    /// Beyond which logarithms of ratios a cell is marked: below the first, above the second.
+    /// The logarithms of ratios beyond which a cell is marked: below the first, above the second.
     pub fn logarithms(&self) -> (f64, f64) {
         let logarithm = |rounded_pct: f64| (rounded_pct / 100.0).ln();
         (logarithm(self.worse_to_pct as f64 + 0.5), logarithm(self.better_from_pct as f64 - 0.5))
@@ -85,7 +85,7 @@ impl fmt::Display for Preset {
     }
 }
 
-/// A word that names no [`Preset`].
+/// A word that is not the name of a [`Preset`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there are no colour thresholds named '{0}'\nhint: use report, posts-2024 or posts-2025")]
 pub struct UnknownPreset(String);

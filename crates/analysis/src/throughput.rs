@@ -2,10 +2,10 @@
 
 use basecase_model::RoleRecord;
 
-/// Fewest intervals of which a percentile is told.
+/// The least number of intervals for a percentile.
 const FEWEST_INTERVALS: usize = 10;
 
-/// What several roles together finished in equal intervals. Only whole intervals are kept.
+/// The items that several roles together finished in equal intervals. Only whole intervals are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Throughput {
     /// Length of every interval, milliseconds.
@@ -17,8 +17,8 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Sums the series of `roles` up to the last statement of any; `None` without a sample or a whole interval. Of several rounds, which
-    /// end when all of their time has passed, there is the course of one in whole intervals.
+    /// Sums the series of `roles` up to the last statement of any; `None` without a sample or a whole interval. For several rounds, which
+    /// end when all of their time has passed, it is the series of one round in whole intervals.
     pub fn of<'a>(roles: impl Iterator<Item = &'a RoleRecord>, rounds: usize) -> Option<Throughput> {
         let mut sum = Throughput { interval_ms: 0, items: Vec::new(), max_us: Vec::new() };
         let mut ended_us = 0;
@@ -45,8 +45,8 @@ impl Throughput {
         (whole > 0).then_some(sum)
     }
 
-    /// The rate that `percent` of the intervals reached or exceeded, items per second: a measure of stalls, not a
-    /// latency. `None` of fewer than ten intervals.
+    /// The rate that `percent` of the intervals reached or exceeded, items per second: a measure of stalls, not a latency. `None` for fewer
+    /// than ten intervals.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         if self.items.len() < FEWEST_INTERVALS {
             return None;
@@ -58,7 +58,7 @@ impl Throughput {
         Some(items as f64 * 1000.0 / f64::from(self.interval_ms))
     }
 
-    /// Items of each whole second; `None` when intervals do not add up to seconds.
+    /// Items of each whole second; `None` if intervals do not add up to seconds.
     pub fn seconds(&self) -> Option<Vec<u64>> {
         if !1000_u32.is_multiple_of(self.interval_ms) {
             return None;
@@ -67,7 +67,7 @@ impl Throughput {
         Some(self.items.chunks_exact(per_second).map(|second| second.iter().sum()).collect())
     }
 
-    /// The same in intervals so many times as long: items of each, and the largest of the service times.
+    /// The same in intervals this many times as long: items of each, and the largest of the service times.
     pub fn coarser(&self, factor: usize) -> Throughput {
         Throughput {
             interval_ms: self.interval_ms * factor as u32,

@@ -1,4 +1,4 @@
-//! Which server a result belongs to.
+//! The server that a result belongs to.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ impl Dbms {
         }
     }
 
-    /// The engine of tables when the user names none; `None` where there is no choice.
+    /// The engine of tables if the user names none; `None` if there is no choice.
     pub fn default_engine(self) -> Option<Engine> {
         match self {
             Dbms::Mysql | Dbms::Mariadb => Some(Engine::Innodb),
@@ -103,17 +103,16 @@ impl FromStr for Engine {
     }
 }
 
-/// The printed name of a candidate, `<build>.<config>`, e.g. `pg176.x10a_c2r24`. Unique within an experiment.
+/// The printed name of a candidate, `<build>.<config>`, e.g. `pg176.x10a_c2r24`. It is unique within an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CandidateName(pub String);
 
-/// What is put behind the name of a candidate that is named again, to see how far it differs from itself.
+/// The suffix of the name of a replicate.
 const AGAIN: &str = "_again";
 
 impl CandidateName {
-    /// The name of `build` under `config`. An engine that is not the dbms's usual one stands between them, as in
-    /// `ma101118_rocksdb.za1`.
+    /// The name of `build` with `config`. An engine that is not the dbms's default stands between them, as in `ma101118_rocksdb.za1`.
     pub fn new(build: &str, engine: Option<Engine>, config: &str) -> Self {
         match engine {
             None | Some(Engine::Innodb) => CandidateName(format!("{build}.{config}")),
@@ -121,7 +120,7 @@ impl CandidateName {
         }
     }
 
-    /// What is put behind the name of a candidate that is named for the `times`th time after the first.
+    /// The suffix of a candidate that is named for the `times`th time after the first.
     pub fn again(times: usize) -> String {
         match times {
             0 => String::new(),
@@ -130,12 +129,12 @@ impl CandidateName {
         }
     }
 
-    /// Whether it is that of the same candidate as `first`, named again.
+    /// Whether it names a replicate of `first`.
     pub fn is_again(&self, first: &CandidateName) -> bool {
         self.0.strip_prefix(&first.0).is_some_and(|tag| tag.starts_with(AGAIN))
     }
 
-    /// The name that the candidate has where it is named first.
+    /// The candidate's name without the suffix of a replicate.
     pub fn first(&self) -> &str {
         self.0.rsplit_once(AGAIN).map_or(&self.0, |(first, _)| first)
     }

@@ -1,12 +1,12 @@
-//! Results are addressed by what was run.
+//! Cells: results are addressed by what was run.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Engine;
 
-/// Rises whenever the way in which a step is measured changes, so that results measured differently never
-/// share a cell. A test pins a hash of the measuring code and asks for this decision.
+/// Increases whenever the way in which a step is measured changes, so that results measured differently never share a cell. A test pins a
+/// hash of the measuring code and asks for this decision.
 pub const PROTOCOL_REVISION: u32 = 3;
 
 /// What identifies a result by what was run. Its hash is the key of the store.
@@ -14,7 +14,7 @@ pub const PROTOCOL_REVISION: u32 = 3;
 pub struct Cell {
     /// Identity of the build: provider, artifact and checksum, or path and version.
     pub build: String,
-    /// The storage engine, of a dbms that has several.
+    /// The storage engine, for a dbms that has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
     /// Hash of the settings as given to the server.
@@ -32,7 +32,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// First digits of a key that people are shown: they tell it from others.
+    /// How many digits of a key people are shown: enough to distinguish it.
     pub const SHOWN_DIGITS: usize = 12;
 
     /// The cell's key: the first 32 hexadecimal digits of the SHA-256 of its JSON form.

@@ -1,4 +1,4 @@
-//! An experiment as the store keeps it: everything that a report needs besides the trials.
+//! An experiment as the store holds it: everything that a report needs besides the trials.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ pub struct CandidateFacts {
     pub name: CandidateName,
     /// The binary.
     pub build: BuildFacts,
-    /// The storage engine, of a dbms that has several.
+    /// The storage engine, for a dbms that has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
     /// The settings.
     pub config: ConfigFacts,
-    /// Every setting of the server as it ran, by name; empty until it has run, and of a dbms that has none.
+    /// Every setting of the server as it ran, by name; empty until it has run, and for a dbms without settings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub running: BTreeMap<String, String>,
 }
 
-/// Candidates × workload × schedule, with the facts under which it ran.
+/// Candidates × workload × schedule, with the facts of the environment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Hash of the plan: the same plan on the same host is the same experiment, and resumes.
@@ -32,7 +32,7 @@ pub struct Experiment {
     pub name: String,
     /// When it was first started, RFC 3339.
     pub created_at: String,
-    /// The command line that started it. Never holds a password.
+    /// The command line that started it. It never contains a password.
     pub command: String,
     /// The version of basecase that started it.
     pub basecase_version: String,
@@ -54,10 +54,10 @@ pub struct Experiment {
     pub candidates: Vec<CandidateFacts>,
     /// The steps in the order in which they run.
     pub steps: Vec<StepFacts>,
-    /// The groups of results in the order in which they are shown; empty where a workload has none.
+    /// The groups of results, in the order in which they are shown; empty if the workload has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
-    /// How it is decided, of an experiment in rounds.
+    /// How it is decided, if it is in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
 }
@@ -66,22 +66,22 @@ pub struct Experiment {
 pub const INSERT_BENCHMARK: &str = "insert-benchmark";
 
 impl Experiment {
-    /// The parameter that marks what was measured with times shorter than usual.
+    /// The parameter that marks experiments measured with shortened times.
     pub const TIMING: &str = "timing";
 
-    /// How much shorter its times were, `1/50`; `None` where they were as usual. Such an experiment tests the program: its numbers say
-    /// nothing about servers.
+    /// By how much its times were shortened, `1/50`; `None` if they were not. Such an experiment tests the program: its numbers say nothing
+    /// about servers.
     pub fn short_timing(&self) -> Option<&str> {
         self.parameters.iter().find(|(name, _)| name == Self::TIMING).map(|(_, mark)| mark.as_str())
     }
 
-    /// Whether each step begins with what the one before it left, so that a round is all of them.
+    /// Whether each step starts from what the one before it left, so that a round consists of all of them.
     pub fn is_chain(&self) -> bool {
         self.workload == INSERT_BENCHMARK
     }
 
-    /// Why no trial of `other` counts here, whatever was run: it was measured by another protocol revision, with other times or on another host, and each
-    /// text says how these differ, `niceness +5, here as usual`. Empty where they do not.
+    /// Why no trial of `other` counts here, whatever was run: because it was measured with another protocol revision, with other times or
+    /// on another host. Each text says how these differ, `niceness +5, here as usual`. Empty if they do not.
     pub fn kept_apart_by(&self, other: &Experiment) -> Vec<String> {
         let (there, here) = (other.protocol_revision, self.protocol_revision);
         let revision = (there != here).then(|| format!("protocol revision {there}, here {here}"));
@@ -92,14 +92,14 @@ impl Experiment {
     }
 }
 
-/// How an experiment in rounds is decided; fixed before the first round.
+/// How an experiment in rounds is decided. It is fixed before the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Seed of every order that is drawn.
+    /// Seed of every random order.
     pub seed: u64,
-    /// The relative change up to which there is none, of steps that only read: 0.02 is 2 %.
+    /// The margin of steps that only read: relative changes up to it count as none. 0.02 is 2 %.
     pub read_margin: f64,
-    /// The same of steps that write.
+    /// The margin of steps that write.
     pub write_margin: f64,
     /// The numbers of rounds after which an interim analysis may decide a step. The last is the maximum number of rounds.
     #[serde(rename = "looks")]
@@ -116,8 +116,8 @@ impl Schedule {
 /// Steps whose results are shown in one block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// What the block is called, e.g. `point queries`.
+    /// The block's title, e.g. `point queries`.
     pub name: String,
-    /// Labels of its steps in the order in which they are shown, whether they were run or not.
+    /// Labels of its steps in the order in which they are shown, whether or not they were run.
     pub steps: Vec<String>,
 }

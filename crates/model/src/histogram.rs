@@ -6,17 +6,17 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use thiserror::Error;
 
-/// Largest latency that a histogram tells apart, in nanoseconds (one hour); longer ones count as this.
+/// Largest latency that a histogram distinguishes, in nanoseconds (one hour); longer ones count as this.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Largest latency that a new histogram has room for, in nanoseconds; longer ones make it grow.
 const INITIAL_HIGHEST_NS: u64 = 1_000_000;
-/// Smallest latency that a histogram tells apart, in nanoseconds.
+/// Smallest latency that a histogram distinguishes, in nanoseconds.
 const LOWEST_NS: u64 = 128;
 /// Significant decimal digits kept of every latency.
 const DIGITS: u8 = 3;
-/// How HDR's V2 deflate form begins; the length of its zlib stream follows.
+/// The first bytes of HDR's V2 deflate form; the length of its zlib stream follows.
 const DEFLATED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-/// Bytes of a histogram before compression at most: nine for each of its counts would be 600 KiB.
+/// The maximum size of a histogram before compression: nine bytes for each of its counts would be 600 KiB.
 const MOST_PLAIN_BYTES: u64 = 1 << 20;
 
 /// Why a stored histogram could not be read.
@@ -26,12 +26,12 @@ pub struct HistogramError(String);
 
 /// Counts of latencies in nanoseconds with three significant digits, from 128 ns to one hour.
 ///
-/// Its size depends on the largest latency and not on the number of values: 16 KiB up to 1 ms, 80 KiB up to one minute. After Gil
-/// Tene's HdrHistogram.
+/// Its size depends on the largest latency, not on the number of values: 16 KiB up to 1 ms, 80 KiB up to one minute. After Gil Tene's
+/// HdrHistogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
     counts: hdrhistogram::Histogram<u32>,
-    // The bucket's upper edge would overstate the largest value, which reports print by itself.
+    // The bucket's upper edge would overstate the largest value, which reports print separately.
     max_ns: u64,
 }
 
@@ -42,7 +42,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram. Recording allocates only when a latency is longer than all before by a factor.
+    /// An empty histogram. Recording allocates only if a latency exceeds all earlier ones by a large factor.
     pub fn new() -> Self {
         // The bounds are constants that satisfy the library's requirements.
         let mut counts = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, INITIAL_HIGHEST_NS, DIGITS)
@@ -54,14 +54,14 @@ impl Histogram {
     /// Counts one latency.
     #[inline]
     pub fn record_ns(&mut self, latency_ns: u64) {
-        // It grows for whatever does not fit, and an hour always does.
+        // It grows for anything that does not fit, and an hour always fits.
         let _ = self.counts.record(latency_ns.min(HIGHEST_NS));
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
     /// Adds all counts of `other`.
     pub fn add(&mut self, other: &Histogram) {
-        // It grows for whatever does not fit.
+        // It grows for anything that does not fit.
         let _ = self.counts.add(&other.counts);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -100,7 +100,7 @@ impl Histogram {
             .sum()
     }
 
-    /// The compressed form that the store keeps: eight bytes of the exact maximum, then HDR's V2 deflate form.
+    /// The compressed form that the store holds: eight bytes of the exact maximum, then HDR's V2 deflate form.
     ///
     /// # Errors
     /// When compression fails.
@@ -135,8 +135,7 @@ impl Histogram {
     }
 }
 
-/// Checks what the library takes memory for before it reads on, the length of the counts and the digits, and that there is no number that
-/// it cannot negate.
+/// Checks, before the library reads on, the sizes for which it allocates memory, and that there is no number that it cannot negate.
 fn check_plain(plain: &[u8]) -> Result<(), HistogramError> {
     let word = |number: usize| {
         let bytes = plain.get(number * 4..).and_then(<[u8]>::first_chunk::<4>);
@@ -149,7 +148,7 @@ fn check_plain(plain: &[u8]) -> Result<(), HistogramError> {
     if plain.len().checked_sub(40) != usize::try_from(length).ok() || digits > u32::from(DIGITS) {
         return Err(HistogramError("its header does not fit what follows".into()));
     }
-    // Of the nine bytes that a number may have, those of a count have five at most, the last of them small.
+    // A number may take nine bytes, but a count takes at most five, and the last of them is small.
     if plain.windows(9).any(|window| *window == [0xff; 9]) {
         return Err(HistogramError("a count is no number".into()));
     }

@@ -1,6 +1,6 @@
-//! The words of basecase as types: what is run, what is measured, what is kept.
+//! basecase's terms as types: what is run, what is measured, what is stored.
 //!
-//! This crate holds values only. It reads no file, talks to no server and computes no statistic.
+//! This crate only defines values. It reads no file, talks to no server and computes no statistic.
 
 mod candidate;
 mod cell;

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers by name, units in the names. What the machine cannot tell is absent, never zero.
+/// Numbers by name, with units in the names. What the machine does not provide is absent, never zero.
 ///
-/// Used for counters (how much was added in the measured window) and for gauges (a level at its end). Names that
-/// basecase reads itself are in [`names`]; a dbms adds its own under its prefix.
+/// Used for counters (what was added in the measured window) and for gauges (a level at its end). Names that basecase itself reads are in
+/// [`names`]; a dbms adds its own under its prefix.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Measures(BTreeMap<String, f64>);
 
 impl Measures {
-    /// Without any number.
+    /// Without any numbers.
     pub fn new() -> Self {
         Measures::default()
     }
@@ -23,22 +23,22 @@ impl Measures {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// One number, or `None` when it could not be read.
+    /// One number, or `None` if it could not be read.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
 
-    /// All of them in the order of their names.
+    /// All numbers, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// Adds every number of `other`; equal names take its value.
+    /// Inserts every number of `other`; equal names take its value.
     pub fn extend(&mut self, other: Measures) {
         self.0.extend(other.0);
     }
 
-    /// What was added since `earlier`, for the names that both have.
+    /// The increase since `earlier`, for the names that both have.
     pub fn since(&self, earlier: &Measures) -> Measures {
         Measures(
             self.0
@@ -55,7 +55,7 @@ pub mod names {
     pub const HOST_CPU_USER_US: &str = "host.cpu_user_us";
     /// CPU time in system mode of the whole host (with interrupts), µs over all cores.
     pub const HOST_CPU_SYSTEM_US: &str = "host.cpu_system_us";
-    /// CPU time of the whole host as exact as that of processes, where the kernel counts it, µs over all cores.
+    /// CPU time of the whole host, as exact as that of processes, if the kernel provides it, µs over all cores.
     pub const HOST_CPU_US: &str = "host.cpu_us";
     /// Idle time of the whole host, µs over all cores.
     pub const HOST_CPU_IDLE_US: &str = "host.cpu_idle_us";
@@ -67,7 +67,7 @@ pub mod names {
     pub const HOST_CONTEXT_SWITCHES: &str = "host.context_switches";
     /// Interrupts of the whole host.
     pub const HOST_INTERRUPTS: &str = "host.interrupts";
-    /// Processes and threads that were begun on the whole host.
+    /// Processes and threads that were started on the whole host.
     pub const HOST_FORKS: &str = "host.forks";
     /// Page faults of the whole host.
     pub const HOST_PAGE_FAULTS: &str = "host.page_faults";
@@ -81,9 +81,9 @@ pub mod names {
     pub const HOST_MEMORY_PRESSURE_US: &str = "host.memory_pressure_us";
     /// Bytes that went through the loopback interface.
     pub const HOST_LOOPBACK_BYTES: &str = "host.loopback_bytes";
-    /// Level: bytes of memory that the host could give away without swapping.
+    /// Level: bytes of memory that the host could provide without swapping.
     pub const HOST_MEMORY_AVAILABLE_BYTES: &str = "host.memory_available_bytes";
-    /// Level: bytes that the whole host has still to write to a device.
+    /// Level: bytes that the whole host has yet to write to a device.
     pub const HOST_DIRTY_BYTES: &str = "host.dirty_bytes";
     /// Level: mean frequency of the processors, MHz.
     pub const HOST_CPU_MHZ: &str = "host.cpu_mhz";
@@ -97,110 +97,109 @@ pub mod names {
     pub const DEVICE_WRITES: &str = "device.writes";
     /// Bytes written to that device.
     pub const DEVICE_WRITTEN_BYTES: &str = "device.written_bytes";
-    /// Time that reads of that device took together, µs.
+    /// Total time of reads from that device, µs.
     pub const DEVICE_READ_US: &str = "device.read_us";
-    /// Time that writes to that device took together, µs.
+    /// Total time of writes to that device, µs.
     pub const DEVICE_WRITE_US: &str = "device.write_us";
-    /// Time in which that device had something to do, µs.
+    /// Time in which that device was busy, µs.
     pub const DEVICE_BUSY_US: &str = "device.busy_us";
-    /// Time of all requests in that device and its queue, µs: divided by the window, the mean length of the queue.
+    /// Total time of all requests in that device and its queue, µs: divided by the window, the mean queue length.
     pub const DEVICE_QUEUE_US: &str = "device.queue_us";
-    /// CPU time of basecase itself, µs. Of an embedded dbms it includes the engine.
+    /// CPU time of basecase itself, µs. For an embedded dbms it includes the engine.
     pub const CLIENT_CPU_US: &str = "client.cpu_us";
     /// CPU time of the server's process tree, µs. Absent for an embedded dbms.
     pub const SERVER_CPU_US: &str = "server.cpu_us";
     /// The part of it in system mode, µs; known in whole ticks (10 ms).
     pub const SERVER_CPU_SYSTEM_US: &str = "server.cpu_system_us";
-    /// Context switches of the server's threads that waited.
+    /// Voluntary context switches of the server's threads: they waited.
     pub const SERVER_VOLUNTARY_SWITCHES: &str = "server.voluntary_switches";
-    /// Context switches of the server's threads that had to yield a processor.
+    /// Involuntary context switches of the server's threads: they had to yield a processor.
     pub const SERVER_INVOLUNTARY_SWITCHES: &str = "server.involuntary_switches";
-    /// Page faults of the server's process tree without reading from a device.
+    /// Minor page faults of the server's process tree, which read nothing from a device.
     pub const SERVER_MINOR_FAULTS: &str = "server.minor_faults";
-    /// Page faults of the server's process tree that had to read from a device.
+    /// Major page faults of the server's process tree, which had to read from a device.
     pub const SERVER_MAJOR_FAULTS: &str = "server.major_faults";
-    /// Bytes that the server's process tree made be read from devices.
+    /// Bytes that the server's process tree caused to be read from devices.
     pub const SERVER_READ_BYTES: &str = "server.read_bytes";
     /// Context switches of basecase itself.
     pub const CLIENT_SWITCHES: &str = "client.switches";
-    /// Time that the server's threads ran, as the kernel's scheduler counts it, µs over all cores. As the two that follow and the
-    /// counters of hardware, it is there of profiled trials only.
+    /// Time that the server's threads ran, as counted by the kernel's scheduler, µs over all cores. Like the two that follow and the
+    /// hardware counters, only profiled trials have it.
     pub const SERVER_TASK_CLOCK_US: &str = "server.task_clock_us";
     /// Page faults of the server's process tree.
     pub const SERVER_PAGE_FAULTS: &str = "server.page_faults";
-    /// Times that one of the server's threads went on on another processor than before.
+    /// How often a thread of the server continued on another processor than before.
     pub const SERVER_CPU_MIGRATIONS: &str = "server.cpu_migrations";
-    /// Prefix of what the processors counted for the server.
+    /// Prefix of the hardware counters of the server.
     pub const HARDWARE_PREFIX: &str = "hardware.";
-    /// Instructions that the server's threads completed, with those in the kernel. As every counter of hardware, it is
-    /// absent where the machine has none, and reckoned where it counted for a part of the time.
+    /// Instructions that the server's threads completed, including those in the kernel. Like every hardware counter, it is absent if the
+    /// machine has none, and extrapolated if it counted only part of the time.
     pub const HARDWARE_INSTRUCTIONS: &str = "hardware.instructions";
-    /// Cycles in which a processor worked for the server.
+    /// Cycles that processors spent on the server.
     pub const HARDWARE_CYCLES: &str = "hardware.cycles";
-    /// Accesses to the last cache, as the processor's maker defines them.
+    /// Accesses to the last-level cache, as the processor's maker defines them.
     pub const HARDWARE_CACHE_REFERENCES: &str = "hardware.cache_references";
-    /// Those that the last cache could not serve.
+    /// Misses of the last-level cache.
     pub const HARDWARE_CACHE_MISSES: &str = "hardware.cache_misses";
     /// Branches that the server's threads completed.
     pub const HARDWARE_BRANCHES: &str = "hardware.branches";
-    /// Those that were foreseen wrongly.
+    /// Mispredicted branches.
     pub const HARDWARE_BRANCH_MISSES: &str = "hardware.branch_misses";
     /// Gauge: proportional set size of the server's process tree, bytes.
     pub const SERVER_PSS_BYTES: &str = "server.pss_bytes";
     /// Gauge: threads with which basecase drove the step.
     pub const CLIENT_THREADS: &str = "client.threads";
-    /// Gauge: share of the window in which the busiest of threads that drive several sessions each did not wait for a reply, 0
-    /// to 1. Near 1, the client is the limit.
+    /// Gauge: share of the window in which the busiest of the threads that drive several sessions each did not wait for a reply, 0 to 1.
+    /// Near 1, the client is the bottleneck.
     pub const CLIENT_BUSY_SHARE: &str = "client.busy_share";
-    /// Gauge: mean time in which a reply waited behind others that had come with it to the same thread, µs. It is part of
-    /// the latency.
+    /// Gauge: mean time that a reply waited behind others that had arrived with it at the same thread, µs. It is part of the latency.
     pub const CLIENT_QUEUE_US: &str = "client.queue_us";
-    /// Gauge: time of the window, or of the turns that count, in which basecase itself did not run though it had to, µs: it was
+    /// Gauge: time of the window, or of the turns that count, in which basecase itself was not running although it was due, µs: it was
     /// suspended, or had no processor.
     pub const CLIENT_STOPPED_US: &str = "client.stopped_us";
-    /// Gauges that begin so end with the number of a pass in which that befell a slice, and tell how long it lasted, µs. Such a pass
+    /// Prefix of gauges that end with the number of a pass in which this happened during a slice; they tell for how long, µs. Such a pass
     /// does not count.
     pub const CLIENT_STOPPED_PASS: &str = "client.stopped_us.pass_";
     /// Gauge: peak resident memory of basecase, bytes.
     pub const CLIENT_PEAK_RSS_BYTES: &str = "client.peak_rss_bytes";
     /// Gauge: size of the database as the server counts it, bytes.
     pub const DATABASE_BYTES: &str = "size.database_bytes";
-    /// Gauge: bytes of the whole data directory with logs and WAL.
+    /// Gauge: bytes of the whole data directory, including logs and WAL.
     pub const DIRECTORY_BYTES: &str = "size.directory_bytes";
-    /// Gauge: bytes of the files of WAL or redo log.
+    /// Gauge: bytes of the WAL or redo log files.
     pub const LOG_BYTES: &str = "size.log_bytes";
-    /// Gauge: bytes of the files of the log of changes for replicas.
+    /// Gauge: bytes of the files of the replication log.
     pub const BINARY_LOG_BYTES: &str = "size.binary_log_bytes";
-    /// Gauge: bytes of all tables, as the server tells; of InnoDB with their primary keys.
+    /// Gauge: bytes of all tables, as the server reports; for InnoDB including their primary keys.
     pub const TABLES_BYTES: &str = "size.tables_bytes";
-    /// Gauge: bytes of all indexes, as the server tells; of InnoDB the secondary ones.
+    /// Gauge: bytes of all indexes, as the server reports; for InnoDB the secondary ones.
     pub const INDEXES_BYTES: &str = "size.indexes_bytes";
-    /// Seconds over which the server's own counters counted, where it was longer than the window: with the warm-up, as if its statements had
-    /// been as fast as those of the window.
+    /// Seconds over which the server's own counters counted, if that was longer than the window: including the warm-up, as if its
+    /// statements had been as fast as those of the window.
     pub const SERVER_COUNTED_SECONDS: &str = "server.counted_seconds";
-    /// Connections that the server accepted during the step, by its own count.
+    /// Connections accepted during the step, as counted by the server.
     pub const SERVER_CONNECTIONS: &str = "server.connections";
-    /// Statements of the step that the server committed, by its own count.
+    /// Statements of the step that were committed, as counted by the server.
     pub const SERVER_COMMITS: &str = "server.commits";
-    /// Insert statements that the server executed, by its own count.
+    /// Insert statements executed, as counted by the server.
     pub const SERVER_INSERT_STATEMENTS: &str = "server.insert_statements";
-    /// Update statements that the server executed, by its own count.
+    /// Update statements executed, as counted by the server.
     pub const SERVER_UPDATE_STATEMENTS: &str = "server.update_statements";
-    /// Delete statements that the server executed, by its own count.
+    /// Delete statements executed, as counted by the server.
     pub const SERVER_DELETE_STATEMENTS: &str = "server.delete_statements";
-    /// Rows that the server says it inserted.
+    /// Rows inserted, as counted by the server.
     pub const SERVER_ROWS_INSERTED: &str = "server.rows_inserted";
-    /// Rows that the server says it updated.
+    /// Rows updated, as counted by the server.
     pub const SERVER_ROWS_UPDATED: &str = "server.rows_updated";
-    /// Rows that the server says it deleted.
+    /// Rows deleted, as counted by the server.
     pub const SERVER_ROWS_DELETED: &str = "server.rows_deleted";
     /// Pages that the server had to read because its own cache lacked them.
     pub const SERVER_CACHE_MISSES: &str = "server.cache_misses";
-    /// Pages that the server looked for in its own cache, found or not.
+    /// Pages that the server requested from its own cache, found or not.
     pub const SERVER_CACHE_REQUESTS: &str = "server.cache_requests";
     /// Bytes of WAL or redo log that the server wrote.
     pub const SERVER_LOG_BYTES: &str = "server.log_bytes";
-    /// Times that the server made that log durable.
+    /// How often the server synced that log.
     pub const SERVER_LOG_SYNCS: &str = "server.log_syncs";
     /// Pages of tables and indexes that the server wrote.
     pub const SERVER_PAGES_WRITTEN: &str = "server.pages_written";
@@ -211,33 +210,33 @@ pub mod names {
 
     /// Prefix of tracks of statements per second by latency: `latency.CLASS.END_ns`, up to that end.
     pub const LATENCY_PREFIX: &str = "latency.";
-    /// Prefix of time that the server's busy sessions spent in a state, µs over all sessions, from looks at them: `session.cpu_us`,
-    /// or the name of a wait.
+    /// Prefix of the time that the server's busy sessions spent in a state, µs over all sessions, from samples of the sessions:
+    /// `session.cpu_us`, or the name of a wait.
     pub const SESSION_PREFIX: &str = "session.";
-    /// How long a step of a round took with everything that belongs to it: sessions, warm-up, the slices of all candidates; seconds.
+    /// How long a step of a round took, including sessions, warm-up and the slices of all candidates; seconds.
     pub const ROUND_SECONDS: &str = "round.seconds";
-    /// Processors that others than the servers and the client used while candidates took turns.
+    /// Processors used by others than the servers and the client while candidates took turns.
     pub const ROUND_OTHERS_CORES: &str = "round.others_cores";
-    /// Share of the time, over all processors, that the hypervisor gave to others meanwhile, 0 to 1.
+    /// Share of all processors' time that the hypervisor gave to others meanwhile, 0 to 1.
     pub const ROUND_STEAL_SHARE: &str = "round.steal_share";
     /// Bytes of the copy of the data that a step began with.
     pub const IMAGE_BYTES: &str = "image.bytes";
     /// Time until that copy was on the device, seconds.
     pub const IMAGE_COPY_SECONDS: &str = "image.copy_seconds";
-    /// How long it took after the last slice until the server had paid what the step had put off, seconds.
+    /// How long it took after the last slice until the server had paid the step's debt, seconds.
     pub const DRAIN_SECONDS: &str = "drain.seconds";
     /// The server's CPU time for that, µs.
     pub const DRAIN_SERVER_CPU_US: &str = "drain.server_cpu_us";
-    /// Messages after which a planted library counted.
+    /// Number of messages counted by a planted library.
     pub const PLANTED_CALLS: &str = "planted.calls";
     /// Time that it spent after them, µs.
     pub const PLANTED_US: &str = "planted.us";
-    /// How often the sessions were looked at.
+    /// How often the sessions were sampled.
     pub const SESSION_LOOKS: &str = "session.looks";
     /// Busy sessions that waited for nothing, µs over all sessions.
     pub const SESSION_CPU_US: &str = "session.cpu_us";
 
-    /// What the operating system counts of the server.
+    /// What the operating system counts for the server.
     const SERVER_BY_SYSTEM: [&str; 10] = [
         SERVER_CPU_US,
         SERVER_CPU_SYSTEM_US,
@@ -250,11 +249,11 @@ pub mod names {
         SERVER_PAGE_FAULTS,
         SERVER_CPU_MIGRATIONS,
     ];
-    /// Prefixes of what is counted of the server, by itself or by the operating system.
+    /// Prefixes of what is counted for the server, by itself or by the operating system.
     pub const OF_SERVER: [&str; 4] = ["server.", "postgres.", "mysql.", "innodb."];
 
-    /// Whether the server itself counts it: then the warm-up is in it, as [`SERVER_COUNTED_SECONDS`] tells. All others are of the
-    /// window alone.
+    /// Whether the server itself counts it: then it includes the warm-up, as [`SERVER_COUNTED_SECONDS`] tells. All others cover the window
+    /// alone.
     pub fn is_counted_by_server(name: &str) -> bool {
         OF_SERVER.iter().any(|prefix| name.starts_with(prefix)) && !SERVER_BY_SYSTEM.contains(&name)
     }

@@ -1,13 +1,13 @@
-//! Names that SQL takes as they are.
+//! Names that SQL accepts without quotes.
 
-/// Characters of a name at most: Postgres cuts longer ones off.
+/// The maximum length of a name: Postgres truncates longer ones.
 pub const NAME_CHARACTERS: usize = 63;
 
-/// How the comment begins that marks a table as one that basecase made and may drop.
+/// The beginning of the comment that marks a table as one that basecase created and may drop.
 pub const TABLE_MARK: &str = "basecase: ";
 
-/// Whether `name` is made like `[a-z_][a-z0-9_]{0,62}`: every dbms then takes it without quotes, whatever its settings say of upper and
-/// lower case, and as text between quotes it cannot end them.
+/// Whether `name` matches `[a-z_][a-z0-9_]{0,62}`: every dbms accepts it without quotes, whatever its settings for upper and lower case,
+/// and inside quotes it cannot end them.
 pub fn is_plain_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     name.len() <= NAME_CHARACTERS

@@ -1,4 +1,4 @@
-//! One operation on a session: what a workload asks for, what a client sends, what came back.
+//! One operation on a session: what a workload asks for, what a client sends, and the reply.
 
 /// A value of a prepared statement's parameter or of a result's column.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,19 +11,19 @@ pub enum Value {
     Text(String),
 }
 
-/// What the server must answer for the operation to count as done right.
+/// The reply that an operation needs to count as correct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Expectation {
     /// Nothing is checked for a single statement.
     #[default]
     Anything,
-    /// Exactly so many rows inserted, updated or deleted.
+    /// Exactly this many rows inserted, updated or deleted.
     Affected(u64),
-    /// At most so many rows inserted, updated or deleted.
+    /// At most this many rows inserted, updated or deleted.
     AffectedAtMost(u64),
-    /// Exactly so many rows fetched.
+    /// Exactly this many rows fetched.
     Fetched(u64),
-    /// At most so many rows fetched.
+    /// At most this many rows fetched.
     FetchedAtMost(u64),
 }
 
@@ -44,13 +44,13 @@ impl Expectation {
 /// A prepared statement's parameter. Its type is declared when the statement is prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     Integer(i64),
     /// The bytes `start..end` of the operation's text.
     Text {
         /// The first byte.
         start: u32,
-        /// The byte behind the last.
+        /// The byte after the last.
         end: u32,
     },
 }
@@ -64,28 +64,28 @@ impl From<i64> for Parameter {
 /// The type of a prepared statement's parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterType {
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     Integer,
     /// Text of any length.
     Text,
 }
 
-/// One statement, ready to be sent. Its buffers are reused, so that nothing is allocated per operation.
+/// One statement, ready to be sent. Its buffers are reused, so nothing is allocated per operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
     /// The prepared statement to execute, by its number in the role's set-up; `None` sends `text` as it is.
     pub prepared: Option<usize>,
-    /// The statement's text when it is not prepared, else the texts among its parameters.
+    /// The statement's text if it is not prepared, otherwise the texts among its parameters.
     pub text: String,
     /// The prepared statement's parameters.
     pub parameters: Vec<Parameter>,
     /// Which of the step's kinds of statements it is.
     pub kind: u16,
-    /// Whether its event is complete when it is answered; only within a transaction of several it is not.
+    /// Whether its event is complete once it is answered; false only within a transaction of several statements.
     pub ends_event: bool,
-    /// How many units of the role's rate this statement stands for: rows of an insert or delete, 1 of a query.
+    /// How many units of the role's rate this statement stands for: the rows of an insert or delete, 1 for a query.
     pub items: u32,
-    /// What the server must answer.
+    /// The expected reply.
     pub expectation: Expectation,
 }
 
@@ -104,7 +104,7 @@ impl Default for Operation {
 }
 
 impl Operation {
-    /// Empties the operation and keeps its buffers.
+    /// Clears the operation but keeps its buffers.
     pub fn clear(&mut self) {
         self.prepared = None;
         self.text.clear();
@@ -115,7 +115,7 @@ impl Operation {
         self.expectation = Expectation::Anything;
     }
 
-    /// The text of a parameter; empty when it is an integer.
+    /// The text of a parameter; empty if it is an integer.
     #[inline]
     pub fn text_of(&self, parameter: Parameter) -> &str {
         match parameter {
@@ -125,13 +125,13 @@ impl Operation {
     }
 }
 
-/// What came back for one operation, after every row was fetched.
+/// The reply to one operation, after every row was fetched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reply {
     /// Rows fetched.
     pub fetched: u64,
     /// Rows inserted, updated or deleted, as the server counts them.
     pub affected: u64,
-    /// First column of the first row, when it is an integer.
+    /// First column of the first row, if it is an integer.
     pub first: Option<i64>,
 }

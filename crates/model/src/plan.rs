@@ -3,10 +3,10 @@
 /// The plan of one statement of a step, as the server showed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementPlan {
-    /// The statement's name, as in [`crate::StatementRecord`]; of the Insert Benchmark, what a role's statement is called.
+    /// The statement's name, as in [`crate::StatementRecord`]; for the Insert Benchmark, the name of a role's statement.
     pub statement: String,
-    /// The statement that was explained, with the values that it had.
+    /// The explained statement, with its values.
     pub sql: String,
-    /// The plan, a line for each of its nodes, as the server printed it.
+    /// The plan, one line per node, as the server printed it.
     pub text: String,
 }

@@ -1,10 +1,10 @@
-//! Text that others wrote, without what would steer a terminal or deceive a reader.
+//! Text from others, without characters that would control a terminal or deceive a reader.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// `text` with every character spelt out that has no shape of its own but an effect, e.g. `[U+001B]`. Line breaks stay, and a tab becomes a
-/// space. Where formats have escapes of their own, these come afterwards.
+/// `text` with every character spelled out that has an effect instead of a shape, e.g. `[U+001B]`. Line breaks stay, and a tab becomes a
+/// space. A format's own escapes are applied afterwards.
 pub fn printable(text: &str) -> Cow<'_, str> {
     replaced(text, |letter, out| match letter {
         '\t' => out.push(' '),
@@ -14,10 +14,10 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The text of a JSON document with the same characters written as escapes, so that whoever reads it as JSON has them unchanged.
+/// The text of a JSON document with the same characters written as escapes, so that a JSON reader gets them unchanged.
 pub fn printable_json(document: &str) -> Cow<'_, str> {
     replaced(document, |letter, out| match letter {
-        // JSON has it between values only.
+        // JSON has it only between values.
         '\t' => out.push('\t'),
         _ => {
             for unit in letter.encode_utf16(&mut [0; 2]) {
@@ -38,7 +38,8 @@ fn replaced(text: &str, replace: impl Fn(char, &mut String)) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character is none that is seen: controls, what changes the direction of text, what has no width, and what is no character.
+/// Whether a character is invisible: control characters, characters that change the direction of text, zero-width characters and
+/// noncharacters.
 fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' => false,

@@ -1,15 +1,15 @@
-//! Where the server's time went, by stacks of functions.
+//! Profiles: where the server's time went, by stacks of functions.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What is looked at while a step runs. It costs time, so that trials of different observation are kept apart.
+/// What is observed while a step runs. Observation costs time, so trials with different observation are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observation {
-    /// Counters at both ends of the window and nothing in between, and no plans of statements.
+    /// Counters at both ends of the window only, and no plans of statements.
     Off,
     /// Counters at both ends and every second, and plans after the step.
     #[default]
@@ -19,7 +19,7 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// Every one, the least first.
+    /// All of them, the least observation first.
     pub const ALL: [Observation; 3] = [Observation::Off, Observation::Usual, Observation::Profiled];
 
     /// The word in files.
@@ -38,7 +38,7 @@ impl Observation {
 pub enum ProfileKind {
     /// Samples of what runs on a processor.
     Cpu,
-    /// Microseconds that threads were off the processors, by where they left it.
+    /// Microseconds that threads were off the processors, by where they left them.
     OffCpu,
 }
 
@@ -74,15 +74,15 @@ impl FromStr for ProfileKind {
 pub struct Profile {
     /// What it counts.
     pub kind: ProfileKind,
-    /// Samples per second and processor that were asked for; 0 where each event was taken.
+    /// Requested samples per second and processor; 0 if every event was recorded.
     pub frequency_hz: u32,
-    /// Samples that were taken.
+    /// Number of samples taken.
     pub samples: u64,
     /// Samples that the kernel dropped because they were not read in time.
     pub lost: u64,
-    /// The stacks in folded form: a line for each, its frames from the outermost to the innermost with semicolons between, a
-    /// blank, and how much was counted.
+    /// The stacks in folded form: one line each, with the frames from the outermost to the innermost separated by semicolons, a blank, and
+    /// the count.
     pub stacks: String,
-    /// Binaries and libraries among the frames, with their build ids in hexadecimal digits where they have one.
+    /// Binaries and libraries among the frames, with their build ids in hexadecimal if they have one.
     pub modules: Vec<(String, Option<String>)>,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sample {
     /// Items (rows or queries) that finished in the interval.
     pub items: u32,
-    /// Largest service time among the statements that finished in it, µs; 0 when none did.
+    /// Largest service time among the statements that finished in it, µs; 0 if none did.
     pub max_us: u32,
 }
 

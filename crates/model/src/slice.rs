@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A short uninterrupted piece of load on one candidate, among those of the others in the same round.
+/// A short uninterrupted piece of load on one candidate, interleaved with those of others in the same round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// Pass within the round, from 0.
     pub pass: u32,
-    /// Place among the slices of the step in this round over all candidates, from 0: they alternate in this order.
+    /// Position among the slices of the step in this round over all candidates, from 0: they alternate in this order.
     pub position: u32,
     /// When it opened, µs after the first slice of the step in this round began.
     pub opened_us: u64,
@@ -21,17 +21,17 @@ pub struct Slice {
     pub warm_up_operations: u64,
     /// CPU time of all processes of the server, from before the switch until all operations were answered, µs.
     pub server_cpu_us: Option<f64>,
-    /// CPU time of all processors that neither the server nor the client spent meanwhile, µs. The host counts in ticks of some ms, so that
-    /// it can be below 0.
+    /// CPU time of all processors that neither the server nor the client used meanwhile, µs. The host counts in ticks of some ms, so it can
+    /// be below 0.
     pub others_cpu_us: Option<f64>,
     /// Time of all processors that the hypervisor gave to others meanwhile, µs.
     pub steal_us: Option<f64>,
-    /// Time of one iteration of a fixed loop of integer arithmetic right before its pass, ns: how fast the processor was.
+    /// Time of one iteration of a fixed loop of integer arithmetic right before its pass, ns: the speed of the processor.
     pub canary_ns: Option<f64>,
 }
 
 impl Slice {
-    /// CPU time of the server per operation, µs: of all operations that the time was spent on.
+    /// Server CPU time per operation, µs: over all operations that the time was spent on.
     pub fn server_cpu_us_per_operation(&self) -> Option<f64> {
         let executed = self.operations + self.warm_up_operations;
         Some(self.server_cpu_us? / executed as f64).filter(|cost| cost.is_finite())

@@ -1,4 +1,4 @@
-//! What a database holds, and whether it holds what it should.
+//! What a database holds, and whether that is correct.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 pub struct TableState {
     /// Name of the table.
     pub table: String,
-    /// Rows; `None` when counting them would disturb what is measured next.
+    /// Number of rows; `None` if counting them would disturb what is measured next.
     pub rows: Option<u64>,
-    /// Smallest primary key; `None` of an empty table.
+    /// Smallest primary key; `None` for an empty table.
     pub min_id: Option<i64>,
-    /// Largest primary key; `None` of an empty table.
+    /// Largest primary key; `None` for an empty table.
     pub max_id: Option<i64>,
-    /// The sequence's last value, where the dbms has one.
+    /// The sequence's last value, if the dbms has one.
     pub last_value: Option<i64>,
 }
 
 /// What all tables of a workload hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The tables in the order of their clients.
+    /// The tables in client order.
     pub tables: Vec<TableState>,
 }
 
-/// One comparison of what was expected with what is.
+/// One comparison of an expected value with the actual one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// What is compared, e.g. `pi1 rows`.
     pub name: String,
-    /// What the model or the client's own count says.
+    /// The expected value, from the model or the client's own count.
     pub expected: String,
-    /// What the server says.
+    /// The actual value, from the server.
     pub actual: String,
     /// Whether they agree.
     pub passed: bool,

@@ -1,4 +1,4 @@
-//! What the statements of one kind came to.
+//! Counts of the statements of one kind.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatementClass {
-    /// Returns rows, or could.
+    /// Returns rows, or could return rows.
     Read,
-    /// Changes rows; counted as [`StatementClass::Other`] when it changed none.
+    /// Changes rows; counted as [`StatementClass::Other`] if it changed none.
     Write,
     /// Neither, such as BEGIN.
     Other,
@@ -30,11 +30,11 @@ impl StatementClass {
 pub struct StatementCounts {
     /// Statements executed.
     pub executed: u64,
-    /// Those among them that affected no row.
+    /// Statements among them that affected no row.
     pub without_effect: u64,
     /// Rows affected, as the server counted them.
     pub affected: u64,
-    /// Rows among them that were put back, because their transaction was begun anew.
+    /// Rows among them that were rolled back, because their transaction was restarted.
     pub undone: u64,
     /// Rows fetched.
     pub fetched: u64,
@@ -63,7 +63,7 @@ pub struct StatementRecord {
     pub class: StatementClass,
     /// In the measured window.
     pub window: StatementCounts,
-    /// Before it, while the step warmed up.
+    /// Before the window, while the step warmed up.
     pub warm_up: StatementCounts,
 }
 

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::OperationClass;
 
-/// The share of the rate that background writers must keep with which they still pass.
+/// The share of the target rate that background writers must reach to pass.
 pub const SLA_TOLERANCE: f64 = 0.95;
 
-/// Which rate of a step is the one that tables show and compare.
+/// The rate of a step that tables show and compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Headline {
@@ -43,24 +43,24 @@ impl Headline {
 pub struct StepFacts {
     /// Name without position, e.g. `qr100`.
     pub name: String,
-    /// Name with position where published results carry one, e.g. `qr100.L1`; else the same as `name`.
+    /// Name with position, if published results have one, e.g. `qr100.L1`; otherwise the same as `name`.
     pub label: String,
     /// One line for people, e.g. `range queries with 100 insert/s per client`.
     pub title: String,
-    /// The number reported.
+    /// The number that is reported.
     pub headline: Headline,
     /// Rows inserted per second that the background writers of all clients together must sustain (`R × N`).
     pub sla_target: Option<f64>,
-    /// What the headline counts when it does not follow from the roles: rows indexed in `l.x`.
+    /// What the headline counts, if that does not follow from the roles: rows indexed in `l.x`.
     pub headline_items: Option<u64>,
-    /// The group of results that it belongs to, where a workload has groups. There a step without one prepares others, and its
-    /// result is not compared.
+    /// The group in which its result is shown, if the workload has groups. A step without one then prepares others, and its result is not
+    /// compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Rows that one event reads from one end of a table to the other, of a step that does so.
+    /// Rows that one event reads from one end of a table to the other, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scanned_rows: Option<u64>,
-    /// Threads, each with a connection, where steps can differ in it.
+    /// Threads, each with a connection, if steps can differ in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Whether it changes rows.
@@ -69,7 +69,7 @@ pub struct StepFacts {
 }
 
 impl StepFacts {
-    /// A step of queries without anything, to be filled in.
+    /// An empty step of queries, to be filled in.
     pub const EMPTY: StepFacts = StepFacts {
         name: String::new(),
         label: String::new(),
@@ -88,7 +88,7 @@ impl StepFacts {
         self.threads.is_none() || self.group.is_some()
     }
 
-    /// The numbers of the steps of this name or label, or else of those that `--list` would take by it.
+    /// The numbers of the steps with this name or label, or else of those that `--list` would select by it.
     pub fn named(steps: &[StepFacts], name: &str) -> Vec<usize> {
         let those = |is_meant: &dyn Fn(&StepFacts) -> bool| -> Vec<usize> {
             steps.iter().enumerate().filter(|(_, facts)| is_meant(facts)).map(|(number, _)| number).collect()
@@ -97,8 +97,8 @@ impl StepFacts {
         if exact.is_empty() { those(&|facts| is_short_for(name, &facts.name)) } else { exact }
     }
 
-    /// Whether background writers that inserted so many rows per second kept their rate; `None` where the step has none. The rate is
-    /// compared as it is shown, a whole number, with the rounded threshold.
+    /// Whether background writers that inserted this many rows per second kept their rate; `None` if the step has none. The rate is
+    /// compared as shown, as a whole number, with the rounded threshold.
     pub fn keeps_rate(&self, inserts_per_second: f64) -> Option<bool> {
         Some(inserts_per_second.round() >= (SLA_TOLERANCE * self.sla_target?).round())
     }

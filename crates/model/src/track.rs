@@ -1,4 +1,4 @@
-//! Numbers over time, beside the operations of a window.
+//! Tracks: numbers over time, besides the operations of a window.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackKind {
-    /// What was added in each interval, per second.
+    /// The increase in each interval, per second.
     Rate,
     /// The level in the middle of each interval.
     Level,
@@ -22,8 +22,7 @@ impl TrackKind {
     }
 }
 
-/// One number of the machine or the server in equal intervals from the opening of the window, on the time axis of
-/// [`crate::Series`].
+/// One number of the machine or the server in equal intervals from the opening of the window, on the time axis of [`crate::Series`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Track {
     /// Its name, as among the counters and gauges: [`crate::names`], or the server's own under its prefix.
@@ -32,6 +31,6 @@ pub struct Track {
     pub kind: TrackKind,
     /// Length of every interval in milliseconds.
     pub interval_ms: u32,
-    /// A value for each whole interval.
+    /// One value for each whole interval.
     pub values: Vec<f32>,
 }

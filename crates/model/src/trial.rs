@@ -15,7 +15,7 @@ pub enum OperationClass {
     Insert,
     /// Removes rows; its items are rows.
     Delete,
-    /// Reads, or executes whatever the statements of a workload file are; its items are queries.
+    /// Reads, or executes any statements of a workload file; its items are queries.
     Query,
     /// Makes the statements that other roles execute; has no items of its own.
     Build,
@@ -33,14 +33,14 @@ impl OperationClass {
     }
 }
 
-/// Statements that a role runs beside its main ones, e.g. reading the smallest id: counted, never in its histogram.
+/// Statements that a role runs besides its main ones, e.g. reading the smallest id: counted, but never in its histogram.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aside {
     /// What they do, e.g. `min_id`.
     pub name: String,
-    /// How many there were.
+    /// Number of executions.
     pub count: u64,
-    /// Their time together, µs.
+    /// Their total time, µs.
     pub total_us: u64,
     /// The longest, µs.
     pub max_us: u64,
@@ -57,15 +57,15 @@ pub struct RoleRecord {
     pub class: OperationClass,
     /// Statements executed.
     pub statements: u64,
-    /// Items finished, in the unit of the class: rows asked for, or queries.
+    /// Items finished, in the unit of the class: rows requested, or queries.
     pub items: u64,
-    /// Events: what is begun anew as a whole. A transaction of a workload file; everywhere else each statement.
+    /// Events: the units that are restarted as a whole. A transaction of a workload file; everywhere else each statement.
     pub events: u64,
     /// Rows affected, as the server counted them.
     pub affected: u64,
     /// Rows fetched.
     pub fetched: u64,
-    /// Statements repeated after an error that a repetition can mend.
+    /// Statements retried after a retryable error.
     pub retries: u64,
     /// Statements whose reply was not as expected.
     pub mismatches: u64,
@@ -75,15 +75,15 @@ pub struct RoleRecord {
     pub ended_us: u64,
     /// CPU time of the client's thread for this role, µs.
     pub client_cpu_us: f64,
-    /// CPU time of the server's process for this role's session, µs, where the dbms has one process per session.
+    /// CPU time of the server's process for this role's session, µs, if the dbms has one process per session.
     pub server_cpu_us: Option<f64>,
-    /// Of each event, from just before its first statement was sent until the last row of its last one was fetched.
+    /// Service times: of each event, from just before its first statement was sent until the last row of its last one was fetched.
     pub service: Histogram,
-    /// From the instant at which the schedule meant the event to start; only of paced roles.
+    /// Response times: from the instant at which the schedule meant the event to start; only for paced roles.
     pub response: Option<Histogram>,
     /// Per-second items and largest service times.
     pub series: Series,
-    /// Statements beside the main ones.
+    /// Statements besides the main ones.
     pub asides: Vec<Aside>,
 }
 
@@ -113,7 +113,7 @@ impl RoleRecord {
     }
 }
 
-/// Where in the schedule a trial stands.
+/// Where in the schedule a trial is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Round, from 0.
@@ -130,7 +130,7 @@ pub struct Place {
 pub enum TrialStatus {
     /// Every check passed.
     Complete,
-    /// Something failed; whatever was measured is not to be compared.
+    /// Something failed; nothing that was measured may be compared.
     Failed {
         /// What failed, in one line or a few.
         reason: String,
@@ -148,10 +148,10 @@ pub struct Trial {
     pub step: String,
     /// The candidate's printed name.
     pub candidate: String,
-    /// Id of the experiment that measured it; empty before it is stored. Rounds of different experiments are never compared with
-    /// each other.
+    /// Id of the experiment that measured it; empty before it is stored. Rounds of different experiments are never compared with each
+    /// other.
     pub measured_by: String,
-    /// Where in the schedule it stands.
+    /// Where in the schedule it is.
     pub place: Place,
     /// How client and server were placed on cores, e.g. `unpinned`.
     pub placement: String,
@@ -161,13 +161,13 @@ pub struct Trial {
     pub seconds: f64,
     /// How it ended.
     pub status: TrialStatus,
-    /// How closely it was looked at while it ran.
+    /// How closely it was observed.
     pub observation: Observation,
     /// What each role of each client did.
     pub roles: Vec<RoleRecord>,
-    /// Its slices, where candidates took turns.
+    /// Its slices, if candidates took turns.
     pub slices: Vec<Slice>,
-    /// What the kinds of statements came to, where a step has several.
+    /// Counts by kind of statement, if the step has several.
     pub statements: Vec<StatementRecord>,
     /// What the host, the client and the server used, over exactly the window.
     pub counters: Measures,
@@ -177,7 +177,7 @@ pub struct Trial {
     pub tracks: Vec<Track>,
     /// How the server executes the step's statements.
     pub plans: Vec<StatementPlan>,
-    /// Where the server's time went, of a trial that was profiled.
+    /// Where the server's time went, if the trial was profiled.
     pub profiles: Vec<Profile>,
     /// What the tables held after the step.
     pub state: State,
@@ -188,7 +188,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Its round and the experiment that measured it: trials of a step with the same were measured together.
+    /// Its round and the experiment that measured it: trials of a step with the same values were measured together.
     pub fn round(&self) -> (u32, &str) {
         (self.place.round, &self.measured_by)
     }
@@ -235,8 +235,8 @@ impl Trial {
         self.roles_of(class).map(|role| role.items).sum()
     }
 
-    /// The number that is reported of `step`, in its unit: rows inserted or indexed per second, or queries per second. `None` when there
-    /// was no time.
+    /// The number that is reported for `step`, in its unit: rows inserted or indexed per second, or queries per second. `None` if no time
+    /// passed.
     pub fn headline(&self, step: &StepFacts) -> Option<f64> {
         match (step.headline, step.headline_items) {
             (Headline::Indexed, Some(items)) => self.per_second_of_step(items),
@@ -244,20 +244,20 @@ impl Trial {
         }
     }
 
-    /// Items of one class per second, as every table and message has them. Queries: the sum over the roles of what each finished per second of
-    /// its own window, from its first statement to its last. All others: what all roles finished, per second of the step. `None` when
-    /// there was no time.
+    /// Items of one class per second, as in every table and message. For queries, the sum over the roles of what each finished per second
+    /// of its own window, from its first statement to its last. For all others, what all roles finished per second of the step. `None` if
+    /// no time passed.
     pub fn per_second(&self, class: OperationClass) -> Option<f64> {
         if class != OperationClass::Query {
             return self.per_second_of_step(self.items(class));
         }
         let at_work = self.roles_of(class).filter(|role| role.ended_us > role.started_us);
         let rates = at_work.map(|role| role.items as f64 * 1e6 / (role.ended_us - role.started_us) as f64);
-        // The sum over no role is -0, which prints as such.
+        // The sum over no roles is -0, which would be printed as such.
         Some(rates.sum::<f64>() + 0.0)
     }
 
-    /// So many items per second of the step.
+    /// This many items per second of the step.
     pub fn per_second_of_step(&self, items: u64) -> Option<f64> {
         Some(items as f64 / self.seconds).filter(|rate| rate.is_finite())
     }

@@ -1,8 +1,8 @@
-//! The workloads that come with basecase, as files of the same form as a user's own.
+//! The built-in workloads, in the same file format as a user's own.
 
 use crate::{Workload, WorkloadError};
 
-/// Families of steps that share tables, with their files.
+/// Families of steps that share tables, and their files.
 const FILES: [(&str, &str); 2] = [
     ("microbenchmarks", include_str!("../../../workloads/microbenchmarks.toml")),
     ("oltp", include_str!("../../../workloads/oltp.toml")),
@@ -14,7 +14,7 @@ impl Workload {
         FILES.iter().map(|(name, _)| *name)
     }
 
-    /// Every name that [`Workload::builtin`] knows: families, and steps that are workloads by themselves.
+    /// Every name that [`Workload::builtin`] knows: families, and steps that can be used as workloads on their own.
     pub fn builtin_names() -> Vec<String> {
         let mut names: Vec<String> = Self::families().map(str::to_owned).collect();
         for (family, text) in FILES {
@@ -32,8 +32,8 @@ impl Workload {
         FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// The built-in workload of this name: a family, or a single step of a family without lists, such as
-    /// `oltp_read_write`, which then is its only step. `None` when there is none.
+    /// The built-in workload of this name: a family, or a family without lists reduced to one step, such as `oltp_read_write`. `None` if
+    /// there is none.
     ///
     /// # Errors
     /// A mistake in a built-in file, which its tests rule out.
@@ -47,7 +47,7 @@ impl Workload {
         })
     }
 
-    /// This workload with one of its steps, when it has no lists and there is such a step.
+    /// This workload reduced to one of its steps, if it has no lists and there is such a step.
     fn only(mut self, step: &str) -> Option<Workload> {
         if !self.lists.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! From a workload file's lines to what a thread executes: expressions become numbers, names become places.
+//! Compiles a workload file's lines into what a thread executes: expressions become numbers, names become indexes.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,10 @@ use crate::file_steps::RowsLeft;
 use crate::statement_kind::change_of;
 use crate::{Change, Dialect, SetUp, StatementKind};
 
-/// Samplers by place in the file and bounds: threads share what is drawn once for all, and its tables of constants.
+/// Samplers by position in the file and bounds: threads share values that are drawn only once among all, and tables of constants.
 pub(crate) type Samplers = HashMap<(usize, i64, i64), Sampler>;
 
-/// Bytes of a filled statement at most.
+/// The maximum size of a filled statement, in bytes.
 const MOST_STATEMENT_BYTES: usize = 1 << 26;
 
 /// What a name of a statement stands for.
@@ -35,9 +35,9 @@ pub(crate) struct Compiler<'a> {
     pub(crate) scope: Scope<'a>,
     pub(crate) dialect: Dialect,
     pub(crate) is_prepared: bool,
-    /// The distribution of draws that name none.
+    /// The distribution of draws that do not name one.
     pub(crate) distribution: Option<&'a DistributionUse>,
-    /// What there is of the rows that were loaded.
+    /// Which of the loaded rows still exist.
     pub(crate) rows: RowsLeft,
     /// Names of the tables to choose from.
     pub(crate) tables: &'a [String],
@@ -113,7 +113,7 @@ impl<'a> Compiler<'a> {
         Ok(CompiledEvent { is_transaction, lines, set_up, numbers, texts })
     }
 
-    /// BEGIN or COMMIT. MySQL refuses to prepare BEGIN (error 1295), so that it goes as text there.
+    /// BEGIN or COMMIT. MySQL refuses to prepare BEGIN (error 1295), so it is sent as text there.
     fn bracket(&mut self, sql: &str, kind: u16, can_be_prepared: bool) -> CompiledLine {
         let form = if self.is_prepared && can_be_prepared {
             self.prepare(sql.to_owned(), Vec::new());
@@ -206,7 +206,7 @@ impl<'a> Compiler<'a> {
         Ok(CompiledStatement { kind, form, values, answer })
     }
 
-    /// Prepares the statement for every table that it can be about.
+    /// Prepares the statement for every table that it may use.
     fn prepared_form(
         &mut self,
         statement: &Statement,
@@ -391,7 +391,7 @@ fn is_insert(pieces: &[Piece]) -> bool {
     change_of(pieces) == Some(Change::Insert)
 }
 
-/// SQLite takes the write lock at once for an event that writes: a transaction that reads first cannot wait for it later.
+/// For an event that writes, SQLite takes the write lock at once: a transaction that reads first could not wait for it later.
 fn begin(dialect: Dialect, is_writing: bool) -> &'static str {
     if dialect == Dialect::Sqlite && is_writing { "BEGIN IMMEDIATE" } else { "BEGIN" }
 }

@@ -1,4 +1,4 @@
-//! Workloads as data: what a workload file says, read and checked.
+//! Workload files: read and checked.
 
 mod check;
 mod event;
@@ -32,31 +32,31 @@ use reader::{Entry, Fields};
 
 use crate::timing::MOST_SECONDS;
 
-/// Names that the rows of a table have in workload files: our own, and sysbench's.
+/// Option names for the number of rows of a table: ours and sysbench's.
 const ROWS: [&str; 2] = ["rows", "table_size"];
 
 /// A workload as its file defines it, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Its name: of the built-in workload, or of the file.
+    /// Its name: that of the built-in workload or of the file.
     pub name: String,
-    /// What it is, for people.
+    /// A description for people.
     pub about: String,
-    /// What a user can set.
+    /// The options that a user can set.
     pub options: Vec<OptionDefinition>,
     /// The file's name.
     pub(crate) file: String,
-    /// The file, for the places of mistakes that show later.
+    /// The file's text, to locate mistakes that are found later.
     pub(crate) text: String,
-    /// Names, places, and texts.
+    /// Names, positions and texts.
     pub(crate) templates: Vec<(String, usize, String)>,
-    /// Parameters of distributions that are used without any.
+    /// Parameters of distributions used without any.
     pub(crate) parameters: Vec<(String, Vec<Parameter>)>,
-    /// Distribution of draws that name none.
+    /// The distribution of draws that do not name one.
     pub(crate) distribution: Option<DistributionUse>,
-    /// Distribution of draws of the load that name none.
+    /// The distribution of draws of the load that do not name one.
     pub(crate) load_distribution: Option<DistributionUse>,
-    /// Seconds before a step's window opens, where the user gives no others.
+    /// Seconds before a step's window opens, unless the user gives others.
     pub(crate) warm_up_seconds: f64,
     /// The option whose value is part of a step's label.
     pub(crate) label: Option<(String, usize)>,
@@ -113,7 +113,7 @@ impl Workload {
         Ok(workload.with_plain_events())
     }
 
-    /// A step may name a statement as its event, which then is this statement alone.
+    /// A step may name a statement as its event; the event is then this statement alone.
     fn with_plain_events(mut self) -> Workload {
         for step in &self.steps {
             for (name, at) in step.body.event.iter().chain(&step.clean.event) {
@@ -126,7 +126,7 @@ impl Workload {
         self
     }
 
-    /// The option that says how many rows each table has: `rows`, or sysbench's `table_size`.
+    /// The option for the number of rows of each table: `rows`, or sysbench's `table_size`.
     pub fn rows_option(&self) -> Option<&OptionDefinition> {
         ROWS.into_iter().find_map(|name| self.options.iter().find(|option| option.name == name))
     }
@@ -136,18 +136,18 @@ impl Workload {
         &self.text
     }
 
-    /// A mistake of this file.
+    /// Locates a mistake in this file.
     pub(crate) fn located(&self, mistake: Mistake) -> WorkloadError {
         mistake.in_file(&self.file, &self.text)
     }
 
-    /// A refusal of what was asked of this workload.
+    /// Refuses what was asked of this workload.
     pub(crate) fn refused(&self, problem: impl Into<String>, hint: impl Into<String>) -> WorkloadError {
         WorkloadError::Request { workload: self.name.clone(), problem: problem.into(), hint: hint.into() }
     }
 }
 
-/// What `read` makes of every entry of the table under `key`, in the order of the file.
+/// Applies `read` to every entry of the table under `key`, in the order of the file.
 fn named<'a, T>(
     fields: &Fields<'a>,
     key: &'static str,

@@ -10,14 +10,14 @@ use crate::file_steps::FileStep;
 use crate::timing::StepDuration;
 use crate::{Dialect, Next, Script, SetUp, StepPlan, Work, Workload};
 
-/// Characters of a statement or value that are shown.
+/// The maximum number of characters shown of a statement or value.
 const SHOWN: usize = 160;
-/// Statements of one kind in a row beyond this are counted, not shown.
+/// Consecutive statements of one kind beyond this number are counted, not shown.
 const MOST_STATEMENTS: usize = 10_000;
 
 impl Workload {
-    /// Options, tables and steps, with every statement as a dbms of this dialect sees it: the statements of one event
-    /// of the first thread, with its first values.
+    /// Options, tables and steps, with every statement as a dbms with this dialect sees it: the statements of one event of the first
+    /// thread, with its first values.
     ///
     /// # Errors
     /// What does not fit together with these options.
@@ -104,7 +104,7 @@ fn push_event(text: &mut String, plan: StepPlan, step: &str) {
     }
 }
 
-/// The statements of one event; of a load its first statement and every other that is no insert.
+/// The statements of one event; for a load, its first statement and every further one that is not an insert.
 fn statements(script: &mut dyn Script, is_load: bool) -> Vec<Operation> {
     let mut statements: Vec<Operation> = Vec::new();
     while statements.len() < MOST_STATEMENTS {

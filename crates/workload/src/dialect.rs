@@ -1,8 +1,8 @@
-//! How each dbms spells the same thing.
+//! SQL dialects.
 
 use basecase_model::{Dbms, Engine};
 
-/// The SQL of one dbms.
+/// A SQL dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// Postgres.
@@ -14,7 +14,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The SQL of `dbms` for tables of `engine`; its usual engine when none is named.
+    /// The dialect of `dbms` for tables of `engine`; the default engine if none is named.
     pub fn of(dbms: Dbms, engine: Option<Engine>) -> Self {
         match dbms {
             Dbms::Postgres => Dialect::Postgres,

@@ -13,28 +13,28 @@ use zipfian::Zipfian;
 /// A distribution without its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// Every integer as likely as any other.
+    /// Every integer is equally likely.
     Uniform,
     /// The mean of `terms` uniform numbers (Irwin-Hall).
     Gaussian {
-        /// Numbers that are averaged.
+        /// How many numbers are averaged.
         terms: u32,
     },
-    /// The default of sysbench 1.0: few integers in the middle most of the time, else as [`Distribution::Gaussian`].
+    /// The default of sysbench 1.0: usually one of few integers in the middle, otherwise as [`Distribution::Gaussian`].
     Special {
-        /// Numbers that are averaged.
+        /// How many numbers are averaged.
         terms: u32,
         /// Percentage of the integers that are special.
         special_pct: f64,
         /// Percentage of the draws that are special.
         draws_pct: f64,
     },
-    /// The first share `h` of the integers gets `1 - h` of the draws, and so on within it.
+    /// The first share `h` of the integers gets the share `1 - h` of the draws, and so on recursively.
     Pareto {
         /// The share.
         h: f64,
     },
-    /// Probability falls with a power of the rank, and the ranks are the integers in their order.
+    /// The probability falls with a power of the rank; the ranks are the integers in their order.
     Zipfian {
         /// The power.
         exponent: f64,
@@ -44,15 +44,15 @@ pub enum Distribution {
         /// The power.
         exponent: f64,
     },
-    /// Sysbench's 32-bit numbers that do not repeat; all threads share them.
+    /// Sysbench's non-repeating 32-bit numbers; all threads share them.
     Unique,
-    /// Every integer once in scattered order; all threads share them, each table has its own. At the end the step is.
+    /// Every integer once, in scattered order; all threads share the sequence, and each table has its own. When it ends, so does the step.
     Each,
-    /// Ascending from the first integer, for each thread on its own.
+    /// Ascending from the first integer, separately for each thread.
     Sequence,
 }
 
-/// Name, meaning of the parameters, and their usual values.
+/// Name, meaning of the parameters, and their default values.
 type Entry = (&'static str, &'static [(&'static str, f64)]);
 
 const CATALOGUE: [Entry; 9] = [
@@ -67,7 +67,7 @@ const CATALOGUE: [Entry; 9] = [
     ("sequence", &[]),
 ];
 
-/// Numbers of a [`Distribution::Unique`] range.
+/// The numbers of a [`Distribution::Unique`] range.
 const ALL_32_BIT: u64 = 1 << 32;
 
 impl Distribution {
@@ -76,12 +76,12 @@ impl Distribution {
         CATALOGUE.iter().map(|(name, _)| *name)
     }
 
-    /// Meanings and usual values of the parameters of the distribution of this name; `None` when there is none.
+    /// Meanings and default values of the parameters of the distribution of this name; `None` if there is none.
     pub fn parameters(name: &str) -> Option<&'static [(&'static str, f64)]> {
         CATALOGUE.iter().find(|(known, _)| *known == name).map(|(_, parameters)| *parameters)
     }
 
-    /// The distribution of this name; parameters that are not given have their usual values.
+    /// The distribution of this name; parameters that are not given have their default values.
     ///
     /// # Errors
     /// A parameter outside its range, or too many of them, or an unknown name, said in words.
@@ -152,7 +152,7 @@ impl Distribution {
     }
 }
 
-/// A distribution on a range, ready to draw from. A clone shares the numbers that threads share.
+/// A distribution on a range, ready to draw from. Clones share the numbers that threads share.
 #[derive(Debug, Clone)]
 pub struct Sampler {
     low: i64,
@@ -173,7 +173,7 @@ enum Source {
 }
 
 impl Sampler {
-    /// How many numbers of the generator a draw takes, when that is always the same.
+    /// How many random numbers a draw takes, if that is always the same.
     pub(crate) fn draws(&self) -> Option<u64> {
         match &self.source {
             Source::Uniform | Source::Pareto { .. } => Some(1),
@@ -183,12 +183,12 @@ impl Sampler {
         }
     }
 
-    /// One number for the table counted from 0; `None` when all of them are used up.
+    /// One number for the table with this index; `None` when all of them are used up.
     #[inline]
     pub fn draw(&mut self, generator: &mut Generator, table: usize) -> Option<i64> {
         let count = self.count as f64;
         let distance = match &mut self.source {
-            // Added as doubles, so that the last digit is rounded as it is in sysbench.
+            // Added as doubles, so that the last digit is rounded as in sysbench.
             Source::Uniform if self.low >= 0 => {
                 return Some((self.low as f64 + generator.unit() * count) as i64);
             }
@@ -231,7 +231,7 @@ impl Sampler {
     }
 }
 
-/// The mean of so many uniform numbers below `bound`, rounded down.
+/// The mean of `terms` uniform numbers below `bound`, rounded down.
 #[inline]
 fn mean(generator: &mut Generator, terms: u32, bound: f64) -> u64 {
     let mut sum = 0.0;
@@ -248,7 +248,7 @@ mod tests {
     const ROWS: i64 = 1_000_000;
     const DRAWS: u32 = 200_000;
 
-    /// Share of draws from `1..=ROWS` that fall between the bounds.
+    /// The share of draws from `1..=ROWS` between the bounds.
     fn share(name: &str, low: i64, high: i64) -> f64 {
         let mut sampler = Distribution::named(name, &[]).unwrap().between(1, ROWS, 1).unwrap();
         let mut generator = Generator::of(1, name, 0);
@@ -275,7 +275,7 @@ mod tests {
         // The mean of 12 uniform numbers has the standard deviation 1/12 of the range: 68.3 % lie within one.
         assert_share("gaussian", ROWS * 5 / 12, ROWS * 7 / 12, 0.683);
         assert_share("zipfian", 1, ROWS / 10, 0.609);
-        // Scattered, the first 1 % are as hot as any other, give or take a hot number or two.
+        // When scattered, the first 1 % are as hot as any other 1 %, give or take a hot number or two.
         assert!(share("zipfian", 1, ROWS / 100) > 0.35);
         assert!(share("scrambled_zipfian", 1, ROWS / 100) < 0.05);
     }

@@ -1,4 +1,4 @@
-//! A thread at its events: the script that fills one operation after the other. The hot path.
+//! The script of a thread that executes events: it fills one operation after the other. Part of the hot path.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct CompiledLine {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TableChoice {
-    /// One of so many.
+    /// One of several.
     Uniform(u64),
     Fixed(usize),
 }
@@ -35,11 +35,11 @@ pub(crate) struct CompiledStatement {
 /// How a statement is sent.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
-    /// By its number: `first + table * stride`.
+    /// Prepared, by its number: `first + table * stride`.
     Prepared { first: usize, stride: usize },
-    /// As text with its values in it.
+    /// As text with its values included.
     Text(Vec<Part>),
-    /// As text with as many rows as fit; the row that did not is kept for the next.
+    /// As text with as many rows as fit; the first row that does not fit is kept for the next statement.
     Filled { head: Vec<Part>, row: Vec<Part>, separator: String, limit: usize, carry: String },
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Part {
     Value(usize),
 }
 
-/// Where a value comes from, and where it is kept for later statements.
+/// Where a value comes from, and where it is stored for later statements.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Draw { sampler: Sampler, slot: Option<usize> },
@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// How many numbers of the generator it takes, when that is always the same.
+    /// How many random numbers it takes, if that is always the same.
     pub(crate) fn draws(&self) -> Option<u64> {
         match self {
             Source::Draw { sampler, .. } => sampler.draws(),
@@ -80,7 +80,7 @@ impl Source {
     }
 }
 
-/// A number made of numbers that are known when the statement is.
+/// A number computed from numbers that are known when the statement is made.
 #[derive(Debug, Clone)]
 pub(crate) enum Formula {
     Constant(i64),
@@ -94,7 +94,7 @@ impl Formula {
         match self {
             Formula::Constant(constant) => *constant,
             Formula::Slot(slot) => numbers.get(*slot).copied().unwrap_or_default(),
-            // Constants were checked; with drawn numbers 0 stands for what is beyond 64 bits.
+            // Constants were checked; with drawn numbers, results beyond 64 bits become 0.
             Formula::Binary(operator, operands) => {
                 operator.apply(operands.0.value(numbers), operands.1.value(numbers)).unwrap_or_default()
             }
@@ -102,7 +102,7 @@ impl Formula {
     }
 }
 
-/// What the dbms must answer.
+/// The expected reply.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     Anything,
@@ -123,18 +123,18 @@ impl Answer {
     }
 }
 
-/// What a thread has drawn.
+/// The values that a thread has drawn.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     pub(crate) generator: Generator,
     pub(crate) numbers: Vec<i64>,
     pub(crate) texts: Vec<String>,
-    /// The chosen table, counted from 0.
+    /// The index of the chosen table.
     pub(crate) table: usize,
 }
 
 impl State {
-    /// An integer out of a source of integers; `None` when its numbers are used up.
+    /// Draws an integer; `None` when the numbers are used up.
     #[inline]
     pub(crate) fn integer(&mut self, source: &mut Source) -> Option<i64> {
         let (integer, slot) = match source {
@@ -148,7 +148,7 @@ impl State {
         Some(integer)
     }
 
-    /// Appends a text; whether the source is one of texts.
+    /// Appends a text; returns whether the source is one of texts.
     #[inline]
     pub(crate) fn push_text(&mut self, source: &Source, text: &mut String) -> bool {
         match source {
@@ -213,7 +213,7 @@ impl State {
 }
 
 impl CompiledStatement {
-    /// Fills the operation; `None` when numbers are used up. Returns the rows that a filled statement has, else 1.
+    /// Fills the operation; `None` when the numbers are used up. Returns the number of rows of a filled statement, otherwise 1.
     #[inline]
     fn fill(&mut self, state: &mut State, tables: &[String], operation: &mut Operation) -> Option<u32> {
         operation.kind = self.kind;
@@ -247,7 +247,7 @@ impl CompiledStatement {
                     let mut parts = row.iter();
                     let is_whole =
                         parts.all(|part| state.push_part(part, &mut self.values, tables, text).is_some());
-                    // A row without text would never fill the statement.
+                    // An empty row would never fill the statement.
                     let is_made = is_whole && text.len() > kept;
                     if is_made && (rows == 0 || text.len() <= *limit) {
                         rows += 1;
@@ -273,7 +273,7 @@ impl CompiledStatement {
 pub(crate) struct EventScript {
     pub(crate) state: State,
     pub(crate) tables: Arc<[String]>,
-    /// At least one, each with a statement and repeated at least once.
+    /// At least one event, each with at least one statement and repeated at least once.
     pub(crate) lines: Vec<CompiledLine>,
     is_transaction: bool,
     line: usize,
@@ -330,7 +330,7 @@ impl Script for EventScript {
     fn answer(&mut self, _reply: &Reply) {}
 
     fn restart(&mut self) -> Restart {
-        // BEGIN itself may be what failed, and a rollback then undoes nothing.
+        // BEGIN itself may have failed; a rollback then undoes nothing.
         let rolls_back = self.is_transaction;
         (self.line, self.repetition, self.statement) = (0, 0, 0);
         Restart::Event { rolls_back }

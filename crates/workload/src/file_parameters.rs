@@ -1,4 +1,4 @@
-//! The values of a workload's options in one run, and what expressions come to with them.
+//! The values of a workload file's options in one run, and the evaluation of expressions with them.
 
 use crate::Workload;
 use crate::definition::{Condition, DistributionUse, Expression, Mistake, Parameter, Setting, suggestion};
@@ -6,10 +6,10 @@ use crate::definition::{OptionDefinition, WorkloadError};
 use crate::distribution::Distribution;
 use crate::timing::{self, Timing};
 
-/// Whether published results can be compared with.
+/// How closely a published benchmark is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Every peculiarity that changes published numbers is kept.
+    /// With every peculiarity that affects published numbers.
     #[default]
     Compatible,
     /// Without the biases of the published method.
@@ -29,7 +29,7 @@ impl Mode {
 /// After which steps debt is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Maintenance {
-    /// After those of which the workload says so.
+    /// After the steps for which the workload says so.
     #[default]
     Listed,
     /// After every step.
@@ -47,18 +47,18 @@ impl Maintenance {
     }
 }
 
-/// The checked values of a workload's options in one run.
+/// The checked values of a workload file's options in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileParameters {
-    /// In the order of the workload's options.
+    /// The settings, in the order of the workload's options.
     pub(crate) settings: Vec<Setting>,
-    /// Numbers of threads, each with a connection; with several, every step runs once with each.
+    /// Numbers of threads, each with a connection. With several numbers, every step runs once with each.
     pub threads: Vec<u32>,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Whether published results can be compared with.
+    /// How closely a published benchmark is followed.
     pub mode: Mode,
-    /// Whether statements are prepared where the workload says so; else all are sent as text.
+    /// Whether statements are prepared where the workload says so; otherwise all are sent as text.
     pub is_prepared: bool,
     /// How long steps are measured.
     pub timing: Timing,
@@ -66,17 +66,18 @@ pub struct FileParameters {
     pub maintenance: Maintenance,
 }
 
-/// Threads of a step at most.
+/// The maximum number of threads of a step.
 pub(crate) const MOST_THREADS: u32 = 100_000;
 
 /// Options that every workload has.
 const COMMON: [&str; 5] = ["threads", "seed", "mode", "prepared", "maintenance"];
 
 impl Workload {
-    /// Checks the values that a user gives to options; the others have their defaults. `-` in a name is `_`.
+    /// Checks the values that a user gives to options; the others have their defaults. `-` in a name stands for `_`.
     ///
-    /// Beside the workload's own there are `threads` (one number, or several as in `8,16,32`), `seed`, `mode` (`compatible` or
-    /// `clean`), `prepared` (`on` or `off`), `maintenance` (`listed`, `each` or `off`), `seconds` (or `time`), `write_seconds`, `warm_up_seconds`, `events` and `rate`.
+    /// Besides the workload's own options there are `threads` (one number, or several as in `8,16,32`), `seed`, `mode` (`compatible` or
+    /// `clean`), `prepared` (`on` or `off`), `maintenance` (`listed`, `each` or `off`), `seconds` (or `time`), `write_seconds`,
+    /// `warm_up_seconds`, `events` and `rate`.
     ///
     /// # Errors
     /// An unknown option, with the nearest known one, or a value that the option cannot have.
@@ -149,7 +150,7 @@ impl Workload {
 }
 
 impl FileParameters {
-    /// Names and values in the order of the file, then those that every workload has.
+    /// Names and values in the order of the file, followed by those that every workload has.
     pub fn facts(&self, workload: &Workload) -> Vec<(String, String)> {
         let own = workload.options.iter().zip(&self.settings);
         let threads: Vec<String> = self.threads.iter().map(u32::to_string).collect();
@@ -171,7 +172,7 @@ impl FileParameters {
     }
 }
 
-/// Reads `8` or `8,16,32`; `None` when one is no number, out of range, or there twice.
+/// Reads `8` or `8,16,32`; `None` if one is not a number, out of range, or repeated.
 fn thread_counts(text: &str) -> Option<Vec<u32>> {
     let mut counts = Vec::new();
     for word in text.split(',') {
@@ -191,7 +192,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) workload: &'a Workload,
     settings: Vec<Setting>,
     threads: u32,
-    /// The thread, counted from 0, where there is one.
+    /// The index of the thread, if there is one.
     pub(crate) thread: Option<u32>,
 }
 
@@ -201,7 +202,7 @@ impl<'a> Scope<'a> {
         Scope { workload, settings, threads: parameters.most_threads(), thread: None }
     }
 
-    /// The scope of a step, where some options have other values.
+    /// The scope of a step, in which some options have other values.
     pub(crate) fn with(mut self, settings: &[(String, Setting)]) -> Self {
         for (name, setting) in settings {
             if let Some(index) = self.workload.options.iter().position(|option| option.name == *name) {
@@ -220,7 +221,7 @@ impl<'a> Scope<'a> {
         self.settings.get(index)
     }
 
-    /// The value of a name that is a number.
+    /// The value of a name, if it is a number.
     pub(crate) fn integer(&self, name: &str) -> Option<i64> {
         match (name, self.setting(name)) {
             ("threads", _) => Some(i64::from(self.threads)),
@@ -238,7 +239,7 @@ impl<'a> Scope<'a> {
         condition.holds(&|name| self.setting(name) == Some(&Setting::Boolean(true)))
     }
 
-    /// Replaces `{option}` in a text that is sent as it is.
+    /// Replaces `{option}` in a text that is otherwise sent unchanged.
     pub(crate) fn substitute(&self, text: &str) -> String {
         let mut made = text.to_owned();
         for (option, setting) in self.workload.options.iter().zip(&self.settings) {
@@ -247,7 +248,7 @@ impl<'a> Scope<'a> {
         made
     }
 
-    /// The distribution that is meant, with its parameters.
+    /// The distribution to use, with its parameters.
     pub(crate) fn distribution(&self, used: Option<&DistributionUse>) -> Result<Distribution, Mistake> {
         let Some(used) = used else { return Ok(Distribution::Uniform) };
         let name = match self.setting(&used.name) {
@@ -271,7 +272,7 @@ impl<'a> Scope<'a> {
         Distribution::named(name, &numbers).map_err(|problem| Mistake::new(used.at, problem))
     }
 
-    /// Checks an option against its largest value.
+    /// Checks an option against its maximum.
     pub(crate) fn check_most(&self, option: &OptionDefinition) -> Result<(), WorkloadError> {
         let (Some(most), Some(value)) = (&option.most, self.integer(&option.name)) else { return Ok(()) };
         let limit = self.evaluate(most).map_err(|mistake| self.workload.located(mistake))?;

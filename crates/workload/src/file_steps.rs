@@ -1,4 +1,4 @@
-//! The steps of a run: what was asked for, in order, with labels and groups.
+//! The steps of a run of a workload file: selected, ordered, labelled and grouped.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +17,14 @@ use crate::{Change, Workload};
 pub struct FileStep {
     /// Name with the suffix of a repeated run, e.g. `random-points.pre`.
     pub name: String,
-    /// Name as results show it, e.g. `random-points.pre_range=10`; with several numbers of threads also with the number:
+    /// Name in results, e.g. `random-points.pre_range=10`. With several numbers of threads it ends with the number:
     /// `random-points_range=10.dop8`.
     pub label: String,
-    /// What it does, for people.
+    /// A description for people.
     pub about: String,
-    /// The group of results that it belongs to; `None` when its result is not shown.
+    /// The group in which its result is shown; `None` if it is not shown.
     pub group: Option<String>,
-    /// Whether its statements read only, or also write.
+    /// Whether its statements only read, or also write.
     pub class: StatementClass,
     /// How long it is measured.
     pub duration: StepDuration,
@@ -34,25 +34,25 @@ pub struct FileStep {
     pub threads: u32,
     /// Whether maintenance follows.
     pub maintenance_after: bool,
-    /// The tables have to be loaded anew before it.
+    /// Whether the tables have to be reloaded before it.
     pub reload_before: bool,
-    /// The tables have to be loaded anew after it.
+    /// Whether the tables have to be reloaded after it.
     pub reload_after: bool,
-    /// What the steps before it left of the rows that were loaded.
+    /// Which loaded rows the steps before it left.
     pub(crate) rows: RowsLeft,
-    /// Options with the values that they have in it.
+    /// The values of options that this step sets.
     pub(crate) settings: Vec<(String, Setting)>,
     pub(crate) body: StepBody,
 }
 
-/// What the steps before a step left of the rows that were loaded.
+/// Which loaded rows the steps before a step left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowsLeft {
-    /// Every row, and no other.
+    /// All of them, and no others.
     All,
     /// Some of them.
     Some,
-    /// Some of them, and others.
+    /// Some of them, and possibly others.
     Others,
 }
 
@@ -69,18 +69,18 @@ impl FileStep {
     }
 }
 
-/// A step's place without a list.
+/// A step that is not in a list.
 fn alone(step: &str) -> ListedStep {
     ListedStep { at: 0, step: step.to_owned(), duration: None, threads: None, maintenance: false }
 }
 
 impl Workload {
-    /// The names of lists with what they are, in the order of the file.
+    /// The names and descriptions of lists, in the order of the file.
     pub fn lists(&self) -> impl Iterator<Item = (&str, &str)> {
         self.lists.iter().map(|list| (list.name.as_str(), list.about.as_str()))
     }
 
-    /// The groups of a list in the order in which results are shown, each with the labels of its steps.
+    /// The groups of a list, in the order in which results are shown, each with the labels of its steps.
     pub fn groups(&self, list: &str) -> Vec<(String, Vec<String>)> {
         let Some(list) = self.lists.iter().find(|known| known.name == list) else { return Vec::new() };
         list.groups
@@ -92,8 +92,8 @@ impl Workload {
             .collect()
     }
 
-    /// The steps that `words` ask for: names of lists, of groups, of steps, or labels. Nothing asks for the first list,
-    /// or for every step where there is no list.
+    /// The steps that `words` select: names of lists, groups or steps, or labels. An empty selection means the first list, or every step if
+    /// there is no list.
     ///
     /// # Errors
     /// A word that names nothing, with the nearest name; a step that is named twice; a number of threads below 1; an option of a
@@ -132,7 +132,7 @@ impl Workload {
         Ok(steps)
     }
 
-    /// Notes which steps find other rows than were loaded: with fewer or more of them, replies have other sizes.
+    /// Notes which steps find other rows than those loaded: with fewer or more rows, replies have other sizes.
     fn note_rows_left(
         &self,
         parameters: &FileParameters,
@@ -279,13 +279,13 @@ impl Workload {
         Ok(())
     }
 
-    /// The event of a step; every step that was checked has one.
+    /// The event of a step; every checked step has one.
     pub(crate) fn event_of(&self, body: &StepBody) -> Option<&Event> {
         let (name, _) = body.event.as_ref()?;
         self.events.iter().find(|event| event.name == *name)
     }
 
-    /// Write when any statement of its event writes.
+    /// Write, if any statement of its event writes.
     fn class_of(&self, body: &StepBody) -> StatementClass {
         let statements = self.event_of(body).into_iter().flat_map(|event| &event.lines);
         let mut classes = statements

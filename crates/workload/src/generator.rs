@@ -1,7 +1,7 @@
-//! The generator of random numbers that workload files draw from: xoroshiro128+ as sysbench has it.
+//! The random number generator of workload files: xoroshiro128+, as in sysbench.
 //!
-//! Its output for a given state is what sysbench's is, so that a table loaded in compatible mode holds the same rows.
-//! `rand_xoshiro` has the later constants (24, 16, 37) of the same authors and cannot be used for that.
+//! Its output for a given state equals sysbench's, so that a table loaded in compatible mode holds the same rows. `rand_xoshiro` uses the
+//! authors' later constants (24, 16, 37) and cannot be used.
 
 use std::sync::LazyLock;
 
@@ -15,12 +15,12 @@ impl Generator {
     /// The generator of one thread in one step, distinct for each (seed, step, thread).
     pub fn of(seed: u64, step: &str, thread: u32) -> Self {
         let mut stream = stream(seed, step, thread, "generator");
-        // The all-zero state is the only one that stays where it is.
+        // The all-zero state is the only one that never changes.
         Generator([stream.bits() | 1, stream.bits()])
     }
 
-    /// The generator that `sysbench prepare` fills its tables with: made from the first four numbers of the C library's
-    /// `random()` without a seed, which is glibc's with seed 1. `tests/load.rs` says how that was found out.
+    /// The generator with which `sysbench prepare` fills its tables: seeded with the first four numbers of the C library's `random()`
+    /// without a seed, which in glibc means seed 1. `tests/load.rs` tells how this was found.
     pub fn of_sysbench_prepare() -> Self {
         let [first, second, third, fourth, ..] = unseeded_random();
         let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
@@ -48,7 +48,7 @@ impl Generator {
         (self.unit() * bound as f64) as u64
     }
 
-    /// Appends a fresh text: `#` of the template becomes a digit, `@` a small letter, anything else is kept.
+    /// Appends a random text: `#` in the template becomes a digit, `@` a lower-case letter; anything else is kept.
     #[inline]
     pub fn push_text(&mut self, text: &mut String, template: &str) {
         for character in template.chars() {
@@ -60,8 +60,7 @@ impl Generator {
         }
     }
 
-    /// Goes `draws` draws ahead, in time that grows with their logarithm: the state is a vector over GF(2) and a draw
-    /// a matrix.
+    /// Skips `draws` draws, in time logarithmic in their number: the state is a vector over GF(2), and a draw is a matrix.
     pub fn skip(&mut self, draws: u64) {
         for (power, jump) in JUMPS.iter().enumerate() {
             if draws >> power & 1 == 1 {
@@ -71,7 +70,7 @@ impl Generator {
     }
 }
 
-/// Of 1, 2, 4 … draws: a load of many tables skips once for each.
+/// For 1, 2, 4 … draws: a load of many tables skips once for each.
 static JUMPS: LazyLock<Vec<Jump>> = LazyLock::new(|| {
     let powers = std::iter::successors(Some(Jump::of_one_draw()), |jump| Some(jump.twice()));
     powers.take(u64::BITS as usize).collect()
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_c_librarys_numbers() {
-        // What a C program prints that calls random() six times and srandom() never.
+        // The output of a C program that calls random() six times without srandom().
         let expected = [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915, 1_957_747_793, 424_238_335];
         assert_eq!(unseeded_random(), expected);
     }

@@ -1,9 +1,8 @@
 //! The Insert Benchmark: a queue-like fact table that grows at one end and shrinks at the other, while range and
 //! point queries run.
 //!
-//! Ten steps in a fixed order against the same tables, as in the reference implementation
-//! (<https://github.com/mdcallag/mytools>, `bench/ibench`, state of June 2026), with its measurement faults mended;
-//! `docs/method.md` lists what is kept and what differs.
+//! Ten steps run in a fixed order against the same tables, as in the reference implementation (<https://github.com/mdcallag/mytools>,
+//! `bench/ibench`, as of June 2026), but with its measurement faults fixed; `docs/method.md` lists what is kept and what differs.
 
 mod description;
 mod model;
@@ -23,11 +22,11 @@ pub use queries::expected_rows_per_range_query;
 pub use steps::{InsertBenchmarkStep, StepKind};
 
 pub use basecase_model::INSERT_BENCHMARK as NAME;
-/// Rows that a range query asks for, and ids that a point query looks up.
+/// Rows that a range query requests, and ids that a point query looks up.
 pub const ROWS_PER_QUERY: u64 = 10;
-/// Roles that a client has in a step at most: builder, inserter, deleter and querier.
+/// The maximum number of roles of a client in a step: builder, inserter, deleter and querier.
 pub const MOST_ROLES_PER_CLIENT: u32 = 4;
-/// Ids that a Postgres session takes from the sequence at once.
+/// Ids that a Postgres session reserves from the sequence at once.
 pub const SEQUENCE_CACHE: i64 = 1000;
 
 /// Name of a client's table; clients count from 1.

@@ -1,7 +1,7 @@
 //! What to execute: table schemas per dialect, statements, random streams, roles and steps.
 //!
-//! Deterministic from a seed. Opens no connection and starts no thread: a role is a [`Script`] that says what comes
-//! next, and is told what was answered.
+//! It is deterministic given a seed. It opens no connection and starts no thread: a role is a [`Script`] that tells what comes next, and is
+//! told what was answered.
 
 mod builtin;
 mod compilation;

@@ -1,4 +1,4 @@
-//! Filling tables: multi-row inserts, then indexes.
+//! Fills tables with multi-row inserts, then creates indexes.
 
 use basecase_model::{Expectation, Operation, Parameter, Reply};
 
@@ -6,29 +6,29 @@ use crate::event_script::{Source, State};
 use crate::generator::Generator;
 use crate::{Next, Script};
 
-/// Bytes of an insert statement at most: sysbench's buffer of 512 KiB, whose last byte stays empty.
+/// The maximum size of an insert statement: sysbench's buffer of 512 KiB, whose last byte stays empty.
 pub(crate) const STATEMENT_BYTES: usize = 524_287;
 
-/// Rows that an outline draws at most to reach a table.
+/// The most rows that an outline draws to reach a table.
 const OUTLINE_SKIPS: u64 = 20_000;
 
-/// What is loaded into one table.
+/// The load of one table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableLoad {
-    /// The table's number, counted from 0, among all of its kind.
+    /// The table's index among all of its kind.
     pub(crate) table: usize,
     /// `INSERT INTO sbtest1(k, c, pad) VALUES`.
     pub(crate) head: String,
-    /// What follows the rows.
+    /// The statements that follow the rows.
     pub(crate) indexes: Vec<String>,
 }
 
-/// How many rows of each table are made.
+/// How many rows of each table are generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// All of them.
     All,
-    /// So many: the statements are shown, not executed.
+    /// Only this many: the statements are shown, not executed.
     First(u64),
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Rows {
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     pub(crate) source: Source,
-    /// Its place when the contents of a row are drawn.
+    /// Its position in the order in which a row's contents are drawn.
     pub(crate) draw: usize,
 }
 
@@ -55,27 +55,27 @@ pub(crate) struct LoadScript {
     current: Option<TableLoad>,
     indexes: std::vec::IntoIter<String>,
     origin: Origin,
-    /// Tables whose numbers the generator has run through.
+    /// The number of tables that the generator has passed.
     passed: usize,
     rows: u64,
-    /// Rows of each table that are made, at most.
+    /// The maximum number of rows generated for each table.
     most: u64,
-    /// Rows made of the current table.
+    /// Rows generated for the current table.
     made: u64,
-    /// In the order of the columns.
+    /// In column order.
     cells: Vec<Cell>,
-    /// The columns' numbers in the order in which they are drawn.
+    /// Column indexes in the order in which they are drawn.
     order: Vec<usize>,
-    /// Drawn values of a row, in the order of the columns; texts lie in `drawn`.
+    /// Drawn values of a row, in column order; texts are in `drawn`.
     values: Vec<Parameter>,
     drawn: String,
     state: State,
-    /// The row that did not fit into the last statement.
+    /// The row that did not fit into the previous statement.
     carry: String,
 }
 
 impl LoadScript {
-    /// Loads tables of `rows` rows. `state` has a place for the row's number as its first number.
+    /// Loads tables of `rows` rows. The first number in `state` is the row's number.
     pub(crate) fn new(
         tables: Vec<TableLoad>,
         (rows, made): (u64, Rows),
@@ -106,12 +106,12 @@ impl LoadScript {
         }
     }
 
-    /// Brings the generator to the beginning of a table.
+    /// Advances the generator to the start of a table.
     fn seek(&mut self, table: usize) {
         match self.origin {
             Origin::Seed(seed) => self.state.generator = Generator::of(seed, "load", table as u32),
             Origin::Sysbench => {
-                // Of an outline, the table before is not made to its end.
+                // In an outline, the previous table has not been generated to its end.
                 let unmade = if self.passed > 0 { self.rows - self.most } else { 0 };
                 let rows = unmade + self.rows * table.saturating_sub(self.passed) as u64;
                 match self.cells.iter().map(|cell| cell.source.draws()).sum::<Option<u64>>() {

@@ -1,4 +1,4 @@
-//! The form of a step: roles, what each does next, how they are paced and when they stop.
+//! The shape of a step: its roles, what each does next, how they are paced, and when they stop.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,36 +11,36 @@ use basecase_model::{Operation, OperationClass, ParameterType, Reply, StatementC
 pub enum Next {
     /// Execute the operation; it is timed and counted.
     Execute,
-    /// Execute the operation beside the main ones; it is timed and counted under this name only.
+    /// Execute the operation as an aside; it is timed and counted under this name only.
     Aside(&'static str),
-    /// Hand the operation to the role that works off this statement queue of the step.
+    /// Send the operation down this statement queue.
     Send(usize),
-    /// A round is complete: wait as the pacing says.
+    /// A round is complete: wait as the pacing requires.
     RoundEnd,
     /// Nothing is left to do.
     Finish,
 }
 
-/// What one role says, one operation after the other. Holds the role's state and no connection.
+/// The script of one role, which produces one operation after the other. It holds the role's state and no connection.
 pub trait Script: Send {
-    /// Fills `operation`, which is empty, and says what to do with it.
+    /// Fills `operation`, which is empty, and tells what to do with it.
     fn next(&mut self, operation: &mut Operation) -> Next;
 
-    /// Takes the answer to the operation of the last [`Next::Execute`] or [`Next::Aside`].
+    /// Receives the reply to the operation of the last [`Next::Execute`] or [`Next::Aside`].
     fn answer(&mut self, reply: &Reply);
 
-    /// Says what to do about an operation that failed in a way that a repetition can mend.
+    /// Tells what to retry after an operation failed with a retryable error.
     fn restart(&mut self) -> Restart {
         Restart::Operation
     }
 }
 
-/// What is repeated after a failure that a repetition can mend.
+/// What is retried after a retryable error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
-    /// The operation, as it was.
+    /// The operation, unchanged.
     Operation,
-    /// The event, from its beginning and with new values.
+    /// The whole event, with new values.
     Event {
         /// Whether its transaction is rolled back first.
         rolls_back: bool,
@@ -58,17 +58,16 @@ pub enum Work {
 /// How fast rounds follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pacing {
-    /// As fast as answers come.
+    /// Each as soon as the last is answered.
     Closed,
-    /// The reference's burst rule: groups of `rounds_per_second` rounds back to back, one group each second, time lost
-    /// is not made up.
+    /// The reference's burst rule: `rounds_per_second` rounds back to back, one such burst each second; lost time is not made up.
     Bursts {
-        /// Rounds in a group.
+        /// Rounds per burst.
         rounds_per_second: u32,
     },
     /// Rounds spread evenly over the second; up to one second of lost time is made up.
     Even {
-        /// Rounds in a second.
+        /// Rounds per second.
         rounds_per_second: u32,
     },
 }
@@ -86,7 +85,7 @@ pub enum SetUp {
     Prepare {
         /// The statement.
         sql: String,
-        /// Types of its parameters, declared where the dbms takes that; empty leaves them to the dbms.
+        /// The types of its parameters, declared if the dbms supports it; if empty, the dbms infers them.
         types: Vec<ParameterType>,
     },
 }
@@ -107,16 +106,16 @@ pub struct RolePlan {
     pub feeds: Range<usize>,
     /// How fast its rounds follow each other.
     pub pacing: Pacing,
-    /// Stops when this flag is raised, besides when its work ends.
+    /// It also stops when this flag is raised.
     pub until: Option<Flag>,
-    /// Raises this flag when it is done.
+    /// It raises this flag when it is done.
     pub raises: Option<Flag>,
-    /// Items that it will finish, when that is known; for progress.
+    /// Items that it will finish, if known; for showing progress.
     pub planned_items: Option<u64>,
 }
 
 impl RolePlan {
-    /// A role that does its work as fast as answers come: without set-up, pacing or flags.
+    /// A role that works as fast as replies come: without set-up, pacing or flags.
     pub fn new(client: u32, name: &'static str, class: OperationClass, work: Work) -> Self {
         RolePlan {
             client,
@@ -132,7 +131,7 @@ impl RolePlan {
         }
     }
 
-    /// Whether it does nothing but follow a script, as fast as answers come, so that it can rest between any two events.
+    /// Whether it only follows a script, as fast as replies come, so that it can rest between any two events.
     pub fn only_follows_script(&self) -> bool {
         matches!(self.work, Work::Script(_))
             && self.pacing == Pacing::Closed
@@ -143,14 +142,14 @@ impl RolePlan {
     }
 }
 
-/// A kind of statements that is counted apart.
+/// A kind of statement that is counted separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementKind {
     /// Its name in the workload file, or `begin` or `commit`.
     pub name: String,
     /// How its statements are counted.
     pub class: StatementClass,
-    /// What they do to rows; `None` when they change none.
+    /// What they do to rows; `None` if they change none.
     pub change: Option<Change>,
     /// How many of them an event has.
     pub per_event: u64,
@@ -161,48 +160,47 @@ pub struct StatementKind {
 pub enum Change {
     /// Adds rows.
     Insert,
-    /// Changes rows that stay.
+    /// Changes rows in place.
     Update,
     /// Removes rows.
     Delete,
 }
 
-/// When the measured window opens, and when roles stop that would go on for ever. Both between events only.
+/// When the measured window opens, and when roles stop that would otherwise run forever. Both take effect between events.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Window {
-    /// How long the roles work before it opens. What they do then is not part of the result.
+    /// How long the roles work before it opens. That work is not part of the result.
     pub warm_up: Duration,
-    /// How long it stays open: an event that has begun by then is finished.
+    /// How long it stays open. An event that has begun by then is finished.
     pub time: Option<Duration>,
-    /// Events of all roles together, from its opening on.
+    /// The number of events of all roles together, from its opening on.
     pub events: Option<u64>,
-    /// Events per second that all roles together begin, at random instants as independent users would; `None` is as many as
-    /// can be.
+    /// Events per second that all roles together begin, at random instants as independent users would; `None` means as many as possible.
     pub events_per_second: Option<f64>,
 }
 
-/// The portions in which a step that has an end of its own can be done, with pauses in between.
+/// How a step that has an end of its own can be divided into portions, with pauses in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Portion {
-    /// It cannot rest by itself: its statements take seconds.
+    /// It cannot pause by itself: its statements take seconds.
     Whole,
-    /// So many rounds over all clients.
+    /// This many rounds over all clients.
     Rounds(u64),
-    /// By the clock, for rounds follow a rate.
+    /// By the clock, because its rounds follow a rate.
     Time,
 }
 
 /// What a control session does before the clock starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Preparation {
-    /// Drops the table of this name if there is one. It must be one that basecase made, which only the server can tell.
+    /// Drops the table of this name if it exists. It must be one that basecase created, which only the server can tell.
     Drop(String),
     /// Executes this statement.
     Execute(String),
 }
 
 impl Preparation {
-    /// Drops the table of this name, and makes it anew by these statements.
+    /// Drops the table of this name, and creates it anew with these statements.
     pub(crate) fn anew(table: String, statements: Vec<String>) -> Vec<Self> {
         std::iter::once(Preparation::Drop(table))
             .chain(statements.into_iter().map(Preparation::Execute))
@@ -231,16 +229,16 @@ pub struct StepPlan {
     pub statement_queues: usize,
     /// Number of flags.
     pub flags: usize,
-    /// The kinds of statements that operations number; empty when they are of one kind.
+    /// The kinds of statements that operations refer to by number; empty if there is only one kind.
     pub kinds: Vec<StatementKind>,
-    /// When the window opens and when it ends, besides when all work is done.
+    /// When the window opens, and when it ends if the work does not end first.
     pub window: Window,
-    /// In which portions it can be done; `None` of one whose events follow each other until the window closes.
+    /// The portions in which it can run; `None` if its events follow each other until the window closes.
     pub portion: Option<Portion>,
 }
 
 impl StepPlan {
-    /// Whether candidates can take turns with it: every role can rest between any two of its events.
+    /// Whether candidates can take turns at it: every role can rest between any two of its events.
     pub fn can_take_turns(&self) -> bool {
         self.window.events_per_second.is_none() && self.roles.iter().all(RolePlan::only_follows_script)
     }

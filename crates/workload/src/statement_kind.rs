@@ -1,4 +1,4 @@
-//! Which kinds of statements an event has, and how each is counted.
+//! The kinds of statements of an event, and how each is counted.
 
 use basecase_model::StatementClass;
 
@@ -13,7 +13,7 @@ fn first_word(pieces: &[Piece]) -> String {
     word.to_ascii_uppercase()
 }
 
-/// How a statement counts, by its first word.
+/// How a statement is counted, judging by its first word.
 pub(crate) fn class_of(pieces: &[Piece]) -> StatementClass {
     match first_word(pieces).as_str() {
         "SELECT" | "WITH" | "VALUES" | "TABLE" | "SHOW" | "EXPLAIN" => StatementClass::Read,
@@ -22,7 +22,7 @@ pub(crate) fn class_of(pieces: &[Piece]) -> StatementClass {
     }
 }
 
-/// What a statement does to rows, where its first word says it for sure.
+/// What a statement does to rows, if its first word tells for sure.
 pub(crate) fn change_of(pieces: &[Piece]) -> Option<Change> {
     match first_word(pieces).as_str() {
         "INSERT" => Some(Change::Insert),
@@ -32,7 +32,7 @@ pub(crate) fn change_of(pieces: &[Piece]) -> Option<Change> {
     }
 }
 
-/// Shows every expression of a statement to `visit`.
+/// Calls `visit` for every expression of a statement.
 pub(crate) fn visit_expressions(pieces: &[Piece], visit: &mut impl FnMut(&Expression)) {
     for piece in pieces {
         match piece {

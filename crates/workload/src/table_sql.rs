@@ -1,4 +1,4 @@
-//! The SQL that makes tables.
+//! The SQL that creates tables.
 
 use basecase_model::TABLE_MARK;
 
@@ -6,7 +6,7 @@ use crate::definition::{Column, Index, MOST_TABLES, Mistake, Table};
 use crate::file_parameters::Scope;
 use crate::{Dialect, Preparation};
 
-/// Characters of a table's mark at most.
+/// The maximum length of a table's mark, in characters.
 const MARK_CHARACTERS: usize = 200;
 
 impl Table {
@@ -22,7 +22,7 @@ impl Table {
         Ok((1..=count as usize).map(|number| self.name.of(number)).collect())
     }
 
-    /// The columns that the table has with these options.
+    /// The columns of the table with these options.
     pub(crate) fn columns_in<'a>(&'a self, scope: &'a Scope<'_>) -> impl Iterator<Item = &'a Column> {
         self.columns.iter().filter(|column| scope.holds(&column.when))
     }
@@ -44,7 +44,7 @@ impl Table {
         }
     }
 
-    /// Drops the table numbered from 1 if it exists and creates it, with the indexes that it begins with.
+    /// Drops the table with this number (from 1) if it exists, and creates it with the indexes that it starts with.
     pub(crate) fn create(&self, scope: &Scope<'_>, dialect: Dialect, number: usize) -> Vec<Preparation> {
         let name = self.name.of(number);
         let mark = mark(&scope.workload.name);
@@ -58,7 +58,7 @@ impl Table {
         let is_mysql = matches!(dialect, Dialect::Mysql(_));
         let early = || self.indexes_in(scope, true);
         if is_mysql {
-            // An AUTO_INCREMENT column without a key is refused, so that it has to be there from the beginning.
+            // An AUTO_INCREMENT column without a key is refused, so the key must exist from the start.
             parts.extend(early().map(|index| format!("KEY {} ({})", index.name.of(number), index.columns)));
         }
         let mut create = format!("CREATE TABLE {name}({})", parts.join(", "));
@@ -87,7 +87,7 @@ impl Table {
         self.indexes_in(scope, false).map(|index| create_index(index, &name, number)).collect()
     }
 
-    /// How many secondary indexes it has.
+    /// Number of secondary indexes.
     pub(crate) fn count_indexes(&self, scope: &Scope<'_>) -> u64 {
         [true, false].map(|is_early| self.indexes_in(scope, is_early).count() as u64).iter().sum()
     }
@@ -97,7 +97,7 @@ impl Table {
     }
 }
 
-/// What marks a table as basecase's. The workload's name may be a path, and stands between quotes.
+/// The comment that marks a table as basecase's. The workload's name may be a path; it stands between quotes.
 fn mark(workload: &str) -> String {
     let is_harmless = |letter: char| letter.is_alphanumeric() || "_-./ ".contains(letter);
     let shown = workload.chars().map(|letter| if is_harmless(letter) { letter } else { '_' });

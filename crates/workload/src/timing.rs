@@ -15,40 +15,40 @@ pub enum StepDuration {
     Seconds(u32),
 }
 
-/// How long steps are measured, and what else paces or ends them.
+/// How long steps are measured, and what else limits or paces them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
     /// Seconds of a step that reads: `R`.
     pub seconds: f64,
-    /// Seconds of a step that writes, `W`; `None` is as long as one that reads.
+    /// Seconds of a step that writes, `W`; `None` means as long as one that reads.
     pub write_seconds: Option<f64>,
     /// Seconds before the window opens.
     pub warm_up_seconds: f64,
-    /// Events after which a step ends before its time; `None` is no such limit.
+    /// Events after which a step ends early; `None` means no limit.
     pub events: Option<u64>,
-    /// Events per second that all threads together begin; `None` is as many as can be.
+    /// Events per second that all threads together begin; `None` means as many as possible.
     pub rate: Option<f64>,
 }
 
-/// Seconds of a step where nothing is said.
+/// Default seconds of a step.
 const DEFAULT_SECONDS: f64 = 10.0;
-/// Seconds that no step takes.
+/// The maximum of any time in seconds.
 pub(crate) const MOST_SECONDS: f64 = 10_000_000.0;
 
-/// Events per second at least and at most.
+/// The bounds of the rate, in events per second.
 const LEAST_RATE: f64 = 0.001;
 const MOST_RATE: f64 = 1_000_000_000.0;
 
-/// The names of these options, as a user gives them. `time` is sysbench's word for seconds.
+/// The option names, as a user gives them. `time` is sysbench's word for seconds.
 pub(crate) const NAMES: [&str; 6] = ["seconds", "time", "write_seconds", "warm_up_seconds", "events", "rate"];
 
 impl Timing {
-    /// Before a user says anything.
+    /// The defaults.
     pub(crate) fn new(warm_up_seconds: f64) -> Self {
         Timing { seconds: DEFAULT_SECONDS, write_seconds: None, warm_up_seconds, events: None, rate: None }
     }
 
-    /// Sets the option of this name, if it is one of these. `Err` says what it wants.
+    /// Sets the option of this name if it is one of these. `Err` tells what it expects.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let number = |least: f64, most: f64| {
             let number = value.parse::<f64>().ok().filter(|number| (least..=most).contains(number));
@@ -59,7 +59,7 @@ impl Timing {
             "seconds" | "time" => seconds(0.1).map(|seconds| self.seconds = seconds),
             "write_seconds" => seconds(0.1).map(|seconds| self.write_seconds = Some(seconds)),
             "warm_up_seconds" => seconds(0.0).map(|seconds| self.warm_up_seconds = seconds),
-            // 0 is no limit and no rate, as in sysbench.
+            // 0 means no limit or no rate, as in sysbench.
             "events" => match value.parse() {
                 Ok(events) => {
                     self.events = Some(events).filter(|events| *events > 0);
@@ -92,7 +92,7 @@ impl Timing {
         facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Seconds of a step. A fixed time is meant for runs of published length: a shorter run shortens it.
+    /// Seconds of a step. A fixed time is meant for runs of published length; a shorter run shortens it.
     pub fn seconds_of(&self, duration: StepDuration) -> f64 {
         match duration {
             StepDuration::Read => self.seconds,

@@ -1,4 +1,4 @@
-//! From a workload's steps to the roles that run them.
+//! Plans the roles that run a workload file's steps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::{Dialect, RolePlan, StatementKind, StepPlan, Window, Work, Workload};
 /// The name of the step that loads the tables.
 pub const LOAD: &str = "load";
 
-/// Rows of a table that an outline makes: more than it shows.
+/// Rows of a table that an outline generates: more than it shows.
 const OUTLINED_ROWS: u64 = 1_000;
-/// Rows of all tables together at most.
+/// The maximum number of rows of all tables together.
 const MOST_ROWS: u64 = 1_000_000_000_000_000;
 
 /// A table as the load leaves it.
@@ -28,11 +28,11 @@ const MOST_ROWS: u64 = 1_000_000_000_000_000;
 pub struct LoadedTable {
     /// Its name.
     pub name: String,
-    /// The column of its primary key, when it is one.
+    /// The column of its primary key, if it is a single one.
     pub key: Option<String>,
     /// Its rows.
     pub rows: u64,
-    /// Its indexes beside the primary key.
+    /// Its indexes besides the primary key.
     pub secondary_indexes: u64,
 }
 
@@ -90,7 +90,7 @@ impl Workload {
         u64::try_from(rows).map_err(|_| Mistake::new(table.at, format!("a table cannot have {rows} rows")))
     }
 
-    /// The roles of a step: one for each thread, named `client`, which works until the step is stopped.
+    /// The roles of a step: one for each thread, named `client`, which runs until the step is stopped.
     ///
     /// # Errors
     /// What does not fit together with these options: an empty range, an event that does nothing.
@@ -113,7 +113,7 @@ impl Workload {
         self.plan_step(parameters, step, dialect, 1).map_err(|mistake| self.located(mistake))
     }
 
-    /// The step with the first `threads` of its threads.
+    /// The step limited to the first `threads` of its threads.
     fn plan_step(
         &self,
         parameters: &FileParameters,
@@ -175,7 +175,7 @@ impl Workload {
         self.event_of(&step.body).map_or(Ok(Vec::new()), |event| kinds(&scope, event, dialect))
     }
 
-    /// What one thread of a step executes, and the tables that it chooses from.
+    /// What one thread of a step executes, and the tables it chooses from.
     pub(crate) fn compile(
         &self,
         parameters: &FileParameters,
@@ -206,12 +206,10 @@ impl Workload {
         }
     }
 
-    /// The load of the tables that these steps need: tables are created before the clock starts, then thread `t` of
-    /// `loaders` fills tables `t`, `t + loaders`, … and creates their indexes. The content does not depend on the number
-    /// of loaders.
+    /// The load of the tables that these steps need: tables are created before the clock starts; then thread `t` of `loaders` fills tables
+    /// `t`, `t + loaders`, … and creates their indexes. The content does not depend on the number of loaders.
     ///
-    /// In compatible mode the rows are those of `sysbench prepare` (1.0.20) with one thread for the same number of tables and
-    /// rows.
+    /// In compatible mode the rows equal those of `sysbench prepare` (1.0.20) with one thread, for the same number of tables and rows.
     ///
     /// # Errors
     /// What does not fit together with these options.
@@ -226,7 +224,7 @@ impl Workload {
             .map_err(|mistake| self.located(mistake))
     }
 
-    /// The load by one thread, with the first rows of each table only, for people.
+    /// The load by one thread, limited to the first rows of each table, for people.
     pub(crate) fn load_outline(
         &self,
         parameters: &FileParameters,

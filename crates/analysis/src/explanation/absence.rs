@@ -1,11 +1,11 @@
-//! What an explanation would hold if trial and server had told it.
+//! What an explanation lacks because trial or server did not provide it.
 
 use basecase_model::{CandidateFacts, Dbms, Observation, Trial, names};
 
-/// What a trial or its server did not tell.
+/// Something that a trial or its server did not provide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// Numbers over time.
+    /// Tracks: numbers over time.
     Tracks,
     /// What sessions waited for.
     Waits,
@@ -17,7 +17,7 @@ pub enum Absent {
     Settings,
 }
 
-/// What is not known of a candidate on a step.
+/// What is not known about a candidate on a step.
 pub(super) fn absent(facts: &CandidateFacts, trial: &Trial) -> Vec<Absent> {
     let is_server = facts.build.dbms != Dbms::Sqlite;
     let is_unwatched = trial.observation == Observation::Off;

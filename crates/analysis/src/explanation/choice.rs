@@ -1,4 +1,4 @@
-//! Which cells are explained: those that the user names, or those that changed.
+//! Chooses the cells to explain: those that the user names, or those that changed.
 
 use basecase_model::{Cell, StepFacts, Trial};
 
@@ -10,10 +10,10 @@ use crate::thresholds::Thresholds;
 /// A step and a candidate, by number.
 pub type CellNumbers = (usize, usize);
 
-/// Digits of a key from which on a word may be one.
+/// The least number of digits for a word to be taken for a key.
 const LEAST_DIGITS: usize = 6;
 
-/// The cells that `wanted` means: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it those that changed.
+/// The cells that `wanted` selects: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it, those that changed.
 ///
 /// # Errors
 /// When there is no such thing, or nothing to hold it against.
@@ -96,12 +96,12 @@ fn not_base(results: &Results<'_>, candidate: usize) -> Result<usize, Error> {
     }
 }
 
-/// The names of the candidates that are held against the base case.
+/// The names of the candidates that are compared with the base case.
 fn others(results: &Results<'_>) -> Vec<String> {
     results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect()
 }
 
-/// The cells that changed, the slowest first: in rounds those of which it is decided, else those beyond the thresholds. Those whose
+/// The cells that changed, the slowest first: in rounds those decided to have changed, otherwise those beyond the thresholds. Cells whose
 /// writers missed their rate are not compared.
 pub fn changed(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellNumbers> {
     if results.rounds.is_some() {

@@ -1,60 +1,60 @@
-//! What an operation uses, and how much of a change in speed each use can account for.
+//! What an operation costs, and how much of a change in speed each cost can account for.
 
 use basecase_model::{OperationClass, names};
 
 use crate::metrics::ratio;
 use crate::results::{Measured, quotient};
 
-/// What limits how much of it can be used at once.
+/// The resource that limits how much of a cost can be incurred at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lanes {
-    /// Processors, as far as there are sessions to use them.
+enum Resource {
+    /// Processors, at most one per session.
     Processors,
     /// Sessions that wait.
     Sessions,
 }
 
-/// Where the time of a use comes from.
+/// Where the time of a cost comes from.
 #[derive(Clone, Copy)]
 enum Time {
-    /// What there is of it is time, in µs.
+    /// The amount itself is time, in µs.
     Itself,
-    /// It was measured beside the amount, in µs.
+    /// Its time was measured along with the amount, in µs.
     Measured(fn(&Measured<'_>) -> Option<f64>),
-    /// A unit is taken to cost so many µs: enough to sort by, and said to be about.
-    About(f64),
+    /// A unit is assumed to cost this many µs: enough for sorting, and reported as approximate.
+    Assumed(f64),
 }
 
-/// How specific a cause is: CPU time is where many others end.
+/// How specific a cause is: CPU time is where many others end up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Depth {
-    /// It names what was done more often.
-    Deed,
-    /// It names what was waited for.
+pub enum Specificity {
+    /// It names something that was done more often.
+    Activity,
+    /// It names something that was waited for.
     Wait,
-    /// It is where many of them end.
+    /// It is where many causes end up.
     Sum,
 }
 
 /// A use.
 pub struct CostKind {
-    /// What it is called at the beginning of a sentence.
+    /// Its name at the beginning of a sentence.
     pub name: &'static str,
     /// The unit in which it is shown, per operation.
     pub unit: &'static str,
-    /// What the stored number is divided by for it.
+    /// What the stored number is divided by to get the unit.
     scale: f64,
-    /// What of it there was in the window.
+    /// The amount in the window.
     amount: fn(&Measured<'_>) -> Option<f64>,
     time: Time,
-    lanes: Lanes,
+    resource: Resource,
     /// How specific a cause it is.
-    pub depth: Depth,
-    /// Parts of the names of settings that touch it.
+    pub specificity: Specificity,
+    /// Parts of the names of settings that affect it.
     pub settings: &'static [&'static str],
 }
 
-/// A use of base case and candidate.
+/// A cost of base case and candidate.
 pub struct Cost {
     /// What is used.
     pub kind: &'static CostKind,
@@ -62,34 +62,34 @@ pub struct Cost {
     pub base: f64,
     /// Per operation of the candidate.
     pub candidate: f64,
-    /// The part of the change in time per operation that it can account for: 1 is all of it, below 0 it works against it. `None`
-    /// when there is no change to speak of.
+    /// The part of the change in time per operation that it can account for: 1 is all of it; below 0 it works against the change. `None` if
+    /// there is no change to speak of.
     pub share: Option<f64>,
-    /// The part of the longer one of both times per operation that it adds or saves.
+    /// The time that it adds or saves, as a share of the longer of both times per operation.
     pub weight: f64,
-    /// Whether the share rests on what a unit is taken to cost.
+    /// Whether the share rests on an assumed cost per unit.
     pub is_about: bool,
 }
 
 impl CostKind {
-    /// What there is of it per operation, in its unit.
+    /// The amount per operation, in its unit.
     pub fn per_operation(&self, measured: &Measured<'_>) -> Option<f64> {
         Some(self.amount_per_operation(measured)? / self.scale)
     }
 
-    /// The same as it is stored.
+    /// The same in the stored unit.
     fn amount_per_operation(&self, measured: &Measured<'_>) -> Option<f64> {
         measured.spread((self.amount)(measured)?)
     }
 }
 
 impl Cost {
-    /// Whether it counts deeds, of which those that come by the clock grow with the time per operation.
+    /// Whether it counts things done. Those that are done by the clock grow with the time per operation.
     pub fn is_count(&self) -> bool {
         !matches!(self.kind.time, Time::Itself)
     }
 
-    /// Whether it moved so far that it is told in any case: noise may hide what it does to the speed.
+    /// Whether it moved so far that it is reported in any case: noise may hide its effect on the speed.
     pub fn is_conspicuous(&self) -> bool {
         let (times, weight) = CONSPICUOUS;
         let ratio = self.ratio();
@@ -106,7 +106,7 @@ fn counter(measured: &Measured<'_>, name: &str) -> Option<f64> {
     measured.trial.counters.get(name)
 }
 
-/// What the server itself counted, as much of it as falls to the window: it also counted before the window opened.
+/// What the server itself counted, scaled to the window: it also counted before the window opened.
 fn told(measured: &Measured<'_>, name: &str) -> Option<f64> {
     Some(measured.counted_per_second(name)? * measured.trial.seconds)
 }
@@ -115,8 +115,8 @@ fn either(measured: &Measured<'_>, name: &str, other: &str) -> Option<f64> {
     counter(measured, name).or_else(|| counter(measured, other))
 }
 
-/// What the host did besides server and client, and what the hypervisor gave to others, as far as no processor was idle
-/// meanwhile: it was taken from the step. µs of CPU.
+/// What the host did besides server and client, and what the hypervisor gave to others, unless processors were idle meanwhile: it was taken
+/// from the step. µs of CPU.
 fn taken_us(measured: &Measured<'_>) -> Option<f64> {
     let known = counter(measured, names::SERVER_CPU_US)? + counter(measured, names::CLIENT_CPU_US)?;
     let steal = counter(measured, names::HOST_CPU_STEAL_US).unwrap_or(0.0);
@@ -124,8 +124,7 @@ fn taken_us(measured: &Measured<'_>) -> Option<f64> {
     Some((measured.host_cpu_us()? + steal - known - idle).max(0.0))
 }
 
-/// The server's part of the time that reads of the device took, by the bytes that it made the device read; all of it where these
-/// are not known.
+/// The server's share of the device's read time, by the bytes that it caused to be read; all of it if these are not known.
 fn read_us(measured: &Measured<'_>) -> Option<f64> {
     let own = |name| counter(measured, name);
     let (time_us, bytes) = (own(names::DEVICE_READ_US)?, own(names::DEVICE_READ_BYTES)?);
@@ -133,7 +132,7 @@ fn read_us(measured: &Measured<'_>) -> Option<f64> {
     Some(time_us * part)
 }
 
-/// Time that sessions spent in states whose names hold one of these parts, µs over all sessions; `None` when nobody looked.
+/// Time that sessions spent in states whose names contain one of these parts, µs over all sessions; `None` if sessions were not sampled.
 fn waits(measured: &Measured<'_>, parts: &[&str]) -> Option<f64> {
     counter(measured, names::SESSION_LOOKS).filter(|looks| *looks > 0.0)?;
     let is_such =
@@ -151,21 +150,21 @@ fn switches(measured: &Measured<'_>) -> Option<f64> {
 
 const KIB: f64 = 1024.0;
 
-/// Parts of the names of settings that touch how much is read, and how.
+/// Parts of the names of settings that affect how much is read, and how.
 const READING: &[&str] =
     &["shared_buffers", "buffer_pool", "cache", "effective_io", "io_method", "io_combine", "read_ahead"];
 
-/// The uses that are looked at. What a unit costs where it is only taken to: a page from the system's cache 5 µs, a context
-/// switch 2 µs, a page fault 0.7 µs, a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
+/// The costs that are considered. Assumed costs per unit: a page from the system's cache 5 µs, a context switch 2 µs, a page fault 0.7 µs,
+/// a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
 static KINDS: [CostKind; 15] = [
     CostKind {
         name: "pages that the server's cache lacked",
         unit: "",
         scale: 1.0,
         amount: |m| told(m, names::SERVER_CACHE_MISSES),
-        time: Time::About(5.0),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        time: Time::Assumed(5.0),
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: READING,
     },
     CostKind {
@@ -174,8 +173,8 @@ static KINDS: [CostKind; 15] = [
         scale: KIB,
         amount: |m| either(m, names::SERVER_READ_BYTES, names::DEVICE_READ_BYTES),
         time: Time::Measured(read_us),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: READING,
     },
     CostKind {
@@ -183,9 +182,9 @@ static KINDS: [CostKind; 15] = [
         unit: "KiB",
         scale: KIB,
         amount: |m| told(m, names::SERVER_LOG_BYTES),
-        time: Time::About(4.0 / KIB),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        time: Time::Assumed(4.0 / KIB),
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: &[
             "full_page_writes",
             "wal_",
@@ -202,9 +201,9 @@ static KINDS: [CostKind; 15] = [
         unit: "",
         scale: 1.0,
         amount: |m| told(m, names::SERVER_LOG_SYNCS),
-        time: Time::About(200.0),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        time: Time::Assumed(200.0),
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: &[
             "log_bin",
             "fsync",
@@ -221,8 +220,8 @@ static KINDS: [CostKind; 15] = [
         scale: KIB,
         amount: |m| counter(m, names::DEVICE_WRITTEN_BYTES),
         time: Time::Measured(|m| counter(m, names::DEVICE_WRITE_US)),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: &[
             "full_page_writes",
             "log_bin",
@@ -245,9 +244,9 @@ static KINDS: [CostKind; 15] = [
         unit: "",
         scale: 1.0,
         amount: |m| told(m, names::SERVER_PAGES_WRITTEN),
-        time: Time::About(5.0),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        time: Time::Assumed(5.0),
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: &[
             "checkpoint",
             "max_wal_size",
@@ -263,9 +262,9 @@ static KINDS: [CostKind; 15] = [
         unit: "",
         scale: 1.0,
         amount: switches,
-        time: Time::About(2.0),
-        lanes: Lanes::Processors,
-        depth: Depth::Deed,
+        time: Time::Assumed(2.0),
+        resource: Resource::Processors,
+        specificity: Specificity::Activity,
         settings: &[
             "io_method",
             "io_workers",
@@ -281,9 +280,9 @@ static KINDS: [CostKind; 15] = [
         unit: "",
         scale: 1.0,
         amount: |m| counter(m, names::SERVER_MINOR_FAULTS),
-        time: Time::About(0.7),
-        lanes: Lanes::Processors,
-        depth: Depth::Deed,
+        time: Time::Assumed(0.7),
+        resource: Resource::Processors,
+        specificity: Specificity::Activity,
         settings: &["huge_pages", "large_pages", "work_mem", "temp_buffers", "mmap"],
     },
     CostKind {
@@ -291,9 +290,9 @@ static KINDS: [CostKind; 15] = [
         unit: "",
         scale: 1.0,
         amount: |m| told(m, names::SERVER_ROWS_READ),
-        time: Time::About(0.2),
-        lanes: Lanes::Processors,
-        depth: Depth::Deed,
+        time: Time::Assumed(0.2),
+        resource: Resource::Processors,
+        specificity: Specificity::Activity,
         settings: &["enable_", "page_cost", "statistics", "optimizer", "collapse_limit", "geqo"],
     },
     CostKind {
@@ -301,9 +300,9 @@ static KINDS: [CostKind; 15] = [
         unit: "KiB",
         scale: KIB,
         amount: |m| told(m, names::SERVER_TEMPORARY_BYTES),
-        time: Time::About(1.0 / KIB),
-        lanes: Lanes::Sessions,
-        depth: Depth::Deed,
+        time: Time::Assumed(1.0 / KIB),
+        resource: Resource::Sessions,
+        specificity: Specificity::Activity,
         settings: &["work_mem", "temp_", "tmp_table", "sort_buffer"],
     },
     CostKind {
@@ -312,8 +311,8 @@ static KINDS: [CostKind; 15] = [
         scale: 1.0,
         amount: |m| waits(m, &["commit", "query_end", "walsync", "walwrite", "wal_write", "wal_sync"]),
         time: Time::Itself,
-        lanes: Lanes::Sessions,
-        depth: Depth::Wait,
+        resource: Resource::Sessions,
+        specificity: Specificity::Wait,
         settings: &[
             "log_bin",
             "sync_binlog",
@@ -331,8 +330,8 @@ static KINDS: [CostKind; 15] = [
         scale: 1.0,
         amount: |m| waits(m, &["io_datafile", "io_aio", "io_bufio"]),
         time: Time::Itself,
-        lanes: Lanes::Sessions,
-        depth: Depth::Wait,
+        resource: Resource::Sessions,
+        specificity: Specificity::Wait,
         settings: &["shared_buffers", "cache", "effective_io", "io_method", "io_combine", "io_workers"],
     },
     CostKind {
@@ -341,8 +340,8 @@ static KINDS: [CostKind; 15] = [
         scale: 1.0,
         amount: |m| waits(m, &["session.lock_", "lwlock_", "_lock_", "waiting_for_table"]),
         time: Time::Itself,
-        lanes: Lanes::Sessions,
-        depth: Depth::Wait,
+        resource: Resource::Sessions,
+        specificity: Specificity::Wait,
         settings: &["lock", "isolation", "partitions", "instances", "spin", "autoinc"],
     },
     CostKind {
@@ -351,8 +350,8 @@ static KINDS: [CostKind; 15] = [
         scale: 1.0,
         amount: |m| counter(m, names::SERVER_CPU_US),
         time: Time::Itself,
-        lanes: Lanes::Processors,
-        depth: Depth::Sum,
+        resource: Resource::Processors,
+        specificity: Specificity::Sum,
         settings: &[
             "jit",
             "track_",
@@ -375,20 +374,21 @@ static KINDS: [CostKind; 15] = [
         scale: 1.0,
         amount: |m| counter(m, names::CLIENT_CPU_US),
         time: Time::Itself,
-        lanes: Lanes::Processors,
-        depth: Depth::Sum,
-        // Of an embedded dbms it holds the engine.
+        resource: Resource::Processors,
+        specificity: Specificity::Sum,
+        // For an embedded dbms it includes the engine.
         settings: &["synchronous", "journal_mode", "cache_size", "mmap_size", "page_size"],
     },
 ];
 
-/// Deeds that became so many times more or fewer, and weigh so much, are told even where the change says nothing of them.
+/// Things done that became this many times more or less frequent, and that weigh this much, are reported even if the change does not point
+/// to them.
 const CONSPICUOUS: (f64, f64) = (1.5, 0.05);
 
-/// Changes in throughput below which there is nothing to account for.
+/// Changes in throughput below this leave nothing to account for.
 const NO_CHANGE: f64 = 0.005;
 
-/// What base case and candidate use, as far as both tell.
+/// The costs of base case and candidate, as far as both are known.
 pub(super) fn costs(base: &Measured<'_>, candidate: &Measured<'_>) -> Vec<Cost> {
     KINDS.iter().filter_map(|kind| cost(kind, base, candidate)).collect()
 }
@@ -398,13 +398,16 @@ fn cost(kind: &'static CostKind, base: &Measured<'_>, candidate: &Measured<'_>) 
     let time_us = |measured: &Measured<'_>, amount: f64| match kind.time {
         Time::Itself => Some(amount),
         Time::Measured(time_us) => measured.spread(time_us(measured)?),
-        Time::About(unit_us) => Some(amount * unit_us),
+        Time::Assumed(unit_us) => Some(amount * unit_us),
     };
     let added_us = time_us(base, before).zip(time_us(candidate, after)).map(|(before, after)| after - before);
-    let longer_us =
-        [base, candidate].into_iter().filter_map(|measured| lanes_us(kind.lanes, measured)).reduce(f64::max);
-    let share =
-        added_us.zip(elapsed_us(kind.lanes, base, candidate)).and_then(|(added, all)| quotient(added, all));
+    let longer_us = [base, candidate]
+        .into_iter()
+        .filter_map(|measured| resource_us(kind.resource, measured))
+        .reduce(f64::max);
+    let share = added_us
+        .zip(elapsed_us(kind.resource, base, candidate))
+        .and_then(|(added, all)| quotient(added, all));
     Some(Cost {
         kind,
         base: before / kind.scale,
@@ -414,25 +417,25 @@ fn cost(kind: &'static CostKind, base: &Measured<'_>, candidate: &Measured<'_>) 
             .zip(longer_us)
             .and_then(|(added, longer)| quotient(added.abs(), longer))
             .unwrap_or(0.0),
-        is_about: matches!(kind.time, Time::About(_)),
+        is_about: matches!(kind.time, Time::Assumed(_)),
     })
 }
 
-/// What an operation takes longer with the candidate, in µs of all lanes and without what others took; below 0 when it is faster,
-/// `None` when it is as fast.
-fn elapsed_us(lanes: Lanes, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<f64> {
+/// How much longer an operation takes with the candidate, in µs summed over the limiting resource and without what others took; below 0 if
+/// it is faster, `None` if it is as fast.
+fn elapsed_us(resource: Resource, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<f64> {
     let (before, after) = (processor_us(base)?, processor_us(candidate)?);
     if (after / before).ln().abs() < NO_CHANGE {
         return None;
     }
-    Some(lanes_us(lanes, candidate)? - lanes_us(lanes, base)?)
+    Some(resource_us(resource, candidate)? - resource_us(resource, base)?)
 }
 
-/// How long an operation takes, in µs of all lanes and without what others took.
-fn lanes_us(lanes: Lanes, measured: &Measured<'_>) -> Option<f64> {
-    let factor = match lanes {
-        Lanes::Processors => 1.0,
-        Lanes::Sessions => sessions(measured) / processors(measured),
+/// How long an operation takes, in µs summed over the limiting resource and without what others took.
+fn resource_us(resource: Resource, measured: &Measured<'_>) -> Option<f64> {
+    let factor = match resource {
+        Resource::Processors => 1.0,
+        Resource::Sessions => sessions(measured) / processors(measured),
     };
     Some(processor_us(measured)? * factor)
 }
@@ -441,7 +444,7 @@ fn sessions(measured: &Measured<'_>) -> f64 {
     measured.trial.roles_of(measured.headline_class()).count() as f64
 }
 
-/// Processors that the step can use: a session keeps about one busy, with the client's share of the work.
+/// Processors that the step can use: a session keeps about one busy, including the client's share of the work.
 fn processors(measured: &Measured<'_>) -> f64 {
     sessions(measured).min(f64::from(measured.cores)).max(1.0)
 }
@@ -451,10 +454,10 @@ pub(super) fn taken_per_operation_us(measured: &Measured<'_>) -> Option<f64> {
     measured.spread(taken_us(measured)?)
 }
 
-/// How long an operation takes, seen from the processors and without what others took from it, µs.
+/// How long an operation takes on the processors, without what others took, µs.
 pub(super) fn processor_us(measured: &Measured<'_>) -> Option<f64> {
     let whole = quotient(processors(measured) * 1e6, measured.headline()?)?;
-    // Of what others took, the step's processors lost their part, and never what server and client used.
+    // The step's processors lost their share of what others took, but never what server and client used.
     let part = processors(measured) / f64::from(measured.cores.max(1));
     let taken = taken_per_operation_us(measured).unwrap_or(0.0) * part;
     let used =
@@ -462,7 +465,7 @@ pub(super) fn processor_us(measured: &Measured<'_>) -> Option<f64> {
     Some((whole - taken).max(used.iter().sum::<f64>().min(whole)))
 }
 
-/// The operations that are spoken of.
+/// The word for the operations.
 pub fn operation(measured: &Measured<'_>) -> &'static str {
     match measured.headline_class() {
         OperationClass::Query => "query",

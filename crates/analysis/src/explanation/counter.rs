@@ -5,10 +5,10 @@ use basecase_model::names;
 use super::{CostRatio, hardware};
 use crate::results::{Measured, Paired};
 
-/// A counter moved when it is so many times larger or smaller than before.
+/// A counter has moved if it changed by this factor.
 pub const MOVED: f64 = 1.1;
 
-/// Counts per operation below which a counter says nothing of an operation.
+/// Below this many counts per operation, a counter says nothing about an operation.
 const LEAST_PER_OPERATION: f64 = 1e-4;
 
 /// A counter of the server that moved.
@@ -24,7 +24,7 @@ pub struct MovedCounter<'a> {
     pub ratio: CostRatio,
 }
 
-/// The counters that moved, those first that moved furthest.
+/// The counters that moved, the largest moves first.
 pub(super) fn moved<'a>(
     base: &Measured<'a>,
     candidate: &Measured<'a>,
@@ -37,7 +37,7 @@ pub(super) fn moved<'a>(
     names.dedup();
     for name in names {
         let count = |measured: &Measured<'_>| {
-            // What did not move on one side is not stored of it.
+            // Counters that did not move on one side are not stored there.
             measured.counted_per_operation(name).unwrap_or(0.0)
         };
         let (before, after) = (count(base), count(candidate));
@@ -63,13 +63,13 @@ fn is_of_server(name: &str) -> bool {
         && !name.ends_with("uptime")
 }
 
-/// How far a count moved: the logarithm of the ratio, up to a thousandfold.
+/// How far a count moved: the logarithm of the ratio, capped at a factor of a thousand.
 fn distance(before: f64, after: f64) -> f64 {
     let floor = before.abs().max(after.abs()) / 1000.0;
     (after.abs().max(floor) / before.abs().max(floor)).ln().abs()
 }
 
-/// What is frequent and moved far weighs most.
+/// Frequent counts that moved far weigh most.
 fn weight((_, before, after): &(&str, f64, f64)) -> f64 {
     distance(*before, *after) * (1.0 + before.abs().max(after.abs()) / LEAST_PER_OPERATION).ln()
 }

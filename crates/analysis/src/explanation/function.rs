@@ -4,10 +4,10 @@ use basecase_model::{Profile, ProfileKind};
 
 use crate::function_share::{FunctionShare, functions_that_grew};
 
-/// Functions whose share moved by less are left out.
+/// Functions whose share moved less are left out.
 const LEAST_GROWTH: f64 = 0.002;
 
-/// Shares of two profiles of one kind.
+/// The shares of functions in two profiles of one kind.
 pub struct FunctionShares {
     /// What was counted.
     pub kind: ProfileKind,
@@ -15,7 +15,7 @@ pub struct FunctionShares {
     pub base_samples: u64,
     /// Samples of the candidate.
     pub candidate_samples: u64,
-    /// Functions whose own share of the time grew or shrank, those first that moved most.
+    /// Functions whose own share of the time grew or shrank, the largest moves first.
     pub shares: Vec<FunctionShare>,
 }
 

@@ -1,11 +1,11 @@
-//! What processors and kernel counted for the server alone. Only profiled trials have it.
+//! Counters of processors and kernel for the server alone. Only profiled trials have them.
 
 use basecase_model::names;
 
 use crate::metrics::ratio;
 use crate::results::{Measured, Results, quotient};
 
-/// The counters and what they are called.
+/// The counters and their names.
 const COUNTERS: [(&str, &str); 9] = [
     (names::HARDWARE_INSTRUCTIONS, "instructions"),
     (names::HARDWARE_CYCLES, "cycles"),
@@ -27,12 +27,12 @@ pub(crate) fn is_one(name: &str) -> bool {
 pub struct Hardware<'a> {
     base: Measured<'a>,
     candidate: Measured<'a>,
-    /// Whether a trial is another than the one whose speed is explained.
+    /// Whether a trial differs from the one whose speed is explained.
     pub is_of_profiled_pass: bool,
 }
 
 impl<'a> Hardware<'a> {
-    /// Of a candidate on a step; `None` when nothing was counted of one of both.
+    /// For a candidate on a step; `None` if nothing was counted on one side.
     pub(crate) fn of(results: &Results<'a>, step: usize, candidate: usize) -> Option<Self> {
         let source = |candidate| {
             let measured = results.measured(step, candidate).filter(has_counted);
@@ -43,7 +43,7 @@ impl<'a> Hardware<'a> {
         Some(Hardware { base, candidate, is_of_profiled_pass: of_pass || also_of_pass })
     }
 
-    /// The counters of both, and instructions per cycle.
+    /// The counters of both sides, and instructions per cycle.
     pub fn counts(&self) -> Vec<HardwareCount> {
         let count = |name: &'static str, count: &dyn Fn(&Measured<'_>) -> Option<f64>| {
             Some(HardwareCount { name, base: count(&self.base)?, candidate: count(&self.candidate)? })
@@ -55,10 +55,10 @@ impl<'a> Hardware<'a> {
     }
 }
 
-/// What processors or kernel counted, per operation of the trials that it comes from.
+/// A counter of processors or kernel, per operation of the trials that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HardwareCount {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// Of the base case.
     pub base: f64,
@@ -73,10 +73,10 @@ impl HardwareCount {
     }
 }
 
-/// Why profiled trials have no counters of hardware.
+/// Why profiled trials have no hardware counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HardwareAbsence {
-    /// The kernel counts events, and the processors do not, as in most virtual machines.
+    /// The kernel counts events but the processors do not, as in most virtual machines.
     NoCounters,
     /// The kernel refused to count.
     NothingCounted,
@@ -91,7 +91,7 @@ fn has_counted(measured: &Measured<'_>) -> bool {
     measured.trial.counters.iter().any(|(name, _)| is_one(name))
 }
 
-/// Why the profiled trials of a step have no counters of hardware; `None` where one has them, or none was profiled.
+/// Why the profiled trials of a step have no hardware counters; `None` if one has them, or none was profiled.
 pub fn hardware_absence(results: &Results<'_>, step: usize) -> Option<HardwareAbsence> {
     let candidates = results.candidates();
     let profiled: Vec<Measured<'_>> =
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// Whether the counters are of the profiled pass, and those of the base case.
+    /// Whether the counters come from the profiled pass, and those of the base case.
     fn counts(trials: &[Trial]) -> Option<(bool, Vec<(&'static str, f64)>)> {
         let (experiment, _) = fixture::sample();
         let results = Results::new(&experiment, trials);
@@ -130,11 +130,11 @@ mod tests {
         let (is_of_profiled_pass, found) = counts(&trials).unwrap();
         assert!(is_of_profiled_pass);
         assert_eq!(found.len(), COUNTERS.len() + 1);
-        // Per operation of the trial that they come from: the slower pass changes nothing.
+        // Per operation of the trial that they come from, so the slower profiled pass changes nothing.
         let rounded = |(name, count): (&'static str, f64)| (name, (count * 100.0).round() / 100.0);
         assert_eq!(rounded(found[0]), ("instructions", 182_000.0));
         assert_eq!(rounded(found[9]), ("instructions per cycle", 1.3));
-        // Trials that were profiled while they were measured have their own.
+        // Trials that were profiled while being measured have their own.
         let profiled: Vec<Trial> =
             trials.into_iter().filter(|trial| trial.observation == Observation::Profiled).collect();
         assert!(!counts(&profiled).unwrap().0);

@@ -1,4 +1,4 @@
-//! Where the time went: what moved together with the speed of a step, base case against candidate.
+//! Where the time went: what moved together with the speed of a step, candidate against base case.
 
 mod absence;
 mod choice;
@@ -13,7 +13,7 @@ use basecase_model::Profile;
 
 pub use self::absence::Absent;
 pub use self::choice::{CellNumbers, cells, changed};
-pub use self::cost::{Cost, CostKind, Depth, operation};
+pub use self::cost::{Cost, CostKind, Specificity, operation};
 pub use self::counter::{MOVED, MovedCounter};
 pub use self::function::FunctionShares;
 pub use self::hardware::{Hardware, HardwareAbsence, HardwareCount, hardware_absence};
@@ -26,11 +26,11 @@ use crate::effect::Effect;
 use crate::judged::Judged;
 use crate::results::{Measured, Paired, Results, quotient};
 
-/// Changes of the ratio by less are none, as a logarithm.
+/// Changes of the ratio below this count as none; a logarithm.
 const LEAST_CHANGE: f64 = 0.02;
-/// A cause names a cost that grew by so much more than the time per operation: what comes by the clock grows with that time.
+/// A cost is a cause if it grew by this much more than the time per operation, because things done by the clock grow with that time.
 const BEYOND_TIME: f64 = 1.15;
-/// The share from which a cost is a cause.
+/// The least share for a cost to be a cause.
 const CAUSE_SHARE: f64 = 0.15;
 
 /// What moved with a step's speed.
@@ -39,31 +39,31 @@ pub struct Explanation<'a> {
     pub base: Measured<'a>,
     /// The candidate.
     pub candidate: Measured<'a>,
-    /// What is decided on it, in rounds.
+    /// The decision on it, in rounds.
     pub judged: Option<Judged<'a>>,
     /// Its rounds.
     pub paired: Option<Paired<'a>>,
-    /// What the base case is called.
+    /// The base case's name.
     pub base_name: &'a str,
-    /// What the candidate is called.
+    /// The candidate's name.
     pub candidate_name: &'a str,
-    /// What is not known of base case and candidate.
+    /// What is not known about base case and candidate.
     pub absent: [Vec<Absent>; 2],
-    /// What an operation costs, the largest shares of the change first.
+    /// The costs of an operation, the largest shares of the change first.
     pub costs: Vec<Cost>,
-    /// Statements that are executed in another way.
+    /// Statements that are executed differently.
     pub plans: Vec<PlanChange<'a>>,
     /// Settings that differ, those of both servers first.
     pub settings: Vec<SettingChange>,
-    /// What processors counted, where something did.
+    /// Hardware counters, if there are any.
     pub hardware: Option<Hardware<'a>>,
     /// Profiles of one kind, of base case and candidate.
     profiles: Vec<(&'a Profile, &'a Profile)>,
 }
 
-/// What moved and goes with the change.
+/// Something that moved in line with the change.
 pub enum Cause<'e> {
-    /// Statements are executed in another way.
+    /// Statements are executed differently.
     Plans,
     /// An operation costs more or less of something.
     Cost(&'e Cost),
@@ -72,13 +72,13 @@ pub enum Cause<'e> {
 /// What other work on the host took from the comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disturbance {
-    /// µs of CPU that it took from an operation of the base case.
+    /// CPU that it took from an operation of the base case, µs.
     pub base_us: f64,
     /// The same of the candidate.
     pub candidate_us: f64,
     /// The candidate's speed divided by the base case's.
     pub ratio: f64,
-    /// What that would be about without it.
+    /// What that would roughly be without it.
     pub undisturbed_ratio: f64,
 }
 
@@ -94,7 +94,7 @@ pub enum CostRatio {
 }
 
 impl CostRatio {
-    /// In rounds their mean ratio with its interval, where all of them have one; else `ratio`.
+    /// In rounds, the mean ratio with its interval, if all rounds have a ratio; otherwise `ratio`.
     pub(crate) fn of(
         ratio: f64,
         paired: Option<&Paired<'_>>,
@@ -120,12 +120,12 @@ pub struct OperationTime {
 }
 
 impl<'a> Explanation<'a> {
-    /// Of a candidate on a step; `None` when either is missing or the candidate is the base case.
+    /// For a candidate on a step; `None` if either trial is missing or the candidate is the base case.
     pub fn of(results: &Results<'a>, step: usize, number: usize) -> Option<Self> {
         let facts = |number: usize| results.experiment.candidates.get(number);
         let (base_facts, candidate_facts) = (facts(0)?, facts(number).filter(|_| number > 0)?);
         let (base, candidate) = (results.measured(step, 0)?, results.measured(step, number)?);
-        // Different dbms describe their plans in different words.
+        // Each dbms describes plans in its own words.
         let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
         Some(Explanation {
             costs: sorted(costs(&base, &candidate)),
@@ -151,7 +151,7 @@ impl<'a> Explanation<'a> {
         quotient(self.candidate.headline()?, self.base.headline()?)
     }
 
-    /// What moved and goes with the change, the likeliest cause first.
+    /// What moved in line with the change, the likeliest cause first.
     pub fn causes(&self) -> Vec<Cause<'_>> {
         let slower = self.slower();
         let mut found: Vec<&Cost> = self
@@ -159,14 +159,14 @@ impl<'a> Explanation<'a> {
             .iter()
             .filter(|cost| is_cause(cost, slower, self.is_changed()) || cost.is_conspicuous())
             .collect();
-        // What names a deed comes before the time in which deeds end, and what a setting explains before what none does; within
-        // each the sort by share stays.
-        found.sort_by_key(|cost| (cost.kind.depth, self.touching(cost.kind.settings).is_empty()));
+        // Causes that name something done come before the times in which they end, and causes that a setting explains before others; within
+        // each the order by share stays.
+        found.sort_by_key(|cost| (cost.kind.specificity, self.touching(cost.kind.settings).is_empty()));
         let plans = (!self.plans.is_empty()).then_some(Cause::Plans);
         plans.into_iter().chain(found.into_iter().map(Cause::Cost)).collect()
     }
 
-    /// Whether there is a change to account for: in rounds one that is decided, else one by more than a little.
+    /// Whether there is a change to account for: in rounds a decided one, otherwise one that is not negligible.
     pub fn is_changed(&self) -> bool {
         match &self.judged {
             Some(judged) => judged.throughput.verdict.is_change(),
@@ -180,7 +180,7 @@ impl<'a> Explanation<'a> {
         times.and_then(|(after, before)| quotient(after, before)).unwrap_or(1.0)
     }
 
-    /// What other work on the host did to the comparison, where it changes it by more than a little.
+    /// What other work on the host did to the comparison, if it changes it noticeably.
     pub fn disturbance(&self) -> Option<Disturbance> {
         let disturbance = Disturbance {
             base_us: taken_per_operation_us(&self.base)?,
@@ -192,8 +192,8 @@ impl<'a> Explanation<'a> {
         ((ratio / undisturbed_ratio).ln().abs() > LEAST_CHANGE).then_some(disturbance)
     }
 
-    /// The settings that differ, can act and have one of these parts in their names, in the order of the parts: they begin with
-    /// what touches a cost most.
+    /// The settings that differ, can act, and have one of these parts in their names, in the order of the parts, which begin with what
+    /// affects a cost most.
     pub fn touching(&self, parts: &[&str]) -> Vec<&SettingChange> {
         let mut touching: Vec<&SettingChange> = Vec::new();
         for part in parts {
@@ -212,14 +212,14 @@ impl<'a> Explanation<'a> {
         CostRatio::of(cost.ratio(), self.paired.as_ref(), &|measured| cost.kind.per_operation(measured))
     }
 
-    /// How long an operation takes; `None` where it is not known of both.
+    /// How long an operation takes; `None` if it is not known for both.
     pub fn operation_time(&self) -> Option<OperationTime> {
         let (base_us, candidate_us) = (processor_us(&self.base)?, processor_us(&self.candidate)?);
         let ratio = CostRatio::of(candidate_us / base_us, self.paired.as_ref(), &processor_us);
         Some(OperationTime { base_us, candidate_us, ratio })
     }
 
-    /// The server's own counters that moved, those first that moved furthest.
+    /// The server's own counters that moved, the largest moves first.
     pub fn counters(&self) -> Vec<MovedCounter<'a>> {
         counter::moved(&self.base, &self.candidate, self.paired.as_ref())
     }
@@ -230,16 +230,16 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// Whether a cost goes with the change and is large enough for it; `slower` is how many times as long an operation takes.
+/// Whether a cost moved in line with the change and far enough for it; `slower` is how many times as long an operation takes.
 fn is_cause(cost: &Cost, slower: f64, is_changed: bool) -> bool {
-    // Turned so that a ratio above 1 goes with the change.
+    // Inverted if needed, so that a ratio above 1 is in line with the change.
     let (turned, time) =
         if slower > 1.0 { (cost.ratio(), slower) } else { (1.0 / cost.ratio(), 1.0 / slower) };
     let least = if cost.is_count() { time * BEYOND_TIME } else { 1.02 };
     is_changed && cost.share.is_some_and(|share| share >= CAUSE_SHARE) && turned > least
 }
 
-/// The largest shares first; what has none is sorted by how far it moved, and behind.
+/// The largest shares first; costs without a share follow, by how far they moved.
 fn sorted(mut costs: Vec<Cost>) -> Vec<Cost> {
     let weight = |cost: &Cost| match cost.share {
         Some(share) => (1, share),

@@ -2,7 +2,7 @@
 
 use basecase_model::{StatementPlan, Trial};
 
-/// A statement that the two execute in different ways.
+/// A statement that both execute differently.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanChange<'a> {
     /// How the base case executes it.
@@ -24,7 +24,7 @@ impl PlanChange<'_> {
     }
 }
 
-/// The statements whose plans differ in more than figures. Of several with one name, those at the same place are compared.
+/// The statements whose plans differ in more than figures. Of several with one name, those at the same position are compared.
 pub(super) fn changes<'a>(base: &'a Trial, candidate: &'a Trial) -> Vec<PlanChange<'a>> {
     let mut rest: Vec<&StatementPlan> = candidate.plans.iter().collect();
     let mut changes = Vec::new();
@@ -46,7 +46,7 @@ fn words_of(sql: &str) -> String {
     sql.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
-/// The lines of a plan without costs, estimates and values. Conditions name the values, and the nodes above them tell enough.
+/// The lines of a plan without costs, estimates and values. Conditions contain values, and the nodes above them tell enough.
 fn shape(plan: &str) -> Vec<String> {
     let line = |line: &str| {
         let line = line.split_once("  (cost=").map_or(line, |(node, _)| node);
@@ -57,7 +57,7 @@ fn shape(plan: &str) -> Vec<String> {
         let line = line.trim_start();
         !["Index Cond:", "Filter:", "Recheck Cond:", "-> Filter:"].iter().any(|start| line.starts_with(start))
     };
-    // What stands behind an empty line is another drawing of the same plan.
+    // What follows an empty line is another drawing of the same plan.
     let first = plan.lines().take_while(|line| !line.trim().is_empty());
     let mut lines: Vec<String> = first.filter(is_node).map(line).collect();
     lines.iter_mut().for_each(|line| {
@@ -90,7 +90,7 @@ mod tests {
         let difference = ("Index Scan using pi#_pkey on pi#".to_owned(), "Seq Scan on pi#".to_owned());
         assert_eq!(found[0].first_difference(), difference);
         assert!(changes(&base, &trial(plan("delete 1", scan))).is_empty());
-        // A newer version that draws a tree as well has the same plan.
+        // A newer version that also draws a tree has the same plan.
         let (old, new) =
             ("table=t type=range key=PRIMARY", "table=t type=range key=PRIMARY\n\n-> Index range scan on t");
         assert!(changes(&trial(plan("select 1", old)), &trial(plan("select 1", new))).is_empty());

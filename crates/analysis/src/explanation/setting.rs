@@ -1,4 +1,4 @@
-//! Settings of two servers as they ran.
+//! Settings of two servers, as they ran.
 
 use basecase_model::CandidateFacts;
 
@@ -9,16 +9,16 @@ use crate::settings::{is_bound_to_differ, sets};
 pub struct SettingChange {
     /// Its name, as the servers tell it.
     pub name: String,
-    /// What the base case has; `None` when the server has no such setting.
+    /// The base case's value; `None` if the server has no such setting.
     pub base: Option<String>,
-    /// The same of the candidate.
+    /// The candidate's value.
     pub candidate: Option<String>,
-    /// Whether no config sets it: the server brings another default.
+    /// Whether no config sets it: the servers' defaults differ.
     pub is_default: bool,
 }
 
 impl SettingChange {
-    /// Whether it can act: a switch that came with a version and is off does not.
+    /// Whether it can have an effect: a switch that came with a version and is off has none.
     pub fn acts(&self) -> bool {
         let is_off = |value: &Option<String>| {
             value
@@ -34,7 +34,7 @@ impl SettingChange {
     }
 }
 
-/// The settings that differ and that both dbms could have: none of two different dbms.
+/// The settings that differ and that both dbms could have: none for two different dbms.
 pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<SettingChange> {
     if base.build.dbms != candidate.build.dbms || base.running.is_empty() || candidate.running.is_empty() {
         return Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
         })
     };
     let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();
-    // What both have says more than what came or went with a version.
+    // Settings that both have tell more than those that came or went with a version.
     changes.sort_by_key(|change| !change.is_of_both());
     changes
 }

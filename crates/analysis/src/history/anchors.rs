@@ -1,4 +1,4 @@
-//! The base cases that versions were held against: one, or several of which each took the place of the one before.
+//! The base cases that versions were compared with: one, or several of which each took the place of the one before.
 
 use std::ops::Range;
 
@@ -19,18 +19,18 @@ struct Successor<'b, 'a> {
     handover: Succession<'b, 'a>,
 }
 
-/// Where a base case was measured beside the one whose place it took.
+/// Where a base case was measured together with the one whose place it took.
 struct Succession<'b, 'a> {
     measured: &'b Results<'a>,
-    /// The later of the two; or the earlier where it is reversed.
+    /// The later of the two, or the earlier if it is reversed.
     candidate: usize,
     /// Whether the later one is the base case there.
     is_reversed: bool,
 }
 
 impl<'b, 'a> Anchors<'b, 'a> {
-    /// The base case of the chosen experiment and those before it. One comes before another where it was the base case of an experiment
-    /// that began before the first with the other, and they were measured beside each other on all steps of these names.
+    /// The base case of the chosen experiment and those before it. One comes before another if it was the base case of an experiment that
+    /// began before the first one with the other, and if they were measured together on all steps of these names.
     pub(super) fn of(chosen: &'b Results<'a>, others: &'b [Results<'a>], steps: &[&str]) -> Self {
         let search = Search { chosen, others, steps };
         let mut successors = Vec::new();
@@ -52,20 +52,20 @@ impl<'b, 'a> Anchors<'b, 'a> {
         self.successors.iter().filter_map(name)
     }
 
-    /// Which of them, from 0, is the base case of an experiment on the step of that name, and the number of the step there.
+    /// The index of the one that is the base case of an experiment on the step of that name, and the number of the step there.
     pub(super) fn in_experiment(&self, measured: &Results<'_>, step: &str) -> Option<(usize, usize)> {
         let later = self.successors.iter().map(|successor| successor.holder);
         let mut holders = [self.first].into_iter().chain(later).enumerate();
         holders.find_map(|(place, holder)| Some((place, step_of(measured, 0, holder, step)?)))
     }
 
-    /// What is relative to one of them, relative to the first.
+    /// Converts what is relative to one of them to what is relative to the first.
     pub(super) fn relative_to_first(&self, effect: Effect, anchor: usize, step: &str) -> Option<Effect> {
         let mut handovers = self.successors.iter().take(anchor).map(|successor| &successor.handover);
         handovers.try_fold(effect, |effect, handover| Some(effect.times(handover.effect(step)?)))
     }
 
-    /// The rounds in which each but the first was measured beside the one before.
+    /// The rounds in which each but the first was measured together with the one before.
     pub(super) fn handovers(&self) -> Vec<basecase_stats::AnchorHandover<'a>> {
         let rounds = |(anchor, successor): (usize, &Successor<'b, 'a>)| {
             let Succession { measured, candidate, is_reversed } = successor.handover;
@@ -85,7 +85,7 @@ impl Succession<'_, '_> {
     }
 }
 
-/// Experiments among which earlier base cases are looked for.
+/// Experiments in which earlier base cases are searched for.
 struct Search<'b, 'a, 's> {
     chosen: &'b Results<'a>,
     others: &'b [Results<'a>],
@@ -93,7 +93,7 @@ struct Search<'b, 'a, 's> {
 }
 
 impl<'b, 'a> Search<'b, 'a, '_> {
-    /// The base case before that of this experiment, as an experiment that has it, and how it was followed; the latest where there are
+    /// The base case before that of this experiment, given as an experiment that has it, and how it was followed; the latest if there are
     /// several.
     fn before(&self, holder: &'b Results<'a>) -> Option<(&'b Results<'a>, Succession<'b, 'a>)> {
         let with_base = || self.all().filter(|measured| self.is_same(measured, 0, holder));
@@ -129,8 +129,8 @@ fn contenders(measured: &Results<'_>) -> Range<usize> {
     1..measured.experiment.candidates.len()
 }
 
-/// The number that a step has in an experiment of which this candidate is the base case of the other there; `None` where it is another
-/// step, or another build, config, size, host or protocol.
+/// The number of the step in an experiment whose base case is this candidate; `None` if the step, build, config, size, host or protocol
+/// differs.
 fn step_of(measured: &Results<'_>, candidate: usize, holder: &Results<'_>, step: &str) -> Option<usize> {
     let own = measured.step_named(step)?;
     let wanted = holder.trial(holder.step_named(step)?, 0)?;

@@ -18,11 +18,11 @@ use crate::results::Results;
 
 /// One step over all versions.
 pub struct StepHistory<'a> {
-    /// What the step is called.
+    /// The step's name.
     pub label: &'a str,
-    /// Rounds of the version with most of them, or that all versions have; 0 of single runs.
+    /// The largest number of rounds of any version, or the number that all versions share; 0 for single runs.
     pub rounds: usize,
-    /// Throughput of each version divided by that of the first base case.
+    /// The relative throughput of each version, compared with the first base case.
     pub ratios: Vec<Option<Effect>>,
     /// Its changes, in the order of versions.
     pub changes: Vec<Shift>,
@@ -32,29 +32,29 @@ pub struct StepHistory<'a> {
 pub struct Shift {
     /// Number of the first version with the new level.
     pub version: usize,
-    /// Its size, and how sure it is.
+    /// Its size, and how certain it is.
     pub change: Change,
 }
 
-/// What was found of an experiment, or of all that have its base case.
+/// The findings about an experiment, or about all experiments that share its base case.
 pub struct VersionHistory<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// What the versions are called; the first is the base case.
+    /// The versions' names; the first is the base case.
     pub versions: Vec<String>,
-    /// Each step on which two versions were measured.
+    /// Each step on which at least two versions were measured.
     pub steps: Vec<StepHistory<'a>>,
-    /// Of how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` when it is
-    /// about one experiment.
+    /// In how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` if it is about
+    /// one experiment.
     pub joined: Option<(usize, usize)>,
     /// Base cases that took the place of the first one, by name.
     pub successors: Vec<&'a str>,
 }
 
 impl<'a> VersionHistory<'a> {
-    /// The changes of all steps that are compared, or of those that `wanted` names by name or label. They are one family. With `others`,
-    /// the candidates of those experiments in rounds that have the base case of the chosen one, or one whose place it took, are versions
-    /// as well, in the order of dates.
+    /// The changes of all compared steps, or of those that `wanted` names by name or label. They are one family. With `others`, the
+    /// candidates of those experiments in rounds that share the chosen one's base case, or one whose place it took, are versions as well,
+    /// in date order.
     ///
     /// # Errors
     /// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
@@ -131,7 +131,7 @@ fn in_rounds<'a>(
 fn of_single_runs<'a>(results: &Results<'a>, steps: &[usize]) -> Result<Vec<StepHistory<'a>>, HistoryError> {
     let experiment = results.experiment;
     let course = |step: &usize| {
-        // What has no value is left out; each change is then brought back to its version.
+        // Versions without a value are left out; each change is then mapped back to its version.
         let logarithm = |(version, _)| {
             let value = results.headline(*step, version).filter(|_| !results.missed_sla(*step, version))?;
             Some((version, value.ln())).filter(|(_, value)| value.is_finite())
@@ -163,7 +163,7 @@ mod tests {
     use crate::fixture;
     use crate::rounds::Rounds;
 
-    /// The versions with which changes began in a planted history, each with its step and whether it is slower.
+    /// The versions at which changes began in a planted history, each with its step and whether it is slower.
     fn changes(levels: &[f64], seed: u64) -> Vec<(String, String, bool)> {
         let (experiment, trials) = fixture::history(levels, 8, 0.005, seed);
         let rounds = Rounds::of(&experiment, &trials);
@@ -202,7 +202,7 @@ mod tests {
     fn a_version_that_always_failed_is_passed_over() {
         let (experiment, mut trials) = fixture::history(&[0.0, 0.0, 0.0, -0.1, -0.1], 8, 0.005, 3);
         trials.retain(|trial| trial.candidate != "pg183.x10a");
-        // One that failed once costs the others this round.
+        // A version that failed once costs the others this round.
         trials.retain(|trial| trial.candidate != "pg182.x10a" || trial.place.round != 0);
         let stored = (experiment, trials);
         let rounds = Rounds::of(&stored.0, &stored.1);

@@ -1,4 +1,4 @@
-//! What stands in a history: a build with a config, wherever in a store it was measured.
+//! The versions of a history: builds with configs, wherever in a store they were measured.
 
 use basecase_model::CandidateFacts;
 
@@ -12,17 +12,17 @@ const MINUTE: usize = 16;
 
 /// A version, or the base case, which is the first.
 pub(super) struct DatedVersion<'b, 'a> {
-    /// What it is called; with the date on which it was first measured where experiments are joined.
+    /// Its name; with the date on which it was first measured if experiments are joined.
     pub(super) label: String,
     facts: &'a CandidateFacts,
     /// When the first experiment with it began, RFC 3339.
     since: &'a str,
-    /// Which candidate it is of which experiments, the first of these first.
+    /// Which candidate of which experiments it is, the earliest first.
     sources: Vec<(&'b Results<'a>, usize)>,
 }
 
-/// The candidates of an experiment; or the first base case and what base cases were compared with in this experiment and others, in the
-/// order of their dates.
+/// The candidates of an experiment; or the first base case, and what base cases were compared with in this experiment and others, in date
+/// order.
 pub(super) fn versions<'b, 'a>(
     chosen: &'b Results<'a>,
     first: &'b Results<'a>,
@@ -63,7 +63,7 @@ fn is_same(one: &CandidateFacts, other: &CandidateFacts) -> bool {
         && one.config.sha256 == other.config.sha256
 }
 
-/// Adds to each name when it was first measured: the date, or the minute where dates do not tell two of one name from each other.
+/// Adds to each name when it was first measured: the date, or the minute if dates do not distinguish two of the same name.
 fn date(versions: &mut [DatedVersion<'_, '_>]) {
     let with = |length: usize, version: &DatedVersion<'_, '_>| {
         let since = version.since.get(..length).unwrap_or(version.since).replace('T', " ");
@@ -106,7 +106,7 @@ impl<'b, 'a> DatedVersion<'b, 'a> {
         anchors.relative_to_first(measured.relative_effect(step, candidate)?, anchor, name)
     }
 
-    /// Its rounds; none where it has no such step.
+    /// Its rounds; none if it does not have that step.
     pub(super) fn measured(&self, anchors: &Anchors<'_, 'a>, step: &str) -> basecase_stats::HistoryPoint<'a> {
         let nowhere = basecase_stats::HistoryPoint {
             experiment: anchors.first.experiment,

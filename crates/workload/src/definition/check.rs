@@ -1,4 +1,4 @@
-//! Checks across a workload file: every name is known and means what it has to.
+//! Checks across a workload file: every name must be known and of the right kind.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{Condition, Count, Event, Expression, Line, Mistake, Setting, Stateme
 use crate::distribution::Distribution;
 use crate::timing;
 
-/// Names that a file cannot give to anything.
+/// Names that a file must not define.
 const RESERVED: [&str; 17] = [
     "table",
     "number",
@@ -28,7 +28,7 @@ const RESERVED: [&str; 17] = [
     "maintenance",
 ];
 
-/// Names that stand for numbers beside options.
+/// Names besides options that stand for numbers.
 pub(crate) const RUN_NAMES: [&str; 1] = ["threads"];
 const STATEMENT_NAMES: [&str; 3] = ["threads", "thread", "index"];
 const ROW_NAMES: [&str; 2] = ["threads", "row"];
@@ -86,7 +86,7 @@ impl Workload {
         }
     }
 
-    /// A name that has to be a number: an integer option, or one of `more`.
+    /// A name that must be a number: an integer option, or one of `more`.
     fn check_number(&self, name: &str, at: usize, more: &[&str]) -> Checked {
         if more.contains(&name) {
             return Ok(());
@@ -176,7 +176,7 @@ impl Workload {
             let problem = format!("`{}` is the name of what stands around a transaction", statement.name);
             return Err(Mistake::new(statement.at, problem).with_hint("choose another name"));
         }
-        // Names that an earlier statement of some event gives: which ones is checked for each event.
+        // Names that an earlier statement of some event defines; which ones is checked for each event.
         let mut given = BTreeSet::new();
         for pieces in self.statements.iter().flat_map(|statement| statement.sql.all()) {
             visit_placeholders(pieces, &mut |placeholder| {
@@ -205,7 +205,7 @@ impl Workload {
         all().try_for_each(|(statement, pieces)| self.check_statement(statement, pieces, &mut given.clone()))
     }
 
-    /// Checks one statement where the names `given` are known; adds those that it gives.
+    /// Checks one statement, given the known names `given`; adds the names that it defines.
     fn check_statement<'a>(
         &'a self,
         statement: &'a Statement,
@@ -375,7 +375,7 @@ impl Workload {
     }
 }
 
-/// Shows every placeholder of `pieces` to `visit`, in their order.
+/// Calls `visit` for every placeholder of `pieces`, in their order.
 pub(crate) fn visit_placeholders<'a>(
     pieces: &'a [Piece],
     visit: &mut impl FnMut(&'a Placeholder) -> Checked,

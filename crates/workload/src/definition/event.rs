@@ -1,4 +1,4 @@
-//! Events: what a thread executes over and over.
+//! Events: the units that a thread executes repeatedly.
 
 use super::expression::{Condition, Expression};
 use super::mistake::Mistake;
@@ -10,11 +10,11 @@ use super::table::read_when;
 pub(crate) struct Event {
     pub(crate) name: String,
     pub(crate) at: usize,
-    /// Whether BEGIN and COMMIT stand around it; `None` never.
+    /// When BEGIN and COMMIT enclose it; `None` means never.
     pub(crate) transaction: Option<Condition>,
-    /// Another thread may have deleted the row that a statement looks for, so that exact counts become upper bounds.
+    /// Another thread may have deleted the row that a statement looks for, so exact counts become upper bounds.
     pub(crate) rows_may_be_missing: bool,
-    /// Kind of the tables, with its place; `None` for the first kind of the file.
+    /// The kind of tables, with its position; `None` means the first kind of the file.
     pub(crate) table: Option<(String, usize)>,
     pub(crate) lines: Vec<Line>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Event {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) at: usize,
-    /// Names of statements with their places.
+    /// Names of statements with their positions.
     pub(crate) statements: Vec<(String, usize)>,
     pub(crate) times: Expression,
     pub(crate) when: Condition,
@@ -33,14 +33,14 @@ pub(crate) struct Line {
 /// Which table a line takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Any, each as likely as another, each time that the line comes up.
+    /// Any table, each equally likely, drawn each time the line is executed.
     Uniform,
-    /// Always the one of the thread: thread modulo tables.
+    /// Always the thread's own: thread modulo tables.
     Thread,
 }
 
 impl Event {
-    /// The event that is one statement.
+    /// An event that consists of one statement.
     pub(crate) fn of_statement(name: &str, at: usize) -> Self {
         Event {
             name: name.to_owned(),

@@ -3,7 +3,7 @@
 use super::lexer::{Lexer, Located, Word};
 use super::mistake::Mistake;
 
-/// An integer expression as it stands in the file.
+/// An integer expression, as written in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expression {
     Constant(i64),
@@ -11,7 +11,7 @@ pub(crate) enum Expression {
     Binary { operator: Operator, at: usize, left: Box<Expression>, right: Box<Expression> },
 }
 
-/// What joins two numbers.
+/// A binary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     Add,
@@ -23,7 +23,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// The result; `None` when it has more than 64 bits or is a division by zero.
+    /// The result; `None` if it exceeds 64 bits or divides by zero.
     #[inline]
     pub(crate) fn apply(self, left: i64, right: i64) -> Option<i64> {
         match self {
@@ -37,13 +37,13 @@ impl Operator {
     }
 }
 
-/// Parentheses and functions within each other, at most.
+/// The maximum nesting depth of parentheses and functions.
 const DEPTH: usize = 32;
-/// Numbers that one sum or product joins, at most: each is held within the next, and all of them at once on the stack.
+/// The maximum number of operands of one sum or product: each is nested in the next, and all of them are on the stack at once.
 const TERMS: usize = 100;
 
 impl Expression {
-    /// The whole text as one expression.
+    /// Parses the whole text as one expression.
     pub(crate) fn parse(located: Located<'_>) -> Result<Self, Mistake> {
         let mut lexer = Lexer::new(located);
         let expression = Self::read(&mut lexer)?;
@@ -51,12 +51,12 @@ impl Expression {
         Ok(expression)
     }
 
-    /// The expression that comes next.
+    /// Parses the next expression.
     pub(crate) fn read(lexer: &mut Lexer<'_>) -> Result<Self, Mistake> {
         Self::sum(lexer, 0)
     }
 
-    /// The number, name or parenthesis that comes next.
+    /// Parses the next number, name or parenthesis.
     pub(crate) fn read_factor(lexer: &mut Lexer<'_>) -> Result<Self, Mistake> {
         Self::term(lexer, 0)
     }
@@ -125,7 +125,7 @@ impl Expression {
         }
     }
 
-    /// Shows every name with its place to `visit`.
+    /// Calls `visit` for every name with its position.
     pub(crate) fn visit_names<E>(
         &self,
         visit: &mut impl FnMut(&str, usize) -> Result<(), E>,
@@ -140,7 +140,7 @@ impl Expression {
         }
     }
 
-    /// The value, where `value_of` knows every name.
+    /// The value, given a `value_of` that knows every name.
     pub(crate) fn evaluate(&self, value_of: &impl Fn(&str) -> Option<i64>) -> Result<i64, Mistake> {
         match self {
             Expression::Constant(constant) => Ok(*constant),
@@ -157,7 +157,7 @@ impl Expression {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition(pub(crate) Vec<Term>);
 
-/// One name of a condition.
+/// One term of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Term {
     pub(crate) name: String,
@@ -193,7 +193,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds, where `is_on` knows every name.
+    /// Whether it holds, given an `is_on` that knows every name.
     pub(crate) fn holds(&self, is_on: &impl Fn(&str) -> bool) -> bool {
         self.0.iter().all(|term| is_on(&term.name) != term.is_negated)
     }

@@ -1,14 +1,14 @@
-//! Words of the small language inside placeholders and expressions.
+//! The lexer of the small language inside placeholders and expressions.
 
 use super::mistake::Mistake;
 
-/// A piece of text of the file, with the place of its bytes in the file.
+/// A piece of the file's text, with its byte position in the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Located<'a> {
     pub(crate) text: &'a str,
-    /// Byte of the file at which the text begins.
+    /// The byte of the file at which the text begins.
     pub(crate) start: usize,
-    /// Whether the text stands in the file as it is, without escapes.
+    /// Whether the text appears in the file literally, without escapes.
     pub(crate) is_verbatim: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Lexer<'a> {
         self.located.text.get(self.position..).unwrap_or_default()
     }
 
-    /// The next word, which stays the next.
+    /// Peeks at the next word.
     pub(crate) fn peek(&self) -> Result<Word<'a>, Mistake> {
         self.clone().next()
     }
@@ -83,7 +83,7 @@ impl<'a> Lexer<'a> {
         Ok(word)
     }
 
-    /// Takes the next word when it is this symbol.
+    /// Consumes the next word if it is this symbol.
     pub(crate) fn accept(&mut self, symbol: char) -> Result<bool, Mistake> {
         let is_next = self.peek()? == Word::Symbol(symbol);
         if is_next {
@@ -92,7 +92,7 @@ impl<'a> Lexer<'a> {
         Ok(is_next)
     }
 
-    /// Takes this symbol.
+    /// Consumes this symbol.
     pub(crate) fn expect(&mut self, symbol: char) -> Result<(), Mistake> {
         let at = self.at();
         match self.next()? {

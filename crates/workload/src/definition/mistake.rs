@@ -19,7 +19,7 @@ pub enum WorkloadError {
         /// What to do.
         hint: String,
     },
-    /// An option or a step that the workload does not have, or a value that the option cannot have.
+    /// An option or a step that the workload does not have, or an invalid value of an option.
     #[error("workload {workload}: {problem}\nhint: {hint}")]
     Request {
         /// The workload.
@@ -39,7 +39,7 @@ pub(crate) struct Mistake {
     pub(crate) hint: String,
 }
 
-/// Where every form that a workload file can have is written down.
+/// The document that describes every form of a workload file.
 const MANUAL: &str = "docs/formats.md describes workload files";
 
 impl Mistake {
@@ -51,7 +51,7 @@ impl Mistake {
         Mistake { hint: hint.into(), ..self }
     }
 
-    /// A name that is not among those known.
+    /// A name that is not known.
     pub(crate) fn unknown<'a>(
         at: usize,
         what: &str,
@@ -61,7 +61,7 @@ impl Mistake {
         Mistake::new(at, format!("unknown {what} `{name}`")).with_hint(suggestion(name, known))
     }
 
-    /// The mistake with its place in `text`, the content of `file`.
+    /// The mistake with its position in `text`, the content of `file`.
     pub(crate) fn in_file(self, file: &str, text: &str) -> WorkloadError {
         let mut at = self.at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -79,7 +79,7 @@ impl Mistake {
     }
 }
 
-/// The known name that is nearest to `name`, or all of them when none is near.
+/// The known name nearest to `name`, or all of them if none is near.
 pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let distance = |candidate: &str| strsim::damerau_levenshtein(name, candidate);

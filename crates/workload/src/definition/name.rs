@@ -1,17 +1,17 @@
-//! Names of tables, columns and indexes. Statements name them without quotes, so they are names that need none on any dbms.
+//! Names of tables, columns and indexes. Statements use them unquoted, so they must need no quotes on any dbms.
 
 use basecase_model::{NAME_CHARACTERS, is_plain_name};
 
 use super::mistake::Mistake;
 use super::reader::Value;
 
-/// Words that Postgres, MySQL, MariaDB or SQLite keep for themselves, from their manuals.
+/// Reserved words of Postgres, MySQL, MariaDB and SQLite, from their manuals.
 const RESERVED_WORDS: &str = include_str!("reserved_words.txt");
-/// How the names begin that Postgres and SQLite keep for their own tables.
+/// Prefixes that Postgres and SQLite reserve for their own tables.
 const RESERVED_BEGINNINGS: [&str; 2] = ["pg_", "sqlite_"];
 /// Stands for a table's number in a name.
 const NUMBER: &str = "{number}";
-/// Tables of one kind at most.
+/// The maximum number of tables of one kind.
 pub(crate) const MOST_TABLES: i64 = 1_000_000;
 
 /// A name that may hold a table's number.
@@ -28,7 +28,7 @@ impl NumberedName {
         Self::parse(&value.string()?, value.at(), what)
     }
 
-    /// The name in `text`, which stands at the byte `at` of the file.
+    /// The name in `text`, which is at byte `at` of the file.
     pub(crate) fn parse(text: &str, at: usize, what: &str) -> Result<Self, Mistake> {
         let (before, after) = match text.split_once(NUMBER) {
             Some((before, after)) => (before, Some(after)),
@@ -49,7 +49,7 @@ impl NumberedName {
         Ok(name)
     }
 
-    /// The name for the table of this number, counted from 1.
+    /// The name of the table with this number, counted from 1.
     pub(crate) fn of(&self, number: usize) -> String {
         match &self.after {
             None => self.before.clone(),

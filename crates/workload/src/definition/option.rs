@@ -1,4 +1,4 @@
-//! Options of a workload: what a user can set, with defaults and bounds.
+//! Options of a workload, with defaults and bounds.
 
 use std::fmt;
 
@@ -71,16 +71,16 @@ impl Setting {
     }
 }
 
-/// An option as the file defines it.
+/// An option, as the file defines it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptionDefinition {
     /// Its name; on a command line `-` may stand for `_`.
     pub name: String,
-    /// What it means, for people.
+    /// A description for people.
     pub help: String,
-    /// Its value unless another is given; others have the same kind.
+    /// Its default, which also determines the kind of its values.
     pub default: Setting,
-    /// The texts that it can have; empty when it can have any.
+    /// The allowed texts; empty if any is allowed.
     pub choices: Vec<String>,
     pub(crate) at: usize,
     pub(crate) least: Option<i64>,
@@ -110,7 +110,7 @@ impl OptionDefinition {
         Ok(definition)
     }
 
-    /// Checks a value against what holds without other options: its least value, its choices.
+    /// Checks a value against what does not depend on other options: its minimum and its choices.
     pub(crate) fn check(&self, setting: &Setting) -> Result<(), (String, String)> {
         let name = &self.name;
         match setting {

@@ -19,7 +19,7 @@ pub(crate) enum Piece {
     Repeat(Repeat),
 }
 
-/// A part that is repeated.
+/// A repeated part.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Repeat {
     pub(crate) at: usize,
@@ -33,11 +33,11 @@ pub(crate) struct Repeat {
 pub(crate) enum Count {
     /// So many times.
     Times(Expression),
-    /// As often as the statement has at most so many bytes.
+    /// As often as fits into a statement of this many bytes.
     Bytes(Expression),
 }
 
-/// A value, and the name under which later statements of the event can have it again.
+/// A value, and the name under which later statements of the event can reuse it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placeholder {
     pub(crate) at: usize,
@@ -48,11 +48,11 @@ pub(crate) struct Placeholder {
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// `low..high`, of a distribution or of the step's usual one.
+    /// `low..high`, with a distribution or the step's default one.
     Draw { low: Expression, high: Expression, distribution: Option<DistributionUse> },
-    /// A fresh text by this template.
+    /// A random text following this template.
     Text(String),
-    /// A number; a single name may also be that of a template or of an earlier text.
+    /// A number; a single name may also refer to a template or an earlier text.
     Expression(Expression),
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn parse(located: Located<'_>) -> Result<Vec<Piece>, Mistake> {
     parser.pieces()
 }
 
-/// The value that stands in `located`, without braces around it.
+/// The value in `located`, without the braces around it.
 pub(crate) fn parse_value(located: Located<'_>) -> Result<Placeholder, Mistake> {
     let mut lexer = Lexer::new(located);
     let placeholder = read_placeholder(&mut lexer)?;
@@ -85,7 +85,7 @@ pub(crate) fn parse_value(located: Located<'_>) -> Result<Placeholder, Mistake> 
     Ok(placeholder)
 }
 
-/// The distribution that stands in `located`.
+/// The distribution in `located`.
 pub(crate) fn parse_distribution(located: Located<'_>) -> Result<DistributionUse, Mistake> {
     let mut lexer = Lexer::new(located);
     let at = lexer.at();
@@ -146,7 +146,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands after `{` and is no repetition.
+    /// What follows `{`, if it is not a repetition.
     fn placeholder(&mut self, at: usize) -> Result<Piece, Mistake> {
         let placeholder = read_placeholder(&mut self.lexer)?;
         self.lexer.expect('}')?;

@@ -1,4 +1,4 @@
-//! TOML with places: every key and value knows where it stands, and unknown keys are mistakes.
+//! TOML with positions: every key and value knows where it is, and unknown keys are mistakes.
 
 use std::cell::RefCell;
 
@@ -16,7 +16,7 @@ pub(crate) struct Value<'a> {
     value: &'a Spanned<DeValue<'a>>,
 }
 
-/// A table of the file, whose keys are asked for one by one.
+/// A table of the file, whose keys are requested one by one.
 pub(crate) struct Fields<'a> {
     file: &'a str,
     table: &'a DeTable<'a>,
@@ -25,7 +25,7 @@ pub(crate) struct Fields<'a> {
     asked: RefCell<Vec<&'static str>>,
 }
 
-/// A key with its place and value.
+/// A key with its position and value.
 pub(crate) struct Entry<'a> {
     pub(crate) name: &'a str,
     pub(crate) at: usize,
@@ -46,12 +46,12 @@ impl<'a> Value<'a> {
         self.value.get_ref()
     }
 
-    /// The text, with the place of its first character.
+    /// The text, with the position of its first character.
     pub(crate) fn text(&self) -> Result<Located<'a>, Mistake> {
         let DeValue::String(text) = self.value.get_ref() else { return self.refuse("a text") };
         let span = self.value.span();
         let raw = self.file.get(span.clone()).unwrap_or_default();
-        // Text without escapes stands in the file as it is; else only its beginning is known.
+        // Text without escapes appears in the file literally; otherwise only its beginning is known.
         Ok(match raw.find(text.as_ref()) {
             Some(offset) => Located { text, start: span.start + offset, is_verbatim: true },
             None => Located { text, start: span.start, is_verbatim: false },
@@ -120,18 +120,18 @@ impl<'a> Fields<'a> {
         Fields { file, table: document.get_ref(), at: 0, asked: RefCell::default() }
     }
 
-    /// The value of a key that may be missing.
+    /// The value of an optional key.
     pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
         self.asked.borrow_mut().push(key);
         self.table.get(key).map(|value| Value { file: self.file, value })
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(crate) fn need(&self, key: &'static str) -> Result<Value<'a>, Mistake> {
         self.get(key).ok_or_else(|| Mistake::new(self.at, format!("`{key}` is missing")))
     }
 
-    /// What `read` makes of the value of a key that may be missing.
+    /// Applies `read` to the value of an optional key.
     pub(crate) fn optional<T>(
         &self,
         key: &'static str,
@@ -140,7 +140,7 @@ impl<'a> Fields<'a> {
         self.get(key).map(|value| read(&value)).transpose()
     }
 
-    /// Every key in the order of the file, for tables whose keys are names of the user.
+    /// Every key in the order of the file, for tables whose keys the user chooses.
     pub(crate) fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<Entry<'a>> = self
             .table
@@ -155,7 +155,7 @@ impl<'a> Fields<'a> {
         entries
     }
 
-    /// Checks that there is no key beside those asked for.
+    /// Checks that there are no keys besides those requested.
     pub(crate) fn finish(self) -> Result<(), Mistake> {
         let asked = self.asked.borrow();
         match self.entries().into_iter().find(|entry| !asked.contains(&entry.name)) {

@@ -1,4 +1,4 @@
-//! Statements: SQL with placeholders, and what the dbms must answer.
+//! Statements: SQL with placeholders, and the expected reply.
 
 use super::expression::Expression;
 use super::mistake::Mistake;
@@ -17,11 +17,11 @@ pub(crate) struct Statement {
     pub(crate) expected: Option<Expected>,
 }
 
-/// What the dbms must answer.
+/// The expected reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expected {
     pub(crate) quantity: Quantity,
-    /// Whether fewer rows are right too.
+    /// Whether fewer rows are also correct.
     pub(crate) is_bound: bool,
     pub(crate) rows: Expression,
 }

@@ -1,4 +1,4 @@
-//! Steps of a workload, and lists of them in an order.
+//! Steps of a workload, and ordered lists of them.
 
 use super::expression::{Condition, Expression};
 use super::mistake::Mistake;
@@ -7,20 +7,20 @@ use super::placeholder::{DistributionUse, parse_distribution};
 use super::reader::{Entry, Fields, Value};
 use crate::timing::StepDuration;
 
-/// A step as the file defines it.
+/// A step, as the file defines it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StepDefinition {
     pub(crate) name: String,
     pub(crate) at: usize,
     pub(crate) about: String,
-    /// Options with the values that they have in this step; several values make several steps.
+    /// The options that this step sets; several values make several steps.
     pub(crate) set: Vec<(String, usize, Vec<Setting>)>,
     pub(crate) body: StepBody,
     /// What differs in clean mode.
     pub(crate) clean: StepBody,
 }
 
-/// What both modes can say about a step.
+/// What can be set for both modes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct StepBody {
     pub(crate) event: Option<(String, usize)>,
@@ -29,11 +29,11 @@ pub(crate) struct StepBody {
     pub(crate) threads: Option<Expression>,
     /// Rows that an event reads from one end of a table to the other.
     pub(crate) scans: Option<Expression>,
-    /// Its tables are created and left empty.
+    /// Whether its tables are created but left empty.
     pub(crate) empty_tables: Option<Condition>,
-    /// The tables have to be loaded anew before it.
+    /// Whether the tables have to be reloaded before it.
     pub(crate) reload_before: Option<bool>,
-    /// The tables have to be loaded anew after it.
+    /// Whether the tables have to be reloaded after it.
     pub(crate) reload_after: Option<bool>,
 }
 
@@ -89,7 +89,7 @@ impl StepBody {
         })
     }
 
-    /// This body, where it says something, else `other`.
+    /// This body, with `other` filling what it leaves unset.
     pub(crate) fn or(&self, other: &StepBody) -> StepBody {
         let (first, second) = (self.clone(), other.clone());
         StepBody {
@@ -127,15 +127,15 @@ pub(crate) struct List {
     pub(crate) groups: Vec<Group>,
 }
 
-/// One place of a list: a step, and what is special about it there.
+/// One entry of a list: a step, and what is special about it there.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ListedStep {
     pub(crate) at: usize,
-    /// `NAME`, `NAME=VALUE`, with a suffix such as `NAME.pre=VALUE` where it is run a second time.
+    /// `NAME` or `NAME=VALUE`, with a suffix such as `NAME.pre=VALUE` if it runs a second time.
     pub(crate) step: String,
     pub(crate) duration: Option<StepDuration>,
     pub(crate) threads: Option<Expression>,
-    /// Maintenance follows.
+    /// Whether maintenance follows.
     pub(crate) maintenance: bool,
 }
 

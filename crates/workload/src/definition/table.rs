@@ -1,4 +1,4 @@
-//! Kinds of tables: how they are created and what they hold after the load.
+//! Kinds of tables: how they are created, and what they hold after the load.
 
 use super::expression::{Condition, Expression};
 use super::mistake::Mistake;
@@ -7,7 +7,7 @@ use super::placeholder::{Placeholder, parse_value};
 use super::reader::{Entry, Fields, Value};
 use super::spelling::Spelling;
 
-/// One kind of table. There are `count` of it.
+/// One kind of table, of which there are `count`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Table {
     pub(crate) kind: String,
@@ -19,9 +19,9 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) primary_key: Option<PrimaryKey>,
     pub(crate) indexes: Vec<Index>,
-    /// Options' texts behind the closing parenthesis of CREATE TABLE, with `{option}`.
+    /// Text after the closing parenthesis of CREATE TABLE, with `{option}`.
     pub(crate) suffix: Spelling<String>,
-    /// Columns in the order in which their contents are drawn, when it is not that of the columns.
+    /// Columns in the order in which their contents are drawn, if it differs from column order.
     pub(crate) draws: Vec<(String, usize)>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Column {
 pub(crate) struct PrimaryKey {
     /// Names of columns of the table.
     pub(crate) columns: Vec<String>,
-    /// Where they stand.
+    /// Their position.
     at: usize,
     pub(crate) when: Condition,
 }
@@ -52,11 +52,11 @@ pub(crate) struct Index {
     /// SQL: columns, expressions, orders.
     pub(crate) columns: String,
     pub(crate) when: Condition,
-    /// Made with the table instead of after the load.
+    /// Whether it is created with the table instead of after the load.
     pub(crate) is_early: bool,
 }
 
-/// The condition under `when`; without one it always holds.
+/// The condition under `when`; if it is missing, it always holds.
 pub(crate) fn read_when(fields: &Fields<'_>) -> Result<Condition, Mistake> {
     Ok(fields.optional("when", Value::condition)?.unwrap_or(Condition::ALWAYS))
 }

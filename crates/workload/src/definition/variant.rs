@@ -1,10 +1,10 @@
-//! A step's name as people write it, and the steps that it stands for.
+//! Resolves a step's name, as people write it, to the steps that it stands for.
 
 use super::Workload;
 use super::option::Setting;
 use super::step::StepDefinition;
 
-/// A step with one value of the option that its label shows.
+/// A step with one value of its labelling option.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Variant<'a> {
     pub(crate) definition: &'a StepDefinition,
@@ -17,8 +17,7 @@ pub(crate) struct Variant<'a> {
 }
 
 impl Workload {
-    /// The steps that `NAME`, `NAME=VALUE`, `NAME.SUFFIX`, `NAME.SUFFIX=VALUE` or a label stands for; none when there
-    /// is no such step.
+    /// The steps that `NAME`, `NAME=VALUE`, `NAME.SUFFIX`, `NAME.SUFFIX=VALUE` or a label stands for; empty if there is no such step.
     pub(crate) fn variants(&self, word: &str) -> Vec<Variant<'_>> {
         let label = self.label.as_ref().map(|(name, _)| name.as_str());
         let (name, value) = match word.split_once('=') {

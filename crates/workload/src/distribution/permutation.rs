@@ -1,11 +1,11 @@
-//! Bijections: numbers that do not repeat, and hot numbers that are not neighbours.
+//! Bijections: non-repeating numbers, and hot numbers that are not neighbours.
 
 use crate::generator::unseeded_random;
 
-/// A fixed scattering of `0..size` onto itself, without table or state.
+/// A fixed permutation of `0..size`, without table or state.
 ///
-/// Four rounds of a Feistel network on the next even power of two, walked until the number is in range again (Black and
-/// Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
+/// Four rounds of a Feistel network on the next even power of two, repeated until the number is in range (Black and Rogaway, "Ciphers with
+/// arbitrary finite domains", CT-RSA 2002).
 #[derive(Debug, Clone)]
 pub(super) struct Scatter {
     size: u64,
@@ -44,11 +44,10 @@ impl Scatter {
     }
 }
 
-/// Sysbench's sequence of 32-bit numbers that do not repeat.
+/// Sysbench's sequence of non-repeating 32-bit numbers.
 ///
-/// Quadratic residues of a prime, twice (J. Preshing, "How to Generate a Sequence of Unique Random Integers", 2012).
-/// Where it begins follows from the C library's `random()` before it gets a seed, so that it is the same in every
-/// process.
+/// Quadratic residues of a prime, applied twice (J. Preshing, "How to Generate a Sequence of Unique Random Integers", 2012). Its start
+/// comes from the C library's `random()` before it is seeded, so it is the same in every process.
 #[derive(Debug, Clone)]
 pub(super) struct Unique {
     start: u32,

@@ -12,9 +12,9 @@ pub(super) struct Zipfian {
     exponent: f64,
     /// The hat's integral at 1.5, less the probability mass of rank 1.
     first: f64,
-    /// The hat's integral behind the last rank.
+    /// The hat's integral beyond the last rank.
     last: f64,
-    /// Ranks so close to their variate are taken without a look at the hat.
+    /// Ranks this close to their variate are accepted without evaluating the hat.
     margin: f64,
 }
 
@@ -56,12 +56,12 @@ impl Zipfian {
     }
 }
 
-/// `(e^x - 1) / x`, by its series where that would lose digits.
+/// `(e^x - 1) / x`, by its series where the formula would lose digits.
 fn expm1_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.exp_m1() / x } else { 1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + 0.25 * x)) }
 }
 
-/// `ln(1 + x) / x`, by its series where that would lose digits.
+/// `ln(1 + x) / x`, by its series where the formula would lose digits.
 fn ln_1p_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0 - 0.25 * x)) }
 }
@@ -70,7 +70,7 @@ fn ln_1p_ratio(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Share of `draws` draws that fall on ranks up to `rank`.
+    /// The share of `draws` draws that fall on ranks up to `rank`.
     fn share(ranks: u64, exponent: f64, rank: u64) -> f64 {
         let zipfian = Zipfian::new(ranks, exponent);
         let mut generator = Generator::of(1, "zipfian", 0);

@@ -6,7 +6,7 @@ use super::statements::{Query, create_indexes, create_table, push_delete, push_m
 use super::{InsertBenchmarkParameters, InsertBenchmarkStep, StepKind};
 use crate::{Dialect, SetUp};
 
-/// Steps with their sizes, and every statement as a dbms of this dialect sees it.
+/// Steps with their sizes, and every statement as a dbms with this dialect sees it.
 pub fn describe(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> String {
     let mut text = String::from("step        rows per client  per statement  rows/s      work\n");
     for step in InsertBenchmarkStep::all(parameters) {

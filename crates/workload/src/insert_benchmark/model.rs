@@ -1,4 +1,4 @@
-//! What the tables must hold after each step, by arithmetic alone.
+//! The expected content of the tables after each step, by arithmetic alone.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::statements::INDEXES;
 use super::{InsertBenchmarkParameters, InsertBenchmarkStep, SEQUENCE_CACHE, StepKind, table_name};
 use crate::Dialect;
 
-/// What one table must hold: the ids present as ascending ranges, both ends included.
+/// The expected content of one table: the ids present, as ascending ranges with both ends included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableModel {
     ranges: VecDeque<(i64, i64)>,
@@ -30,7 +30,7 @@ impl TableModel {
         self.ranges.back().map(|range| range.1)
     }
 
-    /// Last value that the sequence gave out.
+    /// Last value that the sequence handed out.
     pub fn last_value(&self) -> i64 {
         self.last_value
     }
@@ -40,7 +40,7 @@ impl TableModel {
         self.secondary_indexes
     }
 
-    /// Share of the ids from the smallest to the largest that are present; 1 of an empty table.
+    /// Share of the ids between the smallest and the largest that are present; 1 for an empty table.
     pub fn density(&self) -> f64 {
         match (self.min_id(), self.max_id()) {
             (Some(low), Some(high)) => self.rows() as f64 / (high - low + 1) as f64,
@@ -59,7 +59,7 @@ impl TableModel {
         self.last_value += (rows + cache - 1) / cache * cache;
     }
 
-    /// The `rows` smallest ids go.
+    /// Deletes the `rows` smallest ids.
     fn delete(&mut self, rows: u64) {
         let mut left = rows as i64;
         while let Some((low, high)) = self.ranges.front_mut() {
@@ -74,7 +74,7 @@ impl TableModel {
     }
 }
 
-/// What all tables must hold.
+/// The expected content of all tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     tables: Vec<TableModel>,
@@ -86,13 +86,13 @@ impl Model {
     pub fn new(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Self {
         let cache = match dialect {
             Dialect::Postgres => SEQUENCE_CACHE,
-            // InnoDB gives a statement of known rows exactly that many ids, whatever `innodb_autoinc_lock_mode` says.
+            // InnoDB hands out exactly as many ids as the statement has rows, whatever `innodb_autoinc_lock_mode` is.
             Dialect::Mysql(_) | Dialect::Sqlite => 1,
         };
         Model { tables: vec![TableModel::default(); parameters.clients as usize], cache }
     }
 
-    /// After `step`, run on what the model holds now.
+    /// The content after `step` has run on the current content.
     pub fn apply(&mut self, step: &InsertBenchmarkStep) {
         for table in &mut self.tables {
             if step.kind == StepKind::Load {
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// The tables with their names, in the order of their clients.
+    /// The tables with their names, in client order.
     pub fn tables(&self) -> impl Iterator<Item = (String, &TableModel)> {
         (1..).zip(&self.tables).map(|(client, table)| (table_name(client), table))
     }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The ranges agree with a set of ids that is inserted into and deleted from one by one.
+        /// The ranges agree with a set of ids that is changed one id at a time.
         #[test]
         fn ranges_agree_with_a_plain_set(moves in proptest::collection::vec((1u64..300, 0u64..300), 1..20)) {
             let mut table = TableModel::default();

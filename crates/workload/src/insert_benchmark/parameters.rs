@@ -33,15 +33,15 @@ pub struct InsertBenchmarkParameters {
     pub seed: u64,
 }
 
-/// The seed unless another is given; the reference's own default.
+/// The default seed, which is also the reference's.
 pub const DEFAULT_SEED: u64 = 3_221_223_452;
 
-/// A size that published results used.
+/// A size used by published results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub about: &'static str,
     clients: u32,
     rows: u64,
@@ -173,7 +173,7 @@ pub enum ParametersError {
 }
 
 impl InsertBenchmarkParameters {
-    /// Multiplies rows, writes and seconds by `scale`, each at least what a step needs to do anything.
+    /// Multiplies rows, writes and seconds by `scale`, but keeps each large enough for a step to do anything.
     ///
     /// # Errors
     /// When `scale` is not a positive number.

@@ -1,4 +1,4 @@
-//! From a step to the roles that run it.
+//! Plans the roles that run a step.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -18,7 +18,7 @@ use crate::{Dialect, Flag, Pacing, Portion, RolePlan, StepPlan, Window, Work};
 pub enum Purpose {
     /// To measure it.
     Measure,
-    /// To bring a database to the state after it: the same rows, without queries and as fast as possible.
+    /// To bring a database to the state after the step: the same rows, without queries and as fast as possible.
     Rebuild,
 }
 
@@ -31,9 +31,9 @@ pub struct InsertBenchmark {
     pub dialect: Dialect,
 }
 
-/// Statement queues of one client: inserts and deletes.
+/// Number of statement queues of one client: inserts and deletes.
 const QUEUES_PER_CLIENT: usize = 2;
-/// Portions of a step that inserts as fast as it can: each is one or two per cent of its rows.
+/// Portions of a step that inserts at full speed: each is one or two per cent of its rows.
 const PORTIONS: u64 = 64;
 
 impl InsertBenchmark {

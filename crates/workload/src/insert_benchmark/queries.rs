@@ -12,15 +12,15 @@ use crate::{Dialect, Next, Script, SetUp};
 
 /// Distinct search values of the three range queries, in their order.
 const SEARCH_VALUES: [u64; 3] = [10_000, 1_000, 500];
-/// Point queries from one reading of the largest id to the next.
+/// Number of point queries between two readings of the largest id.
 const QUERIES_PER_MAX_ID: u64 = 100;
 
-/// What every session that runs these queries prepares.
+/// The statements that every session running these queries prepares.
 pub(super) fn set_up(dialect: Dialect, queries: &[Query]) -> Vec<SetUp> {
     queries.iter().filter_map(|query| query.set_up(dialect)).collect()
 }
 
-/// Makes `operation` the execution of a query with the parameters that it holds.
+/// Makes `operation` execute a query with the parameters it holds.
 #[inline]
 fn fill_execution(operation: &mut Operation, form: &Form) {
     operation.items = 1;
@@ -82,9 +82,9 @@ pub(super) struct PointQueries {
     pub(super) low: Arc<AtomicI64>,
     /// The largest id as last read.
     pub(super) high: i64,
-    /// Queries made so far.
+    /// Number of queries so far.
     pub(super) queries: u64,
-    /// Whether the reading of the largest id is awaited.
+    /// Whether a reading of the largest id is pending.
     pub(super) asked: bool,
 }
 
@@ -114,10 +114,10 @@ impl Script for PointQueries {
     }
 }
 
-/// Mean rows that a range query returns from a table of `rows` rows whose columns are uniform.
+/// Mean number of rows that a range query returns, for a table of `rows` rows whose columns are uniform.
 ///
-/// Above a search value lie a binomial count of rows, here taken as Poisson; the query returns up to ten of them. Close
-/// to 10 × (1 − 1/3000) for large tables, where only the register query's largest value finds nothing.
+/// The number of rows above a search value is binomial, here approximated as Poisson; the query returns up to ten of them. The mean is
+/// close to 10 × (1 − 1/3000) for large tables, where only the largest value of the register query finds nothing.
 pub fn expected_rows_per_range_query(rows: u64) -> f64 {
     let mean = |values: u64, strictly_above: bool| {
         let sum: f64 = (0..values)
@@ -131,7 +131,7 @@ pub fn expected_rows_per_range_query(rows: u64) -> f64 {
     (mean(SEARCH_VALUES[0], false) + mean(SEARCH_VALUES[1], true) + mean(SEARCH_VALUES[2], false)) / 3.0
 }
 
-/// Mean of min(10, X) for X Poisson with this mean: the sum of P(X > j) for j below 10.
+/// The mean of min(10, X) for X Poisson with this mean: the sum of P(X > j) for j below 10.
 fn mean_up_to_limit(mean: f64) -> f64 {
     let mut probability = (-mean).exp();
     let mut at_most = 0.0;

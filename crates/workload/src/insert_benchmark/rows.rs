@@ -1,4 +1,4 @@
-//! Rows: what a table holds, and the text of an insert statement.
+//! Generates rows and the text of insert statements.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ const MAX_PRICE: u64 = 500;
 const DATA_LENGTH_MIN: u64 = 10;
 const DATA_LENGTH_MAX: u64 = 20;
 
-/// Characters of `data` that vary: the standard base64 alphabet.
+/// The characters that vary in `data`: the standard base64 alphabet.
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const LETTERS_A: &str = "aaaaaaaaaaaaaaaaaaaa";
 
@@ -22,9 +22,8 @@ fn random_characters(length: u64) -> u64 {
 
 /// Appends one row, `(…)`, in the column order of the insert statement.
 ///
-/// Values are drawn in the reference's order: register, product, customer, price, length, characters. The random
-/// characters come straight from the stream, six bits each, which has the distribution of the reference's slice
-/// out of a base64 buffer without the buffer.
+/// Values are drawn in the reference's order: register, product, customer, price, length, characters. The random characters come straight
+/// from the stream, six bits each; the distribution equals that of the reference's slice of a base64 buffer.
 #[inline]
 fn push_row(text: &mut String, timestamp: &str, stream: &mut Stream) {
     let register = stream.below(CASH_REGISTERS);
@@ -67,7 +66,7 @@ impl InsertBuilder {
         InsertBuilder { stream, head, rows, clock: Clock::default() }
     }
 
-    /// Appends one statement. All of its rows carry the second in which it is made.
+    /// Appends one statement. All of its rows carry the second in which it is generated.
     pub(super) fn push(&mut self, text: &mut String) {
         let timestamp = self.clock.now();
         text.push_str(&self.head);
@@ -80,7 +79,7 @@ impl InsertBuilder {
     }
 }
 
-/// Local time as `YYYY-MM-DD HH:MM:SS`, written anew once a second.
+/// Local time as `YYYY-MM-DD HH:MM:SS`, formatted once per second.
 #[derive(Default)]
 struct Clock {
     second: u64,
@@ -89,7 +88,7 @@ struct Clock {
 
 impl Clock {
     fn now(&mut self) -> &str {
-        // A clock before 1970 counts as 1970: the second is only compared with the one before.
+        // A clock before 1970 counts as 1970: the second is only compared with the previous one.
         let second = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         if self.text.is_empty() || second != self.second {
             self.second = second;

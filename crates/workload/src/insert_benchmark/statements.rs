@@ -5,7 +5,7 @@ use basecase_model::{Engine, TABLE_MARK};
 use super::{NAME, ROWS_PER_QUERY, SEQUENCE_CACHE};
 use crate::{Dialect, Preparation, SetUp};
 
-/// A secondary index: suffix of its name and its columns.
+/// A secondary index: the suffix of its name, and its columns.
 pub(super) const INDEXES: [(&str, &str); 3] = [
     ("marketsegment", "productid, customerid, price"),
     ("registersegment", "cashregisterid, customerid, price"),
@@ -31,7 +31,7 @@ pub(super) fn create_table(dialect: Dialect, table: &str) -> Vec<Preparation> {
                  productid int not null, price int not null, data varchar(4000)) \
                  engine = {engine} comment = '{TABLE_MARK}{NAME}'"
         )],
-        // `autoincrement` never gives an id twice, as a sequence does not.
+        // `autoincrement` never reuses an id, like a sequence.
         Dialect::Sqlite => vec![format!(
             "create table {table} (transactionid integer primary key autoincrement, dateandtime datetime, \
                  cashregisterid int not null, customerid int not null, productid int not null, \
@@ -41,7 +41,7 @@ pub(super) fn create_table(dialect: Dialect, table: &str) -> Vec<Preparation> {
     Preparation::anew(table.to_owned(), statements)
 }
 
-/// Creates the three secondary indexes: in one statement where the engine then reads the table once, else in one each.
+/// Creates the three secondary indexes: in one statement if the engine then reads the table only once, otherwise in one each.
 pub(super) fn create_indexes(dialect: Dialect, table: &str) -> Vec<String> {
     let added = INDEXES.map(|(name, columns)| format!("add index {table}_{name} ({columns})"));
     match dialect {
@@ -50,14 +50,14 @@ pub(super) fn create_indexes(dialect: Dialect, table: &str) -> Vec<String> {
             .map(|(name, columns)| format!("create index {table}_{name} on {table} ({columns})"))
             .collect(),
         Dialect::Mysql(Engine::Innodb) => vec![format!("alter table {table} {}", added.join(", "))],
-        // One statement for all made the server's memory grow too much.
+        // A single statement used too much of the server's memory.
         Dialect::Mysql(Engine::Rocksdb) => {
             added.iter().map(|added| format!("alter table {table} {added}")).collect()
         }
     }
 }
 
-/// Appends the delete of the `rows` oldest rows, given an id that is never above the real minimum.
+/// Appends the statement that deletes the `rows` oldest rows, given an id that is never above the real minimum.
 pub(super) fn push_delete(text: &mut String, dialect: Dialect, table: &str, from_id: i64, rows: u64) {
     let mut digits = itoa::Buffer::new();
     text.push_str("delete from ");
@@ -95,16 +95,16 @@ pub(super) enum Form {
     Name(&'static str),
     /// By its number among the session's prepared statements.
     Number(usize),
-    /// As text, with the values between these pieces of it.
+    /// As text, with the values between these pieces.
     Pieces(Vec<String>),
 }
 
-/// A query with its parameters as `$1` ….
+/// A query with its parameters written as `$1` ….
 pub(super) struct Query {
     name: &'static str,
     types: String,
     sql: String,
-    /// The index that MySQL is told to use.
+    /// The index that MySQL is forced to use.
     index: Option<String>,
     table: String,
 }
@@ -146,7 +146,7 @@ impl Query {
         }
     }
 
-    /// How a session prepares it: Postgres by SQL, as the reference does; SQLite by its own interface; MySQL not at all.
+    /// How a session prepares it: Postgres by SQL, as in the reference; SQLite through its own interface; MySQL not at all.
     pub(super) fn set_up(&self, dialect: Dialect) -> Option<SetUp> {
         match dialect {
             Dialect::Postgres => {
@@ -157,7 +157,7 @@ impl Query {
         }
     }
 
-    /// How it is sent; `number` is its place among the queries that its session prepares.
+    /// How it is sent; `number` is its index among the queries that its session prepares.
     pub(super) fn form(&self, dialect: Dialect, number: usize) -> Form {
         match dialect {
             Dialect::Postgres => Form::Name(self.name),

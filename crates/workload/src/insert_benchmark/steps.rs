@@ -7,15 +7,15 @@ use super::InsertBenchmarkParameters;
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
-    /// Create the tables and load them in primary key order.
+    /// Create the tables, and load them in primary key order.
     Load,
     /// Insert a little more, then create the secondary indexes.
     Index,
     /// Insert and delete as fast as possible.
     Write,
-    /// Range queries beside paced inserts and deletes.
+    /// Range queries alongside paced inserts and deletes.
     RangeQueries,
-    /// Point queries beside paced inserts and deletes.
+    /// Point queries alongside paced inserts and deletes.
     PointQueries,
 }
 
@@ -28,11 +28,11 @@ pub struct InsertBenchmarkStep {
     pub label: &'static str,
     /// What it does.
     pub kind: StepKind,
-    /// Rows asked for; the step inserts whole statements of `rows_per_commit`.
+    /// Rows requested; the step inserts whole statements of `rows_per_commit`.
     pub max_rows: u64,
     /// Rows per statement, and so per transaction: `K`.
     pub rows_per_commit: u64,
-    /// Rows per second of the background writer: `R`. `None` is as fast as possible.
+    /// Rows per second of the background writer: `R`. `None` means as fast as possible.
     pub rate: Option<u64>,
 }
 
@@ -73,12 +73,12 @@ impl InsertBenchmarkStep {
         steps
     }
 
-    /// Insert statements of one client; deletes are as many where there are any.
+    /// Insert statements of one client; in steps that delete there are as many deletes.
     pub fn rounds(&self) -> u64 {
         self.max_rows.div_ceil(self.rows_per_commit)
     }
 
-    /// Rows that one client really inserts: whole statements.
+    /// Rows that one client actually inserts: whole statements.
     pub fn inserted_rows(&self) -> u64 {
         self.rounds() * self.rows_per_commit
     }

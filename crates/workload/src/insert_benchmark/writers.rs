@@ -1,4 +1,4 @@
-//! The statement builder that feeds inserter and deleter, and the role that builds the indexes.
+//! The builder that feeds inserter and deleter, and the role that creates the indexes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,15 +9,15 @@ use super::rows::InsertBuilder;
 use super::statements::{create_indexes, push_delete, push_min_id};
 use crate::{Dialect, Next, Script};
 
-/// Rounds from one reading of the smallest id to the next: the reference's `resync_get_min` = 1000 further rounds.
+/// Rounds between two readings of the smallest id: the reference's `resync_get_min` = 1000 further rounds.
 const ROUNDS_PER_RESYNC: u64 = 1_001;
 
-/// Statement queue of the insert statements, among a client's statement queues.
+/// Index of the insert queue among a client's statement queues.
 pub(super) const INSERT_QUEUE: usize = 0;
-/// Statement queue of the delete statements, among a client's statement queues.
+/// Index of the delete queue among a client's statement queues.
 pub(super) const DELETE_QUEUE: usize = 1;
 
-/// Makes one insert statement a round and, where rows are deleted, one delete statement for it.
+/// Makes one insert statement per round and, if rows are deleted, one delete statement for it.
 pub(super) struct Builder {
     table: String,
     inserts: InsertBuilder,
@@ -29,7 +29,7 @@ pub(super) struct Builder {
     phase: Phase,
 }
 
-/// Where the deletes stand.
+/// The state of the deletes.
 pub(super) struct Deletes {
     dialect: Dialect,
     /// An id that is never above the real minimum: `g`.
@@ -53,7 +53,7 @@ enum Phase {
 }
 
 impl Builder {
-    /// Statement queues of the step are numbered over all clients; this client's begin with `first_queue`.
+    /// The step's statement queues are numbered over all clients; this client's begin at `first_queue`.
     pub(super) fn new(
         table: String,
         inserts: InsertBuilder,

@@ -111,7 +111,7 @@ fn one_candidate_has_nothing_to_be_compared_with() {
     assert_snapshot!(explain(&sandbox, "l.i1"), @r#"
     exit code 1
     -- stderr
-    error: the experiment has one candidate only, and nothing to hold against it
+    error: the experiment has only one candidate, and nothing to compare it with
     hint: name two or more in `basecase compare`; the first is the base case
     "#);
     assert!(said(&sandbox, &["report", STORE, "--format", "text"]).contains("l.i1"));

@@ -40,7 +40,7 @@ pub enum Error {
     },
     /// There is only a base case.
     #[error(
-        "the experiment has one candidate only, and nothing to hold against it\nhint: name two or more in `basecase compare`; the first is \
+        "the experiment has only one candidate, and nothing to compare it with\nhint: name two or more in `basecase compare`; the first is \
          the base case"
     )]
     Alone,
@@ -52,7 +52,7 @@ pub enum Error {
     NotMeasured(String),
     /// No cell differs from the base case by more than the thresholds.
     #[error(
-        "there is nothing to explain: no measured cell is beyond the thresholds\nhint: name a step to have it explained all the same"
+        "there is nothing to explain: no measured cell is beyond the thresholds\nhint: name a step to explain it anyway"
     )]
     NothingBeyond,
     /// There are no two versions to compare.
@@ -63,8 +63,8 @@ pub enum Error {
     NoHistory,
     /// Versions of several dates were requested, but the experiment was not measured in rounds.
     #[error(
-        "dates tell something of experiments in rounds only: their versions are held against a base case of the same round\nhint: without \
-         --dates the candidates of one experiment are looked at; `basecase compare … --rounds 5` measures in rounds"
+        "only experiments in rounds can be joined by date: their versions are compared with a base case in the same round\nhint: without \
+         --dates the candidates of one experiment are compared; `basecase compare … --rounds 5` measures in rounds"
     )]
     DatesOfSingleRuns,
     /// A trial holds an invalid number.
@@ -72,7 +72,7 @@ pub enum Error {
     History(#[from] HistoryError),
     /// No step of an experiment in rounds has changed, as far as is decided.
     #[error(
-        "there is nothing to explain: of no step it is decided that it changed\nhint: name a step to have it explained all the same"
+        "there is nothing to explain: no step is decided to have changed\nhint: name a step to explain it anyway"
     )]
     NothingChanged,
 }

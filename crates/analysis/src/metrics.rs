@@ -183,7 +183,7 @@ pub static EXTRAS: &[TrialMetric] = &[
     metric("server_connections", "", 0, "connections accepted during the step", |m| {
         m.trial.counters.get(names::SERVER_CONNECTIONS)
     }),
-    metric("retries", "", 0, "statements repeated after an error", |m| Some(m.retries() as f64)),
+    metric("retries", "", 0, "statements retried after an error", |m| Some(m.retries() as f64)),
     metric("sla_missed_s", "s", 0, "seconds in which inserts missed the target rate", |m| {
         Some(m.shortfall()?.missed as f64)
     }),

@@ -121,7 +121,7 @@ impl Histogram {
         let (head, rest) = bytes.split_first_chunk::<8>().ok_or_else(too_short)?;
         let (cookie, rest) = rest.split_first_chunk::<8>().ok_or_else(too_short)?;
         if cookie[..4] != DEFLATED {
-            return Err(HistogramError("it is of another form".into()));
+            return Err(HistogramError("it has another format".into()));
         }
         let mut plain = Vec::new();
         let inflated = ZlibDecoder::new(rest).take(MOST_PLAIN_BYTES).read_to_end(&mut plain);
@@ -141,7 +141,7 @@ fn check_plain(plain: &[u8]) -> Result<(), HistogramError> {
         let bytes = plain.get(number * 4..).and_then(<[u8]>::first_chunk::<4>);
         bytes
             .map(|bytes| u32::from_be_bytes(*bytes))
-            .ok_or_else(|| HistogramError("its header is cut".into()))
+            .ok_or_else(|| HistogramError("its header is truncated".into()))
     };
     // Cookie, length of the counts, offset, digits, and three numbers of 64 bits.
     let (length, digits) = (word(1)?, word(3)?);
@@ -150,7 +150,7 @@ fn check_plain(plain: &[u8]) -> Result<(), HistogramError> {
     }
     // A number may take nine bytes, but a count takes at most five, and the last of them is small.
     if plain.windows(9).any(|window| *window == [0xff; 9]) {
-        return Err(HistogramError("a count is no number".into()));
+        return Err(HistogramError("a count is not a number".into()));
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ mod tests {
         let words: [u32; 10] = [0x1c84_9313, 9, 0, 3, 0, 1, 0, 1_000, 0, 0];
         let header: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
         let error = check_plain(&[&header, &[0xff; 9][..]].concat()).unwrap_err();
-        assert!(error.to_string().ends_with("a count is no number"), "{error}");
+        assert!(error.to_string().ends_with("a count is not a number"), "{error}");
         assert!(check_plain(&[&header, &[0xfe; 9][..]].concat()).is_ok());
     }
 

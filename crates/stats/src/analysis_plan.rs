@@ -35,7 +35,7 @@ pub enum Sequential {
 /// Why a plan is invalid.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error(
-    "{what} of {value} is not possible\nhint: it is a share from {SMALLEST_ERROR} to {LARGEST_ERROR}, usually 0.05"
+    "{what} of {value} is not possible\nhint: give a share from {SMALLEST_ERROR} to {LARGEST_ERROR}, usually 0.05"
 )]
 pub struct AnalysisPlanError {
     what: &'static str,

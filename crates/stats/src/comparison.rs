@@ -34,7 +34,7 @@ pub struct Round {
 pub enum ComparisonError {
     /// A number is not finite, or too large for a logarithm.
     #[error(
-        "round {round} of comparison {comparison}: the {what} is {value}, which is no logarithm of a throughput or a ratio\n\
+        "round {round} of comparison {comparison}: the {what} is {value}, which is not the logarithm of a throughput or a ratio\n\
          hint: leave out slices that failed or did nothing"
     )]
     NotALogarithm {
@@ -48,7 +48,7 @@ pub enum ComparisonError {
         value: f64,
     },
     /// The margin is not above 0.
-    #[error("comparison {comparison}: the margin is {margin}, and must be above 0")]
+    #[error("comparison {comparison}: the margin is {margin}, but must be above 0")]
     Margin {
         /// Which comparison of the family, from 1.
         comparison: usize,

@@ -216,7 +216,7 @@ impl<'a> Compiler<'a> {
         let most = if self.dialect == Dialect::Sqlite { 32_766 } else { 65_535 };
         if values.len() > most {
             let problem = format!(
-                "statement `{}` would have {} parameters, and a prepared statement has {most} at most",
+                "statement `{}` would have {} parameters, and a prepared statement can have at most {most}",
                 statement.name,
                 values.len()
             );
@@ -279,7 +279,7 @@ impl<'a> Compiler<'a> {
                     if !(1..=1_000_000).contains(&times) {
                         let problem = format!("a part cannot be repeated {times} times");
                         return Err(
-                            Mistake::new(repeat.at, problem).with_hint("1 to 1000000 times are possible")
+                            Mistake::new(repeat.at, problem).with_hint("give a count from 1 to 1000000")
                         );
                     }
                     for index in 1..=times {
@@ -340,7 +340,7 @@ impl<'a> Compiler<'a> {
                 let formula = self.formula(expression, index)?;
                 Ok(Source::Formula { formula, slot: name.map(|name| self.number_slot(name)) })
             }
-            Value::Text(_) => Err(Mistake::new(placeholder.at, "this text cannot be made")),
+            Value::Text(_) => Err(Mistake::new(placeholder.at, "this text cannot be generated")),
         }
     }
 
@@ -384,7 +384,7 @@ impl<'a> Compiler<'a> {
 fn folded(operator: Operator, at: usize, left: i64, right: i64) -> Result<i64, Mistake> {
     operator
         .apply(left, right)
-        .ok_or_else(|| Mistake::new(at, "the result is beyond 64 bits, or a division by zero"))
+        .ok_or_else(|| Mistake::new(at, "the result exceeds 64 bits, or divides by zero"))
 }
 
 fn is_insert(pieces: &[Piece]) -> bool {

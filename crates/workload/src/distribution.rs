@@ -88,7 +88,7 @@ impl Distribution {
     pub fn named(name: &str, given: &[f64]) -> Result<Distribution, String> {
         let known = Distribution::parameters(name).ok_or_else(|| format!("unknown distribution `{name}`"))?;
         if given.len() > known.len() {
-            return Err(format!("distribution `{name}` takes {} parameters at most", known.len()));
+            return Err(format!("distribution `{name}` takes at most {} parameters", known.len()));
         }
         let parameter = |index: usize, least: f64, most: f64| {
             let (meaning, usual) = known[index];

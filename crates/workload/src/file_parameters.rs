@@ -102,11 +102,11 @@ impl Workload {
                 "threads" => {
                     parameters.threads = thread_counts(value).ok_or_else(|| {
                         wrong(&format!(
-                            "a number of threads from 1 to {MOST_THREADS}, or several, each once: 8,16,32"
+                            "a number of threads from 1 to {MOST_THREADS}, or several different ones: 8,16,32"
                         ))
                     })?;
                 }
-                "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer from 0 on"))?,
+                "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer of 0 or more"))?,
                 "mode" => {
                     parameters.mode = match *value {
                         "compatible" => Mode::Compatible,

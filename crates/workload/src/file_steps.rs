@@ -125,7 +125,7 @@ impl Workload {
             if steps[..number].iter().any(|earlier| earlier.label == step.label) {
                 return Err(self.refused(
                     format!("step {} is named twice", step.label),
-                    format!("name it once, or the second time with a suffix: {}.again", step.name),
+                    format!("name it once, or add a suffix the second time: {}.again", step.name),
                 ));
             }
         }

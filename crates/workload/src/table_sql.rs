@@ -35,7 +35,7 @@ impl Table {
         match left_out {
             Some(column) if dialect == Dialect::Sqlite && loaded && !has_key => {
                 let problem = format!(
-                    "SQLite makes no values for column `{}` of table `{}`, which has no primary key",
+                    "SQLite generates no values for column `{}` of table `{}`, which has no primary key",
                     column.name, self.kind
                 );
                 Err(Mistake::new(self.at, problem).with_hint("keep the primary key on SQLite"))

@@ -61,9 +61,9 @@ impl Workload {
             if all > MOST_ROWS {
                 let problem = format!("{} tables of {rows} rows are too many rows", names.len());
                 let mistake = Mistake::new(table.at, problem);
-                return Err(
-                    self.located(mistake.with_hint(format!("all tables have {MOST_ROWS} rows at most")))
-                );
+                return Err(self.located(
+                    mistake.with_hint(format!("all tables together can have at most {MOST_ROWS} rows")),
+                ));
             }
             let key = table.primary_key.as_ref().filter(|key| scope.holds(&key.when));
             let key = key.and_then(|key| match key.columns.as_slice() {
@@ -267,9 +267,9 @@ impl Workload {
             let names = table.names(&scope)?;
             table.check_ids(&scope, dialect)?;
             if let Some(name) = names.iter().find(|name| !created.insert((*name).clone())) {
-                let problem = format!("the steps need different tables of the name {name}");
+                let problem = format!("the steps need different tables named {name}");
                 return Err(Mistake::new(table.at, problem)
-                    .with_hint("run the steps of each kind of table by themselves"));
+                    .with_hint("run the steps of each kind of table separately"));
             }
             for number in 1..=names.len() {
                 before.extend(table.create(&scope, dialect, number));

@@ -178,7 +178,7 @@ fn sqlite_makes_ids_for_a_primary_key_only() {
     let parameters = workload.options(&[("primary_key", "off")]).unwrap();
     let steps = workload.steps(&parameters, &[]).unwrap();
     let error = workload.load_plan(&parameters, &steps, Dialect::Sqlite, 1).err().unwrap().to_string();
-    assert!(error.contains("SQLite makes no values for column `id`"), "{error}");
+    assert!(error.contains("SQLite generates no values for column `id`"), "{error}");
     assert!(workload.load_plan(&parameters, &steps, Dialect::Postgres, 1).is_ok());
 }
 
@@ -188,5 +188,5 @@ fn tables_of_one_name_are_not_mixed() {
     let parameters = workload.options(&[]).unwrap();
     let steps = workload.steps(&parameters, &["oltp_read_write", "bulk_insert"]).unwrap();
     let error = workload.load_plan(&parameters, &steps, Dialect::Postgres, 1).err().unwrap().to_string();
-    assert!(error.contains("the steps need different tables of the name sbtest1"), "{error}");
+    assert!(error.contains("the steps need different tables named sbtest1"), "{error}");
 }

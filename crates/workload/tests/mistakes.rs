@@ -85,7 +85,7 @@ fn mistakes_name_the_place_and_the_nearest_name() {
             "zipfan(",
             "unknown distribution `zipfan`\nhint: did you mean `zipfian`?",
         ),
-        ("zipfian(0.5)", "zipfian(0.5, 1)", "zipfian(", "takes 1 parameters at most"),
+        ("zipfian(0.5)", "zipfian(0.5, 1)", "zipfian(", "takes at most 1 parameters"),
         ("zipfian(0.5)", "zipfian(name)", "name)", "unknown option `name`"),
         ("count = \"tables\"", "count = \"table_count\"", "table_count", "unknown name `table_count`"),
         ("rows = \"size\"", "rows = \"loud\"", "loud", "option `loud` is not an integer"),
@@ -111,7 +111,7 @@ fn mistakes_name_the_place_and_the_nearest_name() {
             "unknown key `tranaction`\nhint: did you mean `transaction`?",
         ),
         ("postgres =", "postgre =", "postgre =", "unknown key `postgre`"),
-        ("other = \"integer\"", "mysql = \"integer\"", "{ postgres", "nothing is said for sqlite"),
+        ("other = \"integer\"", "mysql = \"integer\"", "{ postgres", "there is no value for sqlite"),
         ("tables = { default = 2", "tables = { defalt = 2", "{ defalt", "`default` is missing"),
         ("default = 2, least = 1", "default = 0, least = 1", "0, least", "tables is 0, which is below 1"),
         ("name = \"@@@@\"", "loud = \"@@@@\"", "loud", "`loud` is also an option"),
@@ -124,7 +124,7 @@ fn mistakes_name_the_place_and_the_nearest_name() {
             "put = \"update",
             "begin = \"update",
             "begin",
-            "`begin` is the name of what stands around a transaction",
+            "`begin` is reserved for the beginning and the end of a transaction",
         ),
         ("[tables.shop]", "[tabels.shop]", "tabels", "unknown key `tabels`\nhint: did you mean `tables`?"),
         ("about = \"mine\"", "about = mine", "mine", ""),
@@ -141,7 +141,10 @@ fn mistakes_name_the_place_and_the_nearest_name() {
 fn a_statement_without_a_table_is_refused() {
     let file = "[statements]\nget = \"select 1 from {table}\"\n[[steps]]\nname = \"a\"\nevent = \"get\"\n";
     let error = Workload::load(file, "mine.toml").unwrap_err().to_string();
-    assert!(error.contains("line 2, column 1: statement `get` needs a table, and there are none"), "{error}");
+    assert!(
+        error.contains("line 2, column 1: statement `get` needs a table, but the file defines none"),
+        "{error}"
+    );
     let file = file.replace(" from {table}", "");
     assert!(Workload::load(&file, "mine.toml").is_ok(), "a statement may do without tables");
 }

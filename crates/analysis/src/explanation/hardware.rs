@@ -9,10 +9,10 @@ use crate::results::{Measured, Results, quotient};
 const COUNTERS: [(&str, &str); 9] = [
     (names::HARDWARE_INSTRUCTIONS, "instructions"),
     (names::HARDWARE_CYCLES, "cycles"),
-    (names::HARDWARE_CACHE_REFERENCES, "accesses to the last cache"),
-    (names::HARDWARE_CACHE_MISSES, "misses of the last cache"),
+    (names::HARDWARE_CACHE_REFERENCES, "references to the last-level cache"),
+    (names::HARDWARE_CACHE_MISSES, "misses of the last-level cache"),
     (names::HARDWARE_BRANCHES, "branches"),
-    (names::HARDWARE_BRANCH_MISSES, "branches foreseen wrongly"),
+    (names::HARDWARE_BRANCH_MISSES, "mispredicted branches"),
     (names::SERVER_TASK_CLOCK_US, "time that threads ran, µs"),
     (names::SERVER_PAGE_FAULTS, "page faults"),
     (names::SERVER_CPU_MIGRATIONS, "moves to another processor"),

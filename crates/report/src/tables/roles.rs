@@ -35,7 +35,7 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
             Column::numbers("items/s", "over each role's own window"),
             Column::numbers("affected", "rows inserted or deleted, as the server counted them"),
             Column::numbers("fetched", "rows fetched"),
-            Column::numbers("retries", "statements repeated after an error"),
+            Column::numbers("retries", "statements retried after an error"),
             Column::numbers("mismatches", "replies that were not as expected"),
             Column::numbers("client µs/item", "CPU time of basecase's threads for this role"),
             Column::numbers("server µs/item", "CPU time of the sessions' own server processes"),

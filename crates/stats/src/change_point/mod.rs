@@ -49,7 +49,7 @@ struct Level {
 pub enum HistoryError {
     /// A number is not finite, or too large for a logarithm.
     #[error(
-        "round {round} of version {version}: {value} is no logarithm of a throughput or a ratio\nhint: leave out runs that failed"
+        "round {round} of version {version}: {value} is not the logarithm of a throughput or a ratio\nhint: leave out runs that failed"
     )]
     NotALogarithm {
         /// Which version, from 1.
@@ -60,7 +60,7 @@ pub enum HistoryError {
         value: f64,
     },
     /// The margin is negative or not a number.
-    #[error("the margin is {0}, and must be 0 or more")]
+    #[error("the margin is {0}, but must be 0 or more")]
     Margin(f64),
 }
 

@@ -62,13 +62,13 @@ impl Workload {
         let mut seen: BTreeSet<&str> = RESERVED.into_iter().chain(timing::NAMES).collect();
         for option in &self.options {
             if !seen.insert(&option.name) {
-                let problem = format!("`{}` has a meaning of its own", option.name);
+                let problem = format!("`{}` is reserved", option.name);
                 return Err(Mistake::new(option.at, problem).with_hint("choose another name"));
             }
         }
         for (name, at, _) in &self.templates {
             if !seen.insert(name) {
-                let problem = format!("`{name}` is also an option, or has a meaning of its own");
+                let problem = format!("`{name}` is also an option, or reserved");
                 return Err(Mistake::new(*at, problem).with_hint("choose another name"));
             }
         }
@@ -125,7 +125,7 @@ impl Workload {
             return if used.parameters.len() <= known.len() {
                 Ok(())
             } else {
-                let problem = format!("`{}` takes {} parameters at most", used.name, known.len());
+                let problem = format!("`{}` takes at most {} parameters", used.name, known.len());
                 Err(Mistake::new(used.at, problem))
             };
         }
@@ -173,7 +173,8 @@ impl Workload {
         if let Some(statement) =
             self.statements.iter().find(|known| ["begin", "commit"].contains(&known.name.as_str()))
         {
-            let problem = format!("`{}` is the name of what stands around a transaction", statement.name);
+            let problem =
+                format!("`{}` is reserved for the beginning and the end of a transaction", statement.name);
             return Err(Mistake::new(statement.at, problem).with_hint("choose another name"));
         }
         // Names that an earlier statement of some event defines; which ones is checked for each event.
@@ -195,8 +196,7 @@ impl Workload {
         for (_, pieces) in all() {
             visit_placeholders(pieces, &mut |placeholder| match &placeholder.name {
                 Some(name) if known_elsewhere(name) => {
-                    let problem =
-                        format!("`{name}` is also an option or a template, or has a meaning of its own");
+                    let problem = format!("`{name}` is also an option or a template, or reserved");
                     Err(Mistake::new(placeholder.at, problem).with_hint("choose another name"))
                 }
                 _ => Ok(()),
@@ -214,7 +214,7 @@ impl Workload {
     ) -> Checked {
         let is_plain = |piece: &&Piece| !matches!(piece, Piece::Text(_) | Piece::Repeat(_) | Piece::Number);
         if self.tables.is_empty() && pieces.iter().filter(is_plain).any(|piece| *piece == Piece::Table) {
-            let problem = format!("statement `{}` needs a table, and there are none", statement.name);
+            let problem = format!("statement `{}` needs a table, but the file defines none", statement.name);
             return Err(Mistake::new(statement.at, problem).with_hint("add `[tables.NAME]` with its columns"));
         }
         for (index, piece) in pieces.iter().enumerate() {
@@ -223,7 +223,7 @@ impl Workload {
             self.check_expression(expression, &RUN_NAMES)?;
             let is_last = index + 1 == pieces.len();
             if matches!(repeat.count, Count::Bytes(_)) && (statement.is_prepared || !is_last) {
-                let problem = "`{repeat bytes …}` stands at the end of a statement with `prepared = false`";
+                let problem = "`{repeat bytes …}` must be at the end of a statement with `prepared = false`";
                 return Err(Mistake::new(repeat.at, problem));
             }
         }
@@ -283,7 +283,7 @@ impl Workload {
         self.check_condition(&line.when)?;
         self.check_expression(&line.times, &RUN_NAMES)?;
         if line.statements.is_empty() {
-            return Err(Mistake::new(line.at, "a line does at least one statement"));
+            return Err(Mistake::new(line.at, "a line must execute at least one statement"));
         }
         let mut given = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
         for (name, at) in &line.statements {
@@ -306,7 +306,7 @@ impl Workload {
         let mut names = BTreeSet::new();
         for step in &self.steps {
             if !names.insert(&step.name) {
-                return Err(Mistake::new(step.at, format!("there is a step `{}` above", step.name)));
+                return Err(Mistake::new(step.at, format!("step `{}` is already defined above", step.name)));
             }
             self.check_body(&step.body)?;
             self.check_body(&step.clean)?;
@@ -314,18 +314,22 @@ impl Workload {
                 let default = self.need_option(name, *at)?;
                 let is_alike = |setting| std::mem::discriminant(setting) == std::mem::discriminant(default);
                 if settings.is_empty() || !settings.iter().all(is_alike) {
-                    let problem = format!("`{name}` needs a value of the kind of its default, {default}");
+                    let problem =
+                        format!("`{name}` needs a value of the same kind as its default, {default}");
                     return Err(Mistake::new(*at, problem));
                 }
                 if settings.len() > 1 && self.label.as_ref().is_none_or(|(label, _)| label != name) {
-                    let problem = format!("several values of `{name}` would make steps of one label");
+                    let problem =
+                        format!("several values of `{name}` would give several steps the same label");
                     let hint = format!("name the option in the file's `label`: label = \"{name}\"");
                     return Err(Mistake::new(*at, problem).with_hint(hint));
                 }
             }
         }
         if self.steps.is_empty() {
-            return Err(Mistake::new(self.text.len(), "there is no step").with_hint("add `[[steps]]`"));
+            return Err(
+                Mistake::new(self.text.len(), "the file defines no step").with_hint("add `[[steps]]`")
+            );
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Event {
         };
         fields.finish()?;
         if event.lines.is_empty() {
-            return Err(Mistake::new(lines.at(), "an event does at least one thing"));
+            return Err(Mistake::new(lines.at(), "an event must do at least one thing"));
         }
         Ok(event)
     }

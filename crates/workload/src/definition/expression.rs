@@ -96,7 +96,7 @@ impl Expression {
     fn term(lexer: &mut Lexer<'_>, depth: usize) -> Result<Self, Mistake> {
         let at = lexer.at();
         if depth > DEPTH {
-            return Err(Mistake::new(at, "too many parentheses within each other"));
+            return Err(Mistake::new(at, "parentheses are nested too deeply"));
         }
         match lexer.next()? {
             Word::Integer(integer) => Ok(Expression::Constant(integer)),
@@ -144,11 +144,12 @@ impl Expression {
     pub(crate) fn evaluate(&self, value_of: &impl Fn(&str) -> Option<i64>) -> Result<i64, Mistake> {
         match self {
             Expression::Constant(constant) => Ok(*constant),
-            Expression::Name { name, at } => value_of(name)
-                .ok_or_else(|| Mistake::new(*at, format!("`{name}` has no number as its value here"))),
+            Expression::Name { name, at } => {
+                value_of(name).ok_or_else(|| Mistake::new(*at, format!("`{name}` has no numeric value here")))
+            }
             Expression::Binary { operator, at, left, right } => operator
                 .apply(left.evaluate(value_of)?, right.evaluate(value_of)?)
-                .ok_or_else(|| Mistake::new(*at, "the result is beyond 64 bits, or a division by zero")),
+                .ok_or_else(|| Mistake::new(*at, "the result exceeds 64 bits, or divides by zero")),
         }
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Lexer<'a> {
         let at = self.at();
         match self.next()? {
             Word::End => Ok(()),
-            other => Err(Mistake::new(at, format!("{} is one word too many", other.shown()))),
+            other => Err(Mistake::new(at, format!("unexpected {}", other.shown()))),
         }
     }
 }
@@ -145,5 +145,5 @@ fn number(rest: &str, length: usize) -> Result<(Word<'_>, usize), String> {
         return Ok((Word::Number(number.map_err(|_| "this number cannot be read")?), length));
     }
     let integer = rest[..length].replace('_', "").parse();
-    Ok((Word::Integer(integer.map_err(|_| "this number is beyond 64 bits")?), length))
+    Ok((Word::Integer(integer.map_err(|_| "this number exceeds 64 bits")?), length))
 }

@@ -78,14 +78,14 @@ fn check(
         |reason: &str| Mistake::new(at, format!("`{text}` cannot be the name of {article} {what}{reason}"));
     if !is_plain_name(longest) {
         return Err(refused("").with_hint(format!(
-            "use a-z, 0-9 and _, no digit at the beginning, and {NAME_CHARACTERS} characters at most with {NUMBER} as seven: \
+            "use a-z, 0-9 and _, no leading digit, and at most {NAME_CHARACTERS} characters, counting {NUMBER} as seven: \
              statements name it without quotes and without a schema"
         )));
     }
     let is_reserved = RESERVED_WORDS.split_whitespace().any(is_word)
         || RESERVED_BEGINNINGS.iter().any(|beginning| longest.starts_with(beginning));
     if is_reserved {
-        return Err(refused(": a dbms keeps it for itself").with_hint("choose another name"));
+        return Err(refused(": a dbms reserves it").with_hint("choose another name"));
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(problem(name), format!("`{name}` cannot be the name of a table"), "{name}");
         }
         for name in ["select", "order", "pg_class", "sqlite_master", "int{number}", "float{number}"] {
-            assert!(problem(name).ends_with("a dbms keeps it for itself"), "{name}: {}", problem(name));
+            assert!(problem(name).ends_with("a dbms reserves it"), "{name}: {}", problem(name));
         }
         for name in ["orders", "sbtest{number}", "t{number}_x", "_", "key{number}"] {
             assert_eq!(problem(name), "", "{name}");

@@ -168,7 +168,7 @@ impl Parser<'_> {
     fn repeat(&mut self, at: usize) -> Result<Piece, Mistake> {
         self.lexer.next()?;
         if self.depth > 0 {
-            return Err(Mistake::new(at, "a repetition within a repetition"));
+            return Err(Mistake::new(at, "repetitions cannot be nested"));
         }
         let is_bytes = self.lexer.peek()? == Word::Name("bytes");
         if is_bytes {

@@ -65,7 +65,7 @@ impl<'a> Value<'a> {
     pub(crate) fn integer(&self) -> Result<i64, Mistake> {
         let DeValue::Integer(integer) = self.value.get_ref() else { return self.refuse("an integer") };
         i64::from_str_radix(integer.as_str(), integer.radix())
-            .map_err(|_| Mistake::new(self.at(), "this number is beyond 64 bits"))
+            .map_err(|_| Mistake::new(self.at(), "this number exceeds 64 bits"))
     }
 
     pub(crate) fn boolean(&self) -> Result<bool, Mistake> {

@@ -42,8 +42,8 @@ impl<T: Clone> Spelling<T> {
         let other = fields.optional("other", &read)?;
         let pick = |key: &'static str| {
             fields.optional(key, &read)?.or_else(|| other.clone()).ok_or_else(|| {
-                Mistake::new(value.at(), format!("nothing is said for {key}"))
-                    .with_hint(format!("add `{key}`, or `other` for all that are not named"))
+                Mistake::new(value.at(), format!("there is no value for {key}"))
+                    .with_hint(format!("add `{key}`, or `other` for every dialect that is not named"))
             })
         };
         let spelling =

@@ -72,7 +72,7 @@ fn read_expected(fields: &Fields<'_>) -> Result<Option<Expected>, Mistake> {
     for (key, quantity, is_bound) in forms {
         let Some(value) = fields.get(key) else { continue };
         if expected.is_some() {
-            return Err(Mistake::new(value.at(), "a statement has one expectation at most"));
+            return Err(Mistake::new(value.at(), "a statement can have at most one expectation"));
         }
         expected = Some(Expected { quantity, is_bound, rows: value.expression()? });
     }

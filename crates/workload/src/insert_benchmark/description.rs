@@ -22,8 +22,8 @@ pub fn describe(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Str
                 StepKind::Load => "create the table, insert in primary key order",
                 StepKind::Index => "insert, then create three secondary indexes",
                 StepKind::Write => "insert at the high end and delete at the low end",
-                StepKind::RangeQueries => "range queries beside inserts and deletes",
-                StepKind::PointQueries => "point queries beside inserts and deletes",
+                StepKind::RangeQueries => "range queries alongside inserts and deletes",
+                StepKind::PointQueries => "point queries alongside inserts and deletes",
             }
         );
     }

@@ -221,33 +221,16 @@ impl Workload {
             let scope = Scope::new(self, parameters).with(&settings);
             let threads = match place.threads.as_ref().or(body.threads.as_ref()) {
                 None => parameters.threads.clone(),
-                Some(expression) => {
-                    let threads = scope.evaluate(expression).map_err(|mistake| self.located(mistake))?;
-                    let threads = u32::try_from(threads)
-                        .ok()
-                        .filter(|threads| (1..=MOST_THREADS).contains(threads))
-                        .ok_or_else(|| {
-                            let problem = format!("step {} would have {threads} threads", variant.label);
-                            self.refused(problem, format!("a step has 1 to {MOST_THREADS} threads"))
-                        })?;
-                    vec![threads]
-                }
+                Some(expression) => vec![self.threads_of(&variant.label, expression, &scope)?],
             };
             let is_sweep = threads.len() > 1;
             self.check_bounds(&scope, &body)?;
             let class = self.class_of(&body);
             let scanned_rows = body.scans.as_ref().map(|rows| scope.evaluate(rows)).transpose();
             let scanned_rows = scanned_rows.map_err(|mistake| self.located(mistake))?;
-            let has_label = |step: &(String, usize)| {
-                self.variants(&step.0).iter().any(|member| member.label == variant.label)
-            };
             let group = match list {
                 None => Some(self.name.clone()),
-                Some(list) => list
-                    .groups
-                    .iter()
-                    .find(|group| group.steps.iter().any(has_label))
-                    .map(|group| group.name.clone()),
+                Some(list) => self.group_of(list, &variant.label),
             };
             let step = FileStep {
                 name: variant.name,
@@ -277,6 +260,28 @@ impl Workload {
             }));
         }
         Ok(())
+    }
+
+    /// The number of threads that a step of this label sets for itself.
+    fn threads_of(
+        &self,
+        label: &str,
+        expression: &Expression,
+        scope: &Scope<'_>,
+    ) -> Result<u32, WorkloadError> {
+        let threads = scope.evaluate(expression).map_err(|mistake| self.located(mistake))?;
+        u32::try_from(threads).ok().filter(|threads| (1..=MOST_THREADS).contains(threads)).ok_or_else(|| {
+            let problem = format!("step {label} would have {threads} threads");
+            self.refused(problem, format!("a step has 1 to {MOST_THREADS} threads"))
+        })
+    }
+
+    /// The group of a list that shows the result of the step with this label.
+    fn group_of(&self, list: &List, label: &str) -> Option<String> {
+        let has_label =
+            |step: &(String, usize)| self.variants(&step.0).iter().any(|member| member.label == label);
+        let group = list.groups.iter().find(|group| group.steps.iter().any(has_label));
+        group.map(|group| group.name.clone())
     }
 
     /// The event of a step; every checked step has one.

@@ -276,37 +276,13 @@ impl Workload {
             }
             let rows = self.rows_of(table, is_empty, &scope)?;
             let (cells, columns) = self.cells(table, parameters, dialect, &names)?;
-            let load = |number: usize, name: &String| TableLoad {
+            let load = |(number, name): (usize, &String)| TableLoad {
                 table: number,
                 head: format!("INSERT INTO {name}({}) VALUES", columns.join(", ")),
                 indexes: table.create_indexes(&scope, number + 1),
             };
-            for loader in 0..loaders.min(names.len() as u32) {
-                let own: Vec<TableLoad> = names
-                    .iter()
-                    .enumerate()
-                    .skip(loader as usize)
-                    .step_by(loaders as usize)
-                    .map(|(number, name)| load(number, name))
-                    .collect();
-                let origin = match parameters.mode {
-                    Mode::Compatible => Origin::Sysbench,
-                    Mode::Clean => Origin::Seed(parameters.seed),
-                };
-                let planned = rows.saturating_mul(own.len() as u64);
-                let state = State {
-                    generator: Generator::of_sysbench_prepare(),
-                    numbers: vec![0],
-                    texts: Vec::new(),
-                    table: 0,
-                };
-                let script = LoadScript::new(own, (rows, made), cells.clone(), origin, state);
-                let work = Work::Script(Box::new(script));
-                roles.push(RolePlan {
-                    planned_items: Some(planned),
-                    ..RolePlan::new(loader + 1, "loader", OperationClass::Insert, work)
-                });
-            }
+            let loads: Vec<TableLoad> = names.iter().enumerate().map(load).collect();
+            roles.extend(loader_roles(&loads, loaders, (rows, made), &cells, parameters));
         }
         Ok(StepPlan {
             name: LOAD.to_owned(),
@@ -345,4 +321,35 @@ impl Workload {
         }
         Ok((cells, columns.iter().map(|column| column.name.clone()).collect()))
     }
+}
+
+/// The roles that load the tables of one kind: each takes every `loaders`th table.
+fn loader_roles<'a>(
+    loads: &'a [TableLoad],
+    loaders: u32,
+    (rows, made): (u64, Rows),
+    cells: &'a [Cell],
+    parameters: &'a FileParameters,
+) -> impl Iterator<Item = RolePlan> + 'a {
+    (0..loaders.min(loads.len() as u32)).map(move |loader| {
+        let own: Vec<TableLoad> =
+            loads.iter().skip(loader as usize).step_by(loaders as usize).cloned().collect();
+        let origin = match parameters.mode {
+            Mode::Compatible => Origin::Sysbench,
+            Mode::Clean => Origin::Seed(parameters.seed),
+        };
+        let planned = rows.saturating_mul(own.len() as u64);
+        let state = State {
+            generator: Generator::of_sysbench_prepare(),
+            numbers: vec![0],
+            texts: Vec::new(),
+            table: 0,
+        };
+        let script = LoadScript::new(own, (rows, made), cells.to_vec(), origin, state);
+        let work = Work::Script(Box::new(script));
+        RolePlan {
+            planned_items: Some(planned),
+            ..RolePlan::new(loader + 1, "loader", OperationClass::Insert, work)
+        }
+    })
 }

@@ -16,7 +16,7 @@ const LEAST_DIGITS: usize = 6;
 /// The cells that `wanted` selects: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it, those that changed.
 ///
 /// # Errors
-/// When there is no such thing, or nothing to hold it against.
+/// When there is no such thing, or nothing to compare it with.
 pub fn cells(
     results: &Results<'_>,
     wanted: Option<&str>,

@@ -321,9 +321,9 @@ mod tests {
         let said = refuse(&(stored.0.clone(), vec![]), None, None);
         assert!(said.contains("no step was measured on two candidates"), "{said}");
         let alone = refuse(&fixture::history(&[0.0], 5, 0.005, 1), None, None);
-        assert!(alone.starts_with("the experiment has one candidate only"), "{alone}");
+        assert!(alone.starts_with("the experiment has only one candidate"), "{alone}");
         let once = Experiment { schedule: None, ..stored.0 };
         let said = refuse(&(once, stored.1), Some(&[]), None);
-        assert!(said.starts_with("dates tell something of experiments in rounds only"), "{said}");
+        assert!(said.starts_with("only experiments in rounds can be joined by date"), "{said}");
     }
 }

@@ -13,7 +13,7 @@ pub enum Error {
         what: &'static str,
         /// Its name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: Vec<String>,
     },
     /// No cell of the experiment has that key.

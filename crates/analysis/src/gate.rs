@@ -102,7 +102,7 @@ impl<'a> GateCase<'a> {
         GateCase { step, candidate, judged: None, failure }
     }
 
-    /// What it comes to.
+    /// Its result.
     pub fn conclusion(&self) -> Conclusion {
         match (&self.failure, &self.judged) {
             (Some(_), _) => Conclusion::Failed,

@@ -1,4 +1,4 @@
-//! The engine on a real embedded database: coupling, counting, limits.
+//! The load engine on a real embedded database: coupling of roles, counting, limits.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicBool, Ordering};

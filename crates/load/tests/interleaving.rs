@@ -1,4 +1,4 @@
-//! Worker groups that take turns, on two embedded databases: what counts in which slice, and how it ends.
+//! Worker groups that take turns on two embedded databases: what counts in which slice, and how it ends.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../process/tests/common/standing.rs"]
@@ -69,7 +69,7 @@ impl Pair {
         interleave(self.runners(step, [None; 2]), &Limits { stop, time: None }, |_| specs.next())
     }
 
-    /// Both, with processes that stand still while others have their turns.
+    /// Runners for both, with processes that are suspended while others have their turns.
     fn runners(&self, step: &str, servers: [Option<u32>; 2]) -> Vec<Runner<'_>> {
         let runner = |(endpoint, server): (&Endpoint, Option<u32>)| {
             let plan = self.plan(Some(step));
@@ -81,7 +81,7 @@ impl Pair {
     }
 }
 
-/// A slice to warm up for each, then so many passes in both directions.
+/// A warm-up slice for each, then this many passes in both directions.
 fn specs(passes: u32, settle: Duration, end: SliceEnd) -> Vec<SliceSpec> {
     let warm_up =
         [0, 1].map(|runner| SliceSpec { runner, pass: None, settle, end: SliceEnd::After(20 * MS) });
@@ -121,7 +121,7 @@ fn slices_of_time_alternate_and_only_they_count() {
         for outcome in &outcomes {
             check(outcome);
             assert_eq!(outcome.slices.len(), 10);
-            // The slices that warm up, and what follows each switch.
+            // The warm-up slices, and what follows each switch.
             assert!(
                 outcome.warm_up_events > outcome.slices.iter().map(|slice| slice.warm_up_operations).sum()
             );
@@ -138,7 +138,7 @@ fn slices_of_time_alternate_and_only_they_count() {
                 assert!(clock_us <= worked_us + 10.0, "{clock_us} of {worked_us}");
                 assert!(role.client_cpu_us > 0.0 && role.client_cpu_us < worked_us * 1.2, "{role:?}");
             }
-            // Roles work as long as each other but where one waits for a processor.
+            // Roles work equally long, except where one waits for a processor.
             let mean = |slice: &Slice| slice.operations as f64 / slice.length_us * 1e6;
             let ratios: Vec<f64> = outcome.slices.iter().map(|slice| slice.rate / mean(slice)).collect();
             let most = threads.parse::<f64>().unwrap() * 1.001;
@@ -174,7 +174,7 @@ fn a_relay_ends_when_it_is_told_to() {
     });
 }
 
-/// Locks of databases that keep others from writing.
+/// Locks that keep others from writing to the databases.
 fn locked<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>) -> Vec<Box<dyn Session>> {
     let lock = |endpoint: &Endpoint| {
         let mut session = endpoint.connect().unwrap();
@@ -184,8 +184,8 @@ fn locked<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>) -> Vec<Box<dyn 
     endpoints.into_iter().map(lock).collect()
 }
 
-/// Lets the first work for a short while, cut short where it has a process, then the second for a minute, while databases are locked that
-/// are let go in the end: later than what still lasts is broken off.
+/// Lets the first work briefly, interrupted if it has a process, then the second for a minute, while the databases are locked. The locks
+/// are released later than running operations are interrupted.
 fn past_the_limit(pair: &Pair, locks: Vec<Box<dyn Session>>, servers: [Option<u32>; 2]) -> Vec<StepOutcome> {
     let ends = [
         servers[0].map_or(SliceEnd::After(20 * MS), |_| SliceEnd::Cut(50 * MS)),

@@ -1,4 +1,4 @@
-//! Worker groups that do a step to its end in turns, on two embedded databases.
+//! Worker groups that run a step to its end in turns, on two embedded databases.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use basecase_workload::{Dialect, Portion};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// The Insert Benchmark on both databases, in portions; each as if the other were not there.
+/// The Insert Benchmark on both databases, in portions, each as if it were alone.
 #[test]
 fn a_step_with_an_end_is_done_in_portions() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn a_step_with_an_end_is_done_in_portions() {
                 step.name
             );
             if is_query {
-                // While twice as much went by.
+                // Meanwhile twice as much time passed.
                 assert!((1.9..3.5).contains(&outcome.seconds), "{} {}", step.name, outcome.seconds);
                 assert!((4..=14).contains(&outcome.slices.len()), "{} {:?}", step.name, outcome.slices);
                 let busy = outcome.slices.iter().filter(|slice| slice.operations > 10).count();

@@ -1,5 +1,5 @@
-//! Workloads as data: every step of the microbenchmarks and of the OLTP mixes on SQLite, with every answer checked. What servers see
-//! of them, the end-to-end tests check.
+//! Workload files: every step of the microbenchmarks and of the OLTP mixes on SQLite, with every reply checked. End-to-end tests check what
+//! servers see.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::atomic::AtomicBool;
@@ -30,10 +30,10 @@ fn run(plan: StepPlan, endpoint: &Endpoint) -> StepOutcome {
     outcome
 }
 
-/// A step ends by its events, also on a machine that has little time for it.
+/// A step ends after its events, even on a machine with little time for it.
 const MOMENT: [(&str, &str); 3] = [("events", "12"), ("seconds", "600"), ("warm_up_seconds", "0.02")];
 
-/// Loads the tables and runs the steps that `words` name, each for a moment.
+/// Loads the tables and runs the steps that `words` select, each briefly.
 fn run_all(workload: &str, words: &[&str], options: &[(&str, &str)], endpoint: &Endpoint) {
     let workload = Workload::builtin(workload).unwrap().unwrap();
     let parameters = workload.options(&[options, &MOMENT].concat()).unwrap();

@@ -1,4 +1,4 @@
-//! What it costs to make the statements that inserter, deleter and querier execute.
+//! The cost of making the statements that inserter, deleter and querier execute.
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use basecase_model::{Operation, Reply};
@@ -27,7 +27,7 @@ fn script(step: &str, role: &str) -> Box<dyn Script> {
     script
 }
 
-/// Asks for statements until one is made for execution.
+/// Asks for operations until one is to be executed.
 fn made(script: &mut dyn Script, operation: &mut Operation) {
     loop {
         operation.clear();

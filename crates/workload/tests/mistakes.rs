@@ -1,9 +1,9 @@
-//! What bad workload files and bad requests are told.
+//! Error messages for bad workload files and bad requests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use basecase_workload::{Dialect, Workload, WorkloadError};
 
-/// A file that is right, with one place changed.
+/// A correct file with one place changed.
 fn changed(from: &str, to: &str) -> String {
     let file = r##"
 about = "mine"
@@ -40,7 +40,7 @@ order = ["mixed"]
     file.replacen(from, to, 1)
 }
 
-/// The mistake, with the text of the file that it points at.
+/// The mistake, and the text of the file that it points at.
 fn mistake(from: &str, to: &str) -> (String, String) {
     let file = changed(from, to);
     let error = Workload::load(&file, "mine.toml").expect_err(to);
@@ -181,14 +181,14 @@ fn requests_that_cannot_be() {
     refused(&[("rows", "5000")], &["read-only=10000"], "range is 10000, which is above rows, which is 5000");
     refused(&[("rows", "5")], &["update-inlist"], "update_ids is 10, which is above rows");
     refused(&[("zipfian-exponent", "-1")], &["update-zipf"], "exponent of distribution `zipfian` is -1");
-    // Where the range means nothing it is not looked at.
+    // Where the range has no meaning it is not checked.
     let workload = Workload::builtin("microbenchmarks").unwrap().unwrap();
     let parameters = workload.options(&[("rows", "50")]).unwrap();
     assert!(workload.steps(&parameters, &["point-query", "write-only", "update-one"]).is_ok());
 }
 
 proptest::proptest! {
-    /// Any piece of a right file cut out, doubled or replaced is read without a panic, and mistakes lie in the file.
+    /// If any piece of a correct file is cut out, doubled or replaced, reading does not panic, and mistakes lie within the file.
     #[test]
     fn no_file_panics(start in 0usize..1_400, length in 0usize..60, filling in "[\\[\\]{}a-z0-9 ='\".,*#\n-]{0,12}") {
         let file = changed("mine", "mine");
@@ -203,7 +203,7 @@ proptest::proptest! {
             }
             Err(other) => proptest::prop_assert!(false, "{other}"),
             Ok(workload) => {
-                // What was read can be asked for; it may still be refused.
+                // What was read can be requested; the request may still be refused.
                 if let Ok(parameters) = workload.options(&[])
                     && let Ok(steps) = workload.steps(&parameters, &[])
                 {

@@ -1,4 +1,4 @@
-//! The classic mixes with the options that people pass, without a server.
+//! The classic mixes with commonly used options, without a server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use basecase_model::{Engine, Expectation, Operation, Parameter, Reply, StatementClass};
@@ -13,7 +13,7 @@ fn plan(name: &str, options: &[(&str, &str)], dialect: Dialect) -> StepPlan {
     workload.plan(&parameters, &steps[0], dialect).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Operations of the last thread's first events, with the text of what is prepared.
+/// Operations of the last thread's first events, with the text of prepared statements.
 fn operations(plan: &mut StepPlan, events: u32) -> Vec<(String, Operation)> {
     let role = plan.roles.last_mut().unwrap();
     let Work::Script(mut script) = std::mem::replace(&mut role.work, Work::Queue(0)) else {

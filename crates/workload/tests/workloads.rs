@@ -92,7 +92,7 @@ fn integers(operation: &Operation) -> Vec<i64> {
     operation.parameters.iter().filter_map(integer).collect()
 }
 
-/// Counts of one event: statements that read, write, and others.
+/// Counts of one event: statements that read, that write, and others.
 fn counts(plan: &StepPlan, seen: &[Seen]) -> (usize, usize, usize) {
     let count =
         |class| seen.iter().filter(|seen| plan.kinds[seen.operation.kind as usize].class == class).count();
@@ -161,8 +161,7 @@ fn counts_of_every_microbenchmark() {
     assert_eq!(shown, labels, "the 32 list shows exactly the catalogue");
 }
 
-/// Text of the statements that one event of each step consists of, where they are the same everywhere but for the
-/// form of parameters.
+/// The text of the statements of one event of each step, where it is the same everywhere except for the form of parameters.
 #[test]
 fn texts_of_the_single_statement_steps() {
     let texts = [
@@ -294,7 +293,7 @@ fn widths_of_ranges() {
     assert_eq!(bounds[1] - bounds[0], 9_999);
 }
 
-/// On a table with the ids 1 to ROWS the expected rows are those that are there.
+/// On a table with the ids 1 to ROWS, the expected rows exist.
 #[test]
 fn expected_rows_follow_from_the_drawn_values() {
     let mut plan = micro_plan("range-covered-pk", Dialect::Postgres);
@@ -305,7 +304,7 @@ fn expected_rows_follow_from_the_drawn_values() {
         ends += u32::from(rows < 101);
         assert_eq!(seen.operation.expectation, Expectation::Fetched(rows));
     }
-    // 0.5 % of the ranges end behind the table.
+    // 0.5 % of the ranges extend beyond the table.
     assert!(ends > 0);
     let expectation =
         |word: &str, statement: usize| event(word, Dialect::Postgres)[statement].operation.expectation;
@@ -427,7 +426,7 @@ fn described(name: &str, words: &[&str], options: &[(&str, &str)], dialect: Dial
     let parameters = workload.options(options).unwrap();
     let steps = workload.steps(&parameters, words).unwrap();
     let text = workload.describe(&parameters, &steps, dialect).unwrap();
-    // Options are described by the file; the snapshots show what becomes of it.
+    // The file describes the options; the snapshots show the result.
     text.split_once("\nload\n").unwrap().1.to_owned()
 }
 

@@ -58,7 +58,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: unknown config "x1oa" for postgres
-    hint: near is x10a; or give a file: ./x1oa.conf
+    hint: similar configs: x10a; or give a file: ./x1oa.conf
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@mine.conf"]), @r#"
     exit code 1
@@ -123,20 +123,20 @@ fn settings_that_a_version_does_not_know() {
     -- stderr
     error: config typo does not fit postgres 17.11:
       typo.conf:2: unrecognized configuration parameter "shared_bufers"
-    hint: near shared_bufers are shared_buffers, shared_preload_libraries, shared_memory_type, or use a config without shared_bufers for this version
+    hint: similar settings: shared_buffers, shared_preload_libraries, shared_memory_type; or use a config without shared_bufers for this version
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@default", "--set", "shared_bufers=1GB"]), @r#"
     exit code 1
     -- stderr
     error: config default does not fit postgres 17.11:
       --set: unrecognized configuration parameter "shared_bufers"
-    hint: near shared_bufers are shared_buffers, shared_preload_libraries, shared_memory_type, or use a config without shared_bufers for this version
+    hint: similar settings: shared_buffers, shared_preload_libraries, shared_memory_type; or use a config without shared_bufers for this version
     "#);
     sandbox.write("lite.conf", "journal_mod = wal\n");
     assert_snapshot!(compare(&sandbox, &["sqlite@lite.conf"]), @r#"
     exit code 1
     -- stderr
-    error: lite.conf:1: journal_mod is no pragma that a config may set
+    error: lite.conf:1: journal_mod is not a pragma that a config may set
     hint: did you mean journal_mode or journal_size_limit?
     "#);
 }
@@ -155,14 +155,14 @@ fn settings_that_cannot_be_obeyed() {
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@port.conf"]), @r#"
     exit code 1
     -- stderr
-    error: port.conf:1: port is not for configs to set
-    hint: leave it away; basecase sets it for every server that it starts
+    error: port.conf:1: port cannot be set by a config
+    hint: leave it out; basecase sets it for every server that it starts
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@default", "--set", "port=5433"]), @r#"
     exit code 1
     -- stderr
-    error: --set port: port is not for configs to set
-    hint: leave it away; basecase sets it for every server that it starts
+    error: --set port: port cannot be set by a config
+    hint: leave it out; basecase sets it for every server that it starts
     "#);
     assert_snapshot!(compare(&sandbox, &["sqlite", "--set", "work_mem=4MB"]), @r#"
     exit code 1

@@ -64,28 +64,28 @@ fn settings_that_a_version_does_not_know() {
     -- stderr
     error: config new does not fit mysql 5.7.22:
       ./new.conf:2: unknown setting innodb_redo_log_capacity
-    hint: near innodb_redo_log_capacity are innodb_io_capacity, innodb_read_only, innodb_replication_delay, or use a config without innodb_redo_log_capacity for this version
+    hint: similar settings: innodb_io_capacity, innodb_read_only, innodb_replication_delay; or use a config without innodb_redo_log_capacity for this version
     "#);
     assert_snapshot!(compare(&sandbox, &["mariadb:10.11.18@./new.conf"]), @r#"
     exit code 1
     -- stderr
     error: config new does not fit mariadb 10.11.18:
       ./new.conf:2: unknown setting innodb_redo_log_capacity
-    hint: near innodb_redo_log_capacity are innodb_io_capacity, innodb_read_only, innodb_max_dirty_pages_pct, or use a config without innodb_redo_log_capacity for this version
+    hint: similar settings: innodb_io_capacity, innodb_read_only, innodb_max_dirty_pages_pct; or use a config without innodb_redo_log_capacity for this version
     "#);
     assert_snapshot!(compare(&sandbox, &["mysql:5.7.22", "--set", "innodb_bufer_pool_size=1G"]), @r#"
     exit code 1
     -- stderr
     error: config z12a_c2r24 does not fit mysql 5.7.22:
       --set: unknown setting innodb_bufer_pool_size
-    hint: near innodb_bufer_pool_size are innodb_buffer_pool_size, innodb_buffer_pool_chunk_size, innodb_buffer_pool_instances, or use a config without innodb_bufer_pool_size for this version
+    hint: similar settings: innodb_buffer_pool_size, innodb_buffer_pool_chunk_size, innodb_buffer_pool_instances; or use a config without innodb_bufer_pool_size for this version
     "#);
     assert_snapshot!(compare(&sandbox, &["mariadb:10.11.18#rocksdb", "--set", "rocksdb_block_cach_size=1G"]), @r#"
     exit code 1
     -- stderr
     error: config za1_c2r24 does not fit mariadb 10.11.18:
       --set: unknown setting rocksdb_block_cach_size
-    hint: near rocksdb_block_cach_size are rocksdb_block_cache_size, rocksdb_block_size, rocksdb_bulk_load_size, or use a config without rocksdb_block_cach_size for this version
+    hint: similar settings: rocksdb_block_cache_size, rocksdb_block_size, rocksdb_bulk_load_size; or use a config without rocksdb_block_cach_size for this version
     "#);
 }
 
@@ -97,14 +97,14 @@ fn settings_that_cannot_be_obeyed() {
     exit code 1
     -- stderr
     error: config huge asks for 92160024 MiB of memory (innodb_buffer_pool_size + innodb_log_buffer_size + key_buffer_size), and this host has [FREE] MiB
-    hint: give it less, as with --set innodb_buffer_pool_size=[SIZE]M or under [settings] of an experiment file, or lower innodb_buffer_pool_size in ./huge.conf
+    hint: reduce it, e.g. with --set innodb_buffer_pool_size=[SIZE]M or under [settings] of an experiment file, or lower innodb_buffer_pool_size in ./huge.conf
     "#);
     sandbox.write("port.conf", "innodb-doublewrite = 0\nport = 3307\n");
     assert_snapshot!(compare(&sandbox, &["mysql:5.7.22@./port.conf"]), @r#"
     exit code 1
     -- stderr
-    error: ./port.conf:2: port is not for configs to set
-    hint: leave it away; basecase sets it for every server that it starts
+    error: ./port.conf:2: port cannot be set by a config
+    hint: leave it out; basecase sets it for every server that it starts
     "#);
     // A value that the server would change silently: the config as recorded would not be what ran.
     sandbox.write("adjusted.conf", "max_binlog_size = 1000\n");

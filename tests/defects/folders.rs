@@ -69,7 +69,7 @@ fn defect_02_folders_that_others_prepared_are_refused_and_links_in_them_lead_now
     fs::remove_dir_all(&directory).unwrap();
     symlink(&outside, &directory).unwrap();
     let output = run(&sandbox, "second.sqlite");
-    assert!(said(&output).contains("is no folder but a file or a link\nhint: "), "{}", said(&output));
+    assert!(said(&output).contains("is a file or a link, not a folder\nhint: "), "{}", said(&output));
     assert_eq!(fs::read_to_string(outside.join("ib.sqlite")).unwrap(), "precious");
     fs::remove_file(&directory).unwrap();
 

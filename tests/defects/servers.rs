@@ -78,7 +78,7 @@ fn defect_23_a_server_that_was_killed_for_memory_is_told_so_with_the_limit() {
     assert!(said.contains("r300m"), "{said}");
     assert!(
         said.contains(
-            "the kernel killed postgres 17.11 for want of memory: its control group allows 300 MiB"
+            "the kernel killed postgres 17.11 because memory ran out: its control group allows 300 MiB"
         ),
         "{said}"
     );

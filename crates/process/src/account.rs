@@ -1,4 +1,4 @@
-//! The unprivileged user that servers run as.
+//! The unprivileged account that servers run under.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use rustix::fs::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use thiserror::Error;
 
-/// Name of the system user that is made when basecase runs as root.
+/// The name of the system user that basecase creates if it runs as root.
 const NAME: &str = "basecase";
 
 /// Why servers cannot run as an unprivileged user.
 #[derive(Debug, Error)]
 pub enum AccountError {
-    /// The user is missing and could not be made.
+    /// The user is missing and could not be created.
     #[error(
-        "cannot make the system user {NAME}, as which servers run when basecase is root: {reason}\nhint: run `useradd --system --no-create-home {NAME}`, or run basecase as a plain user"
+        "cannot create the system user {NAME}, which servers run as if basecase is root: {reason}\nhint: run `useradd --system --no-create-home {NAME}`, or run basecase as an ordinary user"
     )]
     Make {
         /// What `useradd` says.
         reason: String,
     },
-    /// A folder keeps the user out.
+    /// A folder denies access to the user.
     #[error("user {user} cannot search {}, which is above {}\nhint: run `chmod o+x {}`, or choose another folder: --data for servers' data, BASECASE_HOME for builds", folder.display(), path.display(), folder.display())]
     Unsearchable {
         /// The user.
         user: String,
         /// The folder without search permission.
         folder: PathBuf,
-        /// What the user must reach.
+        /// The path that the user must reach.
         path: PathBuf,
     },
     /// A file of the system could not be read.
@@ -43,23 +43,23 @@ pub enum AccountError {
     },
 }
 
-/// An unprivileged user.
+/// An unprivileged user account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// Its name.
     pub name: String,
-    /// Its number.
+    /// Its user id.
     pub uid: u32,
-    /// The number of its group.
+    /// Its group id.
     pub gid: u32,
 }
 
 impl Account {
-    /// The user as which servers run: `None`, the caller itself, unless that is root. Postgres refuses to serve as root, so
-    /// then it is the system user `basecase`, which is made when it is missing.
+    /// The account that servers run under: `None`, the caller's own, unless that is root. Postgres refuses to run as root,
+    /// so in that case it is the system user `basecase`, which is created if it is missing.
     ///
     /// # Errors
-    /// When the user is missing and cannot be made.
+    /// If the user is missing and cannot be created.
     pub fn for_servers() -> Result<Option<Account>, AccountError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Account {
             return Ok(Some(account));
         }
         let mut reason = String::new();
-        // `useradd` gives up at once while another program holds the lock of the user database.
+        // `useradd` fails at once if another program has locked the user database.
         for _ in 0..20 {
             let added = Command::new("useradd")
                 .args(["--system", "--no-create-home", "--home-dir", "/nonexistent"])
@@ -87,10 +87,10 @@ impl Account {
         Err(AccountError::Make { reason })
     }
 
-    /// Checks that the user may search every folder above `path`, and `path` itself when it is a folder.
+    /// Checks that the user may search every folder above `path`, and `path` itself if it is a folder.
     ///
     /// # Errors
-    /// Naming the first folder that keeps the user out.
+    /// Naming the first folder that denies access.
     pub fn check_reaches(&self, path: &Path) -> Result<(), AccountError> {
         let read = |source| AccountError::Read { path: path.to_path_buf(), source };
         let path = path.canonicalize().map_err(read)?;
@@ -120,10 +120,10 @@ impl Account {
     }
 }
 
-/// The user to whom `path` belongs, where root should act with that user's rights: what another user has made may not lead it elsewhere.
+/// The owner of `path`, if root should act with that user's rights, so that another user's files cannot lead root elsewhere.
 ///
 /// # Errors
-/// When it cannot be looked at.
+/// If its metadata cannot be read.
 pub fn owner_of(path: &Path) -> std::io::Result<Option<Account>> {
     let metadata = path.metadata()?;
     let is_another = rustix::process::geteuid().is_root() && metadata.uid() != 0;
@@ -134,10 +134,10 @@ pub fn owner_of(path: &Path) -> std::io::Result<Option<Account>> {
     }))
 }
 
-/// Does `work` in a thread that has the rights of `account` and no others; with those of the caller where there is none.
+/// Runs `work` in a thread that has the rights of `account` alone, or, if that is `None`, with the caller's rights.
 ///
 /// # Errors
-/// When the thread cannot take on the user's rights, panics, or `work` fails.
+/// If the thread cannot switch to the user, or panics, or `work` fails.
 pub fn act<T: Send>(
     account: Option<&Account>,
     work: impl FnOnce() -> std::io::Result<T> + Send,
@@ -146,7 +146,7 @@ pub fn act<T: Send>(
     let (user, group) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid));
     std::thread::scope(|scope| {
         let acting = scope.spawn(move || {
-            // The system calls themselves are of one thread; it is the C library that extends them to all.
+            // The raw system calls affect one thread; only the C library's wrappers extend them to all.
             set_thread_groups(&[])?;
             set_thread_res_gid(group, group, group)?;
             set_thread_res_uid(user, user, user)?;
@@ -156,12 +156,12 @@ pub fn act<T: Send>(
     })
 }
 
-/// The number of the user as which servers run, where that is another than the caller and is there already.
+/// The user id of the account for servers, if that is not the caller's own and exists already.
 pub(crate) fn number_for_servers() -> Option<u32> {
     existing().map(|account| account.uid)
 }
 
-/// The user as which servers run, where that is another than the caller and is there already.
+/// The account for servers, if that is not the caller's own and exists already.
 pub(crate) fn existing() -> Option<Account> {
     if rustix::process::geteuid().is_root() { find().ok().flatten() } else { None }
 }

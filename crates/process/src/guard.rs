@@ -1,4 +1,4 @@
-//! The end of a server that does not end by itself once this process is gone.
+//! Ends a server that does not end by itself once this process is gone.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use rustix::process::Signal;
 use crate::process::start_time;
 use crate::watchdog::Watchdog;
 
-/// How long a server gets to stop after this process is gone.
+/// How long a server may take to stop after this process is gone.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Reads which process to watch, when it started (field 22 of `/proc/PID/stat`, see proc(5)), how long it gets and the number of the last
-/// signal, which a server that stands still heeds once it goes on. A second line says that the server has stopped; without one nobody is there to say so.
+/// Reads the process to watch, its start time (field 22 of `/proc/PID/stat`, see proc(5)), how long it may take, and the
+/// number of the last signal, which a suspended server handles once it is resumed. A second line means that the server has
+/// stopped; if none comes, this process is gone.
 const SCRIPT: &str = "read -r pid started seconds signal || exit
 read -r stopped && exit
 while [ \"$seconds\" -gt 0 ]; do
@@ -23,14 +24,14 @@ read -r stat <\"/proc/$pid/stat\" || exit
 set -- ${stat##*) }
 [ \"${20}\" = \"$started\" ] && kill -\"$signal\" \"$pid\" && kill -CONT \"$pid\"";
 
-/// Watches over one server. Its parent-death signal asks it to stop, and some that are just starting never do: MariaDB 10.11 waits for a
-/// thread that has ended.
+/// Guards one server. The parent-death signal asks a server to stop, but some that are just starting never do: MariaDB 10.11
+/// waits for a thread that has ended.
 #[derive(Debug)]
 pub struct Guard(Watchdog);
 
 impl Guard {
-    /// Over the process `pid`, which gets `signal` when it is still there some time after this process is gone. `None` where there is no
-    /// shell, or the server has ended: the parent-death signal is all there is then.
+    /// Guards the process `pid`, which gets `signal` if it is still there some time after this process is gone. `None` if
+    /// there is no shell, or the server has ended; then only the parent-death signal remains.
     pub fn over(pid: u32, signal: Signal) -> Option<Guard> {
         Guard::with_patience(pid, signal, PATIENCE)
     }
@@ -42,7 +43,7 @@ impl Guard {
         Some(Guard(watchdog))
     }
 
-    /// The server has stopped.
+    /// Tells the guard that the server has stopped.
     pub fn dismiss(mut self) {
         let _ = self.0.tell("stopped");
         self.0.dismiss();
@@ -56,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// A process that does not care whether it is asked to stop.
+    /// A process that ignores requests to stop.
     fn stubborn() -> Child {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "trap '' TERM; while true; do sleep 0.1; done"]);
@@ -69,7 +70,7 @@ mod tests {
         let guard = Guard::with_patience(server.id(), Signal::KILL, Duration::from_secs(1)).unwrap();
         std::thread::sleep(Duration::from_millis(1_500));
         assert!(server.try_wait().unwrap().is_none(), "as long as this process is there, so is the server");
-        // As the kernel does with a process that is killed.
+        // This is what the kernel does when a process is killed.
         guard.0.dismiss();
         let status = server.wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));

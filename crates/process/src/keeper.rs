@@ -1,7 +1,7 @@
 //! The thread that spawns servers.
 //!
-//! The kernel ties a child's parent-death signal to the *thread* that spawned it. Were a server spawned from a short-lived
-//! thread, it would stop when that thread ends; so one thread, which lives as long as the process, spawns them all.
+//! The kernel ties a child's parent-death signal to the *thread* that spawned it. A server spawned by a short-lived thread
+//! would stop when that thread ends, so one thread, which lives as long as the process, spawns them all.
 
 use std::io;
 use std::process::{Child, Command};
@@ -20,7 +20,7 @@ static KEEPER: OnceLock<Mutex<Option<mpsc::Sender<Order>>>> = OnceLock::new();
 /// Spawns `command` from the keeper's thread, to run on these processors only.
 ///
 /// # Errors
-/// When the program cannot be started, or the thread that spawns is gone.
+/// If the program cannot be started, or the keeper's thread is gone.
 pub fn spawn(command: Command, processors: Option<ProcessorSet>) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that spawns servers has ended");
     let keeper = KEEPER.get_or_init(|| Mutex::new(start().ok()));
@@ -36,14 +36,14 @@ fn start() -> io::Result<mpsc::Sender<Order>> {
     let (sender, orders) = mpsc::channel::<Order>();
     std::thread::Builder::new().name("keeper".into()).spawn(move || {
         for mut order in orders {
-            // A caller that no longer waits has no use for the child either; it dies with this process.
+            // If the caller no longer waits, nobody needs the child; it dies with this process.
             let _ = order.reply.send(spawn_on(&mut order.command, order.processors.as_ref()));
         }
     })?;
     Ok(sender)
 }
 
-/// A child runs where the thread may that spawns it.
+/// A child inherits the affinity of the thread that spawns it.
 fn spawn_on(command: &mut Command, processors: Option<&ProcessorSet>) -> io::Result<Child> {
     let Some(processors) = processors else { return command.spawn() };
     let own = ProcessorSet::allowed()?;

@@ -1,11 +1,14 @@
-//! Processes: whose they are, how they begin, stand still and end, and the files that they share with this one.
+//! Processes: the account they run under, how they are started, suspended and ended, and the files that they share with this
+//! process.
 //!
-//! Servers run as a user without rights where basecase runs as root ([`Account`]). They are spawned by one thread ([`spawn`]), end with
-//! this process ([`die_with_parent`], [`Guard`]) and stand still while others have their turns ([`Suspender`]). A directory belongs to one
-//! owner at a time ([`DirectoryLock`]), who ends what a dead owner left running there.
+//! If basecase runs as root, servers run under an unprivileged account ([`Account`]). One thread spawns them ([`spawn`]).
+//! They end with this process ([`die_with_parent`], [`Guard`]), and are suspended while others have their turns
+//! ([`Suspender`]). A directory has one owner at a time ([`DirectoryLock`]), which ends what a dead owner left running
+//! there.
 //!
-//! Files are here as far as processes of different users share them: a folder that one user makes and another fills is reached
-//! without following links ([`PrivateFolder`]), and what somebody else could have written is not trusted ([`trust`]).
+//! Files belong here if processes of different users share them: a folder that one user creates and another fills is
+//! accessed without following links ([`PrivateFolder`]), and what somebody else could have written is not trusted
+//! ([`trust`]).
 
 mod account;
 mod guard;

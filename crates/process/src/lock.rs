@@ -1,4 +1,4 @@
-//! One owner for each instance directory, and the end of what a dead owner left behind.
+//! Gives each instance directory one owner, and ends what a dead owner left running there.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -18,20 +18,20 @@ use crate::process;
 
 /// The lock's file in the instance directory.
 const FILE: &str = "basecase.lock";
-/// The folder of a server's data in the instance directory.
+/// The folder of the server's data in the instance directory.
 pub const DATA: &str = "data";
-/// How long a left-over server gets to stop by itself.
+/// How long a leftover server may take to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why an instance directory cannot be used.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Another basecase uses it.
+    /// Another basecase is using it.
     #[error("{} is in use by basecase process {pid} ({candidate} of experiment {experiment})\nhint: wait for it, or stop it with `kill -INT {pid}`", directory.display())]
     Held {
         /// The directory.
         directory: PathBuf,
-        /// Process number of the owner; 0 when it has not said yet.
+        /// The owner's process id; 0 if it has not written it yet.
         pid: u32,
         /// Its experiment.
         experiment: String,
@@ -43,7 +43,7 @@ pub enum LockError {
     Leftover {
         /// The directory.
         directory: PathBuf,
-        /// Process number of the server.
+        /// The server's process id.
         pid: u32,
     },
     /// The directory could be somebody else's, or cannot be used.
@@ -64,20 +64,20 @@ pub enum LockError {
 pub struct Owner {
     /// Id of the experiment.
     pub experiment: String,
-    /// The candidate's printed name.
+    /// The candidate's name in reports.
     pub candidate: String,
 }
 
-/// A kind of server that a dead owner may have left in a directory: how it is known, and what stops it.
+/// A kind of server that a dead owner may have left in a directory: how to recognise it, and how to stop it.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerKind {
     /// The names of its programs.
     pub programs: &'static [&'static str],
-    /// What stands before the path of the data directory in the argument that names it; empty where the path stands alone.
+    /// The prefix of the argument that names the data directory; empty if the argument is the path alone.
     pub data_argument: &'static str,
-    /// The file in its data directory whose first line is its process number.
+    /// The file in its data directory whose first line is its process id.
     pub pid_file: &'static str,
-    /// The signals that stop it: in order, with a checkpoint; and by force, where that takes too long.
+    /// The signals that stop it: first cleanly, with a checkpoint; then by force, if that takes too long.
     pub stop_signals: [Signal; 2],
 }
 
@@ -95,11 +95,11 @@ impl ServerKind {
     }
 }
 
-/// What the lock's file says.
+/// The content of the lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     owner_pid: u32,
-    /// Clock ticks since boot: process numbers are used again.
+    /// Clock ticks since boot, because process ids are reused.
     owner_started: u64,
     server_pid: Option<u32>,
     #[serde(flatten)]
@@ -115,10 +115,10 @@ pub struct DirectoryLock {
 }
 
 impl DirectoryLock {
-    /// Locks `folder`. A server of one of `kinds` that a dead owner left running on the data in it is stopped first.
+    /// Locks `folder`. First stops any server of one of `kinds` that a dead owner left running on its data.
     ///
     /// # Errors
-    /// When another basecase has the directory, a server does not stop, or the lock's file cannot be used.
+    /// If another basecase is using the directory, a server does not stop, or the lock file cannot be used.
     pub fn acquire(folder: &PrivateFolder, owner: Owner, kinds: &[ServerKind]) -> Result<Self, LockError> {
         let directory = folder.path();
         let mut file = open_locked(folder)?;
@@ -129,7 +129,7 @@ impl DirectoryLock {
             owner,
         };
         let old = read(&mut file);
-        // flock does not reach across every network file system; the record does.
+        // `flock` does not work across every network file system; the record does.
         if let Some(old) = &old
             && old.owner_pid != record.owner_pid
             && process::start_time(old.owner_pid) == Some(old.owner_started)
@@ -146,19 +146,19 @@ impl DirectoryLock {
         Ok(lock)
     }
 
-    /// Writes down the server's process number, so that it is found when this process dies.
+    /// Records the server's process id, so that the server can be found after this process dies.
     ///
     /// # Errors
-    /// When the lock's file cannot be written.
+    /// If the lock file cannot be written.
     pub fn set_server(&mut self, pid: Option<u32>) -> Result<(), LockError> {
         self.record.server_pid = pid;
         self.write()
     }
 
-    /// Removes the lock's file. Another owner may have the directory from then on.
+    /// Removes the lock file. From then on another owner may take the directory.
     ///
     /// # Errors
-    /// When it is there and cannot be removed.
+    /// If it exists and cannot be removed.
     pub fn remove_file(&self) -> io::Result<()> {
         self.folder.remove(FILE)
     }
@@ -174,15 +174,16 @@ impl DirectoryLock {
     }
 }
 
-/// A folder of directories that one run has to itself until this is dropped, which removes the folder if nothing is left in it.
+/// A folder of instance directories that belongs to one run until this is dropped. Dropping it removes the folder if it is
+/// empty.
 #[derive(Debug)]
 pub struct FolderHold(DirectoryLock);
 
 impl FolderHold {
-    /// Takes the folder, which is made when it is missing. The user of servers may pass through it, and nobody else.
+    /// Takes the folder, and creates it if it is missing. The account for servers may pass through it, and nobody else.
     ///
     /// # Errors
-    /// When another basecase has it, or somebody else could have made it, or it cannot be used.
+    /// If another basecase is using it, or somebody else could have created it, or it cannot be used.
     pub fn take(folder: &Path, owner: Owner) -> Result<Self, LockError> {
         Ok(FolderHold(DirectoryLock::acquire(&PrivateFolder::make_above(folder)?, owner, &[])?))
     }
@@ -190,7 +191,7 @@ impl FolderHold {
 
 impl Drop for FolderHold {
     fn drop(&mut self) {
-        // What was kept in the folder stays, and so does the folder.
+        // If something was kept in the folder, it stays, and the folder too.
         let _ = self.0.remove_file();
         let _ = fs::remove_dir(self.0.folder.path());
     }
@@ -198,7 +199,7 @@ impl Drop for FolderHold {
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // An empty file names no owner, so the next one has nothing to ask about.
+        // An empty file names no owner, so the next one does not look for this one.
         let _ = self.file.set_len(0);
     }
 }
@@ -211,12 +212,12 @@ fn open_locked(folder: &PrivateFolder) -> Result<File, LockError> {
         let mut file = folder.keep(FILE, OFlags::RDWR).map_err(wrong)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
-                // The owner before may have removed the file that this one has just locked.
+                // The previous owner may have removed the file that was just locked.
                 if folder.is_named(FILE, &file) {
                     return Ok(file);
                 }
             }
-            // A child of the owner holds a copy of the lock between fork and exec.
+            // Between fork and exec, a child of the owner holds a copy of the lock.
             Err(rustix::io::Errno::WOULDBLOCK) if patience > 0 => {
                 let owner = read(&mut file).map(|record| (record.owner_pid, record.owner_started));
                 if owner.is_some_and(|(pid, started)| process::start_time(pid) == Some(started)) {
@@ -248,19 +249,19 @@ fn read(file: &mut File) -> Option<Record> {
     serde_json::from_str(&text).ok()
 }
 
-/// The process number on the first line of a server's own pid file.
+/// The process id in the first line of a server's own pid file.
 fn pid_in(data: &Path, name: &str) -> Option<u32> {
     PrivateFolder::open(data).ok()??.text(name).ok()?.lines().next()?.trim().parse().ok()
 }
 
 fn stop_leftover(pid: u32, directory: &Path, kinds: &[ServerKind]) -> Result<(), LockError> {
-    // A process that ends loses its command line before it closes its files.
+    // A process that is ending loses its command line before it closes its files.
     let until = Instant::now() + PATIENCE / 30;
     let is_ending = || process::arguments(pid).is_some_and(|words| words.iter().all(|word| word.is_empty()));
     while is_ending() && Instant::now() < until && !basecase_stop::is_asked() {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Never a process that merely has the number of a dead server.
+    // Never stop a process that merely has the id of a dead server.
     let started = process::start_time(pid);
     let data = directory.join(DATA);
     let Some(server) = kinds.iter().find(|kind| kind.is_serving(pid, &data)) else { return Ok(()) };
@@ -269,7 +270,8 @@ fn stop_leftover(pid: u32, directory: &Path, kinds: &[ServerKind]) -> Result<(),
         let until = Instant::now() + patience;
         if is_there() {
             process::send(pid, signal);
-            // One that stood still when its owner was killed heeds nothing before it goes on, and waits for its children.
+            // A server that was suspended when its owner was killed handles the signal only once it and its children are
+            // resumed.
             server_processes(pid).into_iter().for_each(|pid| process::send(pid, Signal::CONT));
         }
         while is_there() && Instant::now() <= until && !basecase_stop::is_asked() {
@@ -316,7 +318,7 @@ mod tests {
     fn the_record_of_a_dead_owner_is_taken_over() {
         let top = tempfile::tempdir().unwrap();
         let folder = PrivateFolder::make(&top.path().join("one"), None).unwrap();
-        // The test's own process number with another start time is another process; the server is no server.
+        // The test's own process id with another start time stands for another process; the "server" is not a server.
         let record = Record {
             owner_pid: std::process::id(),
             owner_started: 1,

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// The last 64 KiB of a file.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn end_of(mut file: File) -> io::Result<String> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(1 << 16)))?;
@@ -21,7 +21,8 @@ pub fn last_lines(text: &str, count: usize) -> String {
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// `text` with lines that follow each other and differ in digits only, as those of all sessions of a server that dies, told once.
+/// `text` with consecutive lines that differ only in digits folded into one, such as those of all sessions of a server that
+/// dies.
 pub fn folded(text: &str) -> String {
     let without_digits = |line: &str| line.replace(|letter: char| letter.is_ascii_digit(), "");
     let mut told: Vec<String> = Vec::new();

@@ -1,8 +1,8 @@
-//! A folder that belongs to one user alone, whose files are reached through its handle and never through a link.
+//! A folder that belongs to one user alone. Its files are opened relative to its handle, never through a link.
 //!
-//! Root works in folders that belong to the user of servers. Whatever lies there could be put there by a server that was taken over, and
-//! what lies in a folder that others may write to could be put there by anybody. So each folder is looked at once it is open, files are
-//! made anew, and what is there already is opened only where it is a plain file with one name.
+//! Root works in folders that belong to the account for servers. A compromised server could have put anything there, and
+//! anybody could have put anything into a folder that others may write to. So each folder is checked once it is open, files
+//! are created afresh, and an existing file is opened only if it is a regular file with a single name.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
@@ -21,11 +21,11 @@ use thiserror::Error;
 use crate::account::{self, Account};
 use crate::trust::{self, Purpose, TrustError};
 
-/// How a folder is opened: itself, not where a link of its name leads.
+/// Opens a folder itself, not the target of a link with its name.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// How a file is opened, which may turn out to be a pipe that nobody writes to.
+/// Opens a file without blocking, because it may turn out to be a pipe that nobody writes to.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
-/// Permissions of a folder that others must pass through and cannot look into.
+/// Permissions of a folder that others can pass through but not list.
 const PASSABLE: u32 = 0o710;
 /// Permissions of a folder of one user.
 const PRIVATE: u32 = 0o700;
@@ -33,16 +33,16 @@ const PRIVATE: u32 = 0o700;
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// Somebody else could have made it or what is in it.
+    /// Somebody else could have created it or its contents.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// It is a file or a link.
-    #[error("{} is no folder but a file or a link\nhint: remove it, or choose another folder with --data", path.display())]
+    #[error("{} is a file or a link, not a folder\nhint: remove it, or choose another folder with --data", path.display())]
     NoFolder {
         /// The path.
         path: PathBuf,
     },
-    /// It cannot be made or opened.
+    /// It cannot be created or opened.
     #[error("cannot use {}: {source}\nhint: check that this user may write there and that the disk is not full", path.display())]
     File {
         /// The path.
@@ -57,25 +57,26 @@ pub enum FolderError {
 pub struct PrivateFolder {
     path: PathBuf,
     handle: Arc<File>,
-    /// Whose it is; `None` is the caller.
+    /// The account that owns it; `None` means the caller's.
     account: Option<Account>,
 }
 
 impl PrivateFolder {
-    /// The folder `path` for `account`, made when it is missing, as are those above it.
+    /// Opens the folder `path` for `account`. Creates it and its parents if they are missing.
     ///
     /// # Errors
-    /// When somebody else could have made it, or it cannot be made.
+    /// If somebody else could have created it, or it cannot be created.
     pub fn make(path: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
         let folder = PrivateFolder::made(path, account)?;
         folder.take_over(PRIVATE)?;
         Ok(folder)
     }
 
-    /// The caller's folder `path` with folders of servers in it, made when it is missing: the user of servers passes through it.
+    /// Opens the caller's folder `path`, which contains folders of servers, and creates it if it is missing. The account for
+    /// servers can pass through it.
     ///
     /// # Errors
-    /// When somebody else could have made it, or it cannot be made.
+    /// If somebody else could have created it, or it cannot be created.
     pub fn make_above(path: &Path) -> Result<Self, FolderError> {
         let folder = PrivateFolder::made(path, None)?;
         match account::existing() {
@@ -89,10 +90,10 @@ impl PrivateFolder {
         Ok(folder)
     }
 
-    /// The folder `path` as it is; `None` when it is missing.
+    /// Opens the folder `path` as it is; `None` if it is missing.
     ///
     /// # Errors
-    /// When somebody else could have made it, or it cannot be opened.
+    /// If somebody else could have created it, or it cannot be opened.
     pub fn open(path: &Path) -> Result<Option<Self>, FolderError> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -112,10 +113,10 @@ impl PrivateFolder {
         make_in(&above, &above_of(path), &name, account)
     }
 
-    /// The folder `name` in it, for the same user, made when it is missing.
+    /// Opens the subfolder `name` for the same account, and creates it if it is missing.
     ///
     /// # Errors
-    /// When it is a link, or somebody else could have made it, or it cannot be made.
+    /// If it is a link, or somebody else could have created it, or it cannot be created.
     pub fn folder(&self, name: &str) -> Result<Self, FolderError> {
         let folder = make_in(&self.handle, &self.path, OsStr::new(name), self.account.as_ref())?;
         folder.take_over(PRIVATE)?;
@@ -132,10 +133,10 @@ impl PrivateFolder {
         &self.handle
     }
 
-    /// Makes the file `name` anew, readable by the folder's user alone whatever the umask, in place of what there was.
+    /// Creates the file `name`, replacing an old one. Only the folder's user can read it, whatever the umask.
     ///
     /// # Errors
-    /// When what was there cannot be removed, or the file cannot be made.
+    /// If an old one cannot be removed, or the file cannot be created.
     pub fn create(&self, name: &str) -> io::Result<File> {
         self.remove(name)?;
         let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
@@ -144,18 +145,19 @@ impl PrivateFolder {
         Ok(file)
     }
 
-    /// Writes the file `name` anew.
+    /// Writes the file `name`, replacing an old one.
     ///
     /// # Errors
-    /// When the file cannot be made or written.
+    /// If the file cannot be created or written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.create(name)?.write_all(bytes)
     }
 
-    /// Opens the file `name` to read, write or append to it. What is no plain file of the folder's own is removed and made anew.
+    /// Opens the file `name` to read, write or append to it. Anything other than a regular file of the folder's user is
+    /// replaced by a new file.
     ///
     /// # Errors
-    /// When it can neither be opened nor made anew.
+    /// If it can be neither opened nor replaced.
     pub fn keep(&self, name: &str, access: OFlags) -> io::Result<File> {
         match openat(&*self.handle, name, FILE | access, Mode::empty()) {
             Ok(file) => {
@@ -176,7 +178,7 @@ impl PrivateFolder {
     /// Opens the file `name` to read it.
     ///
     /// # Errors
-    /// When there is none, or it is no plain file, or it cannot be opened.
+    /// If there is none, or it is not a regular file, or it cannot be opened.
     pub fn read(&self, name: &str) -> io::Result<File> {
         let file = File::from(openat(&*self.handle, name, FILE | OFlags::RDONLY, Mode::empty())?);
         if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::INVAL.into()) }
@@ -185,17 +187,17 @@ impl PrivateFolder {
     /// The text of the file `name`.
     ///
     /// # Errors
-    /// As [`PrivateFolder::read`], and when it is no text.
+    /// As [`PrivateFolder::read`], or if it is not text.
     pub fn text(&self, name: &str) -> io::Result<String> {
         let mut text = String::new();
         self.read(name)?.read_to_string(&mut text)?;
         Ok(text)
     }
 
-    /// Whether there is something of that name.
+    /// Whether the folder has an entry with that name.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// If that cannot be told.
     pub fn has(&self, name: &str) -> io::Result<bool> {
         match statat(&*self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(false),
@@ -203,7 +205,7 @@ impl PrivateFolder {
         }
     }
 
-    /// Whether `file` is the one of that name.
+    /// Whether `file` is the file with that name.
     pub fn is_named(&self, name: &str, file: &File) -> bool {
         let named = statat(&*self.handle, name, AtFlags::SYMLINK_NOFOLLOW);
         named.is_ok_and(|named| {
@@ -219,35 +221,36 @@ impl PrivateFolder {
         number(self).is_some_and(|own| number(other) == Some(own))
     }
 
-    /// Removes what has that name, a folder with all that is in it. A link is removed, not what it leads to. Nothing of that name is no error.
+    /// Removes the entry `name`, and if it is a folder, everything in it. A link is removed, not its target. It is no error
+    /// if there is no such entry.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// If it cannot be removed.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         remove_in(&self.handle, OsStr::new(name))
     }
 
-    /// Removes all that is in it.
+    /// Removes everything in it.
     ///
     /// # Errors
-    /// When something in it cannot be removed.
+    /// If something in it cannot be removed.
     pub fn clear(&self) -> io::Result<()> {
         clear(&self.handle)
     }
 
-    /// Removes the folder itself with all that is in it.
+    /// Removes the folder itself and everything in it.
     ///
     /// # Errors
-    /// When something in it, or the folder, cannot be removed.
+    /// If something in it, or the folder, cannot be removed.
     pub fn destroy(&self) -> io::Result<()> {
         self.clear()?;
         std::fs::remove_dir(&self.path)
     }
 
-    /// Moves what has that name into another folder of the same file system.
+    /// Moves the entry `name` into another folder of the same file system.
     ///
     /// # Errors
-    /// When it cannot be moved.
+    /// If it cannot be moved.
     pub fn hand_over(&self, name: &str, to: &PrivateFolder) -> io::Result<()> {
         self.rename(OsStr::new(name), to, name)
     }
@@ -255,7 +258,7 @@ impl PrivateFolder {
     /// The same under another name.
     ///
     /// # Errors
-    /// When it cannot be moved.
+    /// If it cannot be moved.
     pub fn rename(&self, name: &OsStr, to: &PrivateFolder, new: &str) -> io::Result<()> {
         Ok(renameat(&*self.handle, name, &*to.handle, new)?)
     }
@@ -277,18 +280,18 @@ impl PrivateFolder {
     }
 }
 
-/// Makes a folder that everybody may look into and nobody else may write to, whatever the umask, with those above it.
+/// Creates a folder, and its parents, that everybody may read and only the owner may write to, whatever the umask.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn make_open(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
-/// The names of what is in an open folder.
+/// The names of the entries of an open folder.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// If the folder cannot be read.
 pub fn names(folder: &File) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
@@ -300,10 +303,10 @@ pub fn names(folder: &File) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Opens the folder `name` in `folder`, which is no link.
+/// Opens the folder `name` in `folder`, unless it is a link.
 ///
 /// # Errors
-/// When there is none, or it is a link, or it cannot be opened.
+/// If there is none, or it is a link, or it cannot be opened.
 pub fn folder_in(folder: &File, name: &OsStr) -> io::Result<File> {
     Ok(File::from(openat(folder, name, FOLDER, Mode::empty())?))
 }
@@ -318,7 +321,7 @@ fn place(path: &Path) -> Result<(File, OsString), FolderError> {
     Ok((folder, name.to_owned()))
 }
 
-/// The folder above `path`, absolute and without links where that can be told.
+/// The folder above `path`, absolute and without links if that can be resolved.
 fn above_of(path: &Path) -> PathBuf {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     above.canonicalize().unwrap_or_else(|_| above.to_path_buf())
@@ -353,7 +356,7 @@ fn open_in(
     Ok(PrivateFolder { path, handle: Arc::new(handle), account: account.cloned() })
 }
 
-/// Whether an open file is a plain one that has no other name and belongs to the caller or the user of servers.
+/// Whether an open file is a regular file that has no other name and belongs to the caller or the account for servers.
 fn is_own(file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     let is_ours = trust::check(Path::new(""), &metadata, Purpose::Data).is_ok();
@@ -383,7 +386,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
-    /// A folder of this test, and a file outside of it that is to stay as it is.
+    /// A folder for the test, and a file outside it that must not change.
     fn folder() -> (tempfile::TempDir, PrivateFolder, PathBuf) {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir(top.path().join("outside")).unwrap();
@@ -413,7 +416,7 @@ mod tests {
         folder.keep("server.log", OFlags::WRONLY | OFlags::APPEND).unwrap().write_all(b"log").unwrap();
         folder.keep("basecase.lock", OFlags::RDWR).unwrap().write_all(b"lock").unwrap();
         let message = folder.folder("tmp").unwrap_err().to_string();
-        assert!(message.contains("tmp is no folder but a file or a link\nhint: "), "{message}");
+        assert!(message.contains("tmp is a file or a link, not a folder\nhint: "), "{message}");
         for (name, text) in [
             ("postgresql.conf", "port = 1"),
             ("password", "secret"),
@@ -463,7 +466,7 @@ mod tests {
         fs::set_permissions(top.path(), PermissionsExt::from_mode(0o700)).unwrap();
         fs::rename(&path, top.path().join("elsewhere")).unwrap();
         symlink(top.path().join("elsewhere"), &path).unwrap();
-        assert!(message().contains("own is no folder but a file or a link"), "{}", message());
+        assert!(message().contains("own is a file or a link, not a folder"), "{}", message());
         if geteuid().is_root() {
             fs::remove_file(&path).unwrap();
             fs::create_dir(&path).unwrap();

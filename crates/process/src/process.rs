@@ -1,4 +1,4 @@
-//! Child processes, and what the system says of any process.
+//! Child processes, and what the system reports about any process.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,22 +11,22 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::account::Account;
 
-/// Where programs look for other programs.
+/// The `PATH` of child processes.
 pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A command for a program of a build: as `account`, in a folder that it can read, and with nothing of the caller's
-/// environment, which might name other libraries (`LD_LIBRARY_PATH`) or other servers (`PGHOST`).
+/// A command for a program of a build: as `account`, in a folder that it can read, and without the caller's environment,
+/// which might name other libraries (`LD_LIBRARY_PATH`) or other servers (`PGHOST`).
 pub fn command(program: &Path, account: Option<&Account>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
     if let Some(account) = account {
-        // Given a user, std also drops all other groups when the caller is root.
+        // Given a user id, std also drops all supplementary groups if the caller is root.
         command.uid(account.uid).gid(account.gid);
     }
     command
 }
 
-/// Makes the kernel send `signal` to the child when the thread that spawns it ends, also when that is by `kill -9`.
+/// Makes the kernel send `signal` to the child when the thread that spawned it ends, even by `kill -9`.
 #[expect(
     unsafe_code,
     reason = "pre_exec is unsafe; the closure makes two system calls and allocates nothing"
@@ -49,17 +49,17 @@ pub fn die_with_parent(command: &mut Command, signal: Signal) {
     }
 }
 
-/// Sends `signal` to the child once the user wants to stop, until the registration is dropped. `None` where the kernel has no handle of a
-/// process, without which the number may come to name another.
+/// Sends `signal` to the child once the user wants to stop, until the registration is dropped. `None` if the kernel has no
+/// pidfd, without which the process id might come to name another process.
 pub fn end_on_stop(child: &Child, signal: Signal) -> Option<Registration> {
     let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()?;
     Some(on_stop(move || {
-        // That it has ended is what is wanted.
+        // It may have ended already.
         let _ = pidfd_send_signal(&handle, signal);
     }))
 }
 
-/// Sends `signal` to the process `pid`. That it is gone already is no matter.
+/// Sends `signal` to the process `pid`, which may be gone already.
 pub fn send(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw);
     if let Some(pid) = pid {
@@ -67,11 +67,11 @@ pub fn send(pid: u32, signal: Signal) {
     }
 }
 
-/// When the process started, in clock ticks since boot: with the pid it names one process for good. `None` when there is
-/// none, or only its remains (a zombie).
+/// When the process started, in clock ticks since boot. Together with the pid this identifies a process uniquely. `None` if
+/// there is none, or only a zombie.
 pub fn start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+    // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }

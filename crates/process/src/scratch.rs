@@ -1,4 +1,4 @@
-//! Folders for a moment, which do not stay when basecase is killed.
+//! Temporary folders that are removed even if basecase is killed.
 
 use std::fs;
 use std::io::ErrorKind::NotFound;
@@ -11,14 +11,14 @@ use crate::account::Account;
 use crate::private_folder::{FolderError, PrivateFolder, folder_in, names};
 use crate::watchdog::Watchdog;
 
-/// Where they lie, below a folder of the user's.
+/// The name of their parent, below a folder of the user's.
 const PLACE: &str = "checks";
-/// Removes the folder of the first line, unless a second one says that it is gone, and the one above where nothing else is in it.
+/// Removes the folder named in the first line, unless a second line says that it is gone, and its parent if that is empty.
 const SCRIPT: &str =
     "read -r folder && { read -r gone || { rm -rf -- \"$folder\"; rmdir -- \"${folder%/*}\"; }; }";
 
-/// An empty folder, removed with all that is in it when this is dropped. After a kill a shell that outlives this process removes it, and
-/// should that be killed too, whoever makes the next one does.
+/// An empty folder, removed with its contents when this is dropped. After a kill, a shell that outlives this process removes
+/// it. If that is killed too, the next process to create such a folder does.
 #[derive(Debug)]
 pub struct Scratch {
     place: PathBuf,
@@ -27,13 +27,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A folder below `top` that belongs to `account`.
+    /// Creates a folder below `top` that belongs to `account`.
     ///
     /// # Errors
-    /// When it cannot be made, or somebody else could have made those above it.
+    /// If it cannot be created, or somebody else could have created its parents.
     pub fn new(top: &Path, account: Option<&Account>) -> Result<Self, FolderError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        // A folder without a lock has lost its owner, and a new one has none yet.
+        // This happens under the lock of all: a folder without a lock has lost its owner, or is so new that it has none yet.
         let place = locked(&top.join(PLACE))?;
         sweep(&place);
         let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -55,7 +55,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = self.folder.destroy();
-        // Where nothing else is in it. Who is about to make something there waits for the lock.
+        // This fails if anything else is in it. A process about to create something there waits for the lock.
         if let Ok(place) = locked(&self.place) {
             let _ = fs::remove_dir(place.path());
         }
@@ -71,25 +71,25 @@ fn lock(folder: &PrivateFolder) -> Result<(), FolderError> {
         .map_err(|error| FolderError::File { path: folder.path().to_path_buf(), source: error.into() })
 }
 
-/// The folder of all of them, which nobody changes as long as this is there.
+/// The parent of all of them, locked against changes while this exists.
 fn locked(path: &Path) -> Result<PrivateFolder, FolderError> {
     let mut attempts = 100;
     loop {
         attempts -= 1;
         let place = match PrivateFolder::make_above(path) {
-            // It was there and is not any more.
+            // It has been removed meanwhile.
             Err(FolderError::File { source, .. }) if source.kind() == NotFound && attempts > 0 => continue,
             place => place?,
         };
         lock(&place)?;
-        // Whoever had the lock before may have removed it.
+        // The previous holder of the lock may have removed it.
         if PrivateFolder::open(path)?.is_some_and(|there| place.is_same(&there)) || attempts == 0 {
             return Ok(place);
         }
     }
 }
 
-/// Removes the folders whose owners are gone. What cannot be removed is left to the next one.
+/// Removes the folders whose owners are gone. What cannot be removed is left to the next process.
 fn sweep(place: &PrivateFolder) {
     for name in names(place.handle()).unwrap_or_default() {
         let is_left = folder_in(place.handle(), &name)
@@ -124,7 +124,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let mut scratch = Scratch::new(top.path(), None).unwrap();
         scratch.folder().write("postgresql.conf", b"").unwrap();
-        // As the kernel does with a process that is killed.
+        // This is what the kernel does when a process is killed.
         scratch.watchdog.take().unwrap().dismiss();
         assert!(!top.path().join(PLACE).exists());
     }

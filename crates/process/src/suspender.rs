@@ -1,4 +1,4 @@
-//! Servers that stand still while others have their turns.
+//! Suspends servers while others have their turns.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,24 +9,26 @@ use rustix::process::Signal;
 use crate::process::send;
 use crate::watchdog::Watchdog;
 
-/// Lets what was last read go on when nothing more can come, for then this process is gone.
+/// Resumes the processes in the last line at the end of input, which means that this process is gone.
 const SCRIPT: &str = "while read -r pids; do last=$pids; done; [ -z \"$last\" ] || kill -CONT $last";
 
-/// Stops servers and lets them go on, which they also do when it is dropped or this process is killed. The watchdog knows which are to be
-/// stopped before they are, and one that is killed has a successor; where there is none, servers go on.
+/// Suspends and resumes servers. They are also resumed when this is dropped or this process is killed. The watchdog is told
+/// which processes will be suspended before they are. If it is killed, it gets a successor; without one, servers are not
+/// suspended.
 ///
-/// What a server does in the background while it has no load would otherwise be done for it off the clock.
+/// Otherwise a server without load would do background work while it is not measured.
 #[derive(Debug, Default)]
 pub struct Suspender {
-    /// The processes of each server that stands still, by its root.
+    /// The processes of each suspended server, by its root.
     suspended: BTreeMap<u32, Vec<u32>>,
     watchdog: Option<Watchdog>,
 }
 
 impl Suspender {
-    /// Stops the tree of processes that grows from `root`, and returns when it was. Without a watchdog, which needs a shell, it goes on.
+    /// Suspends the process tree under `root`, and returns when it did. Without a watchdog, which needs a shell, the server
+    /// keeps running.
     pub fn suspend(&mut self, root: u32) -> Instant {
-        // The root first: it starts no others then.
+        // The root first, so that it starts no new processes.
         self.stop(root, vec![root]);
         let stopped = Instant::now();
         let others = server_processes(root).into_iter().filter(|pid| *pid != root).collect();
@@ -34,7 +36,7 @@ impl Suspender {
         stopped
     }
 
-    /// Stops some of the processes of a server, or lets all of them go on where nobody could do so later.
+    /// Suspends some of a server's processes, or resumes all of them if nobody could do so later.
     fn stop(&mut self, root: u32, pids: Vec<u32>) {
         self.suspended.entry(root).or_default().extend(&pids);
         if self.tell_watchdog() {
@@ -44,7 +46,7 @@ impl Suspender {
         }
     }
 
-    /// Lets a server go on.
+    /// Resumes a server.
     pub fn resume(&mut self, root: u32) {
         if let Some(pids) = self.suspended.remove(&root) {
             send_all(&pids, Signal::CONT);
@@ -52,14 +54,14 @@ impl Suspender {
         }
     }
 
-    /// Tells the watchdog which processes stand still; false when there is none.
+    /// Tells the watchdog which processes are suspended; `false` if there is no watchdog.
     fn tell_watchdog(&mut self) -> bool {
         let pids: Vec<String> = self.suspended.values().flatten().map(u32::to_string).collect();
         let pids = pids.join(" ");
         if self.watchdog.as_mut().is_some_and(|watchdog| watchdog.tell(&pids).is_ok()) {
             return true;
         }
-        // It was killed. Its successor is told all that it knew.
+        // It was killed. Its successor is told everything.
         if let Some(gone) = self.watchdog.take() {
             gone.dismiss();
         }
@@ -98,7 +100,7 @@ mod tests {
         let mut shell = Command::new("/bin/sh");
         let shell = shell.args(["-c", "sleep 60 & sleep 60; true"]).spawn().unwrap();
         let until = Instant::now() + Duration::from_secs(10);
-        // A child that stands still before it has become another program keeps its parent from doing so (vfork(2)).
+        // A child suspended before it has executed its program blocks its parent from being suspended (vfork(2)).
         let is_sleep = |pid: &&u32| {
             std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
         };
@@ -157,7 +159,7 @@ mod tests {
         assert!(is_stopped(shell.id(), true));
         kill_watchdog(&suspender);
         suspender.stop(shell.id(), pids.iter().copied().filter(|pid| *pid != shell.id()).collect());
-        // The watchdog has a successor, which knows of what its predecessor was told.
+        // The watchdog has a successor, which knows everything that its predecessor was told.
         assert!(pids.iter().all(|pid| is_stopped(*pid, true)));
         suspender.watchdog.take().unwrap().dismiss();
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
@@ -190,7 +192,7 @@ mod tests {
     #[test]
     fn the_watchdog_lets_servers_go_on_when_the_process_is_gone() {
         let (shell, pids, mut suspender) = suspended();
-        // As the kernel does with a process that is killed.
+        // This is what the kernel does when a process is killed.
         suspender.watchdog.take().unwrap().dismiss();
         assert!(!pids.iter().any(|pid| is_stopped(*pid, false)));
         end(shell, &pids);

@@ -1,4 +1,4 @@
-//! A copy of files and folders that follows no link, whoever may change them meanwhile.
+//! Copies files and folders without following links, even if somebody changes them meanwhile.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,23 +10,24 @@ use rustix::fs::{chownat, fchmod, fchown, mkdirat, openat, readlinkat, statat, s
 
 use crate::private_folder::{folder_in, names};
 
-/// So much of a file is copied without a look whether the user wants to stop.
+/// How many bytes of a file are copied before checking whether the user wants to stop.
 const PIECE_BYTES: u64 = 64 << 20;
 
-/// To whom copies belong.
+/// The owner of the copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOwner {
-    /// To whom the originals belong, with their permissions: servers refuse data that others may read.
+    /// The owner of the originals, with their permissions, because servers refuse data that others may read.
     Same,
-    /// To the caller, of originals that all belong to this user.
+    /// The caller. All originals must belong to this user.
     CallerInsteadOf(u32),
 }
 
-/// Copies what is called `name` in the open folder `from` into `to`, where nothing has that name. Returns the bytes of all files. What is
-/// neither file, folder nor link is left out: a socket is of the server that left it.
+/// Copies the entry `name` of the open folder `from` into `to`, which must not have that name. Returns the bytes of all
+/// files. Anything but files, folders and links is left out, such as a socket of the stopped server.
 ///
 /// # Errors
-/// When something cannot be read or written, belongs to a user whose files are not to be copied, or the user wants to stop.
+/// If something cannot be read or written, or belongs to a user whose files must not be copied, or if the user wants to
+/// stop.
 pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner) -> io::Result<u64> {
     let found = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode as RawMode) {
@@ -62,7 +63,7 @@ pub fn copy(from: &File, to: &File, name: &OsStr, owner: FileOwner) -> io::Resul
     }
 }
 
-/// Copies the content of a file. The standard library lets the kernel copy.
+/// Copies the content of a file. The standard library has the kernel do so.
 fn copy_pieces(original: &File, copy: &mut File) -> io::Result<u64> {
     let mut bytes = 0;
     loop {

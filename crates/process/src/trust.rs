@@ -1,4 +1,4 @@
-//! Whose files this user relies on: who owns them and who may write to them.
+//! Which files this user can rely on: who owns them, and who may write to them.
 
 use std::fs::Metadata;
 use std::io;
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::account;
 
-/// Why a file or folder could be somebody else's doing.
+/// Why somebody else could have tampered with a file or folder.
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// It belongs to another user.
@@ -18,7 +18,7 @@ pub enum TrustError {
     Owner {
         /// The file or folder.
         path: PathBuf,
-        /// Number of the user to whom it belongs.
+        /// The owner's user id.
         owner: u32,
         /// What it is needed for.
         purpose: Purpose,
@@ -33,8 +33,8 @@ pub enum TrustError {
         /// What it is needed for.
         purpose: Purpose,
     },
-    /// Others may put something else in its place.
-    #[error("everybody may write to {} and so put something else in the place of {}\nhint: {}", above.display(), path.display(), purpose.hint(&format!("run `chmod o-w {}`", above.display())))]
+    /// Others may replace it.
+    #[error("everybody may write to {}, and so replace {}\nhint: {}", above.display(), path.display(), purpose.hint(&format!("run `chmod o-w {}`", above.display())))]
     Exposed {
         /// The file or folder.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum TrustError {
         /// What it is needed for.
         purpose: Purpose,
     },
-    /// It cannot be looked at.
+    /// Its metadata cannot be read.
     #[error("cannot read {}: {source}\nhint: check that it exists and that this user may read it", path.display())]
     Read {
         /// The file or folder.
@@ -93,7 +93,7 @@ impl Purpose {
         let caller = geteuid();
         let other = match self {
             Purpose::Data => Some(user) == account::number_for_servers(),
-            // A server that was taken over could change what belongs to its user.
+            // A compromised server could change what belongs to its account.
             Purpose::Home | Purpose::Program => user == 0,
         };
         user == caller.as_raw() || other
@@ -103,13 +103,13 @@ impl Purpose {
 /// Checks who owns the file or folder `path`, which `metadata` describes, and that nobody else may write to it.
 ///
 /// # Errors
-/// When it could be somebody else's doing.
+/// If somebody else could have tampered with it.
 pub fn check(path: &Path, metadata: &Metadata, purpose: Purpose) -> Result<(), TrustError> {
     let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
     if !purpose.may_own(owner) {
         return Err(TrustError::Owner { path: path.to_path_buf(), owner, purpose });
     }
-    // Everybody may "write" to a link, and nobody can.
+    // A link's mode allows everybody to write, but nobody can.
     let is_open = mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_own_group(metadata));
     if is_open && !metadata.is_symlink() {
         return Err(TrustError::Writable { path: path.to_path_buf(), mode, purpose });
@@ -117,11 +117,11 @@ pub fn check(path: &Path, metadata: &Metadata, purpose: Purpose) -> Result<(), T
     Ok(())
 }
 
-/// Checks that nobody can put something else in the place of `path`, which must be absolute and without links: a folder above it to which
-/// everybody may write has the sticky bit.
+/// Checks that nobody can replace `path`, which must be absolute and without links: any world-writable folder above it must
+/// have the sticky bit.
 ///
 /// # Errors
-/// Naming the first folder that has not.
+/// Naming the first folder that lacks it.
 pub fn check_above(path: &Path, purpose: Purpose) -> Result<(), TrustError> {
     for above in path.ancestors().skip(1) {
         let metadata = above
@@ -138,7 +138,8 @@ pub fn check_above(path: &Path, purpose: Purpose) -> Result<(), TrustError> {
     Ok(())
 }
 
-/// Whether a plain user's own group may write: on many systems each user has one without other members, and a umask to match.
+/// Whether an ordinary user's own group may write: on many systems each user has a group without other members, and a umask
+/// to match.
 fn is_own_group(metadata: &Metadata) -> bool {
     let (user, group) = (geteuid(), getegid());
     !user.is_root() && metadata.uid() == user.as_raw() && metadata.gid() == group.as_raw()
@@ -191,6 +192,6 @@ mod tests {
         check_above(&below, Purpose::Data).unwrap();
         fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
         let text = check_above(&below, Purpose::Data).unwrap_err().to_string();
-        assert!(text.contains("open and so put something else in the place of "), "{text}");
+        assert!(text.contains("open, and so replace "), "{text}");
     }
 }

@@ -1,10 +1,10 @@
-//! A shell that does something once this process is gone, however it ended.
+//! A shell that acts once this process is gone, however it ended.
 
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// A shell at the other end of a pipe, which ends when this process does. Its script reads lines, and acts when no more can come.
-/// Signals that reach both, as Ctrl-C does, are for this process.
+/// A shell that reads from a pipe, which is closed when this process ends. Its script reads lines, and acts at the end of
+/// input. It ignores signals that reach both processes, such as Ctrl-C.
 #[derive(Debug)]
 pub struct Watchdog {
     shell: Child,
@@ -12,7 +12,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// A shell with a script for `/bin/sh`. `None` where there is no shell.
+    /// Starts `/bin/sh` with a script. `None` if there is no shell.
     pub fn new(script: &str) -> Option<Watchdog> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &format!("trap '' INT HUP TERM\n{script}")]).current_dir("/");
@@ -22,20 +22,20 @@ impl Watchdog {
         Some(Watchdog { shell, pipe })
     }
 
-    /// Process number of the shell.
+    /// The shell's process id.
     pub fn id(&self) -> u32 {
         self.shell.id()
     }
 
-    /// Tells it a line.
+    /// Sends it a line.
     ///
     /// # Errors
-    /// When it has ended.
+    /// If it has ended.
     pub fn tell(&mut self, line: &str) -> io::Result<()> {
         self.pipe.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// Tells it no more and waits until it has done what is left to it.
+    /// Closes its input, and waits until it has acted.
     pub fn dismiss(self) {
         let Watchdog { mut shell, pipe } = self;
         drop(pipe);

@@ -1,4 +1,4 @@
-//! Whether a build accepts a config, asked before any start.
+//! Checks, without starting the server, whether a build accepts a config.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +16,7 @@ use crate::config::share_of_memory;
 /// Why a build would not start with a config.
 #[derive(Debug, Error)]
 pub enum CheckError {
-    /// The server refuses settings, or would take other values than they say.
+    /// The server refuses settings, or would change their values.
     #[error("config {config} does not fit {build}:{problems}\nhint: {hint}")]
     Settings {
         /// The config's name.
@@ -28,18 +28,18 @@ pub enum CheckError {
         /// What to do.
         hint: String,
     },
-    /// The config wants more memory than there is.
+    /// The config needs more memory than there is.
     #[error("config {config} asks for {wanted_mib} MiB of memory ({parts}), and {available}\nhint: {hint}")]
     Memory {
         /// The config's name.
         config: String,
-        /// What it asks for.
+        /// How much it needs.
         wanted_mib: u64,
-        /// The settings that add up to it.
+        /// The settings that it is the sum of.
         parts: String,
-        /// What there is, as a clause.
+        /// How much is available, as a clause.
         available: String,
-        /// How to give less to the largest of them.
+        /// How to reduce the largest of them.
         hint: String,
     },
     /// The build lacks the engine.
@@ -64,29 +64,28 @@ pub enum CheckError {
         /// What failed.
         reason: String,
     },
-    /// There is no server to ask.
+    /// The dbms has no server.
     #[error(transparent)]
     NoServer(#[from] NoServer),
-    /// The user that servers run as is missing or kept out.
+    /// The account for servers is missing, or cannot reach a folder.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// The folder for the server's files cannot be made.
+    /// The folder for the server's files cannot be created.
     #[error(transparent)]
     Folder(#[from] FolderError),
 }
 
 /// A dbms without a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error(
-    "{0} runs without a server, so there is none to start or to ask\nhint: name a build of a dbms that has one"
-)]
+#[error("{0} runs without a server\nhint: name a build of a dbms that has one")]
 pub struct NoServer(pub Dbms);
 
-/// Asks `build`, by `ask`, whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
-/// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below the folder `place`.
+/// Checks whether `build` would start with `config` and, if it has a choice, `engine`, by calling `ask`, and whether `host`
+/// has the memory that it reserves. Returns that memory in bytes. Files that the server reads for this lie below the folder
+/// `place`.
 ///
 /// # Errors
-/// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
+/// Naming every refused setting with its file and line, or the memory, or the missing engine.
 pub(crate) fn check_by(
     ask: impl FnOnce(&Question<'_>) -> Result<Answer, CheckError>,
     build: &Build,
@@ -107,7 +106,7 @@ pub(crate) fn check_by(
     if answer.complaints.is_empty() { Ok(reserved) } else { Err(describe(&question, &answer)) }
 }
 
-/// What is asked.
+/// The build and config to check, and where.
 pub(crate) struct Question<'a> {
     pub(crate) build: &'a Build,
     pub(crate) engine: Option<Engine>,
@@ -119,26 +118,26 @@ pub(crate) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Writes a file that the server can read into the folder.
+    /// Writes a file into the folder, where the server can read it.
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         self.folder.write(name, text.as_bytes())?;
         Ok(self.folder.path().join(name))
     }
 
-    /// That the server could not be asked.
+    /// The error for a server that could not be asked.
     pub(crate) fn failed(&self, reason: String) -> CheckError {
         let program = self.build.program(self.build.tree().server());
         CheckError::Ask { program, config: self.config.name.clone(), reason }
     }
 }
 
-/// What a server says to a config.
+/// A server's answer about a config.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) complaints: Vec<Complaint>,
-    /// The names of all settings that the build knows, where there are complaints.
+    /// The names of all settings that the build knows, if there are complaints.
     pub(crate) known: Vec<String>,
-    /// What is reserved at the start, in bytes, by setting.
+    /// The memory reserved at the start, in bytes, by setting.
     pub(crate) memory: Vec<(&'static str, u64)>,
 }
 
@@ -147,7 +146,7 @@ pub(crate) struct Answer {
 pub(crate) struct Complaint {
     pub(crate) setting: String,
     pub(crate) text: String,
-    /// What to do; `None` when the build does not know the name.
+    /// What to do; `None` if the build does not know the name.
     pub(crate) advice: Option<String>,
 }
 
@@ -160,7 +159,7 @@ fn compare_memory(config: &Config, host: Host, memory: &[(&'static str, u64)]) -
     let parts: Vec<&str> = memory.iter().map(|(name, _)| *name).collect();
     let quarter = share_of_memory(config.rules.megabyte, host, 25);
     let hint = format!(
-        "give it less, as with --set {largest}={quarter} or under [settings] of an experiment file, or lower {largest} in {}",
+        "reduce it, e.g. with --set {largest}={quarter} or under [settings] of an experiment file, or lower {largest} in {}",
         config.file
     );
     Err(CheckError::Memory {
@@ -198,6 +197,6 @@ fn describe(question: &Question<'_>, answer: &Answer) -> CheckError {
 fn use_another(name: &str, known: &[String]) -> String {
     let near = nearest(name, known.iter().map(String::as_str));
     let near =
-        if near.is_empty() { String::new() } else { format!("near {name} are {}, or ", near.join(", ")) };
+        if near.is_empty() { String::new() } else { format!("similar settings: {}; or ", near.join(", ")) };
     format!("{near}use a config without {name} for this version")
 }

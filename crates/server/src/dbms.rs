@@ -1,4 +1,4 @@
-//! What belongs to which dbms. It stands above the folders of all of them, which know nothing of each other.
+//! What belongs to which dbms. This file chooses between the folders of the dbms, which do not know each other.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::sqlite;
 /// All adapters.
 const ADAPTERS: [&'static dyn Adapter; 2] = [&Postgres, &Mysql];
 
-/// The adapter for servers of `dbms`; `None` where it has no servers.
+/// The adapter for servers of `dbms`; `None` if it has no server.
 fn adapter_of(dbms: Dbms) -> Option<&'static dyn Adapter> {
     match dbms {
         Dbms::Postgres => Some(&Postgres),
@@ -27,7 +27,7 @@ fn adapter_of(dbms: Dbms) -> Option<&'static dyn Adapter> {
     }
 }
 
-/// What configs of `dbms` may say.
+/// The settings that configs of `dbms` may have.
 fn rules_of(dbms: Dbms) -> &'static Rules {
     match dbms {
         Dbms::Postgres => &postgres::RULES,
@@ -37,10 +37,10 @@ fn rules_of(dbms: Dbms) -> &'static Rules {
 }
 
 impl ConfigFile {
-    /// The config `name_or_file`, sized for `host`. With a `/` or ending in `.conf` it is a file, else a name.
+    /// The config `name_or_file`, sized for `host`. It is a file if it contains `/` or ends in `.conf`, otherwise a name.
     ///
     /// # Errors
-    /// When there is none, naming near ones, and when a line is wrong.
+    /// If there is none, naming similar ones, or if a line is wrong.
     pub fn find(dbms: Dbms, name_or_file: &str, host: Host) -> Result<Self, ConfigError> {
         ConfigFile::find_by(Target { dbms, rules: rules_of(dbms), host }, name_or_file)
     }
@@ -48,38 +48,40 @@ impl ConfigFile {
     /// Reads the text of a config and sizes it for `host`. `file` is for messages.
     ///
     /// # Errors
-    /// When a line is wrong.
+    /// If a line is wrong.
     pub fn parse(dbms: Dbms, name: &str, file: &str, text: &str, host: Host) -> Result<Self, ConfigError> {
         ConfigFile::parse_by(Target { dbms, rules: rules_of(dbms), host }, name, file, text)
     }
 }
 
 impl Transport {
-    /// How the clients of published results reach `dbms`.
+    /// How the clients of published results connect to `dbms`.
     pub fn published(dbms: Dbms) -> Self {
         adapter_of(dbms).map_or_else(Transport::default, Adapter::published_transport)
     }
 }
 
 impl Instance {
-    /// Takes the directory, which is made when it is missing. A server that a dead owner left in it is stopped; its data stays.
+    /// Opens the directory, and creates it if it is missing. A server that a dead owner left there is stopped; its data
+    /// stays.
     ///
     /// # Errors
-    /// When another basecase has the directory, or somebody else could have made it, or it cannot be used.
+    /// If another basecase is using the directory, or somebody else could have created it, or it cannot be used.
     pub fn open(spec: InstanceSpec) -> Result<Self, InstanceError> {
         let dbms = spec.build.facts.dbms;
         let adapter = adapter_of(dbms).ok_or(NoServer(dbms))?;
-        // The directory may have been that of another dbms.
+        // The leftover server may be of another dbms.
         let kinds: Vec<ServerKind> = ADAPTERS.iter().map(|adapter| adapter.kind()).collect();
         Instance::open_by(adapter, &kinds, spec)
     }
 }
 
-/// Asks `build` whether it would start with `config` and, where it has a choice, `engine`, without starting it, and compares the
-/// memory that it reserves with `host`. Returns that memory, in bytes. What the server reads meanwhile lies below the folder `place`.
+/// Checks, without starting it, whether `build` would start with `config` and, if it has a choice, `engine`, and whether
+/// `host` has the memory that it reserves. Returns that memory in bytes. Files that the server reads for this lie below the
+/// folder `place`.
 ///
 /// # Errors
-/// Naming every setting that is refused with its file and line, or the memory, or the missing engine.
+/// Naming every refused setting with its file and line, or the memory, or the missing engine.
 pub fn check(
     build: &Build,
     engine: Option<Engine>,
@@ -91,11 +93,11 @@ pub fn check(
     check_by(|question| adapter.ask(question), build, engine, config, host, place)
 }
 
-/// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not new
-/// and has no such database.
+/// Takes over a running instance and its database, which is created if the instance is new. `None` if it is not new and has
+/// no such database.
 ///
 /// # Errors
-/// When the server cannot be reached.
+/// If the server cannot be reached.
 pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Box<dyn Served>>, Error> {
     fn boxed<S: Served + 'static>(server: Option<S>) -> Option<Box<dyn Served>> {
         server.map(|server| Box::new(server) as Box<dyn Served>)
@@ -103,16 +105,16 @@ pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Box<dyn Se
     match instance.build().facts.dbms {
         Dbms::Postgres => PostgresServer::of_instance(instance, is_new).map(boxed),
         Dbms::Mysql | Dbms::Mariadb => MysqlServer::of_instance(instance, is_new).map(boxed),
-        // No instance is one of it.
+        // There are no instances of SQLite.
         Dbms::Sqlite => Ok(None),
     }
 }
 
-/// Takes over the user's own server, which is never stopped, with tables of `engine` where the dbms has a choice. `None` of a
-/// SQLite file, behind which there is no server.
+/// Takes over the user's own server, which is never stopped, with tables of `engine` if the dbms has a choice. `None` for a
+/// SQLite file, which has no server.
 ///
 /// # Errors
-/// When the server cannot be reached.
+/// If the server cannot be reached.
 pub fn of_url(endpoint: Endpoint, engine: Option<Engine>) -> Result<Option<Box<dyn Served>>, Error> {
     let mut session = endpoint.connect()?;
     Ok(match endpoint {

@@ -3,27 +3,27 @@
 use std::io;
 use std::path::Path;
 
-/// Bytes that an unprivileged user may still write to the file system of `path`.
+/// Bytes that an unprivileged user can still write to the file system of `path`.
 ///
 /// # Errors
-/// When the file system cannot be asked.
+/// If the file system cannot be queried.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(path)?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
-/// Sum of the apparent sizes of all files below `path`, in bytes. Files that vanish meanwhile do not count.
+/// The sum of the apparent sizes of all files below `path`, in bytes. Files that vanish meanwhile do not count.
 ///
 /// # Errors
-/// When `path` itself cannot be read.
+/// If `path` itself cannot be read.
 pub fn directory_bytes(path: &Path) -> io::Result<u64> {
     bytes_of(path, |_| true)
 }
 
-/// The same of those files whose path is such a one.
+/// The same for those files whose path satisfies `is_such`.
 ///
 /// # Errors
-/// When `path` itself cannot be read.
+/// If `path` itself cannot be read.
 pub(crate) fn bytes_of(path: &Path, is_such: fn(&str) -> bool) -> io::Result<u64> {
     let mut total = 0;
     for entry in std::fs::read_dir(path)?.flatten() {

@@ -1,7 +1,7 @@
-//! The life of a dbms: write its config, initialise, start, ready, settle, stop, collect logs.
+//! The life of a dbms: configure, initialise, start, wait until it is ready, settle, stop, collect logs.
 //!
-//! The way through: a [`Config`] is found by name and sized from the [`Host`]; [`check`] asks a build whether it accepts the config;
-//! an [`Instance`] is one private server of both; [`Served`] is a dbms that is ready for sessions, whoever started it.
+//! A [`Config`] is found by name and sized for the [`Host`]. [`check`] asks a build whether it accepts the config. An
+//! [`Instance`] is a private server made of both. [`Served`] is a dbms that is ready for sessions, whoever started it.
 
 mod check;
 mod config;

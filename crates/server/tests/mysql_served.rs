@@ -176,7 +176,7 @@ fn look(build: &Build, engine: Engine, settings: &str, rows: u32) -> Settled {
         assert!(!served.is_foreign(control, table).unwrap(), "{table}");
     }
     let note = theirs.discard(served.endpoint().connect().unwrap(), &["pi1".into(), "strange".into()]);
-    assert_eq!(note.unwrap().as_deref(), Some("not dropped, for basecase did not make it: strange"));
+    assert_eq!(note.unwrap().as_deref(), Some("not dropped, because basecase did not create it: strange"));
     control.query("select * from strange").unwrap();
     assert!(served.table(control, pi1(Depth::Full)).is_err());
 

@@ -216,7 +216,7 @@ fn a_setting_that_breaks_the_making_of_data_is_named() {
     let config = config(Dbms::Mysql, "innodb_page_size = 5000");
     let mut instance = open(&build, Engine::Innodb, &config, folder.path(), Transport::UnixSocket).unwrap();
     let text = instance.initialise().unwrap_err().to_string();
-    assert!(text.contains("mysqld of mysql 5.7.22 could not make a data directory"), "{text}");
+    assert!(text.contains("mysqld of mysql 5.7.22 could not create a data directory"), "{text}");
     assert!(text.contains("Invalid page size=5000"), "{text}");
     assert!(!instance.is_initialised().unwrap());
 }

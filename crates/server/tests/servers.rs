@@ -388,7 +388,7 @@ fn defect_02_a_directory_that_another_user_prepared_is_refused_and_its_links_lea
     // What lies there may be from a time when everybody could write.
     let message = attempt().unwrap_err().to_string();
     is_intact();
-    assert!(message.contains("socket is no folder but a file or a link"), "{message}");
+    assert!(message.contains("socket is a file or a link, not a folder"), "{message}");
     std::os::unix::fs::chown(&instance, Some(4_000_000), None).unwrap();
     let message = attempt().unwrap_err().to_string();
     is_intact();

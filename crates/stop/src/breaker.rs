@@ -1,4 +1,4 @@
-//! What breaks off a wait that cannot look for itself.
+//! Breaks off waits that cannot check the wish to stop by themselves.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -6,17 +6,17 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long what is under way may take to end by itself before it is broken off: operations of a step usually do.
+/// How long a wait may take to end by itself before it is broken off, as a step's operations usually do.
 const GRACE: Duration = Duration::from_millis(300);
-/// Whatever began meanwhile is broken off after so long, and so on.
+/// The interval at which waits that have begun meanwhile are broken off.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How long the waits may take of what has to be put right in the end. With the grace it is less than a second.
+/// How long waits may take in work that must be done in spite of the wish to stop. With the grace it is less than a second.
 const LAST: Duration = Duration::from_millis(400);
 
-/// What breaks off one wait.
+/// The action that breaks off one wait.
 struct Action {
     work: Box<dyn Fn() + Send>,
-    /// Not before this, where it is part of what has to be put right in the end.
+    /// Not before this time, if the wait is part of work done [`afterwards`].
     not_before: Option<Instant>,
 }
 
@@ -32,13 +32,13 @@ thread_local! {
     static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Keeps what [`on_stop`] was told in force until it is dropped.
+/// Keeps an [`on_stop`] action registered until it is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Registration(u64);
 
-/// Does `work` soon after the user wants to stop, and again and again until the registration is dropped. It breaks off a wait of another
-/// thread: shuts a socket down, interrupts a library, ends a child. It must not wait itself.
+/// Runs `work` soon after the user wants to stop, and repeatedly until the registration is dropped. It breaks off another
+/// thread's wait: it shuts down a socket, interrupts a library, or ends a child. It must not wait itself.
 pub fn on_stop(work: impl Fn() + Send + 'static) -> Registration {
     let mut actions = ACTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let number = actions.next;
@@ -53,7 +53,7 @@ impl Drop for Registration {
     }
 }
 
-/// Does what has to be put right although the user wants to stop. What it waits for is broken off after less than half a second.
+/// Runs clean-up work although the user wants to stop. Its waits are broken off after less than half a second.
 pub fn afterwards<T>(work: impl FnOnce() -> T) -> T {
     let before = UNTIL.replace(Some(Instant::now() + LAST));
     let done = work();
@@ -61,12 +61,12 @@ pub fn afterwards<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Until when this thread may go on although the user wants to stop; `None` when it may not.
+/// Until when this thread may continue although the user wants to stop; `None` if it may not.
 pub(crate) fn grace() -> Option<Instant> {
     UNTIL.get().filter(|until| Instant::now() < *until)
 }
 
-/// Breaks off what waits, from now on and for good.
+/// Breaks off waits from now on, for good.
 pub(crate) fn break_off() -> ! {
     thread::sleep(GRACE);
     loop {

@@ -1,9 +1,10 @@
-//! The user's wish to stop, and how whatever waits obeys it.
+//! The user's wish to stop, and how everything that waits obeys it.
 //!
-//! There is one wish for the whole process. [`catch_signals`] turns the first SIGINT, SIGTERM or SIGHUP into it, and lets the second
-//! end the process at once. Code that only has to look asks [`is_asked`] or [`check`]. Code that waits in a way that it can choose
-//! uses [`pause`] or [`wait_ready`]. Code that is blocked in the kernel or in a library, as a session is that waits for its reply, says
-//! beforehand with [`on_stop`] what breaks it off. So a wait costs nothing while nobody wants to stop.
+//! There is one wish for the whole process. [`catch_signals`] turns the first SIGINT, SIGTERM or SIGHUP into it, and lets
+//! the second end the process at once. Code that runs calls [`is_asked`] or [`check`] now and then. Code that can choose how
+//! to wait uses [`pause`] or [`wait_ready`]. Code that will block in the kernel or in a library, such as a session that
+//! waits for its reply, registers with [`on_stop`] what will break the wait off. So waiting costs nothing while nobody wants
+//! to stop.
 
 mod breaker;
 mod ready;
@@ -31,13 +32,13 @@ impl fmt::Display for Stopped {
 impl std::error::Error for Stopped {}
 
 impl From<Stopped> for io::Error {
-    /// Not [`io::ErrorKind::Interrupted`], after which callers try again.
+    /// Not [`io::ErrorKind::Interrupted`], because callers retry after that.
     fn from(stopped: Stopped) -> Self {
         io::Error::other(stopped)
     }
 }
 
-/// Wakes those that pause.
+/// Wakes threads in [`pause`].
 struct Bell {
     lock: Mutex<()>,
     rings: Condvar,
@@ -45,7 +46,7 @@ struct Bell {
 
 static BELL: LazyLock<Bell> = LazyLock::new(|| Bell { lock: Mutex::new(()), rings: Condvar::new() });
 
-/// The wish itself, for those that look at it now and then.
+/// The wish itself, for code that checks it now and then.
 pub fn flag() -> &'static AtomicBool {
     signals::asked()
 }
@@ -55,10 +56,10 @@ pub fn is_asked() -> bool {
     flag().load(Ordering::Relaxed)
 }
 
-/// Refuses to begin anything that takes time once the user wants to stop, unless it is to be done [`afterwards`].
+/// Fails once the user wants to stop, unless the work is done [`afterwards`]. Called before anything that takes time.
 ///
 /// # Errors
-/// When the user wants to stop.
+/// If the user wants to stop.
 pub fn check() -> Result<(), Stopped> {
     if is_asked() && breaker::grace().is_none() { Err(Stopped) } else { Ok(()) }
 }
@@ -76,7 +77,7 @@ pub fn pause(time: Duration) {
     }
 }
 
-/// Wakes all that pause. The wish stands already.
+/// Wakes all threads in [`pause`]. The wish has been set before.
 fn ring() {
     let _guard = BELL.lock.lock().unwrap_or_else(PoisonError::into_inner);
     BELL.rings.notify_all();

@@ -1,4 +1,4 @@
-//! Waits for files and sockets that look for themselves.
+//! Waits for files and sockets that notice the wish to stop by themselves.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How long a wait goes on without a look whether the user wants to stop.
+/// How often a wait checks whether the user wants to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a file is to be ready for.
+/// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// There is something to read, or the end.
+    /// There is something to read, or the end of input.
     Read,
-    /// A pipe takes a page, a socket something; or a connection is made, or has failed.
+    /// A pipe takes a page, or a socket takes something; or a connection is established or has failed.
     Write,
 }
 
-/// Waits until `file` is ready, at most until this instant, and returns whether it is.
+/// Waits until `file` is ready, at most until `until`, and returns whether it is.
 ///
 /// # Errors
-/// When the user wants to stop while it is not ready, or the operating system refuses to wait.
+/// If the user wants to stop while it is not ready, or the operating system refuses to wait.
 pub fn wait_ready(file: BorrowedFd<'_>, direction: Direction, until: Option<Instant>) -> io::Result<bool> {
     let flags = match direction {
         Direction::Read => PollFlags::IN,

@@ -10,13 +10,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::{breaker, ring};
 
-/// Ctrl-C, what stops services, and the end of the terminal.
+/// Ctrl-C, the signal that stops services, and the terminal's hang-up.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 struct Wishes {
     /// Whether the user wants to stop.
     asked: Arc<AtomicBool>,
-    /// Whether a signal ends the process at once, as it does where nobody catches it.
+    /// Whether a signal ends the process at once, as it does if it is not caught.
     ends: Arc<AtomicBool>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn asked() -> &'static AtomicBool {
     &WISHES.asked
 }
 
-/// Signals are caught until this is dropped. From then on they end the process again.
+/// While this exists, signals are caught. Once it is dropped, they end the process again.
 #[derive(Debug)]
 #[must_use]
 pub struct Catching(());
@@ -41,11 +41,11 @@ impl Drop for Catching {
     }
 }
 
-/// Lets the first SIGINT, SIGTERM or SIGHUP ask to stop, and each later one end the process at once, as it does where nobody catches it.
-/// What watches over servers ends them then.
+/// Makes the first SIGINT, SIGTERM or SIGHUP ask to stop, and any later one end the process at once, as it does if it is not
+/// caught. Guards then end the servers.
 ///
 /// # Errors
-/// When the operating system refuses to tell of signals.
+/// If the operating system refuses the signal handlers.
 pub fn catch_signals() -> io::Result<Catching> {
     let mut is_ready = IS_READY.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_ready {
@@ -59,14 +59,14 @@ pub fn catch_signals() -> io::Result<Catching> {
 fn install() -> io::Result<()> {
     let (mut wakes, wake) = UnixStream::pair()?;
     thread::Builder::new().name("stop".into()).spawn(move || {
-        // The handler writes a byte.
+        // The signal handler writes a byte.
         if wakes.read_exact(&mut [0]).is_ok() {
             ring();
             breaker::break_off();
         }
     })?;
     for signal in SIGNALS {
-        // In this order: only a signal after the first finds that it ends the process.
+        // The order matters: only a signal after the first must end the process.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&WISHES.ends))?;
         signal_hook::flag::register(signal, Arc::clone(&WISHES.asked))?;
         signal_hook::flag::register(signal, Arc::clone(&WISHES.ends))?;

@@ -1,4 +1,4 @@
-//! A signal asks to stop. In a process of its own, for the wish stays.
+//! A signal asks to stop. This has a process of its own, because the wish stays.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -45,7 +45,7 @@ fn defect_15_a_signal_ends_every_kind_of_wait() {
         waits.into_iter().for_each(|wait| wait.join().unwrap());
     });
     assert_eq!((check(), is_asked()), (Err(Stopped), true));
-    // What has to be put right may still wait, and not for long.
+    // Clean-up work may still wait, but not for long.
     let last = Instant::now();
     afterwards(|| {
         assert!(check().is_ok());

@@ -1,10 +1,10 @@
-//! Whether a process stands still.
+//! Whether a process is suspended.
 
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Whether a process is stopped, once that is as wanted, or after a while as it is.
+/// Whether a process is suspended. Waits a while for that to be as `wanted`.
 pub(crate) fn is_stopped(pid: u32, wanted: bool) -> bool {
     let until = Instant::now() + Duration::from_secs(10);
     loop {

@@ -15,21 +15,21 @@ pub enum ConfigError {
     Unknown {
         /// The dbms.
         dbms: Dbms,
-        /// What was asked for.
+        /// What was requested.
         name: String,
-        /// The nearest names, as a clause.
+        /// Similar names, as a clause.
         near: String,
     },
     /// The file cannot be read.
-    #[error("cannot read config {}: {source}\nhint: a name without / and .conf means a config that basecase comes with", path.display())]
+    #[error("cannot read config {}: {source}\nhint: a name without / and .conf means one of basecase's own configs", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
     },
-    /// The file's name cannot be part of a candidate's name.
-    #[error("config {} has a name that cannot stand in tables\nhint: use letters, digits, - and _ only", path.display())]
+    /// The file's name cannot be part of a candidate name.
+    #[error("config {} has a name that cannot be used in tables\nhint: use letters, digits, - and _ only", path.display())]
     Name {
         /// The file.
         path: PathBuf,
@@ -37,8 +37,8 @@ pub enum ConfigError {
     /// A line cannot be read.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// Configs that include each other.
-    #[error("{file}:{line}: {name} is included by itself\nhint: take one of the `include` lines out")]
+    /// A config includes itself, directly or through others.
+    #[error("{file}:{line}: {name} includes itself\nhint: remove one of the `include` lines")]
     Circle {
         /// The file.
         file: String,
@@ -47,7 +47,7 @@ pub enum ConfigError {
         /// The included config.
         name: String,
     },
-    /// A setting of the caller is not one that a config may have.
+    /// A config may not have this setting, which the caller added.
     #[error("--set {}: {reason}\nhint: {hint}", name.escape_debug())]
     Extra {
         /// The setting.
@@ -57,7 +57,7 @@ pub enum ConfigError {
         /// What to do.
         hint: String,
     },
-    /// A setting is not one that a config may have, or its size cannot be worked out.
+    /// A config may not have this setting, or its value cannot be sized.
     #[error("{file}:{line}: {reason}\nhint: {hint}")]
     Setting {
         /// The file.

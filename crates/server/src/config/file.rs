@@ -1,8 +1,8 @@
-//! Named settings files, sized for one machine, that may differ between versions.
+//! Named configs. They are sized for one machine, and may differ between versions.
 
 use std::path::Path;
 
-use basecase_builds::{Version, alternatives, nearest};
+use basecase_builds::{Version, nearest};
 use basecase_model::Dbms;
 use include_dir::{Dir, include_dir};
 
@@ -15,7 +15,7 @@ use super::{Config, Setting, sizing};
 
 static CONFIGS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../configs");
 
-/// What a config is read for.
+/// The dbms and machine that a config is read for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) dbms: Dbms,
@@ -23,7 +23,7 @@ pub(crate) struct Target {
     pub(crate) host: Host,
 }
 
-/// One setting with the versions for which it holds.
+/// One setting with the versions that it applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ranged {
     setting: Setting,
@@ -31,7 +31,7 @@ struct Ranged {
     is_sized: bool,
 }
 
-/// A config as its file says it: every line checked and sized, for any version.
+/// A config as written in its file, for any version; every line is checked and sized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     dbms: Dbms,
@@ -43,10 +43,10 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// The config that is used when none is named. Every dbms has one.
+    /// The config that is used if none is named. Every dbms has it.
     pub const DEFAULT: &'static str = "default";
 
-    /// The names of the configs that basecase comes with.
+    /// The names of basecase's own configs.
     pub fn names(dbms: Dbms) -> Vec<String> {
         let folder = CONFIGS.get_dir(dbms.as_str());
         let files = folder.into_iter().flat_map(Dir::files);
@@ -56,12 +56,12 @@ impl ConfigFile {
         names
     }
 
-    /// [`ConfigFile::find`] for a dbms of these rules.
+    /// [`ConfigFile::find`] for a given target.
     pub(crate) fn find_by(target: Target, name_or_file: &str) -> Result<Self, ConfigError> {
         find(target, name_or_file, None, &mut Vec::new())
     }
 
-    /// [`ConfigFile::parse`] for a dbms of these rules.
+    /// [`ConfigFile::parse`] for a given target.
     pub(crate) fn parse_by(target: Target, name: &str, file: &str, text: &str) -> Result<Self, ConfigError> {
         read(target, name, file, text, &mut Vec::new())
     }
@@ -71,13 +71,13 @@ impl ConfigFile {
         self.dbms
     }
 
-    /// Every value that the setting `name` has for some version.
+    /// Every value that the setting `name` has for any version.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let named = self.settings.iter().filter(move |ranged| ranged.setting.name == name);
         named.map(|ranged| ranged.setting.value.as_str())
     }
 
-    /// The settings that hold for `version`. Of several with one name the last holds: a config replaces what it includes.
+    /// The settings that apply to `version`. The last of several with one name wins, so a config overrides what it includes.
     pub fn for_version(&self, version: &Version) -> Config {
         let mut settings: Vec<&Ranged> = Vec::new();
         for ranged in self.settings.iter().filter(|ranged| ranged.versions.contains(version)) {
@@ -96,7 +96,7 @@ impl ConfigFile {
     }
 }
 
-/// Finds a config; `beside` is the file that includes it, and `above` the files that are being read.
+/// Finds a config. `beside` is the file that includes it, and `above` are the files being read.
 fn find(
     target: Target,
     name_or_file: &str,
@@ -121,9 +121,9 @@ fn find(
         let names = ConfigFile::names(dbms);
         let near = nearest(name_or_file, names.iter().map(String::as_str));
         let near = if near.is_empty() {
-            format!("there are {}", names.join(", "))
+            format!("the configs are {}", names.join(", "))
         } else {
-            format!("near is {}", alternatives(&near))
+            format!("similar configs: {}", near.join(", "))
         };
         return Err(ConfigError::Unknown { dbms, name: name_or_file.to_owned(), near });
     };
@@ -160,8 +160,7 @@ fn read(
                 let checked = check_line(&name, &value).and_then(|()| rules.refuse(&name));
                 checked.map_err(|(reason, hint)| wrong(reason, hint))?;
                 let sized = sizing::evaluate(&value, rules.megabyte, host).map_err(|reason| {
-                    let hint =
-                        "sizes are taken from the machine's memory or cores, as configs/README.md describes";
+                    let hint = "configs/README.md describes how values are sized";
                     wrong(format!("{name}: {reason}"), hint.into())
                 })?;
                 let is_sized = sized.is_some();
@@ -224,7 +223,7 @@ mod tests {
         assert!(message.contains("x10a"), "{message}");
         let parse = |dbms, text| ConfigFile::parse(dbms, "mine", "mine.conf", text, HOST);
         let message = parse(Dbms::Postgres, "port = 5433").unwrap_err().to_string();
-        assert!(message.starts_with("mine.conf:1: port is not for configs"), "{message}");
+        assert!(message.starts_with("mine.conf:1: port cannot be set by a config"), "{message}");
         let message = parse(Dbms::Sqlite, "\njournal_mod = wal").unwrap_err().to_string();
         assert!(message.starts_with("mine.conf:2: ") && message.contains("journal_mode"), "{message}");
         let missing = ConfigFile::find(Dbms::Postgres, "./no.conf", HOST);

@@ -1,4 +1,4 @@
-//! The machine, as far as configs are sized from it.
+//! The properties of the machine that configs are sized from.
 
 const GIB: u64 = 1 << 30;
 
@@ -9,9 +9,9 @@ const MIB: u64 = 1 << 20;
 pub struct Host {
     /// Processors that this process may run on.
     pub cores: u32,
-    /// Memory in bytes: of the machine, or of the control group where that is less.
+    /// Memory in bytes: the machine's, or the control group's limit if that is less.
     pub memory_bytes: u64,
-    /// Whether the memory is what a control group allows, which is exact.
+    /// Whether the memory is a control group's limit, which is exact.
     pub is_limited: bool,
 }
 
@@ -25,19 +25,20 @@ impl Host {
         }
     }
 
-    /// Memory that configs are sized for, in MiB: what a control group allows to the last one, since a server that takes more is killed.
-    /// Of a machine what stands on its label: kernels report a little less, and a config must not differ between two boots.
+    /// The memory that configs are sized for, in MiB. A control group's limit is used exactly, since a server that takes
+    /// more is killed. A machine's memory is rounded up to its nominal size, because kernels report a little less, and a
+    /// config must not differ between two boots.
     pub fn sizing_mib(self) -> u64 {
         if self.is_limited {
             return self.memory_bytes / MIB;
         }
         let whole = self.memory_bytes.div_ceil(GIB).max(1);
-        // Memory is sold in steps of about an eighth: 1 GiB up to 15, 2 up to 31, 4 up to 63, …
+        // Memory comes in steps of about an eighth: 1 GiB up to 15, 2 up to 31, 4 up to 63, …
         let step = ((1_u64 << whole.ilog2()) / 8).max(1);
         whole.div_ceil(step) * step * (GIB / MIB)
     }
 
-    /// The part of a config's name that says what it was sized for, e.g. `c2r24` of 24 GiB, or `c2r400m` of 400 MiB.
+    /// The suffix of a config's name that says what it was sized for, e.g. `c2r24` for 24 GiB, or `c2r400m` for 400 MiB.
     pub fn label(self) -> String {
         match self.sizing_mib() {
             mib if mib % (GIB / MIB) == 0 => format!("c{}r{}", self.cores, mib / (GIB / MIB)),
@@ -45,7 +46,7 @@ impl Host {
         }
     }
 
-    /// Memory as messages name it, e.g. `this host has 24105 MiB`.
+    /// Memory for messages, e.g. `this host has 24105 MiB`.
     pub fn memory_text(self) -> String {
         let what = if self.is_limited { "the control group allows" } else { "this host has" };
         format!("{what} {} MiB", self.memory_bytes / MIB)

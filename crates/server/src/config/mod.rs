@@ -1,4 +1,4 @@
-//! The settings of one server: a config as it holds for one version on one machine.
+//! The settings of one server: a config for one version on one machine.
 
 mod error;
 mod file;
@@ -25,11 +25,11 @@ use rules::check_line;
 /// One setting as given to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name in small letters.
+    /// Its name in lower case.
     pub name: String,
     /// Its value after sizing, without quotes.
     pub value: String,
-    /// Where it stands, for messages: `FILE:LINE`, or `--set` of a setting added by the caller.
+    /// Where it was written, for messages: `FILE:LINE`, or `--set` if the caller added it.
     pub place: String,
 }
 
@@ -38,21 +38,21 @@ pub struct Setting {
 pub struct Config {
     /// The dbms it is for.
     pub dbms: Dbms,
-    /// The printed name. A config that sizes itself carries the machine, e.g. `x10a_c2r24`.
+    /// The name in reports. A config with sized values includes the machine, e.g. `x10a_c2r24`.
     pub name: String,
     /// The file, for messages.
     pub file: String,
     /// The settings in file order, each name once.
     pub settings: Vec<Setting>,
-    /// Which of them there may be.
+    /// Which settings are allowed.
     pub(crate) rules: &'static Rules,
 }
 
 impl Config {
-    /// The config with more settings. One that it has already gets the new value.
+    /// The config with more settings, which override those that it has.
     ///
     /// # Errors
-    /// When a setting is not one that a config may have.
+    /// If a config may not have a setting.
     pub fn with_extra(mut self, extra: &[(String, String)]) -> Result<Self, ConfigError> {
         for (name, value) in extra {
             let name = self.rules.spelled(name);
@@ -64,12 +64,12 @@ impl Config {
         Ok(self)
     }
 
-    /// The value of the setting `name`, where the config has it.
+    /// The value of the setting `name`, if the config has it.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
     }
 
-    /// What a number depends on.
+    /// The facts that results depend on.
     pub fn facts(&self) -> ConfigFacts {
         let digest = Sha256::digest(self.to_text().as_bytes());
         ConfigFacts {
@@ -83,7 +83,7 @@ impl Config {
         }
     }
 
-    /// The settings as Postgres reads them from a file.
+    /// The settings in the format of `postgresql.conf`.
     pub(crate) fn to_text(&self) -> String {
         let line = |setting: &Setting| format!("{} = {}\n", setting.name, quoted(&setting.value));
         self.settings.iter().map(line).collect()

@@ -1,4 +1,4 @@
-//! The text of a config: `name = value` lines, `include` lines and headers that name versions.
+//! The syntax of configs: `name = value` lines, `include` lines, and headers that name versions.
 
 use thiserror::Error;
 
@@ -9,20 +9,20 @@ use super::versions::Versions;
 pub(crate) enum Line {
     /// `name = value`.
     Setting {
-        /// Name of the setting, in small letters.
+        /// The setting's name, in lower case.
         name: String,
         /// Its value without quotes.
         value: String,
-        /// The versions for which it holds.
+        /// The versions that it applies to.
         versions: Versions,
-        /// Where it stands, from 1.
+        /// Its line number, from 1.
         number: u32,
     },
-    /// `include NAME`: the settings of another config come first, and those that follow replace them.
+    /// `include NAME`: the settings of another config come first, and those that follow override them.
     Include {
-        /// Name or file of the other config.
+        /// The other config's name or file.
         name: String,
-        /// Where it stands, from 1.
+        /// Its line number, from 1.
         number: u32,
     },
 }
@@ -30,7 +30,7 @@ pub(crate) enum Line {
 /// A line of a config that cannot be read.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
-    "{file}:{line}: {reason}\nhint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'; `include NAME` begins with another config, and [8.0..] holds for these versions only"
+    "{file}:{line}: {reason}\nhint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'; `include NAME` starts from another config, and the lines after [8.0..] apply to these versions only"
 )]
 pub struct SyntaxError {
     /// The file.
@@ -44,7 +44,7 @@ pub struct SyntaxError {
 /// Reads the lines of a config, in order.
 ///
 /// # Errors
-/// At the first line that has none of the forms, and at the second setting of one name for the same version.
+/// At the first line that cannot be read, or that sets a name a second time for the same version.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Line>, SyntaxError> {
     let mut lines: Vec<Line> = Vec::new();
     let mut versions = Versions::all();
@@ -57,7 +57,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Line>, SyntaxError> {
         if let Some(header) = raw.strip_prefix('[') {
             let range = header.split('#').next().unwrap_or_default().trim().strip_suffix(']');
             versions = range.and_then(|range| range.parse().ok()).ok_or_else(|| {
-                wrong(format!("{raw:?} is no header such as [8.0..], [..5.7], [5.7..8.0] or [all]"))
+                wrong(format!("{raw:?} is not a header such as [8.0..], [..5.7], [5.7..8.0] or [all]"))
             })?;
             continue;
         }
@@ -72,7 +72,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Line>, SyntaxError> {
         let (name, rest) = raw.split_once('=').ok_or_else(|| wrong(format!("no `=` in {raw:?}")))?;
         let name = name.trim().to_lowercase();
         if !is_name(&name) {
-            return Err(wrong(format!("{name:?} is no name of a setting")));
+            return Err(wrong(format!("{name:?} is not the name of a setting")));
         }
         let value = value(rest.trim()).map_err(|reason| wrong(format!("{name}: {reason}")))?;
         let earlier = lines.iter().find_map(|line| match line {
@@ -104,7 +104,7 @@ pub(crate) fn quoted(value: &str) -> String {
 
 fn value(text: &str) -> Result<String, String> {
     let Some(quoted) = text.strip_prefix('\'') else {
-        // Sized values may hold spaces within their braces.
+        // Sized values may contain spaces within their braces.
         let bare = text.split('#').next().unwrap_or_default().trim();
         return match bare {
             "" => Err("no value".into()),
@@ -187,15 +187,15 @@ mod tests {
     fn mistakes_name_file_and_line() {
         let cases = [
             ("a = 1\nwork_mem 4MB", 2, "no `=`"),
-            ("1a = 1", 1, "is no name"),
+            ("1a = 1", 1, "is not the name"),
             ("a =", 1, "no value"),
             ("a = 'x", 1, "not closed"),
             ("a = 'x' y", 1, "after the closing quote"),
             ("a = 1 MB", 1, "more than one word"),
             ("a = 1\n\nA = 2", 3, "a second time, after line 1"),
             ("[8.0..]\na = 1\n[8.4..9.0]\na = 2", 4, "a second time, after line 2"),
-            ("[8.0", 1, "is no header"),
-            ("[9.0..8.0]", 1, "is no header"),
+            ("[8.0", 1, "is not a header"),
+            ("[9.0..8.0]", 1, "is not a header"),
             ("a = 1\ninclude b", 2, "must come before"),
         ];
         for (text, line, reason) in cases {

@@ -1,23 +1,24 @@
-//! Values that a config sizes from the machine.
+//! Values in a config that are sized for the machine.
 //!
-//! One form: `{memory:25%}` is a quarter of what a control group allows, or of the memory on the machine's label, in whole MB as the dbms writes them;
-//! `{cores:50%}` is half of the cores, at least 1. Bounds may follow: `{memory:25%, 128MB..96GB}`, `{cores:50%, 2..8}`; and then a
-//! unit that the amount is a whole multiple of: `{memory:25%, 1GB..96GB, by 512MB}`.
+//! `{memory:25%}` is a quarter of the memory that a control group allows, or of the machine's nominal memory, in whole MB as
+//! the dbms writes them. `{cores:50%}` is half of the cores, at least 1. Bounds may follow, as in `{memory:25%,
+//! 128MB..96GB}` and `{cores:50%, 2..8}`, and then a unit that the amount is rounded down to: `{memory:25%, 1GB..96GB, by
+//! 512MB}`.
 
 use super::host::Host;
 
-/// Reads a bound in the unit of what is sized.
+/// Reads a bound, in the unit of the amount.
 type ReadBound = fn(&str) -> Option<u64>;
 
-/// What a sized value means on `host`, with `megabyte` for MiB after a number; `None` when `value` is not in braces.
+/// Computes a sized value for `host`, with `megabyte` as the suffix for MiB; `None` if `value` is not in braces.
 ///
 /// # Errors
-/// When it is in braces and not of the one form.
+/// If it is in braces and cannot be read.
 pub(crate) fn evaluate(value: &str, megabyte: &'static str, host: Host) -> Result<Option<String>, String> {
     let Some(inner) = value.strip_prefix('{') else { return Ok(None) };
     let bad = || {
         format!(
-            "{value:?} is not of the form {{memory:25%}}, {{memory:25%, 128MB..96GB}}, {{memory:25%, 1GB..96GB, by 512MB}} or {{cores:50%, 2..8}}"
+            "{value:?} does not have the form {{memory:25%}}, {{memory:25%, 128MB..96GB}}, {{memory:25%, 1GB..96GB, by 512MB}} or {{cores:50%, 2..8}}"
         )
     };
     let inner = inner.strip_suffix('}').ok_or_else(bad)?;
@@ -50,7 +51,7 @@ pub(crate) fn evaluate(value: &str, megabyte: &'static str, host: Host) -> Resul
         if let Some(unit) = unit_of_amount {
             let unit = unit.trim().strip_prefix("by ").and_then(|unit| read(unit.trim())).ok_or_else(bad)?;
             if unit == 0 || unit > low {
-                return Err(format!("{value:?} counts by a unit that its lower bound is no multiple of"));
+                return Err(format!("{value:?} has a unit that is 0 or above its lower bound"));
             }
             amount -= amount % unit;
         }
@@ -58,7 +59,7 @@ pub(crate) fn evaluate(value: &str, megabyte: &'static str, host: Host) -> Resul
     Ok(Some(format!("{amount}{unit}")))
 }
 
-/// `percent` of the memory, with `megabyte` for MiB after the number.
+/// `percent` of the memory, with `megabyte` as the suffix for MiB.
 pub(crate) fn share_of_memory(megabyte: &str, host: Host, percent: u64) -> String {
     format!("{}{megabyte}", (host.sizing_mib() * percent / 100).max(1))
 }

@@ -1,10 +1,10 @@
-//! Ranges of versions, as headers of configs name them.
+//! Version ranges in the headers of configs.
 
 use std::str::FromStr;
 
 use basecase_builds::Version;
 
-/// From one version on, and before another one.
+/// From one version (included) to another (excluded).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Versions {
     from: Option<Version>,
@@ -17,14 +17,14 @@ impl Versions {
         Versions::default()
     }
 
-    /// Whether `version` lies in the range.
+    /// Whether `version` is in the range.
     pub(crate) fn contains(&self, version: &Version) -> bool {
-        // `19rc1` is older than 19, and knows the settings of 19.
+        // `19rc1` sorts before 19, but has the settings of 19.
         self.from.as_ref().is_none_or(|from| version >= from || version.is_of(from))
             && self.before.as_ref().is_none_or(|before| version < before && !version.is_of(before))
     }
 
-    /// Whether some version lies in both ranges.
+    /// Whether any version is in both ranges.
     pub(crate) fn overlaps(&self, other: &Versions) -> bool {
         let begins_before = |one: &Versions, end: &Versions| match (&one.from, &end.before) {
             (Some(from), Some(before)) => from < before,

@@ -1,4 +1,4 @@
-//! What an instance needs to know of its dbms.
+//! What an instance needs to know about its dbms.
 
 use std::io;
 use std::net::Shutdown;
@@ -13,18 +13,18 @@ use basecase_stop::{Registration, on_stop};
 use crate::check::{Answer, CheckError, Question};
 use crate::instance::{Instance, InstanceError, Transport};
 
-/// What an instance needs to know of its dbms. Postgres has one, MySQL and MariaDB share one.
+/// What an instance needs to know about its dbms. Postgres has one, MySQL and MariaDB share one.
 pub(crate) trait Adapter: std::fmt::Debug + Sync {
-    /// How a server that a dead owner left is known, and what stops any.
+    /// How to recognise a server that a dead owner left, and how to stop a server.
     fn kind(&self) -> ServerKind;
 
-    /// How the clients of published results reach the dbms.
+    /// How the clients of published results connect to the dbms.
     fn published_transport(&self) -> Transport;
 
-    /// Asks a build whether it would start with a config, and lacks nothing that it is to be used with.
+    /// Checks whether a build would start with a config, and has what it is to be used with.
     ///
     /// # Errors
-    /// When the server cannot be asked, or the build lacks the engine.
+    /// If the server cannot be asked, or the build lacks the engine.
     fn ask(&self, question: &Question<'_>) -> Result<Answer, CheckError>;
 
     /// Name of the config file in the instance's directory.
@@ -33,36 +33,37 @@ pub(crate) trait Adapter: std::fmt::Debug + Sync {
     /// Name of the socket in its folder.
     fn socket_file(&self, port: u16) -> String;
 
-    /// The whole text of the config file: the config, then what basecase's own work depends on.
+    /// The full text of the config file: the config, then the settings that basecase depends on.
     fn configuration(&self, instance: &Instance) -> String;
 
-    /// The command that makes a new data directory with the config in the empty folder `data`.
+    /// The command that creates a data directory with the config in the empty folder `data`.
     ///
     /// # Errors
-    /// When a file that the command needs cannot be read or written.
+    /// If a file that the command needs cannot be read or written.
     fn initialise(&self, instance: &Instance) -> Result<Command, InstanceError>;
 
     /// The command that serves the data directory with the config.
     fn serve(&self, instance: &Instance) -> Command;
 
-    /// Whether the server behind `socket` takes sessions: one that still recovers does not.
+    /// Whether the server behind `socket` accepts sessions; it does not while it recovers.
     ///
     /// # Errors
-    /// When nobody listens, or the answer is cut short.
+    /// If nobody listens, or the answer is truncated.
     fn accepts_sessions(&self, socket: &Path) -> io::Result<bool>;
 
-    /// Whether a server that has ended says in its log that its port was taken.
+    /// Whether the log of a server that has ended says that its port was in use.
     fn is_port_taken(&self, log: &str) -> bool;
 
-    /// Where the instance's `database` is reached as [`crate::SUPERUSER`]; with an empty name, none or the one that is always there.
+    /// The endpoint of the instance's `database`, as [`crate::SUPERUSER`]. An empty name means no database, or the one that
+    /// always exists.
     fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint;
 }
 
-/// Lets nobody wait at a socket once the user wants to stop.
+/// Shuts the socket down once the user wants to stop, so that nobody waits for it.
 pub(crate) fn shut_down_on_stop(stream: &UnixStream) -> io::Result<Registration> {
     let handle = stream.try_clone()?;
     Ok(on_stop(move || {
-        // Already closed is what is wanted.
+        // It may be closed already.
         let _ = handle.shutdown(Shutdown::Both);
     }))
 }

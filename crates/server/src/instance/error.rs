@@ -1,4 +1,4 @@
-//! Why an instance could not do what was asked.
+//! Why an operation on an instance failed.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use thiserror::Error;
 use super::shortage::KilledForMemory;
 use crate::check::NoServer;
 
-/// What the kernel allows for a socket's path, in bytes, without its final zero.
+/// The longest path of a socket that the kernel allows, in bytes, without the final NUL.
 pub(crate) const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Why an instance could not do what was asked.
+/// Why an operation on an instance failed.
 #[derive(Debug, Error)]
 pub enum InstanceError {
     /// The directory could be somebody else's, or cannot be used.
@@ -21,16 +21,16 @@ pub enum InstanceError {
     /// The directory is in use.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The user that servers run as is missing or kept out.
+    /// The account for servers is missing, or cannot reach a folder.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// There is no server to start.
+    /// The dbms has no server.
     #[error(transparent)]
     NoServer(#[from] NoServer),
     /// The user wants to stop.
     #[error(transparent)]
     Stopped(#[from] basecase_stop::Stopped),
-    /// The server refused what was asked of it, or does not answer.
+    /// The server refused a statement, or does not answer.
     #[error(transparent)]
     Session(#[from] basecase_client::Error),
     /// A file or folder of the instance could not be used.
@@ -42,24 +42,24 @@ pub enum InstanceError {
         source: io::Error,
     },
     /// The directory's path is too long for a socket in it.
-    #[error("the socket path {} has {length} bytes and the kernel allows {SOCKET_PATH_LIMIT}\nhint: choose a folder with a shorter path (--data)", path.display())]
+    #[error("the socket path {} has {length} bytes, but the kernel allows only {SOCKET_PATH_LIMIT}\nhint: choose a folder with a shorter path (--data)", path.display())]
     SocketPath {
         /// The socket.
         path: PathBuf,
         /// Its length in bytes.
         length: usize,
     },
-    /// There is no data directory of this build's version to start on.
-    #[error("{} holds no data of {build}\nhint: initialise the instance first", directory.display())]
+    /// There is no data directory of this build's version.
+    #[error("{} contains no data of {build}\nhint: initialise the instance first", directory.display())]
     NotInitialised {
         /// The instance's directory.
         directory: PathBuf,
         /// Dbms and version of the build.
         build: String,
     },
-    /// The program that makes a data directory failed.
+    /// The program that creates a data directory failed.
     #[error(
-        "{program} of {build} could not make a data directory ({status}):\n{output}\nhint: where it names a setting, correct that in the config; else run it by hand as an unprivileged user"
+        "{program} of {build} could not create a data directory ({status}):\n{output}\nhint: if it names a setting, correct that in the config; otherwise run it by hand as an unprivileged user"
     )]
     Initialise {
         /// Dbms and version of the build.
@@ -91,23 +91,23 @@ pub enum InstanceError {
         /// The log.
         log: PathBuf,
     },
-    /// The kernel killed the server, or the program that makes its data directory.
+    /// The kernel killed the server, or the program that creates its data directory.
     #[error(transparent)]
     KilledForMemory(#[from] KilledForMemory),
     /// The server was not ready in time.
     #[error(
-        "{build} is not ready after {seconds} s; its log ends:\n{log_tail}\nhint: recovery after a crash can take longer; allow more time"
+        "{build} was not ready within {seconds} s; its log ends:\n{log_tail}\nhint: recovery after a crash can take longer; allow more time"
     )]
     NotReady {
         /// Dbms and version of the build.
         build: String,
-        /// How long it had.
+        /// How long it was given, in seconds.
         seconds: u64,
         /// The last lines of its log.
         log_tail: String,
     },
-    /// The server does not end, whatever it is told.
-    #[error("{build} does not stop (process {pid})\nhint: see the log {}; it may wait for a disk", log.display())]
+    /// The server does not stop, whatever signal it gets.
+    #[error("{build} does not stop (process {pid})\nhint: see its log, {}; it may be waiting for a disk", log.display())]
     Unstoppable {
         /// Dbms and version of the build.
         build: String,

@@ -1,4 +1,4 @@
-//! The data of a stopped server, moved or copied from one directory to another.
+//! Moves or copies the data of a stopped server from one directory to another.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,24 +10,25 @@ use basecase_process::tree_copy::{self, FileOwner};
 
 use crate::instance::InstanceError;
 
-/// What of a server's directory, or of an embedded database's, is its data; what says that it is whole comes last.
+/// The entries of a server's or an embedded database's directory that make up its data. The file that marks it as complete
+/// comes last.
 const ENTRIES: [&str; 7] =
     ["data", "password", "ib.sqlite-wal", "ib.sqlite-shm", "ib.sqlite-journal", "ib.sqlite", "initialised"];
 
-/// What copying took.
+/// The cost of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
     /// Bytes of all files.
     pub bytes: u64,
-    /// Until they were on the device.
+    /// Time until they were on the device.
     pub time: Duration,
 }
 
-/// Copies the data of a stopped server into another directory, whose data it replaces. File systems that can share blocks between
-/// files do so. Returns once everything is on the device, so that writing it back disturbs nothing later.
+/// Copies the data of a stopped server into another directory, replacing the data there. File systems that can share blocks
+/// between files do so. Returns once everything is on the device, so that no write-back disturbs a later measurement.
 ///
 /// # Errors
-/// When a file cannot be read or written.
+/// If a file cannot be read or written.
 pub fn copy_data(from: &Path, to: &Path) -> Result<Copied, InstanceError> {
     let began = Instant::now();
     let (from, to) = (taken(from)?, taken(to)?);
@@ -43,10 +44,10 @@ pub fn copy_data(from: &Path, to: &Path) -> Result<Copied, InstanceError> {
     Ok(Copied { bytes, time: began.elapsed() })
 }
 
-/// Moves the data of a stopped server into another directory of the same file system, whose data it replaces.
+/// Moves the data of a stopped server into another directory of the same file system, replacing the data there.
 ///
 /// # Errors
-/// When a file cannot be moved.
+/// If a file cannot be moved.
 pub fn move_data(from: &Path, to: &Path) -> Result<(), InstanceError> {
     move_between(&taken(from)?, &taken(to)?)
 }
@@ -56,13 +57,13 @@ fn move_between(from: &PrivateFolder, to: &PrivateFolder) -> Result<(), Instance
     present(from).try_for_each(|entry| from.hand_over(entry, to)).map_err(wrong(to))
 }
 
-/// The file that says that kept data is whole.
+/// The file that marks kept data as complete.
 const WHOLE: &str = "whole";
 
-/// Moves the data of a stopped server to where [`take_data`] finds it, if nothing came between.
+/// Moves the data of a stopped server to where [`take_data`] finds it, unless it is interrupted.
 ///
 /// # Errors
-/// When a file cannot be moved or written.
+/// If a file cannot be moved or written.
 pub fn keep_data(from: &Path, kept: &Path) -> Result<(), InstanceError> {
     let (from, kept) = (taken(from)?, taken(kept)?);
     kept.remove(WHOLE).map_err(wrong(&kept))?;
@@ -70,16 +71,16 @@ pub fn keep_data(from: &Path, kept: &Path) -> Result<(), InstanceError> {
     kept.write(WHOLE, b"").map_err(wrong(&kept))
 }
 
-/// Moves kept data into a server's directory; `false` when there is none that is whole.
+/// Moves kept data into a server's directory; `false` if there is no complete kept data.
 ///
 /// # Errors
-/// When a file cannot be moved.
+/// If a file cannot be moved.
 pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
     let Some(kept) = PrivateFolder::open(kept)? else { return Ok(false) };
     if !kept.has(WHOLE).map_err(wrong(&kept))? {
         return Ok(false);
     }
-    // Not whole any more before anything of it is gone: whoever is killed meanwhile must not take the rest for the whole.
+    // The mark goes before anything else does: after a kill, the remainder must not pass for complete data.
     kept.remove(WHOLE).map_err(wrong(&kept))?;
     move_between(&kept, &taken(to)?).map(|()| true)
 }
@@ -87,23 +88,23 @@ pub fn take_data(kept: &Path, to: &Path) -> Result<bool, InstanceError> {
 /// Removes the data of a stopped server.
 ///
 /// # Errors
-/// When a file cannot be removed.
+/// If a file cannot be removed.
 pub fn remove_data(directory: &Path) -> Result<(), InstanceError> {
     PrivateFolder::open(directory)?.map_or(Ok(()), |folder| remove(&folder))
 }
 
 fn remove(folder: &PrivateFolder) -> Result<(), InstanceError> {
-    // What says that it is whole goes first.
+    // The mark of completeness goes first.
     ENTRIES.iter().rev().try_for_each(|entry| folder.remove(entry)).map_err(wrong(folder))
 }
 
-/// A server's directory as it is, or a new one of the caller's for data alone.
+/// A server's directory if it exists, otherwise a new one, owned by the caller, for data alone.
 fn taken(directory: &Path) -> Result<PrivateFolder, InstanceError> {
     let there = PrivateFolder::open(directory)?;
     Ok(there.map_or_else(|| PrivateFolder::make(directory, None), Ok)?)
 }
 
-// One that cannot be looked at is there for whoever moves or copies it, who tells why it cannot be.
+// If this cannot be told, the entry counts as present: moving or copying it will report why.
 fn present(folder: &PrivateFolder) -> impl Iterator<Item = &'static str> {
     ENTRIES.into_iter().filter(|entry| folder.has(entry).unwrap_or(true))
 }

@@ -1,4 +1,4 @@
-//! One private server: its directory, its data, its process.
+//! A private server: its directory, its data, its process.
 
 mod adapter;
 mod error;
@@ -37,35 +37,35 @@ use shortage::{KillWatch, was_killed};
 /// The database user that owns every instance.
 pub const SUPERUSER: &str = "basecase";
 
-/// Port number of a server without TCP, which some put into the name of their socket. It need not be free: the socket's folder
-/// belongs to the instance alone.
+/// The port number of a server without TCP, which Postgres puts in the name of its socket. It need not be free, because the
+/// socket's folder belongs to the instance alone.
 const SOCKET_PORT: u16 = 5432;
-/// The folder of its socket in an instance's directory.
+/// The folder of the socket in an instance's directory.
 const SOCKET: &str = "socket";
-/// The longest name that a socket has, of Postgres.
+/// The longest name of any dbms's socket, which is Postgres's.
 pub(crate) const LONGEST_SOCKET: &str = ".s.PGSQL.65535";
-/// The folder of its temporary files.
+/// The folder of the server's temporary files.
 const TEMPORARY: &str = "tmp";
-/// Its log.
+/// The server's log.
 const LOG: &str = "server.log";
-/// The file with the password of TCP.
+/// The file with the password for TCP.
 const PASSWORD: &str = "password";
-/// The file that says that its data is whole, and of which version.
+/// The file that marks the data as complete; it contains the version.
 const MARK: &str = "initialised";
-/// How long a server gets to stop before it is made to.
+/// How long a server may take to stop before it is forced to.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
-/// How long it gets after that.
+/// How long it may take after that.
 const QUIT_PATIENCE: Duration = Duration::from_secs(10);
 /// How many lines of the log an error shows.
 const LOG_LINES: usize = 20;
 
-/// How clients reach the server.
+/// How clients connect to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
-    /// A socket in a folder that only the server's user can search. No password, no TCP.
+    /// A socket in a folder that only the server's user can search, without a password or TCP.
     #[default]
     UnixSocket,
-    /// TCP on 127.0.0.1 with a random password, as in published results. The socket is there as well.
+    /// TCP on 127.0.0.1 with a random password, as in published results; the socket exists as well.
     Loopback,
 }
 
@@ -74,13 +74,13 @@ pub enum Transport {
 pub struct InstanceSpec {
     /// The binary.
     pub build: Build,
-    /// The engine of its tables, where the dbms has a choice; `None` is the usual one.
+    /// The engine of its tables, if the dbms has a choice; `None` means the default.
     pub engine: Option<Engine>,
-    /// The settings, with those of the caller ([`Config::with_extra`]).
+    /// The settings, including the caller's ([`Config::with_extra`]).
     pub config: Config,
-    /// The instance's own directory, made when it is missing. Nothing else may live in it.
+    /// The instance's own directory, created if it is missing. Nothing else may be kept there.
     pub directory: PathBuf,
-    /// How clients reach the server.
+    /// How clients connect to the server.
     pub transport: Transport,
     /// On whose behalf it runs.
     pub owner: Owner,
@@ -91,16 +91,17 @@ pub struct InstanceSpec {
 pub enum ServerEnd {
     /// It was not running.
     WasNotRunning,
-    /// As told, with a checkpoint.
+    /// On request, with a checkpoint.
     Clean,
-    /// Not well: the warning says how. The next start may have to recover.
+    /// Abnormally: the warning says how. The next start may need crash recovery.
     Unclean(String),
 }
 
-/// One private server.
+/// A private server.
 ///
-/// Its directory belongs to the user as which it runs and to nobody else. It holds `basecase.lock`, `data/`, `socket/`, `tmp/`, the config file, `server.log` and, for TCP, `password`. Dropping the
-/// instance stops the server; so does the death of this process, even by `kill -9`.
+/// Its directory belongs to the account that the server runs under, and contains `basecase.lock`, `data/`, `socket/`,
+/// `tmp/`, the config file, `server.log` and, for TCP, `password`. Dropping the instance stops the server; so does the death
+/// of this process, even by `kill -9`.
 #[derive(Debug)]
 pub struct Instance {
     pub(crate) spec: InstanceSpec,
@@ -118,17 +119,18 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Lets the server run on these processors only, from its next start on; `None` is wherever the operating system puts it.
+    /// Confines the server to these processors from its next start on; `None` means all.
     pub fn confine(&mut self, processors: Option<ProcessorSet>) {
         self.processors = processors;
     }
 
-    /// Plants a slowdown in the server, from its next start on, with the library that does so ([`Plant::library`]).
+    /// Plants a slowdown in the server from its next start on, with the library from [`Plant::library`].
     pub fn plant(&mut self, plant: Plant, library: &Path) {
         self.plant = Some((plant, library.to_path_buf()));
     }
 
-    /// [`Instance::open`] for a dbms with that adapter, and `kinds` of servers that may have been left in the directory.
+    /// [`Instance::open`] for a dbms with this adapter. `kinds` are the kinds of servers that may have been left in the
+    /// directory.
     pub(crate) fn open_by(
         adapter: &'static dyn Adapter,
         kinds: &[ServerKind],
@@ -162,10 +164,10 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Refuses a directory whose socket could not have a name, whatever the dbms.
+    /// Refuses a directory whose path is too long for a socket of any dbms.
     ///
     /// # Errors
-    /// When its path is too long.
+    /// If its path is too long.
     pub fn check_path(directory: &Path) -> Result<(), InstanceError> {
         let socket = directory.join(SOCKET).join(LONGEST_SOCKET);
         let length = socket.as_os_str().len();
@@ -175,10 +177,10 @@ impl Instance {
         Ok(())
     }
 
-    /// Makes a new, empty data directory with the config, in place of what there was.
+    /// Creates an empty data directory with the config, replacing an existing one.
     ///
     /// # Errors
-    /// When the dbms's own program for it fails.
+    /// If the dbms's own program fails.
     pub fn initialise(&mut self) -> Result<(), InstanceError> {
         self.stop()?;
         self.forget_data()?;
@@ -190,7 +192,8 @@ impl Instance {
         let mut command = self.adapter().initialise(self)?;
         command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = PathBuf::from(command.get_program());
-        // By force: a mysqld that makes its log files heeds nothing else, and what is half made is made anew.
+        // By force: a `mysqld` that is creating its log files heeds no other signal, and an unfinished data directory is
+        // created again anyway.
         let [_, force] = self.adapter().kind().stop_signals;
         basecase_process::die_with_parent(&mut command, force);
         let kill_watch = KillWatch::begin(self);
@@ -202,7 +205,7 @@ impl Instance {
             .and_then(wait)
             .map_err(|source| InstanceError::Spawn { program: program.clone(), source })?;
         basecase_stop::check()?;
-        // What was written there may hold the password.
+        // Files there may contain the password.
         self.empty(TEMPORARY)?;
         if !output.status.success() {
             let text = [output.stdout, output.stderr].concat();
@@ -224,10 +227,10 @@ impl Instance {
         self.write(MARK, format!("{}\n", self.spec.build.version).as_bytes())
     }
 
-    /// Whether there is a whole data directory of this build's version, and a password where one is needed.
+    /// Whether there is a complete data directory of this build's version, and a password if one is needed.
     ///
     /// # Errors
-    /// When that cannot be told: a file that cannot be read is none that is not there.
+    /// If that cannot be told: an unreadable file is not an absent one.
     pub fn is_initialised(&self) -> Result<bool, InstanceError> {
         let mark = match self.folder.text(MARK) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -238,10 +241,10 @@ impl Instance {
         Ok(has_password && mark.trim() == self.spec.build.version.to_string())
     }
 
-    /// Starts the server and waits until it accepts sessions, at most `patience`. Nothing happens when it runs already.
+    /// Starts the server and waits until it accepts sessions, for at most `patience`. Does nothing if it is already running.
     ///
     /// # Errors
-    /// When it ends early or is not ready in time; it is stopped then. The error has the end of its log.
+    /// If it ends early or is not ready in time, in which case it is stopped. The error includes the end of its log.
     pub fn start(&mut self, patience: Duration) -> Result<(), InstanceError> {
         if self.is_alive() {
             return Ok(());
@@ -256,15 +259,15 @@ impl Instance {
         self.launch(patience)
     }
 
-    /// Stops the server: with a checkpoint; after 60 s by force, without one.
+    /// Stops the server with a checkpoint or, after 60 s, by force without one.
     ///
     /// # Errors
-    /// When it does not stop at all.
+    /// If it does not stop at all.
     pub fn stop(&mut self) -> Result<ServerEnd, InstanceError> {
         let Some(mut child) = self.child.take() else { return Ok(ServerEnd::WasNotRunning) };
         if let Ok(Some(status)) = child.try_wait() {
             self.set_stopped()?;
-            return Ok(ServerEnd::Unclean(format!("the server had ended by itself ({status})")));
+            return Ok(ServerEnd::Unclean(format!("the server had already ended ({status})")));
         }
         let [stop, force] = self.adapter().kind().stop_signals;
         basecase_process::send(child.id(), stop);
@@ -297,10 +300,10 @@ impl Instance {
         Ok(self.lock.set_server(None)?)
     }
 
-    /// Stops the server and removes everything that the instance made.
+    /// Stops the server and removes everything that the instance created.
     ///
     /// # Errors
-    /// When the server does not stop or files cannot be removed.
+    /// If the server does not stop or files cannot be removed.
     pub fn destroy(mut self) -> Result<(), InstanceError> {
         self.stop()?;
         self.forget_data()?;
@@ -308,12 +311,12 @@ impl Instance {
             .iter()
             .try_for_each(|name| self.remove(name))?;
         let _ = self.lock.remove_file();
-        // Whatever else lies in the directory is not the instance's.
+        // Other files in the directory do not belong to the instance.
         let _ = fs::remove_dir(self.folder.path());
         Ok(())
     }
 
-    /// Whether the kernel killed the server, or one of its processes, for want of memory since its last start.
+    /// Whether the kernel's out-of-memory killer has killed the server, or one of its processes, since its last start.
     pub fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
         let watch = self.kill_watch.take()?;
         let shortage = watch.shortage(|| {
@@ -328,17 +331,17 @@ impl Instance {
         KilledForMemory::new(self.spec.build.title(), shortage, &self.spec.config)
     }
 
-    /// Whether the server's process runs.
+    /// Whether the server's process is running.
     pub fn is_alive(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// Process number of the server, while there is one.
+    /// The server's process id, while it is running.
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Where `database` is reached as [`SUPERUSER`]; with an empty name, the one that is always there, or none.
+    /// The endpoint of `database`, as [`SUPERUSER`]. An empty name means the database that always exists, or none.
     pub fn endpoint(&self, database: &str) -> Endpoint {
         self.adapter().endpoint(self, database)
     }
@@ -353,7 +356,7 @@ impl Instance {
         self.socket_dir().join(self.adapter().socket_file(self.port))
     }
 
-    /// The port of the server, and the number in the name of a Postgres socket.
+    /// The server's port, and the number in the name of a Postgres socket.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -368,12 +371,12 @@ impl Instance {
         self.spec.directory.join(LOG)
     }
 
-    /// The last `lines` lines of the server's log, of which many alike are told once; empty when there is none.
+    /// The last `lines` lines of the server's log, with repeated lines folded; empty if there is none.
     pub fn log_tail(&self, lines: usize) -> String {
         last_lines(&folded(&self.log_end()), lines)
     }
 
-    /// The end of the server's log; empty when there is none.
+    /// The end of the server's log; empty if there is none.
     pub(crate) fn log_end(&self) -> String {
         self.folder.read(LOG).and_then(end_of).unwrap_or_default()
     }
@@ -383,7 +386,7 @@ impl Instance {
         &self.spec.build
     }
 
-    /// The engine of its tables, where the dbms has a choice.
+    /// The engine of its tables, if the dbms has a choice.
     pub fn engine(&self) -> Option<Engine> {
         self.spec.engine
     }
@@ -393,10 +396,10 @@ impl Instance {
         &self.spec.config
     }
 
-    /// Apparent size of the data directory with logs and WAL, in bytes.
+    /// The apparent size of the data directory including logs and WAL, in bytes.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn directory_bytes(&self) -> Result<u64, InstanceError> {
         let path = self.data();
         directory_bytes(&path).map_err(|source| InstanceError::File { path, source })
@@ -415,7 +418,7 @@ impl Instance {
         self.adapter
     }
 
-    /// The password that TCP needs; `None` where there is only the socket.
+    /// The password for TCP; `None` if there is only the socket.
     pub(crate) fn tcp_password(&self) -> Option<Password> {
         self.password.clone().filter(|_| self.spec.transport == Transport::Loopback)
     }
@@ -428,17 +431,17 @@ impl Instance {
         indented(&self.log_tail(LOG_LINES))
     }
 
-    /// Writes the config file anew.
+    /// Writes the config file, replacing an old one.
     pub(crate) fn write_config(&self) -> Result<(), InstanceError> {
         self.write(self.adapter().config_file(), self.adapter().configuration(self).as_bytes())
     }
 
-    /// Writes the file `name` anew, which only the server's user can read.
+    /// Writes the file `name`, replacing an old one. Only the server's user can read it.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), InstanceError> {
         self.folder.write(name, bytes).map_err(|source| self.wrong(name, source))
     }
 
-    /// Writes a file into the folder of temporary files, which only the server's user can read: its path.
+    /// Writes a file into the folder of temporary files, which only the server's user can read, and returns its path.
     pub(crate) fn write_temporary(&self, name: &str, text: &str) -> Result<PathBuf, InstanceError> {
         let folder = self.folder.folder(TEMPORARY)?;
         let path = folder.path().join(name);
@@ -448,12 +451,12 @@ impl Instance {
         Ok(path)
     }
 
-    /// The log, open to write to its end.
+    /// Opens the log for appending.
     pub(crate) fn open_log(&self) -> Result<File, InstanceError> {
         self.folder.keep(LOG, OFlags::WRONLY | OFlags::APPEND).map_err(|source| self.wrong(LOG, source))
     }
 
-    /// The password that was made up for TCP.
+    /// Reads the password for TCP.
     pub(crate) fn read_password(&self) -> Result<Password, InstanceError> {
         let text = self.folder.text(PASSWORD).map_err(|source| self.wrong(PASSWORD, source))?;
         Ok(Password::new(text))
@@ -465,7 +468,7 @@ impl Instance {
 
     fn forget_data(&mut self) -> Result<(), InstanceError> {
         self.password = None;
-        // The mark goes first, so that a kill in between leaves nothing that looks whole.
+        // The mark goes first, so that a kill in between leaves nothing that looks complete.
         [MARK, DATA, PASSWORD].iter().try_for_each(|name| self.remove(name))?;
         self.empty(TEMPORARY)
     }
@@ -474,7 +477,7 @@ impl Instance {
         self.folder.remove(name).map_err(|source| self.wrong(name, source))
     }
 
-    /// Removes what is in the folder `name`, which is made when it is missing.
+    /// Empties the folder `name`, and creates it if it is missing.
     fn empty(&self, name: &str) -> Result<(), InstanceError> {
         self.folder.folder(name)?.clear().map_err(|source| self.wrong(name, source))
     }
@@ -483,7 +486,7 @@ impl Instance {
         InstanceError::File { path: self.folder.path().join(name), source }
     }
 
-    /// Makes up a password and writes it where only the server's user can read it.
+    /// Generates a password, and writes it where only the server's user can read it.
     fn make_password(&mut self) -> Result<(), InstanceError> {
         let password = random_password().map_err(|source| self.wrong(PASSWORD, source))?;
         self.write(PASSWORD, password.reveal().as_bytes())?;
@@ -494,7 +497,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // An error has nobody to go to here; the parent-death signal still stops the server.
+        // An error cannot be reported here; the parent-death signal still stops the server.
         let _ = self.stop();
     }
 }

@@ -1,4 +1,4 @@
-//! Slowdowns of a known size, planted in a server to test whether they are found.
+//! Slowdowns of a known size, planted in a server to test whether they are detected.
 
 use std::fs;
 use std::io::Read;
@@ -15,20 +15,21 @@ const SOURCE: &str = include_str!("plant.c");
 /// A slowdown that is planted in a server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Plant {
-    /// Turns of a loop after each message that a session receives, beyond a few that every server has; 0 plants nothing.
+    /// Iterations of a loop after each message that a session receives, on top of a few that every server with the library
+    /// runs; 0 plants no slowdown.
     pub spins: u32,
-    /// Spins after each Nth message only, N times as long.
+    /// Spins only after every Nth message, N times as long.
     pub every: u32,
-    /// The share of starts in which it spins, 0 to 1.
+    /// The fraction of starts in which it spins, 0 to 1.
     pub starts: f64,
 }
 
-/// What a planted library has done so far, in all processes of a server.
+/// What the planted library has done so far, in all processes of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Planted {
     /// Messages received.
     pub calls: u64,
-    /// Time that was spent after them, with the clock's own.
+    /// Time spent after them, including the cost of reading the clock.
     pub nanoseconds: u64,
 }
 
@@ -54,13 +55,13 @@ pub enum PlantError {
 }
 
 impl Plant {
-    /// Nothing: the library is there and spins no longer than in any server.
+    /// No slowdown: the library is loaded, but spins no longer than in any server.
     pub const NONE: Plant = Plant { spins: 0, every: 1, starts: 1.0 };
 
-    /// Makes the library ready below `home`, once for each version of its source.
+    /// Compiles the library below `home`, once for each version of its source.
     ///
     /// # Errors
-    /// When it cannot be compiled.
+    /// If it cannot be compiled.
     pub fn library(home: &Path) -> Result<PathBuf, PlantError> {
         let digest = Plant::library_digest();
         let folder = home.join("plant");
@@ -91,17 +92,17 @@ impl Plant {
         Ok(library)
     }
 
-    /// Where the SHA-256 of the library's source begins: what another version plants is another slowdown.
+    /// The first digits of the SHA-256 of the library's source: another version plants another slowdown.
     pub fn library_digest() -> String {
         Sha256::digest(SOURCE).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// What a server in `directory` needs in its environment, with the library. Its counts begin anew.
+    /// The environment variables of a server in `directory` that load the library. They reset its counts.
     pub(crate) fn environment(&self, library: &Path, directory: &Path) -> Vec<(&'static str, String)> {
         vec![
             ("LD_PRELOAD", library.display().to_string()),
             ("BASECASE_PLANT_FILE", directory.join(Planted::FILE).display().to_string()),
-            // As long for all candidates: where a server allocates depends on it.
+            // The same length for all candidates, because the addresses that a server allocates depend on it.
             ("BASECASE_PLANT_SPINS", format!("{:010}", self.spins)),
             ("BASECASE_PLANT_EVERY", format!("{:010}", self.every)),
             ("BASECASE_PLANT_STARTS", format!("{:.8}", self.starts)),
@@ -110,10 +111,10 @@ impl Plant {
 }
 
 impl Planted {
-    /// The file in its directory in which a server counts.
+    /// The file in a server's directory that holds its counts.
     pub(crate) const FILE: &str = "planted";
 
-    /// What a server in `directory` counted so far; `None` where nothing is planted.
+    /// The counts of a server in `directory` so far; `None` if nothing is planted.
     pub fn read(directory: &Path) -> Option<Planted> {
         let mut bytes = Vec::new();
         PrivateFolder::open(directory).ok()??.read(Planted::FILE).ok()?.read_to_end(&mut bytes).ok()?;
@@ -122,7 +123,7 @@ impl Planted {
         Some(Planted { calls: count(0)?, nanoseconds: count(1)? })
     }
 
-    /// What was added since `earlier`.
+    /// The difference from `earlier`.
     pub fn since(self, earlier: Planted) -> Planted {
         Planted {
             calls: self.calls.saturating_sub(earlier.calls),

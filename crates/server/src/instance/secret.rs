@@ -8,7 +8,7 @@ use basecase_client::Password;
 /// A new random password of 128 bits.
 ///
 /// # Errors
-/// When the kernel's source of randomness cannot be read.
+/// If the kernel's source of randomness cannot be read.
 pub(crate) fn random_password() -> io::Result<Password> {
     let mut bytes = [0_u8; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Servers that the kernel killed for want of memory.
+//! Servers that the kernel's out-of-memory killer has killed.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -11,11 +11,11 @@ use thiserror::Error;
 use crate::config::Config;
 use crate::instance::Instance;
 
-/// How long a server that lost a process may take to end, or to say so in its log.
+/// How long a server that has lost a process may take to end, or to log it.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How Postgres tells that one of its processes was killed.
+/// How Postgres logs that one of its processes was killed.
 const KILLED: &str = "terminated by signal 9";
-/// What takes most memory, by the names of all dbms.
+/// The settings of any dbms that take most memory.
 const LARGE: [&str; 6] = [
     "shared_buffers",
     "maintenance_work_mem",
@@ -25,9 +25,9 @@ const LARGE: [&str; 6] = [
     "key_buffer_size",
 ];
 
-/// A server, or one of its processes, was killed by the kernel for want of memory.
+/// The kernel killed a server, or one of its processes, because memory ran out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the kernel killed {build} for want of memory: {}\nhint: {}", self.limit(), self.remedy())]
+#[error("the kernel killed {build} because memory ran out: {}\nhint: {}", self.limit(), self.remedy())]
 pub struct KilledForMemory {
     build: String,
     shortage: Shortage,
@@ -53,7 +53,7 @@ impl KilledForMemory {
     fn remedy(&self) -> String {
         let allow = match self.shortage {
             Shortage::Group(_) => "allow more",
-            Shortage::Host => "end what else takes memory",
+            Shortage::Host => "end other programs that use memory",
         };
         let Some((first, _)) = self.settings.first() else { return format!("{allow}, or run fewer clients") };
         let list: Vec<String> =
@@ -66,7 +66,7 @@ impl KilledForMemory {
     }
 }
 
-/// What is known before a server could be killed.
+/// The state before a server could be killed.
 #[derive(Debug)]
 pub(crate) struct KillWatch {
     before: MemoryKills,
@@ -80,7 +80,8 @@ impl KillWatch {
         KillWatch { before: MemoryKills::now(), log_bytes }
     }
 
-    /// What was short, when the kernel killed since then and `is_killed` says that the server was hit: soon, for it dies after it was counted.
+    /// Whose memory ran out, if the kernel has killed a process since then and `is_killed` says that it was the server's. It
+    /// waits a little for that, because the kernel counts a kill before the process dies.
     pub(crate) fn shortage(&self, mut is_killed: impl FnMut() -> bool) -> Option<Shortage> {
         let shortage = self.before.shortage_since()?;
         let until = Instant::now() + PATIENCE;
@@ -93,7 +94,7 @@ impl KillWatch {
         Some(shortage)
     }
 
-    /// Whether the log tells of a process that was killed since then.
+    /// Whether the log mentions a process that has been killed since then.
     pub(crate) fn is_in_log(&self, instance: &Instance) -> bool {
         let added = instance.log().metadata().map_or(0, |log| log.len()).saturating_sub(self.log_bytes);
         let end = instance.log_end();
@@ -102,7 +103,7 @@ impl KillWatch {
     }
 }
 
-/// Whether a process ended by SIGKILL, or says so of one of its own.
+/// Whether a process ended by SIGKILL, or reports that one of its children did.
 pub(crate) fn was_killed(status: ExitStatus, output: &str) -> bool {
     status.signal() == Some(Signal::KILL.as_raw()) || output.contains(KILLED)
 }

@@ -1,4 +1,4 @@
-//! From a command to a server that accepts sessions.
+//! Starts a server, and waits until it accepts sessions.
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -11,9 +11,9 @@ use super::plant::Planted;
 use super::shortage::KillWatch;
 use crate::instance::{Instance, InstanceError, Transport};
 
-/// How often a server whose port was taken meanwhile gets another one.
+/// How many times a server gets another port because its port was taken meanwhile.
 const PORT_ATTEMPTS: u32 = 4;
-/// A page of memory, in bytes.
+/// The size of a memory page, in bytes.
 const PAGE: u16 = 4096;
 
 impl Instance {
@@ -28,7 +28,7 @@ impl Instance {
                 Err(error) => {
                     let is_taken = matches!(&error, InstanceError::Died { log_tail, .. }
                         if self.adapter().is_port_taken(log_tail));
-                    // The first error says more than whatever stopping says.
+                    // The first error tells more than an error while stopping.
                     let _ = self.stop();
                     if !is_taken || attempt == PORT_ATTEMPTS {
                         return Err(error);
@@ -54,7 +54,7 @@ impl Instance {
 
     fn spawn(&mut self) -> Result<(), InstanceError> {
         self.write_config()?;
-        // A dead server's socket and its lock: the process number in the lock may be another's by now.
+        // This removes a dead server's socket and its lock: the process id in the lock may be another process's by now.
         self.empty_socket_dir()?;
         let log = self.open_log()?;
         let out = log.try_clone().map_err(|source| InstanceError::File { path: self.log(), source })?;
@@ -65,7 +65,7 @@ impl Instance {
             .stdout(out)
             .stderr(log)
             .env("BASECASE_PADDING", padding())
-            // An interrupt from the terminal is for basecase, which then stops the server in its own time.
+            // Ctrl-C in the terminal is meant for basecase, which then stops the server itself.
             .process_group(0);
         if let Some((plant, library)) = &self.plant {
             self.write(Planted::FILE, &[0; size_of::<[u64; 2]>()])?;
@@ -114,12 +114,12 @@ impl Instance {
     }
 }
 
-/// Text of another length in each start, shorter than a page. Postgres copies its environment to where all that it allocates comes after,
-/// so the length of any path or value in it moves that, the same way in each start: what a candidate is called would decide how fast it is.
-/// Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009.
+/// Text of a random length for each start, shorter than a page. Postgres copies its environment to the start of its heap, so
+/// the length of any path or value in it shifts every later allocation, in the same way at each start: a candidate's name
+/// would affect its speed. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009.
 fn padding() -> String {
     let mut drawn = [0; size_of::<u16>()];
-    // Without chance all starts are alike, as they were.
+    // Without randomness, all starts have the same length.
     let _ = getrandom(&mut drawn, GetRandomFlags::empty());
     "x".repeat(usize::from(u16::from_ne_bytes(drawn) % PAGE))
 }

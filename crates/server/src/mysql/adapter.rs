@@ -1,4 +1,4 @@
-//! How a server of MySQL or MariaDB is initialised, started, reached and stopped.
+//! How a MySQL or MariaDB server is initialised, started, connected to and stopped.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -19,7 +19,7 @@ use super::option_file::{own_settings, setting};
 use crate::check::{Answer, CheckError, Question};
 use crate::instance::{Adapter, Instance, InstanceError, SUPERUSER, Transport, shut_down_on_stop};
 
-/// Servers of MySQL and MariaDB.
+/// The adapter for MySQL and MariaDB.
 #[derive(Debug)]
 pub(crate) struct Mysql;
 
@@ -76,7 +76,7 @@ impl Adapter for Mysql {
         } else {
             let script =
                 bootstrap_script(&build.tree().bootstrap_scripts(), &accounts, &instance.temporary_dir())?;
-            // Some statement of the scripts is longer than what the oldest versions take.
+            // One statement in the scripts is longer than the oldest versions allow by default.
             command.args(["--bootstrap", "--max-allowed-packet=8M"]).stdin(Stdio::from(script));
         }
         Ok(command)
@@ -85,14 +85,14 @@ impl Adapter for Mysql {
     fn serve(&self, instance: &Instance) -> Command {
         let build = &instance.spec.build;
         let mut command = build.command(build.tree().server(), instance.account.as_ref());
-        // This must come first. The data directory stands in the file too; here it is for whoever looks for a left-over server.
+        // This must come first. The data directory is in the file too; here it serves to recognise a leftover server.
         command
             .arg(format!("--defaults-file={}", instance.config_file().display()))
             .arg(format!("--datadir={}", instance.data().display()));
         command
     }
 
-    /// Reads the server's first packet: its greeting begins with the version of the protocol, an error with 255
+    /// Reads the server's first packet: a greeting begins with the protocol version, an error with 255
     /// (<https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>).
     fn accepts_sessions(&self, socket: &Path) -> io::Result<bool> {
         let mut stream = UnixStream::connect(socket)?;
@@ -122,9 +122,9 @@ impl Adapter for Mysql {
     }
 }
 
-/// The accounts of a new server: the owner, without a password by the socket, in whose folder nobody else can search, and with
-/// one by TCP; and no other. Names are not resolved, so that `localhost` means the socket alone. One statement a line, which
-/// is how files are read at initialisation.
+/// The accounts of a new server: only the owner, who needs no password on the socket, whose folder nobody else can search,
+/// but needs one for TCP. Names are not resolved, so `localhost` means the socket alone. Each line is one statement, because
+/// that is how files are read at initialisation.
 fn accounts(password: Option<&Password>) -> String {
     let mut text = format!(
         "create user '{SUPERUSER}'@'localhost';\n\
@@ -138,7 +138,7 @@ fn accounts(password: Option<&Password>) -> String {
     text
 }
 
-/// What a bootstrapping server reads: the scripts, then the accounts, in a file without a name on the disk of `folder`.
+/// What a bootstrapping server reads: the scripts, then the accounts, in an unnamed file on the disk of `folder`.
 fn bootstrap_script(scripts: &[PathBuf], accounts: &str, folder: &Path) -> Result<File, InstanceError> {
     let wrong = |path: &Path| {
         let path = path.to_path_buf();
@@ -151,7 +151,7 @@ fn bootstrap_script(scripts: &[PathBuf], accounts: &str, folder: &Path) -> Resul
         write(&std::fs::read(path).map_err(wrong(path))?)?;
         write(b"\n")?;
     }
-    // A bootstrapping server takes accounts from when on it has read those that there are.
+    // A bootstrapping server accepts new accounts only after it has loaded the privilege tables.
     write(format!("flush privileges;\n{accounts}").as_bytes())?;
     file.rewind().map_err(wrong(folder))?;
     Ok(file)

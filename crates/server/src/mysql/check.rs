@@ -1,8 +1,8 @@
-//! Asking MySQL and MariaDB about a config.
+//! Asks MySQL or MariaDB whether it accepts a config.
 //!
-//! Every version prints, on `--verbose --help` with an option file, the value of each setting that it would start with. So
-//! what it does not know is not there, and what it would silently adjust differs from what the config says. What it says in
-//! words comes on top; MySQL 8.0.16 and later says more of that with `--validate-config`.
+//! Given `--verbose --help` and an option file, every version prints the value of each setting that it would start with. So
+//! an unknown setting is missing, and a silently adjusted one differs from the config. Its messages add to this; from MySQL
+//! 8.0.16 on, `--validate-config` gives more of them.
 
 use std::collections::BTreeMap;
 use std::process::Output;
@@ -13,15 +13,15 @@ use super::option_file::{own_settings, setting as line};
 use crate::check::{Answer, CheckError, Complaint, Question};
 use crate::config::Setting;
 
-/// Makes a server print what it would start with.
+/// Makes a server print the settings that it would start with.
 const HELP: &[&str] = &["--verbose", "--help"];
-/// … and MariaDB: else it misses its table of plugins, over which some versions crash.
+/// The same for MariaDB: some versions crash when their table of plugins is missing.
 const HELP_OF_MARIADB: &[&str] = &["--bootstrap", "--verbose", "--help"];
 /// The size of InnoDB's buffer pool.
 const POOL: &str = "innodb_buffer_pool_size";
-/// What is reserved at the start and grows to its size.
+/// Memory that is reserved at the start, and grows to its full size.
 const MEMORY: &[&str] = &[POOL, "innodb_log_buffer_size", "key_buffer_size", "rocksdb_block_cache_size"];
-/// What the server lowers when it may not open as many files as they need.
+/// Settings that the server lowers if it may not open as many files as they need.
 const NEEDS_FILES: &[&str] = &["max_connections", "open_files_limit", "table_cache", "table_open_cache"];
 
 /// Refuses an engine that the build lacks.
@@ -45,7 +45,7 @@ pub(super) fn check_engine(question: &Question<'_>) -> Result<(), CheckError> {
     })
 }
 
-/// Lets the server read the config and say what it makes of it.
+/// Lets the server read the config, and returns its answer.
 pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
     let settings = &question.config.settings;
     let help = if question.build.facts.dbms == Dbms::Mariadb { HELP_OF_MARIADB } else { HELP };
@@ -59,7 +59,8 @@ pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
     }
     let mut complaints: Vec<Complaint> = Vec::new();
     if known.values.is_empty() {
-        // Over one bad value it ends before it says anything of the others, some versions without a word. So each is tried alone.
+        // One bad value makes the server end before it reports anything on the others, in some versions without a message.
+        // So each setting is tried alone.
         for setting in settings {
             let alone = run(question, std::slice::from_ref(setting), help)?;
             let (of_it, log) = (Known::read(&alone.stdout), String::from_utf8_lossy(&alone.stderr));
@@ -102,7 +103,7 @@ fn refused(setting: &Setting, text: String) -> Complaint {
     Complaint { setting: setting.name.clone(), text, advice: Some(format!("correct {}", setting.name)) }
 }
 
-/// What is wrong with one setting.
+/// What is wrong with a setting.
 fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
     let Setting { name, value, .. } = setting;
     if !known.has(name) {
@@ -112,7 +113,7 @@ fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
     if let Some(text) = said_of(name, log) {
         return Some(refused(setting, text));
     }
-    // 0 and -1 often mean that the server chooses.
+    // 0 and -1 often mean that the server chooses a value.
     let (wanted, taken) = (number(value).filter(|number| *number > 0.0)?, known.number(name)?);
     if wanted == taken || (name == "open_files_limit" && taken > wanted) {
         return None;
@@ -126,8 +127,8 @@ fn complaint(setting: &Setting, known: &Known, log: &str) -> Option<Complaint> {
     Some(complaint)
 }
 
-/// What InnoDB rounds the size of its buffer pool up to, in bytes: a chunk for each of its instances. It does so at the start,
-/// without a word (<https://dev.mysql.com/doc/refman/8.0/en/innodb-buffer-pool-resize.html>). `None` where it does not.
+/// The unit that InnoDB rounds the size of its buffer pool up to, in bytes: one chunk for each of its instances. It does so
+/// silently at the start (<https://dev.mysql.com/doc/refman/8.0/en/innodb-buffer-pool-resize.html>). `None` if it does not.
 fn pool_unit(question: &Question<'_>, known: &Known) -> Option<f64> {
     let build = question.build;
     let size = known.number(POOL)?;
@@ -142,7 +143,7 @@ fn pool_unit(question: &Question<'_>, known: &Known) -> Option<f64> {
         }
         _ => wanted.unwrap_or(8.0),
     };
-    // A pool that is smaller than its chunks gets smaller chunks.
+    // A pool smaller than its chunks gets smaller chunks.
     Some(chunk * instances).filter(|unit| *unit <= size)
 }
 
@@ -160,7 +161,7 @@ fn rounded(setting: &Setting, pool_unit: Option<f64>) -> Option<Complaint> {
     Some(Complaint { setting: setting.name.clone(), text, advice: Some(advice) })
 }
 
-/// What the log says against the setting `name`.
+/// The log's complaint about the setting `name`.
 fn said_of(name: &str, log: &str) -> Option<String> {
     log.lines().find_map(|line| {
         let (level, text) =
@@ -172,7 +173,7 @@ fn said_of(name: &str, log: &str) -> Option<String> {
             "error" | "" => true,
             _ => false,
         };
-        // Names stand in quotes, as `'innodb-flush-method'`, `'--log-bin'` or `'x=y'`.
+        // Names are quoted, as in `'innodb-flush-method'`, `'--log-bin'` or `'x=y'`.
         let mut quoted = text.split('\'').skip(1).step_by(2);
         let names_it = quoted.any(|part| {
             let part = part.trim_start_matches('-').split('=').next().unwrap_or_default();
@@ -182,7 +183,7 @@ fn said_of(name: &str, log: &str) -> Option<String> {
     })
 }
 
-/// A line of the log without codes and the program's path before what it says.
+/// A line of the log without the codes and the program's path before the message.
 fn plain(text: &str) -> String {
     let mut text = text.trim();
     while let Some((_, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
@@ -200,12 +201,12 @@ fn plain(text: &str) -> String {
 struct Known {
     /// All names, with `_`.
     names: Vec<String>,
-    /// What the server would start with, of those that have a value.
+    /// The values that the server would start with.
     values: BTreeMap<String, String>,
 }
 
 impl Known {
-    /// Reads what `--verbose --help` prints: descriptions of options, then a table of names and values.
+    /// Reads the output of `--verbose --help`: descriptions of options, then a table of names and values.
     fn read(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let mut known = Known::default();
@@ -231,8 +232,8 @@ impl Known {
         known
     }
 
-    /// Whether a config may have the setting `name`, which may switch another on or off. `loose_` is no such thing: it would
-    /// hide what the server does not know. A server that has said nothing knows everything.
+    /// Whether a config may have the setting `name`, which may switch another on or off. The prefix `loose_` is not allowed,
+    /// because it hides unknown settings. A server that has printed nothing counts as knowing every name.
     fn has(&self, name: &str) -> bool {
         let is_known = |name: &str| self.names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
         let switched = ["skip_", "disable_", "enable_"].iter().find_map(|prefix| name.strip_prefix(prefix));
@@ -243,13 +244,13 @@ impl Known {
         self.names.iter().any(|name| name.starts_with(start))
     }
 
-    /// The number that the server would start with.
+    /// The value that the server would start with, as a number.
     fn number(&self, name: &str) -> Option<f64> {
         number(self.values.get(name)?)
     }
 }
 
-/// A number as MySQL and MariaDB read it: with a suffix for powers of 1024 or without.
+/// A number as MySQL and MariaDB read it, with or without a suffix for a power of 1024.
 fn number(text: &str) -> Option<f64> {
     let factor = match text.chars().last()?.to_ascii_uppercase() {
         'K' => 10,
@@ -261,7 +262,7 @@ fn number(text: &str) -> Option<f64> {
         _ => 0,
     };
     let digits = if factor == 0 { text } else { &text[..text.len() - 1] };
-    // `f64` would read words such as `inf` and `nan`.
+    // Parsing as `f64` would accept words such as `inf` and `nan`.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'-');
     let number = digits.parse::<f64>().ok().filter(|_| is_number)?;
     Some(number * f64::from(factor).exp2())

@@ -1,30 +1,31 @@
-//! The debt of InnoDB: dirty pages and rows that purge has still to remove.
+//! InnoDB's debt: dirty pages, and rows that purge has yet to remove.
 
 use basecase_client::{Error, Kind, Session};
 use basecase_model::{Measures, Value};
 
 use super::status::Figures;
 
-/// What makes the page cleaners write back nearly everything: the variable and its value, in the order in which they are set.
-/// A low-water mark above the limit would be lowered by the server. The idle flush is there from MySQL 8.0.18 on. The last makes purge
-/// take what it is done with off the history list at once, instead of with every 128th batch; it is there from MySQL 5.7 on.
+/// Variables that make the page cleaners write back nearly everything, and their values, in the order in which they are set:
+/// the server would lower a low-water mark above the limit. The idle flush exists from MySQL 8.0.18 on. The last one, which
+/// exists from MySQL 5.7 on, makes purge truncate the history list after each batch, instead of every 128th.
 const HASTENING: [(&str, &str); 4] = [
     ("innodb_max_dirty_pages_pct_lwm", "1"),
     ("innodb_max_dirty_pages_pct", "1"),
     ("innodb_idle_flush_pct", "100"),
     (TRIMMING, "1"),
 ];
-/// How many batches of purge go by until the history list is trimmed.
+/// How many purge batches pass before the history list is truncated.
 const TRIMMING: &str = "innodb_purge_rseg_truncate_frequency";
-/// Dirty pages up to which InnoDB counts as at rest, as a share of the buffer pool: above it the hastened page cleaners work.
+/// The dirty pages up to which InnoDB counts as at rest, as a share of the buffer pool. Above it, the hastened page cleaners
+/// still work.
 const DIRTY_SHARE_AT_REST: f64 = 0.02;
-/// … and in bytes, which a small pool may have dirty.
+/// The same in bytes, for a small pool.
 const DIRTY_BYTES_AT_REST: f64 = (16 << 20) as f64;
-/// Transactions that purge has not reached yet, up to which InnoDB counts as at rest: with 50 rows each, a thousand rows.
+/// The unpurged transactions up to which InnoDB counts as at rest: with 50 rows each, a thousand rows.
 const UNPURGED_AT_REST: f64 = 20.0;
 
-/// A transaction that writes, in a table that only its session sees. Purge runs as far as the last one that wrote, so that transactions
-/// after it which only read look as if they were left to purge.
+/// A transaction that writes to a table that only its session sees. Purge advances to the last transaction that wrote, so
+/// later read-only transactions would look as if they were yet to be purged.
 const SOMETHING_TO_PURGE: [&str; 4] = [
     "create temporary table basecase_purge (a int primary key) engine=innodb",
     "insert into basecase_purge values (1)",
@@ -32,20 +33,21 @@ const SOMETHING_TO_PURGE: [&str; 4] = [
     "drop temporary table basecase_purge",
 ];
 
-/// What InnoDB has put off.
+/// InnoDB's debt.
 pub(super) struct Rest {
-    /// Whether it is little.
+    /// Whether it is small.
     pub(super) at_rest: bool,
-    /// Whether moreover nothing is left to purge.
+    /// Whether also nothing is left to purge.
     pub(super) is_purged: bool,
 }
 
-/// Sets what makes the page cleaners write back nearly everything, where it exists. Puts the statements that set it back into `undo`.
+/// Sets the variables that make the page cleaners write back nearly everything, as far as they exist. Adds the statements
+/// that reset them to `undo`.
 pub(super) fn hasten(session: &mut dyn Session, undo: &mut Vec<String>) -> Result<(), Error> {
     let present = Figures::variables(session, &HASTENING.map(|(name, _)| name))?;
     for (name, value) in HASTENING {
         let Some(before) = present.spelling(name) else { continue };
-        // First, for it may be set although the answer gets lost.
+        // First, because the variable may be set even if the answer is lost.
         undo.insert(0, format!("set global {name} = {before}"));
         if let Err(error) = session.query(&format!("set global {name} = {value}")) {
             if error.kind() == Kind::Refused {
@@ -57,7 +59,7 @@ pub(super) fn hasten(session: &mut dyn Session, undo: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// Makes purge come to the last transaction, where those that only read are numbered as well and are the last.
+/// Lets purge advance to the last transaction, on versions that number read-only transactions too.
 pub(super) fn show_purge_the_end(session: &mut dyn Session, radix: u32) -> Result<(), Error> {
     if monitor(session, radix)?.behind.is_some_and(|behind| behind > UNPURGED_AT_REST) {
         SOMETHING_TO_PURGE.iter().try_for_each(|statement| session.query(statement).map(drop))?;
@@ -65,7 +67,7 @@ pub(super) fn show_purge_the_end(session: &mut dyn Session, radix: u32) -> Resul
     Ok(())
 }
 
-/// Measures the debt, and says whether it is little. Versions before 5.6 print numbers of transactions with `radix` 16.
+/// Measures the debt, and tells whether it is small. Versions before 5.6 print transaction numbers with `radix` 16.
 ///
 /// `debt.dirty_pages` and `debt.dirty_bytes` of the buffer pool, `debt.unpurged_transactions` (whose deleted rows purge has not
 /// reached), `debt.history_transactions` (whose undo log is kept, which some versions keep long after purge is done),
@@ -93,7 +95,7 @@ pub(super) fn look(session: &mut dyn Session, measures: &mut Measures, radix: u3
     let is_purged = at_rest
         && match (monitor.history, monitor.behind) {
             (None | Some(0.0), _) => true,
-            // What it keeps in its list although purge is done with it, it keeps.
+            // Transactions that stay in the history list after purge is done with them do not count.
             (_, Some(0.0)) => Figures::variables(session, &[TRIMMING])?.spelling(TRIMMING).is_none(),
             _ => false,
         };
@@ -102,7 +104,7 @@ pub(super) fn look(session: &mut dyn Session, measures: &mut Measures, radix: u3
 
 fn monitor(session: &mut dyn Session, radix: u32) -> Result<Monitor, Error> {
     let shown = match session.query("show engine innodb status") {
-        // The user's own server may keep it from its users.
+        // The user's own server may deny this.
         Err(error) if error.kind() == Kind::Refused => Vec::new(),
         shown => shown?,
     };
@@ -112,12 +114,12 @@ fn monitor(session: &mut dyn Session, radix: u32) -> Result<Monitor, Error> {
     })
 }
 
-/// What the InnoDB monitor says of the debt.
+/// The debt according to the InnoDB monitor.
 #[derive(Debug, Default, PartialEq)]
 struct Monitor {
-    /// Numbers given to transactions that purge has not reached. Those of transactions that only read are among them before MySQL 5.7.
+    /// Transaction numbers that purge has not reached. Before MySQL 5.7 they include those of read-only transactions.
     behind: Option<f64>,
-    /// Transactions whose undo log is kept, of which purge may have reached some.
+    /// Transactions whose undo log is kept; purge may have reached some of them.
     history: Option<f64>,
     redo_bytes: Option<f64>,
 }
@@ -138,7 +140,7 @@ impl Monitor {
         }
     }
 
-    /// Transactions that purge has still to reach, at most: each of them has a number and is in the history list.
+    /// The most transactions that purge may have yet to reach: each has a number, and is in the history list.
     fn unpurged(&self) -> Option<f64> {
         self.behind.into_iter().chain(self.history).min_by(f64::total_cmp)
     }
@@ -169,13 +171,13 @@ mod tests {
 
     #[test]
     fn defect_24_transactions_that_only_read_are_nothing_to_purge() {
-        // 5.5.34 after 3,000 reads: each took a number.
+        // 5.5.34 after 3,000 reads, each of which took a number.
         let reads = "Trx id counter 14FF\nPurge done for trx's n:o < 947 undo n:o < 0\nHistory list length 1\nLOG\n---\n\
             Log sequence number 3040457\nLog flushed up to   3040457\nLast checkpoint at  3040347\n";
         let monitor = Monitor::read(reads, 16);
         assert_eq!((monitor.behind, monitor.history), (Some(3000.0), Some(1.0)));
         assert_eq!(monitor.unpurged(), Some(1.0));
-        // What is kept in the list after purge is done with it.
+        // Transactions that stay in the list after purge is done with them.
         for (kept, radix) in [
             // 5.5.34
             (

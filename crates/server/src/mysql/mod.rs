@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: their servers, and what they tell of themselves.
+//! MySQL and MariaDB: their servers, and what these report.
 
 mod adapter;
 mod check;

@@ -1,12 +1,12 @@
-//! Settings as MySQL and MariaDB read them from an option file.
+//! Settings in MySQL's and MariaDB's option files.
 
 use std::path::Path;
 
 use basecase_builds::Build;
 use basecase_model::{Dbms, Engine};
 
-/// One line of an option file. Options that switch something off take no value in old versions, and the binary log is switched off
-/// by such an option: `log_bin` itself would take `OFF` for the name of its files.
+/// One line of an option file. Options that switch something off take no value in old versions. The binary log is switched
+/// off by such an option, because `log_bin` itself would take `OFF` as the name of its files.
 pub(super) fn setting(name: &str, value: &str) -> String {
     if name == "log_bin" && matches!(value.to_lowercase().as_str(), "0" | "off" | "false") {
         return "skip_log_bin\n".to_owned();
@@ -18,7 +18,7 @@ pub(super) fn setting(name: &str, value: &str) -> String {
     format!("{name} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// What basecase's own work depends on, as lines of an option file, all but how the server is reached.
+/// The settings that basecase depends on, as lines of an option file, except for how to connect to the server.
 pub(super) fn own_settings(build: &Build, engine: Option<Engine>, data: &Path, temporary: &Path) -> String {
     let tree = build.tree();
     let mut text = String::new();
@@ -26,7 +26,7 @@ pub(super) fn own_settings(build: &Build, engine: Option<Engine>, data: &Path, t
     path("basedir", tree.prefix());
     path("datadir", data);
     path("tmpdir", temporary);
-    // The default is a folder of the system that may not exist, and the server does not start then.
+    // The default is a system folder, without which the server does not start.
     path("secure_file_priv", temporary);
     path("pid_file", &data.join("mysqld.pid"));
     if let Some(messages) = tree.messages() {
@@ -39,16 +39,16 @@ pub(super) fn own_settings(build: &Build, engine: Option<Engine>, data: &Path, t
     if let Some(plugins) = tree.plugins() {
         path("plugin_dir", &plugins);
     }
-    // The session that basecase looks at the server with rests for as long as a step takes.
+    // basecase's own monitoring session may be idle for as long as a step takes.
     text.push_str("skip_name_resolve\nwait_timeout = 31536000\n");
     if build.facts.dbms == Dbms::Mysql && build.version.first() >= 8 {
-        // A second port. A build may be without it.
+        // A second port, of a plugin that a build may lack.
         text.push_str("loose_mysqlx = OFF\n");
     }
     match engine.unwrap_or(Engine::Innodb) {
         Engine::Innodb => text.push_str("default_storage_engine = InnoDB\n"),
         Engine::Rocksdb => {
-            // A plugin of MariaDB; compiled into Meta's MySQL, and off there unless it is asked for.
+            // In MariaDB it is a plugin. In Meta's MySQL it is compiled in, but off by default.
             let on =
                 if tree.rocksdb_plugin().is_some() { "plugin_load_add = ha_rocksdb" } else { "rocksdb = ON" };
             text.push_str(&format!("{on}\ndefault_storage_engine = RocksDB\n"));

@@ -1,15 +1,15 @@
-//! How MySQL and MariaDB would execute a statement.
+//! Query plans of MySQL and MariaDB.
 
 use basecase_client::{Error, Kind, Session};
 use basecase_model::Value;
 
-/// What the columns of `EXPLAIN` are called, for those that say how and not how much. MySQL has from 5.7 on two more than MariaDB
-/// and older ones: `partitions` as fourth and `filtered` as second last.
+/// The columns of `EXPLAIN` that describe the plan, without those that estimate amounts. From 5.7 on, MySQL has two more
+/// columns than MariaDB and older versions: `partitions` as the fourth and `filtered` as the second last.
 const COLUMNS: [(&str, usize, usize); 6] =
     [("table", 2, 2), ("type", 3, 4), ("key", 5, 6), ("key_len", 6, 7), ("ref", 7, 8), ("extra", 9, 11)];
 
-/// The plan: a line for each table, in which every version can be compared with every other, and where the version draws one for
-/// the statement, an empty line and the tree.
+/// The plan: a line for each table, comparable between all versions, and if the version can print one for the statement, an
+/// empty line and the tree.
 pub(super) fn explain(session: &mut dyn Session, sql: &str, draws_trees: bool) -> Result<String, Error> {
     let rows = session.query(&format!("explain {sql}"))?;
     let mut text = rows.iter().map(|row| line(row)).collect::<Vec<_>>().join("\n");
@@ -20,7 +20,7 @@ pub(super) fn explain(session: &mut dyn Session, sql: &str, draws_trees: bool) -
     Ok(text)
 }
 
-/// The tree, if the statement has one: updates and deletes of one table have none in 8.0.
+/// The tree, if there is one for the statement: single-table updates and deletes have none in 8.0.
 fn tree(session: &mut dyn Session, sql: &str) -> Result<Option<String>, Error> {
     let rows = match session.query(&format!("explain format=tree {sql}")) {
         Err(error) if error.kind() == Kind::Refused => return Ok(None),

@@ -1,4 +1,4 @@
-//! The debt of RocksDB: memory tables to flush and files to compact.
+//! RocksDB's debt: memtables to flush, and files to compact.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::status::{Figures, first_number};
 use crate::served::Patience;
 use crate::served::text;
 
-/// Looks at running compactions this often.
+/// How often to check for running compactions.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Memory tables up to which RocksDB counts as at rest: an empty one takes about 1 MiB.
+/// The size of memtables up to which RocksDB counts as at rest: an empty one takes about 1 MiB.
 const MEMORY_TABLE_BYTES_AT_REST: f64 = (16 << 20) as f64;
 
 /// The folder of RocksDB's files, in the data directory.
@@ -20,8 +20,8 @@ pub(super) fn folder(session: &mut dyn Session) -> Result<String, Error> {
     text(session, "select @@rocksdb_datadir")
 }
 
-/// Waits until no compaction runs, then flushes the memory tables and, where that can be asked for, compacts what lies in level 0.
-/// There is a variable that does both; it is left alone, for it was found unsafe (issues 1200 and 1295 of
+/// Waits until no compaction runs, then flushes the memtables and, if the server can be told to, compacts level 0. A
+/// variable that does both is not used, because it was found unsafe (issues 1200 and 1295 of
 /// <https://github.com/facebook/mysql-5.6>).
 pub(super) fn pay(session: &mut dyn Session, patience: &Patience<'_>) -> Result<(), Error> {
     wait_for_compactions(session, patience)?;
@@ -42,7 +42,7 @@ fn wait_for_compactions(session: &mut dyn Session, patience: &Patience<'_>) -> R
     Ok(())
 }
 
-/// Files that are being compacted, and families of columns that wait for a compaction or a flush.
+/// The number of files being compacted, and of column families waiting for a compaction or a flush.
 fn busy(session: &mut dyn Session) -> Result<f64, Error> {
     let compacting = "select sum(value) from information_schema.rocksdb_compaction_stats \
                       where level = 'Sum' and type = 'CompactedFiles'";
@@ -51,7 +51,7 @@ fn busy(session: &mut dyn Session) -> Result<f64, Error> {
     Ok(first_number(session, compacting)?.unwrap_or(0.0) + first_number(session, waiting)?.unwrap_or(0.0))
 }
 
-/// Measures the debt, and says whether it is little.
+/// Measures the debt, and tells whether it is small.
 ///
 /// `debt.compactions` (files that are being compacted, and column families that wait for a compaction or a flush),
 /// `debt.memory_table_bytes`, `debt.level0_files`.

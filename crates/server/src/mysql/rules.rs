@@ -2,8 +2,8 @@
 
 use crate::config::Rules;
 
-/// Settings of MySQL and MariaDB that no config may have: those that basecase gives itself, because its own work depends
-/// on them, and those that would put files outside of the instance's directory.
+/// Settings of MySQL and MariaDB that no config may have: those that basecase sets itself, because it depends on them, and
+/// those that would put files outside the instance's directory.
 const OWN: &[&str] = &[
     "aria_log_dir_path",
     "basedir",

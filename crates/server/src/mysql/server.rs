@@ -1,4 +1,4 @@
-//! What MySQL and MariaDB tell of themselves, and how their debt is paid.
+//! What MySQL and MariaDB servers report, and how their debt is paid.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ use crate::served::{
     set_relations, settings, text,
 };
 
-/// How long sessions that were closed may take to end. Those that stay open longer do not matter.
+/// How long closed sessions may take to end. Any that stay longer do not matter.
 const SESSIONS_END: Duration = Duration::from_secs(2);
-/// What InnoDB says of rows, under names that every version shares.
+/// InnoDB's row counters, which every version has under the same names.
 const INNODB_ROWS: [(&str, &str); 4] = [
     ("innodb.rows_read", "innodb_rows_read"),
     ("innodb.rows_inserted", "innodb_rows_inserted"),
@@ -27,7 +27,7 @@ const INNODB_ROWS: [(&str, &str); 4] = [
     ("innodb.rows_deleted", "innodb_rows_deleted"),
 ];
 
-/// A MySQL or MariaDB server: an [`Instance`] of basecase's, or the user's own.
+/// A MySQL or MariaDB server: an [`Instance`], or the user's own.
 #[derive(Debug)]
 pub struct MysqlServer {
     endpoint: Endpoint,
@@ -40,11 +40,11 @@ pub struct MysqlServer {
 }
 
 impl MysqlServer {
-    /// Takes over a server that is ready, with tables of `engine`, else of InnoDB. Without an instance it is the user's, and never
-    /// stopped.
+    /// Takes over a server that is ready, with tables of `engine`, by default InnoDB. Without an instance it is the user's
+    /// own, and never stopped.
     ///
     /// # Errors
-    /// When the server does not answer.
+    /// If the server does not answer.
     pub fn new(
         endpoint: Endpoint,
         engine: Option<Engine>,
@@ -65,11 +65,11 @@ impl MysqlServer {
         })
     }
 
-    /// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not
-    /// new and has no such database.
+    /// Takes over a running instance and its database, which is created if the instance is new. `None` if it is not new and
+    /// has no such database.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// If the server cannot be reached.
     pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
         let mut session = instance.endpoint("").connect()?;
         if is_new {
@@ -89,17 +89,17 @@ impl MysqlServer {
         self.version.as_ref().is_some_and(|version| version.is_at_least(numbers))
     }
 
-    /// Base of the numbers of transactions in the InnoDB monitor.
+    /// The base of transaction numbers in the InnoDB monitor.
     fn radix(&self) -> u32 {
         if self.is_at_least(&[5, 6]) { 10 } else { 16 }
     }
 
-    /// Whether InnoDB numbers transactions that only read as well: later versions number a transaction when it first writes.
+    /// Whether InnoDB numbers read-only transactions too. Later versions number a transaction at its first write.
     fn numbers_reads(&self) -> bool {
         !self.is_at_least(if self.dbms == Dbms::Mariadb { &[10, 2] } else { &[5, 7] })
     }
 
-    /// What the user's own server may forbid is left alone there.
+    /// On the user's own server, a refusal counts as nothing to do.
     fn unless_forbidden<T: Default>(&self, result: Result<T, Error>) -> Result<T, Error> {
         match result {
             Err(error) if self.instance.is_none() && error.kind() == Kind::Refused => Ok(T::default()),
@@ -107,14 +107,14 @@ impl MysqlServer {
         }
     }
 
-    /// The two counters of rows inserted and deleted that count the benchmark's rows and no others, where there are such.
+    /// The counters of inserted and deleted rows that count only the benchmark's rows, if there are any.
     fn row_counters(&self) -> Option<[&'static str; 2]> {
         let from = |numbers: &[u32]| self.is_at_least(numbers);
         match (self.dbms, self.engine) {
-            // They leave out temporary tables, and of InnoDB's own counters the later versions have none.
+            // These leave out temporary tables. Later versions lack InnoDB's own counters.
             (Dbms::Mariadb, _) => Some(["handler_write", "handler_delete"]),
-            // The data dictionary of 8.0 counted as rows until it got counters of its own in 8.0.19; 5.5 counts those that it
-            // copies to make an index.
+            // In 8.0, rows of the data dictionary counted too, until it got its own counters in 8.0.19. 5.5 counts rows that
+            // it copies to create an index.
             (_, Engine::Innodb) if from(&[8, 0, 19]) || (from(&[5, 6]) && !from(&[8])) => {
                 Some(["innodb_rows_inserted", "innodb_rows_deleted"])
             }
@@ -123,8 +123,8 @@ impl MysqlServer {
         }
     }
 
-    /// Bytes of the tables and their indexes: on disk, where basecase can look and they have files of their own, else as the
-    /// server estimates them.
+    /// The size of the tables and their indexes, in bytes: on disk, if basecase can read it and tables have their own files,
+    /// otherwise as the server estimates it.
     fn database_bytes(&self, session: &mut dyn Session) -> Result<Option<i64>, Error> {
         let folder = match self.engine {
             Engine::Innodb => self.has_file_per_table.then(|| DATABASE.to_owned()),
@@ -140,7 +140,7 @@ impl MysqlServer {
         integer(session, sum)
     }
 
-    /// Makes the session read the data dictionary's figures of tables anew: from 8.0 on it may show what is a day old.
+    /// Makes the session read current table statistics: from 8.0 on they may be a day old.
     fn forget_statistics(&self, session: &mut dyn Session) -> Result<(), Error> {
         if self.dbms == Dbms::Mysql && self.is_at_least(&[8]) {
             session.query("set session information_schema_stats_expiry = 0")?;
@@ -216,7 +216,7 @@ impl Served for MysqlServer {
 
     fn statistics(&self, session: &mut dyn Session, _: &[String], writers: usize) -> Result<Measures, Error> {
         let mut measures = Measures::new();
-        // They count for the whole server, and the user's own may have others at work.
+        // The counters are global, and others may be using the user's own server.
         if self.instance.is_none() {
             return Ok(measures);
         }
@@ -229,11 +229,11 @@ impl Served for MysqlServer {
         if self.engine == Engine::Innodb {
             counters.extend(INNODB_ROWS);
         }
-        // With a binary log each commit counts for the log as well.
+        // With a binary log, each commit counts a second time for the log.
         if !self.has_binary_log {
             counters.push((names::SERVER_COMMITS, "handler_commit"));
         }
-        // InnoDB of MySQL adds to its counters without atomic operations, and may lose what several writers add at once.
+        // MySQL's InnoDB increments its counters without atomic operations, so concurrent increments can be lost.
         let is_exact = self.dbms == Dbms::Mariadb || writers <= 1;
         if let Some([inserted, deleted]) = self.row_counters().filter(|_| is_exact) {
             counters.extend([(names::SERVER_ROWS_INSERTED, inserted), (names::SERVER_ROWS_DELETED, deleted)]);
@@ -299,11 +299,11 @@ impl Served for MysqlServer {
         tables: &[String],
         patience: &Patience<'_>,
     ) -> Result<(), Error> {
-        // All tables at once, a session each, as the reference does.
+        // All tables in parallel, each in its own session, as the reference does.
         let analyses = tables.iter().map(|table| Ok(format!("analyze table {}", bare(table)?)));
         execute_all(&self.endpoint, &analyses.collect::<Result<Vec<String>, Error>>()?)?;
         match self.engine {
-            // It pays by itself, once it is hastened.
+            // InnoDB pays its debt by itself, once it is hastened.
             Engine::Innodb if self.numbers_reads() => {
                 self.unless_forbidden(innodb::show_purge_the_end(session, self.radix()))
             }
@@ -327,7 +327,7 @@ impl Served for MysqlServer {
         Ok(Debt { at_rest, is_purged, measures })
     }
 
-    /// Resets the binary log, where basecase's own server has one.
+    /// Resets the binary log, if basecase's own server has one.
     fn drop_logs(&self, session: &mut dyn Session) -> Result<(), Error> {
         if !self.has_binary_log || self.instance.is_none() {
             return Ok(());
@@ -337,7 +337,7 @@ impl Served for MysqlServer {
     }
 }
 
-/// Waits until no session but this one is left. While a session ends, MySQL 5.7 counts what it did twice at times.
+/// Waits until this session is the only one. While a session ends, MySQL 5.7 sometimes counts its work twice.
 fn wait_until_alone(session: &mut dyn Session) -> Result<(), Error> {
     let until = Instant::now() + SESSIONS_END;
     let others = "threads_connected";

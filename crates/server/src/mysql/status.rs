@@ -1,21 +1,21 @@
-//! The server's status and variables.
+//! The server's status counters and variables.
 
 use std::collections::BTreeMap;
 
 use basecase_client::{Error, Session};
 use basecase_model::Value;
 
-/// Named figures of the server, names in small letters.
+/// Named values from the server, with names in lower case.
 #[derive(Debug, Default)]
 pub(super) struct Figures(BTreeMap<String, Value>);
 
 impl Figures {
-    /// Those of the status `names` that the server has.
+    /// Reads those of the status counters `names` that the server has.
     pub(super) fn status(session: &mut dyn Session, names: &[&str]) -> Result<Self, Error> {
         Self::shown(session, "status", names)
     }
 
-    /// Those of the global variables `names` that the server has.
+    /// Reads those of the global variables `names` that the server has.
     pub(super) fn variables(session: &mut dyn Session, names: &[&str]) -> Result<Self, Error> {
         Self::shown(session, "variables", names)
     }
@@ -27,12 +27,12 @@ impl Figures {
         Ok(Figures(rows.into_iter().filter_map(figure).collect()))
     }
 
-    /// A figure as a number.
+    /// A value as a number.
     pub(super) fn number(&self, name: &str) -> Option<f64> {
         number(self.0.get(name)?)
     }
 
-    /// A figure as text.
+    /// A value as text.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         match self.0.get(name)? {
             Value::Text(text) => Some(text),
@@ -40,7 +40,7 @@ impl Figures {
         }
     }
 
-    /// A figure as the server spells it.
+    /// A value as the server prints it.
     pub(super) fn spelling(&self, name: &str) -> Option<String> {
         match self.0.get(name)? {
             Value::Text(text) => Some(text.clone()),

@@ -1,10 +1,10 @@
-//! What MySQL and MariaDB count: the global status, and InnoDB's own metrics.
+//! The counters of MySQL and MariaDB: the global status, and InnoDB's own metrics.
 
 use basecase_model::{Engine, names};
 
 use crate::served::{Common, Inquiry, Telemetry};
 
-/// The common names of tables of InnoDB.
+/// The common names for InnoDB tables.
 static INNODB: &[Common] = &[
     (names::SERVER_CACHE_MISSES, &[&["mysql.innodb_buffer_pool_reads"]]),
     (names::SERVER_CACHE_REQUESTS, &[&["mysql.innodb_buffer_pool_read_requests"]]),
@@ -17,7 +17,7 @@ static INNODB: &[Common] = &[
     (names::SERVER_ROWS_READ, &[&["mysql.innodb_rows_read"]]),
 ];
 
-/// The common names of tables of RocksDB.
+/// The common names for RocksDB tables.
 static ROCKSDB: &[Common] = &[
     (names::SERVER_CACHE_MISSES, &[&["mysql.rocksdb_block_cache_miss"]]),
     (names::SERVER_CACHE_REQUESTS, &[&["mysql.rocksdb_block_cache_miss", "mysql.rocksdb_block_cache_hit"]]),
@@ -26,20 +26,21 @@ static ROCKSDB: &[Common] = &[
     (names::SERVER_ROWS_READ, &[&["mysql.rocksdb_rows_read"]]),
 ];
 
-/// What a server with tables of `engine` can be asked.
+/// The inquiries for a server with tables of `engine`.
 pub(super) fn telemetry(engine: Engine) -> Telemetry {
     let metrics = |condition: &str| {
         let sql = format!("select name, count from information_schema.innodb_metrics where {condition}");
         Inquiry::at_ends("innodb.metrics.", sql)
     };
-    // The threads are read without the lock that the list of processes takes. Without performance schema there are none.
+    // Reading `performance_schema.threads` takes no lock, unlike the process list. Without the performance schema there are
+    // no rows.
     let sessions = "select processlist_state, count(*) from performance_schema.threads \
                     where type = 'FOREGROUND' and processlist_command in ('Query', 'Execute') \
                     and processlist_id <> connection_id() group by 1";
     Telemetry {
         inquiries: vec![
             Inquiry::frequent("mysql.", "show global status"),
-            // MySQL and older MariaDB have the first column, newer MariaDB the second.
+            // MySQL and older versions of MariaDB have the first column, newer versions of MariaDB the second.
             metrics("status = 'enabled'"),
             metrics("enabled = 1"),
         ],

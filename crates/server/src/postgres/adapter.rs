@@ -1,4 +1,4 @@
-//! How a server of Postgres is initialised, started, reached and stopped.
+//! How a Postgres server is initialised, started, connected to and stopped.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -18,10 +18,10 @@ use crate::check::{Answer, CheckError, Question};
 use crate::config::quoted;
 use crate::instance::{Adapter, Instance, InstanceError, SUPERUSER, Transport, shut_down_on_stop};
 
-/// The database that every data directory has from the beginning.
+/// The database that every new data directory has.
 const MAINTENANCE_DATABASE: &str = "postgres";
 
-/// Servers of Postgres.
+/// The adapter for Postgres.
 #[derive(Debug)]
 pub(crate) struct Postgres;
 
@@ -51,7 +51,7 @@ impl Adapter for Postgres {
         format!(".s.PGSQL.{port}")
     }
 
-    /// What initdb chose comes first.
+    /// The settings that initdb chose come first.
     fn configuration(&self, instance: &Instance) -> String {
         let path = |path: &Path| quoted(&path.display().to_string());
         let addresses = match instance.spec.transport {
@@ -100,7 +100,7 @@ impl Adapter for Postgres {
         command
     }
 
-    /// Opens and closes one session, as far as "ready for query".
+    /// Opens a session, waits for "ready for query", and closes it.
     fn accepts_sessions(&self, socket: &Path) -> io::Result<bool> {
         let mut stream = UnixStream::connect(socket)?;
         let _registration = shut_down_on_stop(&stream)?;
@@ -136,7 +136,7 @@ impl Adapter for Postgres {
         log.contains("could not bind IPv4 address")
     }
 
-    /// Fast, and at once without a checkpoint.
+    /// Fast shutdown, and immediate shutdown, which makes no checkpoint.
     fn endpoint(&self, instance: &Instance, database: &str) -> Endpoint {
         let (host, password) = match instance.tcp_password() {
             Some(password) => (Host::Tcp("127.0.0.1".into()), password),

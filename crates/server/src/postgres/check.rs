@@ -1,9 +1,9 @@
-//! Asking Postgres about a config.
+//! Asks Postgres whether it accepts a config.
 
 use crate::check::{Answer, Complaint, Question};
 use crate::config::Config;
 
-/// Lets `postgres -C` read the config.
+/// Lets `postgres -C` read the config, and returns its answer.
 pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
     let memory = memory(question.config);
     question.write("postgresql.conf", &question.config.to_text()).map_err(|error| error.to_string())?;
@@ -25,7 +25,7 @@ pub(super) fn ask(question: &Question<'_>) -> Result<Answer, String> {
     Ok(Answer { complaints, known: known_settings(question), memory })
 }
 
-/// The refused settings in the server's log, in the order in which it names them.
+/// The refused settings in the server's log, in log order.
 fn complaints(log: &str, config: &Config) -> Vec<Complaint> {
     let mut found: Vec<Complaint> = Vec::new();
     for line in log.lines() {
@@ -51,13 +51,13 @@ fn advise(advice: &str, value: Option<&str>) -> String {
     let advice = advice.trim().trim_end_matches('.').replacen("Available", "available", 1);
     if value == Some("io_uring") {
         return format!(
-            "this build was made without liburing, use Debian's (postgres:VERSION:debian) or another (path:DIR); {advice}"
+            "this build was compiled without liburing; use Debian's (postgres:VERSION:debian) or another (path:DIR); {advice}"
         );
     }
     advice
 }
 
-/// Names of the settings that the build knows; none when it does not say.
+/// The names of the settings that the build knows; none if it does not tell.
 fn known_settings(question: &Question<'_>) -> Vec<String> {
     let output = question.build.command("postgres", question.account).arg("--describe-config").output();
     let text = output.map(|output| output.stdout).unwrap_or_default();
@@ -65,7 +65,8 @@ fn known_settings(question: &Question<'_>) -> Vec<String> {
     text.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect()
 }
 
-/// What the server reserves, plus one maintenance command. Memory of queries is not counted: it is asked for as they need it.
+/// The memory that the server reserves, plus that of one maintenance command. Memory of queries does not count, because they
+/// allocate it as needed.
 fn memory(config: &Config) -> Vec<(&'static str, u64)> {
     [("shared_buffers", 8192), ("wal_buffers", 8192), ("maintenance_work_mem", 1024)]
         .into_iter()
@@ -73,7 +74,7 @@ fn memory(config: &Config) -> Vec<(&'static str, u64)> {
         .collect()
 }
 
-/// A size as Postgres writes it, in bytes. `unit` is what a bare number counts.
+/// A size as Postgres writes it, in bytes. `unit` is the unit of a bare number.
 fn bytes(text: &str, unit: u64) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);

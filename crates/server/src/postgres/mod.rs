@@ -1,4 +1,4 @@
-//! Postgres: its servers, and what they tell of themselves.
+//! Postgres: its servers, and what these report.
 
 mod adapter;
 mod check;

@@ -2,7 +2,7 @@
 
 use crate::config::Rules;
 
-/// Settings of Postgres that basecase gives itself, because its own work depends on them.
+/// Settings of Postgres that basecase sets itself, because it depends on them.
 const OWN: &[&str] = &[
     "config_file",
     "data_directory",

@@ -1,4 +1,4 @@
-//! What Postgres tells of itself, and how its debt is paid.
+//! What Postgres servers report, and how their debt is paid.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,12 +15,13 @@ use crate::served::{
     set, set_relations, settings, text,
 };
 
-/// Log written since the last checkpoint up to which Postgres counts as at rest.
+/// The WAL since the last checkpoint, in bytes, up to which Postgres counts as at rest.
 const WAL_BYTES_AT_REST: i64 = 16 << 20;
-/// How long backends get to end whose clients have gone. On the user's server another basecase may hold sessions.
+/// How long backends may take to end after their clients have disconnected. On the user's own server another basecase may
+/// have open sessions.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A Postgres server: an [`Instance`] of basecase's, or the user's own.
+/// A Postgres server: an [`Instance`], or the user's own.
 #[derive(Debug)]
 pub struct PostgresServer {
     endpoint: Endpoint,
@@ -29,10 +30,10 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Takes over a server that is ready. Without an instance it is the user's, and never stopped.
+    /// Takes over a server that is ready. Without an instance it is the user's own, and never stopped.
     ///
     /// # Errors
-    /// When the server does not say which version it is.
+    /// If the server does not report its version.
     pub fn new(
         endpoint: Endpoint,
         instance: Option<Instance>,
@@ -42,11 +43,11 @@ impl PostgresServer {
         Ok(PostgresServer { endpoint, instance, version_number })
     }
 
-    /// Takes over an instance that was started, and its database, which is made when the instance is new. `None` when it is not
-    /// new and has no such database.
+    /// Takes over a running instance and its database, which is created if the instance is new. `None` if it is not new and
+    /// has no such database.
     ///
     /// # Errors
-    /// When the server cannot be reached.
+    /// If the server cannot be reached.
     pub fn of_instance(instance: Instance, is_new: bool) -> Result<Option<Self>, Error> {
         let mut session = instance.endpoint("").connect()?;
         if is_new {
@@ -61,7 +62,7 @@ impl PostgresServer {
         PostgresServer::new(endpoint, Some(instance), session.as_mut()).map(Some)
     }
 
-    /// Whether the server is at least of this major version.
+    /// Whether the server has this major version or a later one.
     fn is_at_least(&self, major: i64) -> bool {
         self.version_number >= major * 10_000
     }
@@ -88,12 +89,12 @@ impl Served for PostgresServer {
         let version = text(session, "show server_version")?;
         let long = text(session, "select version()")?;
         let mut report = SelfReport {
-            // A package adds its own name after a blank: `17.11 (Debian 17.11-1)`.
+            // Packages add their own version after a space: `17.11 (Debian 17.11-1)`.
             version: version.split_whitespace().next().unwrap_or_default().to_owned(),
             compiler: postgres_compiler(&long),
             ..SelfReport::default()
         };
-        // The view is there from 9.6 on, for superusers.
+        // The view exists from 9.6 on, for superusers.
         let rows = session.query("select name, setting from pg_config").unwrap_or_default();
         for row in rows {
             let [Value::Text(name), Value::Text(setting)] = row.as_slice() else { continue };
@@ -111,7 +112,7 @@ impl Served for PostgresServer {
         if self.instance.is_some() {
             return Ok(false);
         }
-        // As `drop table` does, it looks along the search path.
+        // Like `drop table`, this follows the search path.
         let sql = format!(
             "select count(*) from pg_class where oid = to_regclass({}) \
              and coalesce(obj_description(oid, 'pg_class'), '') not like '{TABLE_MARK}%'",
@@ -135,7 +136,7 @@ impl Served for PostgresServer {
         };
         let grant = match has_role {
             true => format!("GRANT pg_checkpoint TO {user}"),
-            false => format!("ALTER ROLE {user} SUPERUSER, for up to Postgres 14 no other role may"),
+            false => format!("ALTER ROLE {user} SUPERUSER, because before Postgres 15 only superusers may"),
         };
         Err(Error::refusal(
             format!("user {user} has no right to CHECKPOINT, which settling needs"),
@@ -156,15 +157,16 @@ impl Served for PostgresServer {
     }
 
     fn catch_up(&self, session: &mut dyn Session) -> Result<(), Error> {
-        // A backend ends after its client has gone. What it did is added as it shuts down (`pgstat_shutdown_hook`), and only then does
-        // it leave the list (`pgstat_beshutdown_hook`).
+        // A backend ends after its client has disconnected. It reports its counts as it shuts down (`pgstat_shutdown_hook`),
+        // and only then leaves the list (`pgstat_beshutdown_hook`).
         let others = "select count(*) from pg_stat_activity where datname = current_database() \
                       and application_name = 'basecase' and pid <> pg_backend_pid()";
         let until = Instant::now() + ENDING_PATIENCE;
         while integer(session, others)? != Some(0) && Instant::now() < until {
             pause(Duration::from_millis(2));
         }
-        // Up to 14 a process collects what sessions send it, and writes it down twice in a second (`PGSTAT_STAT_INTERVAL`).
+        // Up to 14, the statistics collector gathers what sessions send, and writes it twice a second
+        // (`PGSTAT_STAT_INTERVAL`).
         if !self.is_at_least(15) {
             pause(Duration::from_secs(1));
         }
@@ -172,7 +174,7 @@ impl Served for PostgresServer {
     }
 
     fn may_lose_counts(&self) -> bool {
-        // Sessions send it by UDP, and the system throws away what it does not read soon enough.
+        // Sessions send to the collector by UDP, and the system drops packets that it does not read soon enough.
         !self.is_at_least(15)
     }
 
@@ -180,7 +182,7 @@ impl Served for PostgresServer {
         let mut measures = Measures::new();
         let here = "from pg_stat_database where datname = current_database()";
         set(&mut measures, names::SERVER_COMMITS, integer(session, &format!("select xact_commit {here}"))?);
-        // Anyone may connect to the user's own server.
+        // Others may connect to the user's own server.
         if self.is_at_least(14) && self.instance.is_some() {
             set(
                 &mut measures,
@@ -230,7 +232,7 @@ impl Served for PostgresServer {
         if let Some(Ok(bytes)) = self.instance.as_ref().map(Instance::directory_bytes) {
             measures.set(names::DIRECTORY_BYTES, bytes as f64);
         }
-        // Only whoever may monitor the server is told.
+        // Only a role with `pg_monitor` may call this.
         if self.is_at_least(10) && self.instance.is_some() {
             set(
                 &mut measures,
@@ -245,15 +247,15 @@ impl Served for PostgresServer {
     }
 
     fn pay_debt(&self, session: &mut dyn Session, tables: &[String], _: &Patience<'_>) -> Result<(), Error> {
-        // Rows whose commits the log on the device does not hold yet are not marked as visible to all. A commit that waits for the device
-        // takes those before it along, if it has written something.
+        // Vacuum does not mark rows as all-visible before the WAL of their commits is on the device. A synchronous commit
+        // also flushes the earlier ones, if it has written something.
         let write = "select pg_logical_emit_message(true, 'basecase', '')";
         for statement in ["begin", "set local synchronous_commit = on", write, "commit"] {
             session.query(statement)?;
         }
         let options =
             if self.is_at_least(12) { "verbose, analyze, index_cleanup on" } else { "verbose, analyze" };
-        // All tables at once, a session each, as the reference does.
+        // All tables in parallel, each in its own session, as the reference does.
         let vacuums = tables.iter().map(|table| Ok(format!("vacuum ({options}) {}", bare(table)?)));
         execute_all(&self.endpoint, &vacuums.collect::<Result<Vec<String>, Error>>()?)?;
         session.query("checkpoint").map(drop)

@@ -1,14 +1,15 @@
-//! What Postgres counts: its statistics views, whatever columns a version gives them.
+//! Postgres's counters: its statistics views, with whatever columns a version has.
 
 use basecase_model::names;
 
 use crate::served::{Common, Inquiry, Telemetry};
 
-/// Columns that tell rows apart, or say when something was, and are no counts.
+/// Columns that are not counts: identifiers and times.
 const NO_COUNTS: &str = "'datid', 'relid', 'indexrelid', 'datname', 'schemaname', 'relname', 'indexrelname', 'backend_type', \
                          'object', 'context', 'stats_reset', 'op_bytes'";
 
-/// The common names. Until 16 `pg_stat_bgwriter` counted what 17 has in `pg_stat_checkpointer` and `pg_stat_io`.
+/// The common names. Up to 16, `pg_stat_bgwriter` has the counters that are in `pg_stat_checkpointer` and `pg_stat_io` from
+/// 17 on.
 static COMMON: &[Common] = &[
     (names::SERVER_CACHE_MISSES, &[&["postgres.database.blks_read"]]),
     (names::SERVER_CACHE_REQUESTS, &[&["postgres.database.blks_read", "postgres.database.blks_hit"]]),
@@ -29,7 +30,7 @@ static COMMON: &[Common] = &[
     (names::SERVER_TEMPORARY_BYTES, &[&["postgres.database.temp_bytes"]]),
 ];
 
-/// What a server of this version number, as `server_version_num` gives it, can be asked.
+/// The inquiries for a server with this `server_version_num`.
 pub(super) fn telemetry(version_number: i64) -> Telemetry {
     let is_at_least = |major: i64| version_number >= major * 10_000;
     let position = if is_at_least(10) { "pg_current_wal_lsn()" } else { "pg_current_xlog_location()" };
@@ -50,7 +51,7 @@ pub(super) fn telemetry(version_number: i64) -> Telemetry {
     if is_at_least(17) {
         inquiries.push(Inquiry::frequent("postgres.checkpointer.", pairs("pg_stat_checkpointer", "true")));
     }
-    // Columns of waits are there from 9.6 on, the type of a backend from 10 on.
+    // Wait columns exist from 9.6 on, and the backend type from 10 on.
     let sessions = is_at_least(10).then(|| {
         "select wait_event_type || ':' || wait_event, count(*) from pg_stat_activity \
          where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid() \
@@ -75,7 +76,7 @@ pub(super) fn telemetry(version_number: i64) -> Telemetry {
     }
 }
 
-/// The columns of the one row of a view that `condition` leaves.
+/// The columns of the one row of a view that satisfies `condition`.
 fn pairs(view: &str, condition: &str) -> String {
     format!(
         "select key, value from {view} t, json_each_text(row_to_json(t)) \
@@ -83,7 +84,7 @@ fn pairs(view: &str, condition: &str) -> String {
     )
 }
 
-/// The sums of a view's columns over its rows, under names that `key` makes.
+/// The sums of a view's columns over its rows, under names from the expression `key`.
 fn sums(view: &str, key: &str) -> String {
     format!(
         "select {key}, sum(value::numeric)::text from {view} t, json_each_text(row_to_json(t)) \

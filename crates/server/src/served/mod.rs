@@ -21,41 +21,41 @@ pub(crate) use telemetry::{Common, Inquiry};
 /// The database that the tables are in.
 pub(crate) const DATABASE: &str = "ib";
 
-/// How thoroughly a table's content is looked at.
+/// How thoroughly to check a table's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Count every row and search the smallest id from the beginning.
+    /// Count every row, and search for the smallest id from the beginning.
     Full,
-    /// Count nothing, and search the smallest id from this one on: reading a large table, or stepping over its
-    /// deleted rows, would change what the next step finds in the caches and the indexes.
+    /// Count nothing, and search for the smallest id from this one on. Reading a large table, or skipping its deleted rows,
+    /// would change the caches and indexes that the next step starts with.
     From(i64),
 }
 
-/// A table to look at.
+/// What to find out about a table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableCheck<'a> {
     /// Its name.
     pub table: &'a str,
-    /// The column of integers that tells its rows apart, if there is one.
+    /// The integer column that identifies its rows, if there is one.
     pub key: Option<&'a str>,
     /// How thoroughly.
     pub depth: Depth,
-    /// Whether the last value that the dbms gave the key is asked for.
+    /// Whether to find out the last value that the dbms generated for the key.
     pub asks_last_value: bool,
 }
 
-/// What a dbms has put off: deleted rows, log and dirty pages that somebody's time will pay for.
+/// Work that a dbms has deferred: deleted rows, log and dirty pages that cost time later.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Debt {
-    /// Whether little is left, and nobody at work on it.
+    /// Whether little is left, and nothing is working on it.
     pub at_rest: bool,
-    /// Whether moreover nothing at all is left to purge, where the dbms purges; else as `at_rest`.
+    /// Whether also nothing at all is left to purge, if the dbms purges; otherwise the same as `at_rest`.
     pub is_purged: bool,
-    /// What was looked at.
+    /// The measured amounts.
     pub measures: Measures,
 }
 
-/// What the binary says of itself.
+/// What the binary reports of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
     /// The version, e.g. `17.11`.
@@ -70,10 +70,10 @@ pub struct SelfReport {
 
 /// A dbms that is ready for sessions.
 pub trait Served {
-    /// Which one it is.
+    /// Which dbms it is.
     fn dbms(&self) -> Dbms;
 
-    /// Where sessions are opened.
+    /// Where to open sessions.
     fn endpoint(&self) -> &Endpoint;
 
     /// The server that basecase started; `None` for the user's own server, and for a dbms without a server.
@@ -81,7 +81,7 @@ pub trait Served {
         None
     }
 
-    /// The same, to be changed or taken.
+    /// The place of [`Served::instance`], to change or take it.
     fn instance_mut(&mut self) -> Option<&mut Option<Instance>> {
         None
     }
@@ -91,32 +91,32 @@ pub trait Served {
         self.instance().and_then(Instance::pid)
     }
 
-    /// What the binary says of itself.
+    /// What the binary reports of itself.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// If the dbms does not answer.
     fn report(&self, session: &mut dyn Session) -> Result<SelfReport, Error>;
 
-    /// Whether the name, in the session's database and search path, is that of a table that basecase did not make. On a server that
-    /// basecase started there is none.
+    /// Whether the name, in the session's database and search path, is that of a table that basecase did not create. There
+    /// is none on a server that basecase started.
     ///
     /// # Errors
-    /// When the name is not plain, or the dbms does not answer.
+    /// If the name is not plain, or the dbms does not answer.
     fn is_foreign(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error>;
 
-    /// Refuses a user of whom it is known that the dbms will refuse what settling does, on the user's own server.
+    /// On the user's own server, refuses a database user who lacks a right that settling needs.
     ///
     /// # Errors
-    /// When the right is missing; the text names it, and how it is granted. When the dbms does not answer.
+    /// If the right is missing; the text names it, and how to grant it. If the dbms does not answer.
     fn check_rights(&self, _session: &mut dyn Session) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Drops the table of this name if there is one, and returns `true`; `false` when basecase did not make it. That is asked here, and
-    /// not taken from an earlier answer.
+    /// Drops the table with this name if there is one, and returns `true`; returns `false` if basecase did not create it.
+    /// This is checked here, right before dropping it.
     ///
     /// # Errors
-    /// As [`Served::is_foreign`], and when the dbms refuses.
+    /// As [`Served::is_foreign`], or if the dbms refuses.
     fn drop_table(&self, session: &mut dyn Session, table: &str) -> Result<bool, Error> {
         if self.is_foreign(session, table)? {
             return Ok(false);
@@ -124,16 +124,16 @@ pub trait Served {
         session.query(&format!("drop table if exists {}", bare(table)?)).map(|_| true)
     }
 
-    /// The last value that the dbms gave the key of a table, where it can tell.
+    /// The last value that the dbms generated for the key of a table, if it can tell.
     ///
     /// # Errors
-    /// When there is no such table or the dbms does not answer.
+    /// If there is no such table or the dbms does not answer.
     fn last_value(&self, session: &mut dyn Session, table: &str, key: &str) -> Result<Option<i64>, Error>;
 
-    /// What one table holds.
+    /// The state of one table.
     ///
     /// # Errors
-    /// When there is no such table or the dbms does not answer.
+    /// If there is no such table or the dbms does not answer.
     fn table(&self, session: &mut dyn Session, check: TableCheck<'_>) -> Result<TableState, Error> {
         let table = bare(check.table)?;
         let rows = match check.depth {
@@ -163,17 +163,17 @@ pub trait Served {
         Ok(state)
     }
 
-    /// How many secondary indexes a table has that are complete.
+    /// How many complete secondary indexes a table has.
     ///
     /// # Errors
-    /// When there is no such table or the dbms does not answer.
+    /// If there is no such table or the dbms does not answer.
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error>;
 
-    /// The server's own counters, ever growing, under the names of [`basecase_model::names`] that begin with `server.`, and under
-    /// the engine's. Counters that lose what several of `writers` sessions add at once are among the engine's only.
+    /// The server's own cumulative counters, under the names of [`basecase_model::names`] that begin with `server.`, and
+    /// under the engine's names. Counters that lose concurrent increments of several `writers` are only under the engine's.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// If the dbms does not answer.
     fn statistics(
         &self,
         session: &mut dyn Session,
@@ -181,56 +181,56 @@ pub trait Served {
         writers: usize,
     ) -> Result<Measures, Error>;
 
-    /// Waits until [`Served::statistics`] holds that `session` began, and what sessions of basecase did that have ended, so that
-    /// neither counts as a part of what comes next. Nothing to wait for by default.
+    /// Waits until [`Served::statistics`] includes the start of `session` and the work of basecase's ended sessions, so that
+    /// neither counts as part of what comes next. By default there is nothing to wait for.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// If the dbms does not answer.
     fn catch_up(&self, _session: &mut dyn Session) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Whether [`Served::statistics`] may lack some of what was done, for good. Not by default.
+    /// Whether [`Served::statistics`] may permanently lack some of the work. By default it does not.
     fn may_lose_counts(&self) -> bool {
         false
     }
 
-    /// What the server can be asked of itself while a step runs; nothing by default.
+    /// The inquiries that the server answers while a step runs; none by default.
     fn telemetry(&self) -> Telemetry {
         Telemetry::default()
     }
 
-    /// Every setting as the server runs, by name. Those that may hold a secret are left out.
+    /// Every setting of the running server, by name, except those that may contain a secret.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// If the dbms does not answer.
     fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error>;
 
     /// How the dbms would execute a statement, a line for each node of its plan.
     ///
     /// # Errors
-    /// When the dbms refuses to explain it or does not answer.
+    /// If the dbms refuses to explain it or does not answer.
     fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error>;
 
     /// Sizes on disk, under the names that begin with `size.`.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// If the dbms does not answer.
     fn sizes(&self, session: &mut dyn Session) -> Result<Measures, Error>;
 
-    /// Makes the dbms pay its debt faster than the config would, for the time of settling. Puts the statements that undo it into `undo`.
+    /// Makes the dbms pay its debt faster than the config would, while it settles. Adds the statements that undo this to
+    /// `undo`.
     ///
     /// # Errors
-    /// When the dbms refuses or does not answer; `undo` sets back what had been set.
+    /// If the dbms refuses or does not answer; `undo` resets what was set until then.
     fn hasten(&self, _session: &mut dyn Session, _undo: &mut Vec<String>) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Pays the debt as far as statements can: vacuum, flush, checkpoint. What it waits for in between, it waits for no longer
-    /// than `patience`.
+    /// Pays the debt as far as statements can: vacuum, flush, checkpoint. It waits in between for no longer than `patience`.
     ///
     /// # Errors
-    /// When the dbms refuses or does not answer.
+    /// If the dbms refuses or does not answer.
     fn pay_debt(
         &self,
         session: &mut dyn Session,
@@ -238,17 +238,17 @@ pub trait Served {
         patience: &Patience<'_>,
     ) -> Result<(), Error>;
 
-    /// What is left of the dbms's own debt; [`crate::debt`] is that of its host as well.
+    /// What is left of the dbms's own debt; [`crate::debt`] includes the host's.
     ///
     /// # Errors
-    /// When the dbms does not answer.
+    /// If the dbms does not answer.
     fn own_debt(&self, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error>;
 
-    /// Drops the log of changes that the dbms has written for replicas. Each step begins and ends with it, as in the reference, so
-    /// that the log does not fill the disk. Never on the user's own server.
+    /// Drops the log of changes that the dbms writes for replicas, but never on the user's own server. As in the reference,
+    /// this happens at the start and end of each step, so that the log does not fill the disk.
     ///
     /// # Errors
-    /// When the dbms refuses or does not answer.
+    /// If the dbms refuses or does not answer.
     fn drop_logs(&self, _session: &mut dyn Session) -> Result<(), Error> {
         Ok(())
     }
@@ -290,7 +290,7 @@ pub trait Served {
             }
         }
         Ok((!kept.is_empty())
-            .then(|| format!("not dropped, for basecase did not make it: {}", kept.join(", "))))
+            .then(|| format!("not dropped, because basecase did not create it: {}", kept.join(", "))))
     }
 }
 
@@ -303,10 +303,11 @@ fn stop(instance: &mut Instance) -> Option<String> {
     }
 }
 
-/// Relations of which each is kept; of more only their sums are.
+/// The most relations whose sizes are kept one by one. If there are more, only the sums are kept.
 const MOST_RELATIONS: usize = 40;
 
-/// Sizes of tables and indexes out of rows of a name that begins with `table.` or `index.`, and bytes: each, and their sums.
+/// Sets the sizes of tables and indexes, each and in sum, from rows of a name that begins with `table.` or `index.` and a
+/// number of bytes.
 pub(crate) fn set_relations(measures: &mut Measures, rows: Vec<Vec<Value>>) {
     let sizes: Vec<(String, f64)> = rows
         .into_iter()
@@ -346,7 +347,7 @@ pub(crate) fn text(session: &mut dyn Session, sql: &str) -> Result<String, Error
     })
 }
 
-/// Settings out of rows that begin with a name and a value.
+/// Settings from rows that begin with a name and a value.
 pub(crate) fn settings(rows: Vec<Vec<Value>>) -> BTreeMap<String, String> {
     let setting = |row: Vec<Value>| {
         let mut row = row.into_iter();
@@ -362,7 +363,7 @@ pub(crate) fn settings(rows: Vec<Vec<Value>>) -> BTreeMap<String, String> {
     rows.into_iter().filter_map(setting).collect()
 }
 
-/// Sets a measure when there is a value.
+/// Sets a measure if there is a value.
 pub(crate) fn set(measures: &mut Measures, name: &str, value: Option<i64>) {
     if let Some(value) = value {
         measures.set(name, value as f64);

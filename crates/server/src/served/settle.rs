@@ -1,4 +1,4 @@
-//! Settling: bring vacuum, purge, flush and compaction debt to a stated level.
+//! Settling: brings vacuum, purge, flush and compaction debt down to a stated level.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{Debt, Served};
 
-/// When settling is done.
+/// When settling ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Settle {
-    /// When the debt is measured and at rest, at the latest after the formula's time.
+    /// Once the measured debt is at rest, at the latest after the formula's time.
     #[default]
     Condition,
-    /// The same, and not before nothing at all is left to purge.
+    /// The same, but not before nothing at all is left to purge.
     Purged,
     /// After the reference's time, whatever the debt.
     Formula,
-    /// At once: no maintenance at all.
+    /// At once, without any maintenance.
     Off,
 }
 
-/// How long settling may take, where that is not the formula's time.
+/// How long settling may take, if not the formula's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettleLimit {
-    /// So long.
+    /// This long.
     Time(Duration),
     /// As long as it takes.
     Endless,
@@ -48,13 +48,13 @@ impl fmt::Display for SettleLimit {
 /// How debt is settled.
 #[derive(Debug, Clone, Copy)]
 pub struct Settling {
-    /// When it is done.
+    /// When it ends.
     pub mode: Settle,
-    /// How long it may take at most; `None` is the formula's time.
+    /// How long it may take; `None` means the formula's time.
     pub limit: Option<SettleLimit>,
-    /// Rows that the load put into all tables, for the formula.
+    /// Rows that the load inserted into all tables, for the formula.
     pub loaded_rows: u64,
-    /// How often it is looked whether it is done.
+    /// How often to check whether it is done.
     pub poll_interval: Duration,
 }
 
@@ -69,30 +69,30 @@ impl Default for Settling {
 pub struct Settled {
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// Whether the debt was at rest in the end.
+    /// Whether the debt was at rest at the end.
     pub at_rest: bool,
-    /// What was left of it.
+    /// The debt that was left.
     pub debt: Measures,
 }
 
-/// Looks at the debt this often.
+/// How often the debt is measured.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The debt is at rest when it was so at this many looks in a row.
+/// The debt counts as at rest after this many such measurements in a row.
 const LOOKS_AT_REST: u32 = 3;
 
-/// How long a debt is paid that a step left, and how often it is looked whether it is paid.
+/// How long the debt that a step left is paid, and how often it is checked.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(20);
 const DRAIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The reference's pause: `min(1200, 60 + rows / 1,000,000)` seconds, for the rows that the load put into all tables.
+/// The reference's pause: `min(1200, 60 + rows / 1,000,000)` seconds, for the rows that the load inserted into all tables.
 pub(crate) fn formula(loaded_rows: u64) -> Duration {
     Duration::from_secs((60.0 + loaded_rows as f64 / 1e6).round().min(1200.0) as u64)
 }
 
-/// How long settling may go on.
+/// How long settling may continue.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience<'a> {
-    /// `None` is never.
+    /// `None` means without limit.
     until: Option<Instant>,
     stop: &'a AtomicBool,
 }
@@ -109,14 +109,14 @@ impl Patience<'_> {
     }
 }
 
-/// Dirty memory of the host up to which it counts as at rest: far below what makes Linux write back at once, and above what
-/// a machine that does little else has at any time.
+/// The host's dirty memory up to which it counts as at rest: far below the level at which Linux starts background
+/// write-back, and above what an otherwise idle machine always has.
 const DIRTY_BYTES_AT_REST: u64 = 256 << 20;
 
-/// What is left of the debt, with what the host has still to write.
+/// What is left of the debt, including what the host has yet to write back.
 ///
 /// # Errors
-/// When the dbms does not answer.
+/// If the dbms does not answer.
 pub fn debt(served: &dyn Served, session: &mut dyn Session, tables: &[String]) -> Result<Debt, Error> {
     let mut debt = served.own_debt(session, tables)?;
     if let Some(bytes) = host_dirty_bytes() {
@@ -127,11 +127,11 @@ pub fn debt(served: &dyn Served, session: &mut dyn Session, tables: &[String]) -
     Ok(debt)
 }
 
-/// Pays the debt, then waits as `settling` says. The formula's time counts from the beginning, so that maintenance that takes
-/// longer is followed by no pause.
+/// Pays the debt, then waits as `settling` says. The formula's time counts from the beginning, so no pause follows
+/// maintenance that takes longer.
 ///
 /// # Errors
-/// When the dbms refuses or does not answer.
+/// If the dbms refuses or does not answer.
 pub fn settle(
     served: &dyn Served,
     session: &mut dyn Session,
@@ -157,10 +157,10 @@ pub fn settle(
     Ok(Settled { seconds: began.elapsed().as_secs_f64(), at_rest, debt: debt.measures })
 }
 
-/// Pays the debt of the dbms, and tells how many seconds that took; `None` when it was not paid after a while.
+/// Pays the debt of the dbms, and returns how many seconds that took; `None` if it was not paid in time.
 ///
 /// # Errors
-/// When the dbms refuses or does not answer.
+/// If the dbms refuses or does not answer.
 pub fn drain(
     served: &dyn Served,
     session: &mut dyn Session,
@@ -181,7 +181,7 @@ pub fn drain(
     })
 }
 
-/// Does something while the dbms pays its debt faster than its config would.
+/// Runs `work` while the dbms pays its debt faster than its config would.
 fn hastened<T>(
     served: &dyn Served,
     session: &mut dyn Session,
@@ -189,20 +189,20 @@ fn hastened<T>(
 ) -> Result<T, Error> {
     let mut undo = Vec::new();
     let done = served.hasten(session, &mut undo).and_then(|()| work(session));
-    // Also after an error: what is measured next runs with the config and nothing else.
+    // Also after an error: the next measurement must run with the config alone.
     let undone = put_back(served, session, &undo);
     let done = done?;
     undone?;
     Ok(done)
 }
 
-/// Whether as little is left as this mode asks for.
+/// Whether the debt is as small as this mode demands.
 fn is_done(mode: Settle, debt: &Debt) -> bool {
     if mode == Settle::Purged { debt.is_purged } else { debt.at_rest }
 }
 
-/// Sets settings back, if need be in a session of its own: whoever wants to stop breaks off the one that there is, and the user's own
-/// server must not keep what was set for the time of settling.
+/// Resets settings, if need be in a new session: a wish to stop breaks off the existing one, and the user's own server must
+/// not keep what was set for settling.
 fn put_back(served: &dyn Served, session: &mut dyn Session, undo: &[String]) -> Result<(), Error> {
     let execute =
         |session: &mut dyn Session| undo.iter().try_for_each(|statement| session.query(statement).map(drop));

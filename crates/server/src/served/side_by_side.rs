@@ -1,14 +1,14 @@
-//! Statements that are executed at the same time, each over a session of its own.
+//! Statements that are executed in parallel, each in its own session.
 
 use std::thread;
 
 use basecase_client::{Endpoint, Error};
 use basecase_probe::panic_message;
 
-/// Executes all statements at once, and waits for all of them.
+/// Executes all statements in parallel, and waits for all of them.
 ///
 /// # Errors
-/// The first that failed, in their order. A thread that panicked has failed as well.
+/// The error of the first statement, in order, that failed. A thread that panicked has failed as well.
 pub(crate) fn execute_all(endpoint: &Endpoint, statements: &[String]) -> Result<(), Error> {
     all_at_once(statements, |statement| endpoint.connect()?.query(statement).map(drop))
 }
@@ -19,7 +19,7 @@ fn all_at_once<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<(), Error> + Sy
         let threads: Vec<_> = items.iter().map(|item| scope.spawn(move || work(item))).collect();
         let panicked =
             |payload: Box<dyn std::any::Any + Send>| Err(Error::of_panic(&panic_message(&*payload)));
-        // All of them: a scope panics for a panic that nobody took.
+        // Join all of them, because a scope panics if a thread's panic was not collected.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).fold(Ok(()), Result::and)
     })
 }

@@ -1,21 +1,21 @@
-//! Names of tables in SQL. None can end its quotes or say more than a name, for none but plain ones are let through.
+//! Names of tables in SQL. Only plain names are let through, so none can end its quotes or be more than a name.
 
 use basecase_client::Error;
 use basecase_model::is_plain_name;
 
-/// The name as an identifier without quotes.
+/// The name as an unquoted identifier.
 ///
 /// # Errors
-/// When it is no plain name.
+/// If it is not a plain name.
 pub(crate) fn bare(name: &str) -> Result<&str, Error> {
     if is_plain_name(name) {
         return Ok(name);
     }
-    let problem = format!("{name:?} is no name of a table or a column that basecase makes");
-    Err(Error::refusal(problem, "use a-z, 0-9 and _, and no digit at the beginning"))
+    let problem = format!("{name:?} is not a name that basecase gives a table or a column");
+    Err(Error::refusal(problem, "use a-z, 0-9 and _, and do not begin with a digit"))
 }
 
-/// The name as a text of SQL.
+/// The name as an SQL string literal.
 ///
 /// # Errors
 /// As [`bare`].
@@ -23,7 +23,7 @@ pub(crate) fn literal(name: &str) -> Result<String, Error> {
     bare(name).map(|name| format!("'{name}'"))
 }
 
-/// The names as a list of texts of SQL.
+/// The names as a list of SQL string literals.
 ///
 /// # Errors
 /// As [`bare`].

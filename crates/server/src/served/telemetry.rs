@@ -1,4 +1,4 @@
-//! What a server is asked of itself while a step runs and at both of its ends.
+//! What a server is asked while a step runs, and at its start and end.
 
 use basecase_client::{Error, Kind, Session};
 use basecase_model::{Measures, Value, names};
@@ -8,54 +8,54 @@ use basecase_model::{Measures, Value, names};
 pub(crate) struct Inquiry {
     /// The statement.
     pub(crate) sql: String,
-    /// What the names are put under.
+    /// The prefix of the names.
     pub(crate) prefix: &'static str,
-    /// Whether it is cheap enough, and tells enough, to be asked every second.
+    /// Whether it is cheap and informative enough to be asked every second.
     pub(crate) is_frequent: bool,
 }
 
 impl Inquiry {
-    /// One that is asked at both ends only.
+    /// An inquiry that is made only at the start and end of a step.
     pub(crate) fn at_ends(prefix: &'static str, sql: impl Into<String>) -> Self {
         Inquiry { sql: sql.into(), prefix, is_frequent: false }
     }
 
-    /// One that is also asked every second.
+    /// An inquiry that is also made every second.
     pub(crate) fn frequent(prefix: &'static str, sql: impl Into<String>) -> Self {
         Inquiry { sql: sql.into(), prefix, is_frequent: true }
     }
 }
 
-/// A name that means the same on every dbms, and the server's own names whose sum it is. Of several such lists the first of
-/// which the server has all names counts.
+/// A name that means the same on every dbms, and lists of the server's own names. Its value is the sum over the first list
+/// whose names the server has all.
 pub(crate) type Common = (&'static str, &'static [&'static [&'static str]]);
 
-/// What a server can be asked. Holds no connection: any session of the server will do.
+/// What a server can be asked. It holds no connection: any session of the server will do.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
     pub(crate) inquiries: Vec<Inquiry>,
     pub(crate) common: &'static [Common],
-    /// Names, below their prefixes, of numbers that are levels and no counters.
+    /// The names, without their prefixes, of values that are levels instead of counters.
     pub(crate) levels: &'static [&'static str],
-    /// Names that are kept over time, besides the common ones.
+    /// Names that are kept as series over time, besides the common ones.
     pub(crate) over_time: &'static [&'static str],
-    /// What the busy sessions wait for: rows of a name, null of one that waits for nothing, and how many.
+    /// The busy sessions by what they wait for: rows of a name, null if they wait for nothing, and a number of sessions.
     pub(crate) sessions: Option<String>,
 }
 
 impl Telemetry {
-    /// Everything that the server tells, ever growing counters and levels alike. What a version lacks is left out.
+    /// Everything that the server reports, both counters and levels. What a version lacks is left out.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// If the connection is lost.
     pub fn read(&self, session: &mut dyn Session) -> Result<Measures, Error> {
         self.ask(session, |_| true)
     }
 
-    /// What can be asked every second.
+    /// What the inquiries that are made every second return.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// If the connection is lost.
     pub fn glance(&self, session: &mut dyn Session) -> Result<Measures, Error> {
         let all = self.ask(session, |inquiry| inquiry.is_frequent)?;
         let mut kept = Measures::new();
@@ -67,22 +67,22 @@ impl Telemetry {
         Ok(kept)
     }
 
-    /// Whether the name is that of a level.
+    /// Whether the name is a level's.
     pub fn is_level(&self, name: &str) -> bool {
         let below = |level: &&&str| name.strip_suffix(**level).is_some_and(|prefix| prefix.ends_with('.'));
         self.levels.iter().any(|level| below(&level))
     }
 
-    /// Whether [`Telemetry::sessions`] has anything to tell.
+    /// Whether [`Telemetry::sessions`] can return anything.
     pub fn knows_sessions(&self) -> bool {
         self.sessions.is_some()
     }
 
-    /// How many sessions are busy now, by what they wait for: names below [`names::SESSION_PREFIX`]. `None` when the server does
-    /// not tell.
+    /// How many sessions are busy now, by what they wait for, under names that begin with [`names::SESSION_PREFIX`]. `None`
+    /// if the server does not tell.
     ///
     /// # Errors
-    /// When the connection is lost.
+    /// If the connection is lost.
     pub fn sessions(&self, session: &mut dyn Session) -> Result<Option<Vec<(String, u64)>>, Error> {
         let Some(sql) = &self.sessions else { return Ok(None) };
         let rows = match session.query(sql) {
@@ -110,7 +110,7 @@ impl Telemetry {
         let mut measures = Measures::new();
         for inquiry in self.inquiries.iter().filter(|inquiry| is_due(inquiry)) {
             let rows = match session.query(&inquiry.sql) {
-                // A view or a column that this version lacks, or that the user's own server forbids.
+                // This version lacks the view or column, or the user's own server forbids it.
                 Err(error) if error.kind() == Kind::Refused => continue,
                 rows => rows?,
             };

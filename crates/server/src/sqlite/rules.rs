@@ -2,7 +2,7 @@
 
 use crate::config::Rules;
 
-/// The pragmas that a config of SQLite may set. SQLite ignores one that it does not know, so a typo must be found here.
+/// The pragmas that a config of SQLite may set. SQLite ignores unknown pragmas, so typos must be caught here.
 const PRAGMAS: &[&str] = &[
     "analysis_limit",
     "auto_vacuum",

@@ -1,4 +1,4 @@
-//! What SQLite tells of itself, and how its debt is paid.
+//! What SQLite reports, and how its debt is paid.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +14,10 @@ use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
 use crate::served::{Debt, Patience, SelfReport, Served, integer, literal, set, text};
 
-/// The database file in its folder; its journal and log begin with the same name.
+/// The database file in its folder; the names of its journal and log begin with this name.
 const FILE: &str = "ib.sqlite";
 
-/// The pragmas that change how it works.
+/// The pragmas that are recorded as settings.
 const SETTINGS: [&str; 13] = [
     "auto_vacuum",
     "automatic_index",
@@ -43,10 +43,10 @@ pub struct SqliteServer {
 }
 
 impl SqliteServer {
-    /// Takes the folder, which is made when it is missing.
+    /// Opens the folder, and creates it if it is missing.
     ///
     /// # Errors
-    /// When another basecase has the folder, or somebody else could have made it, or it cannot be used.
+    /// If another basecase is using the folder, or somebody else could have created it, or it cannot be used.
     pub fn open(folder: &Path, config: &Config, owner: Owner) -> Result<Self, InstanceError> {
         let folder = PrivateFolder::make(folder, None)?;
         let lock = DirectoryLock::acquire(&folder, owner, &[])?;
@@ -55,10 +55,10 @@ impl SqliteServer {
         Ok(SqliteServer { endpoint, folder, lock })
     }
 
-    /// Begins with no database.
+    /// Removes the database of an earlier run.
     ///
     /// # Errors
-    /// When the files of an earlier one cannot be removed.
+    /// If its files cannot be removed.
     pub fn initialise(&mut self) -> Result<(), InstanceError> {
         for suffix in ["", "-journal", "-wal", "-shm"] {
             let name = format!("{FILE}{suffix}");
@@ -71,10 +71,10 @@ impl SqliteServer {
     /// Removes the database and its folder.
     ///
     /// # Errors
-    /// When a file cannot be removed.
+    /// If a file cannot be removed.
     pub fn destroy(mut self) -> Result<(), InstanceError> {
         self.initialise()?;
-        // Whatever else lies in the folder is not the database's.
+        // Other files in the folder do not belong to the database.
         let _ = self.lock.remove_file();
         let _ = fs::remove_dir(self.folder.path());
         Ok(())
@@ -83,7 +83,7 @@ impl SqliteServer {
     /// Whether there is a database.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// If that cannot be told.
     pub fn is_initialised(&self) -> Result<bool, InstanceError> {
         let path = || self.folder.path().join(FILE);
         self.folder.has(FILE).map_err(|source| InstanceError::File { path: path(), source })
@@ -136,7 +136,7 @@ impl Served for SqliteServer {
     }
 
     fn statistics(&self, _: &mut dyn Session, _: &[String], _: usize) -> Result<Measures, Error> {
-        // SQLite counts per connection only, and those of the roles are closed when this is asked.
+        // SQLite only counts per connection, and the roles' connections are closed by now.
         Ok(Measures::new())
     }
 
@@ -147,7 +147,7 @@ impl Served for SqliteServer {
 
     fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
         let rows = session.query(&format!("explain query plan {sql}"))?;
-        // A node names its parent by its number.
+        // Each node names its parent by number.
         let mut depths: BTreeMap<i64, usize> = BTreeMap::new();
         let mut lines = Vec::new();
         for row in rows {
@@ -181,7 +181,7 @@ impl Served for SqliteServer {
         session.query("pragma wal_checkpoint(truncate)").map(drop)
     }
 
-    /// A checkpoint pays all of it.
+    /// A checkpoint pays all debt.
     fn own_debt(&self, _session: &mut dyn Session, _tables: &[String]) -> Result<Debt, Error> {
         Ok(Debt { at_rest: true, is_purged: true, measures: Measures::new() })
     }

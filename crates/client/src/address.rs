@@ -1,11 +1,11 @@
-//! What addresses of servers have in common: how a server is reached, passwords, connection URLs.
+//! What addresses of all servers have in common: host, password, connection URL.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// A password, which no message, log or debug output shows.
+/// A password. No message, log or debug output shows it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -27,7 +27,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// How a server is reached.
+/// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     /// Its Unix socket: the folder for Postgres, the file itself for MySQL and MariaDB.
@@ -45,7 +45,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Why a connection URL was refused. Never repeats the URL, which may hold a password.
+/// Why a connection URL was refused. It never repeats the URL, which may contain a password.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
     "the {dbms} URL {problem}\nhint: write {scheme}USER:PASSWORD@HOST:PORT/DATABASE, with special characters of each part as %XX, such as %40 for @ and %2F for /"
@@ -58,13 +58,13 @@ pub struct AddressError {
 
 /// The connection URLs of one dbms.
 pub(crate) struct UrlForm {
-    /// The name of the dbms, for people.
+    /// The name of the dbms, for messages.
     pub(crate) dbms: &'static str,
-    /// How such a URL begins; the first is the one that people are told.
+    /// How such a URL begins; messages mention the first.
     pub(crate) schemes: [&'static str; 2],
-    /// The port when none is given.
+    /// The default port.
     pub(crate) port: u16,
-    /// The user when none is given.
+    /// The default user.
     pub(crate) user: &'static str,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct UrlParts {
     pub(crate) port: u16,
     pub(crate) user: String,
     pub(crate) password: Password,
-    /// Empty when none is given.
+    /// Empty if none is given.
     pub(crate) database: String,
 }
 
@@ -108,7 +108,7 @@ impl UrlForm {
         let host = part(host, "host")?;
         let user = part(user, "user")?;
         let database = part(database, "database")?;
-        // The user is shown, and so must not hold what may have been meant as a password.
+        // The user name is shown in messages, so it must not contain what may have been meant as a password.
         if user.contains(':') {
             return Err(refuse("has a ':' in its user: what follows would be shown if it is the password"));
         }
@@ -129,7 +129,7 @@ impl UrlForm {
     }
 }
 
-/// Why what follows the scheme can be read in more ways than one. Then a part of the password may be taken for something that is shown.
+/// Why the rest of the URL is ambiguous. Part of a password could otherwise be taken for something that messages show.
 fn ambiguity(rest: &str) -> Option<&'static str> {
     let logins = rest.matches('@').count();
     let in_login = rest.split_once('@').map_or("", |(login, _)| login);
@@ -140,13 +140,13 @@ fn ambiguity(rest: &str) -> Option<&'static str> {
         () if rest.contains('#') => "has a '#' in it",
         () if logins > 1 => "has more than one '@'",
         () if in_login.contains(['/', '?']) => "has a '/' or a '?' before its '@'",
-        () if rest.contains('?') => "has options after '?', which are not supported (TLS is not either)",
+        () if rest.contains('?') => "has options after '?', which are not supported (nor is TLS)",
         () if rest.matches('/').count() > 1 => "has more than one '/' after its scheme",
         () => return None,
     })
 }
 
-/// Replaces `%XX` by its byte; `None` when a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
+/// Replaces `%XX` by its byte; `None` if a `%` is not followed by two hexadecimal digits, or the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! How much a server may say, so that it cannot take all memory.
+//! Limits on what a server may send, so that it cannot exhaust memory.
 
 use std::io;
 
@@ -7,16 +7,17 @@ use basecase_model::Value;
 use crate::error::Hinted;
 use crate::{Error, Kind};
 
-/// The longest message, also of a measured statement. The protocols allow a gibibyte or more for one row, and no row, plan or page of settings of
-/// a benchmark comes near this.
+/// The longest message, including those of measured statements. The protocols allow a gibibyte or more for one row, but no
+/// row, plan or list of settings in a benchmark comes near this.
 pub(crate) const MESSAGE_BYTES: usize = 64 << 20;
-/// The most that is kept of a server's own words, which go into reports.
+/// The longest error message that is kept, because these go into reports.
 const WORDS_BYTES: usize = 4 << 10;
-/// The rows of one reply that are kept, as they lie in memory. Kept are settings, counters, names and plans, which are a few megabytes at most.
+/// The largest reply whose rows are kept, as their size in memory. These are settings, counters, names and plans, which take
+/// a few megabytes at most.
 const REPLY_BYTES: usize = 256 << 20;
 
-/// What the user can do about a server that says too much.
-const HINT: &str = "check what listens there: no database of a benchmark says as much";
+/// What the user can do about a server that sends too much.
+const HINT: &str = "check what listens there: no database of a benchmark sends as much";
 
 /// The server announced or sent a message of more than [`MESSAGE_BYTES`].
 #[cold]
@@ -28,7 +29,7 @@ pub(crate) fn long_message() -> io::Error {
     Hinted::of(io::ErrorKind::InvalidData, text, HINT)
 }
 
-/// The server's own words, of which the first few thousand bytes tell enough.
+/// The server's message, cut after the first few thousand bytes, which tell enough.
 pub(crate) fn words(bytes: &[u8]) -> String {
     match bytes.get(..WORDS_BYTES) {
         Some(head) if bytes.len() > WORDS_BYTES => format!("{}…", String::from_utf8_lossy(head)),
@@ -44,10 +45,10 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Takes in a row.
+    /// Keeps a row.
     ///
     /// # Errors
-    /// When they are too many to keep; the rest of the reply is then still to come.
+    /// If there are too many rows to keep; the rest of the reply is then still to come.
     pub(crate) fn take(&mut self, values: impl Iterator<Item = Value>) -> Result<(), Error> {
         self.count(size_of::<Vec<Value>>())?;
         let mut row = Vec::new();
@@ -70,7 +71,7 @@ impl Rows {
         Err(Error::new(Kind::Disconnected, text).with_hint(HINT))
     }
 
-    /// All of them.
+    /// Returns all rows.
     pub(crate) fn all(self) -> Vec<Vec<Value>> {
         self.rows
     }

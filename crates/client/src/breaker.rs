@@ -1,4 +1,4 @@
-//! What breaks off the waits of one session.
+//! Breaks off the waits of one session.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -8,7 +8,7 @@ use basecase_stop::{Registration, on_stop};
 use crate::Interrupter;
 use crate::connection::Connection;
 
-/// Breaks off whatever its session waits for once the user wants to stop, and when it is told to.
+/// Breaks off its session's waits once the user wants to stop, or on request.
 pub(crate) struct Breaker {
     work: Arc<dyn Fn() + Send + Sync>,
     _registration: Registration,
@@ -21,11 +21,11 @@ impl Breaker {
         Breaker { work, _registration: on_stop(move || own()) }
     }
 
-    /// Over the session on this connection.
+    /// A breaker for the session on this connection.
     pub(crate) fn over(connection: &Connection) -> io::Result<Breaker> {
         let handle = connection.try_clone()?;
         Ok(Breaker::new(move || {
-            // Already closed is what is wanted.
+            // It may be closed already.
             let _ = handle.shutdown();
         }))
     }

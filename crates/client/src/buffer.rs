@@ -1,13 +1,15 @@
-//! The bytes that a server has sent and nobody has looked at yet.
+//! The bytes that a server has sent and that are still unread.
 
 use std::io::{self, Read};
 
-/// Bytes that a buffer begins with. Thousands of sessions with short replies stay in the processor's caches.
+/// The initial size of a buffer. It is small, so that the buffers of thousands of sessions with short replies stay in the
+/// processor's caches.
 const FIRST_BYTES: usize = 4 * 1024;
-/// Bytes up to which a buffer grows because the server sends much, so that long replies take few reads.
+/// The size up to which a buffer grows if the server sends much, so that long replies take few reads.
 const AHEAD_BYTES: usize = 64 * 1024;
 
-/// Bytes read ahead of a stream. Grows while reads fill it, and to the longest message, and is then reused.
+/// Bytes read ahead from a stream. The buffer grows while reads fill it, and to the length of the longest message, and is
+/// then reused.
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     start: usize,
@@ -19,7 +21,7 @@ impl ReadBuffer {
         ReadBuffer { bytes: vec![0; FIRST_BYTES], start: 0, end: 0 }
     }
 
-    /// What has been read and not taken.
+    /// What has been read but not taken.
     #[inline]
     pub(crate) fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
@@ -36,7 +38,7 @@ impl ReadBuffer {
     /// Reads once from `stream`, behind what is unread.
     ///
     /// # Errors
-    /// When the stream fails or has ended; [`io::ErrorKind::WouldBlock`] when it does not block and has nothing yet.
+    /// If the stream fails or has ended; [`io::ErrorKind::WouldBlock`] if it does not block and has nothing yet.
     pub(crate) fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
         let is_full = self.end == self.bytes.len();
         if is_full || self.start == self.end {
@@ -70,7 +72,7 @@ impl ReadBuffer {
 pub(crate) mod tests {
     use super::*;
 
-    /// Hands out bytes in small uneven pieces.
+    /// Returns bytes in small uneven pieces.
     pub(crate) struct Trickle<'a> {
         bytes: &'a [u8],
         piece_bytes: usize,
@@ -92,7 +94,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Hands out bytes cut in two, like a socket that does not block: between the pieces there is nothing yet.
+    /// Returns bytes in two pieces, like a non-blocking socket: between the pieces there is nothing to read.
     pub(crate) struct Pieces<'a> {
         pieces: [&'a [u8]; 2],
         is_between: bool,

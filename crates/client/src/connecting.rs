@@ -1,4 +1,4 @@
-//! How a session begins: connecting and logging in have a limit in time, and end when the user wants to stop.
+//! How a session begins. Connecting and logging in have a time limit, and end when the user wants to stop.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -20,15 +20,15 @@ use crate::connection::Connection;
 use crate::error::Hinted;
 use crate::{Error, Kind};
 
-/// How long a session may take to begin unless it is said otherwise.
+/// The default limit for a session to begin.
 pub const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// The same in milliseconds, as it is said for the whole process.
+/// The limit for the whole process, in milliseconds.
 static PATIENCE_MS: AtomicU64 = AtomicU64::new(CONNECT_PATIENCE.as_millis() as u64);
-/// From one try to the next at a socket whose queue is full, and from one look at the resolver to the next.
+/// The interval between attempts at a socket whose queue is full, and between checks of the resolver.
 const RETRY_EVERY: Duration = Duration::from_millis(20);
 
-/// Sets how long connecting and logging in may take together, for every session that this process opens from now on; at first
-/// [`CONNECT_PATIENCE`]. Statements have no limit.
+/// Sets how long connecting and logging in together may take, for every session that this process opens from now on. The
+/// default is [`CONNECT_PATIENCE`]. Statements have no limit.
 pub fn set_connect_patience(patience: Duration) {
     let ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX).max(1);
     PATIENCE_MS.store(ms, Ordering::Relaxed);
@@ -38,10 +38,10 @@ fn patience() -> Duration {
     Duration::from_millis(PATIENCE_MS.load(Ordering::Relaxed))
 }
 
-/// Until when a session has to have begun that begins now.
+/// The deadline for a session that starts to connect now.
 fn deadline() -> Instant {
     let now = Instant::now();
-    // As good as never.
+    // Practically never.
     now.checked_add(patience()).unwrap_or(now + Duration::from_secs(1 << 30))
 }
 
@@ -50,11 +50,11 @@ pub(crate) fn no_answer() -> io::Error {
     Hinted::of(
         io::ErrorKind::TimedOut,
         format!("the session did not begin within {} s", patience().as_secs_f64()),
-        "check that such a server listens there and is not overloaded, or allow more with --connect-timeout",
+        "check that the server listens there and is not overloaded, or allow more time with --connect-timeout",
     )
 }
 
-/// Connects to the server at `address` as `connect` does, and logs in with `log_in`; both are to be done by the same time.
+/// Connects to the server at `address` by `connect`, and logs in by `log_in`. Both share one deadline.
 pub(crate) fn begin<T>(
     redacted: &str,
     connect: impl FnOnce(Instant) -> io::Result<Connection>,
@@ -69,7 +69,7 @@ pub(crate) fn begin<T>(
     let cannot = |error: Error| {
         error
             .while_trying(&format!("cannot log in to {redacted}"))
-            .or_hint("check what listens there: it does not answer as such a server does")
+            .or_hint("check what listens there: it does not answer as such a server would")
     };
     let agreed = log_in(&mut connection).map_err(cannot)?;
     connection.set_blocking(true).map_err(|error| cannot(Error::of_waiting(error)))?;
@@ -84,7 +84,7 @@ pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Connection> {
         check()?;
         match connect(&socket, &address) {
             Ok(()) => return Ok(Connection::unix(UnixStream::from(socket), until)),
-            // The server takes no sessions just now.
+            // The server's queue is full at the moment.
             Err(Errno::AGAIN | Errno::INTR) if Instant::now() < until => pause(RETRY_EVERY),
             Err(Errno::AGAIN | Errno::INTR) => return Err(no_answer()),
             Err(error) => return Err(error.into()),
@@ -92,7 +92,7 @@ pub(crate) fn unix(path: &Path, until: Instant) -> io::Result<Connection> {
     }
 }
 
-/// Takes a connection that is there already.
+/// Uses a connection that exists already.
 pub(crate) fn over(stream: UnixStream) -> impl FnOnce(Instant) -> io::Result<Connection> {
     move |until| {
         stream.set_nonblocking(true)?;
@@ -107,7 +107,7 @@ pub(crate) fn tcp(host: &str, port: u16, until: Instant) -> io::Result<Connectio
         check()?;
         match tcp_to(address, until) {
             Ok(stream) => {
-                // A request is one write; waiting to join it with a later one would only add delay.
+                // Each request is one write, so waiting to merge it with a later one would only add delay.
                 stream.set_nodelay(true)?;
                 return Ok(Connection::tcp(stream, until));
             }
@@ -138,7 +138,7 @@ fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-/// The addresses of a host. The system's resolver has limits of its own, and cannot be broken off: it gets a thread.
+/// The addresses of a host. The system's resolver has its own time limits and cannot be interrupted, so it runs in a thread.
 fn resolve(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse() {
         return Ok(vec![SocketAddr::new(address, port)]);
@@ -147,7 +147,7 @@ fn resolve(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>>
     let host = host.to_owned();
     thread::Builder::new().name("resolver".into()).spawn(move || {
         let addresses = (host.as_str(), port).to_socket_addrs().map(Vec::from_iter);
-        // Nobody waits any more where it took too long.
+        // If it took too long, nobody is waiting any more.
         let _ = sender.send(addresses);
     })?;
     loop {

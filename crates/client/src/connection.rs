@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::connecting::no_answer;
 
-/// A Unix socket or a TCP connection, and how it is waited for.
+/// A Unix socket or a TCP connection, and how to wait for it.
 pub(crate) struct Connection {
     stream: Stream,
     waiting: Waiting,
@@ -28,21 +28,21 @@ enum Stream {
 enum Waiting {
     /// Until this instant, or until the user wants to stop: while the session begins.
     Until(Instant),
-    /// As long as it takes; whoever wants to end it shuts the stream down. A read of a Unix socket waits for the event that there is
-    /// something to read, and then it reads. A thread that sleeps in `read` itself is also woken when the peer takes in what was sent
-    /// (`unix_write_space` of the kernel), which costs half a context switch per reply.
+    /// As long as it takes; shutting the stream down ends the wait. On a Unix socket, it polls for input and then reads: a
+    /// thread that sleeps in `read` itself is also woken when the peer reads what was sent (`unix_write_space` in the
+    /// kernel), which costs half a context switch per reply.
     Blocking,
     /// Not at all.
     Never,
 }
 
 impl Connection {
-    /// Takes over a socket that does not block and is connected; for a session that begins until this instant.
+    /// Takes over a connected non-blocking socket, for a session that must begin by `until`.
     pub(crate) fn unix(stream: UnixStream, until: Instant) -> Connection {
         Connection { stream: Stream::Unix(stream), waiting: Waiting::Until(until) }
     }
 
-    /// The same of a TCP connection.
+    /// The same for a TCP connection.
     pub(crate) fn tcp(stream: TcpStream, until: Instant) -> Connection {
         Connection { stream: Stream::Tcp(stream), waiting: Waiting::Until(until) }
     }
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// Reads or writes with `work`, and waits for that until the session has to have begun.
+    /// Reads or writes by `work`, and waits for that at most until the session must have begun.
     fn until(
         &self,
         until: Instant,
@@ -141,11 +141,11 @@ impl Write for Connection {
     }
 }
 
-/// Sleeps until there is something to read, or the end.
+/// Sleeps until there is something to read, or the end of the stream.
 fn wait_for_input(stream: &UnixStream) -> io::Result<()> {
     loop {
         match poll(&mut [PollFd::new(stream.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
-            // A signal ends it, whatever its handler's flags.
+            // A signal interrupts `poll`, whatever its handler's flags.
             Err(Errno::EINTR) => {}
             result => return result.map(drop).map_err(io::Error::from),
         }

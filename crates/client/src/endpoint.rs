@@ -1,8 +1,8 @@
-//! Where a dbms is reached.
+//! Where to reach a dbms.
 
 use crate::{Error, Session, mysql, postgres, sqlite};
 
-/// Where a dbms is reached, and as whom.
+/// Where to reach a dbms, and as which user.
 #[derive(Debug, Clone)]
 pub enum Endpoint {
     /// A Postgres server.
@@ -17,7 +17,7 @@ impl Endpoint {
     /// Opens one session.
     ///
     /// # Errors
-    /// When the dbms cannot be reached, refuses the login or does not answer in time ([`crate::set_connect_patience`]).
+    /// If the dbms cannot be reached, refuses the login or does not answer in time ([`crate::set_connect_patience`]).
     pub fn connect(&self) -> Result<Box<dyn Session>, Error> {
         Ok(match self {
             Endpoint::Postgres(address) => Box::new(postgres::PostgresSession::connect(address)?),

@@ -1,21 +1,22 @@
-//! What can go wrong in a session, sorted by whether a repetition can mend it.
+//! What can go wrong in a session, classified by whether retrying can help.
 
 use std::{fmt, io};
 
-/// Whether an error can be mended by repeating the operation.
+/// How an error affects the operation, and whether retrying can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The operation was undone and may succeed if it is repeated: deadlock, serialization failure, busy.
+    /// The operation was rolled back and may succeed when it is retried: deadlock, serialization failure, busy.
     Retryable,
-    /// A row with this key is there already.
+    /// A row with this key exists already.
     Duplicate,
     /// The dbms refused the operation.
     Refused,
-    /// The connection could not be made or is gone.
+    /// The connection could not be established, or is lost.
     Disconnected,
 }
 
-/// Codes with which Postgres (database, schema, table, column) and MySQL (database, column, table) say that something is not there.
+/// The codes by which Postgres (database, schema, table, column) and MySQL (database, column, table) report that something
+/// does not exist.
 const ABSENT: [&str; 7] = ["3D000", "3F000", "42P01", "42703", "1049", "1054", "1146"];
 
 /// An error of a session. Its text never holds a password.
@@ -42,18 +43,18 @@ impl Error {
         self
     }
 
-    /// Adds a hint where there is none yet.
+    /// Adds a hint if there is none yet.
     pub(crate) fn or_hint(mut self, hint: &str) -> Self {
         self.hint.get_or_insert_with(|| hint.to_owned());
         self
     }
 
-    /// What is refused before the dbms is asked.
+    /// A refusal by basecase itself, without asking the dbms.
     pub fn refusal(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::new(Kind::Refused, message).with_hint(hint)
     }
 
-    /// Turns whatever befell a login into a refusal.
+    /// Turns any error of a login into a refusal.
     pub(crate) fn into_refusal(mut self) -> Self {
         self.kind = Kind::Refused;
         self
@@ -73,7 +74,7 @@ impl Error {
         Error::new(Kind::Disconnected, format!("cannot wait for the server: {error}"))
     }
 
-    /// A thread of this program panicked that had something to execute.
+    /// A thread of this program that had something to execute has panicked.
     pub fn of_panic(message: &str) -> Self {
         Error::new(Kind::Refused, format!("a thread of basecase panicked: {message}"))
             .with_hint("this is a defect of basecase: report it with this text")
@@ -84,7 +85,7 @@ impl Error {
         Error::new(Kind::Disconnected, format!("the server sent {what}"))
     }
 
-    /// An operation was to be sent while the reply to another is still to come.
+    /// An operation was sent while the reply to another is still to come.
     pub(crate) fn unanswered() -> Self {
         Error::new(Kind::Refused, "the session still awaits the reply to its last operation")
     }
@@ -94,18 +95,18 @@ impl Error {
         Error::new(Kind::Disconnected, "a session that does not block cannot wait for a reply")
     }
 
-    /// Says first what was tried.
+    /// Puts what was tried in front.
     pub(crate) fn while_trying(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
     }
 
-    /// Whether a repetition can mend it.
+    /// Whether retrying can help.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whether the dbms says that a table, column or database of the statement is not there.
+    /// Whether the dbms reports that a table, column or database in the statement does not exist.
     pub fn is_absence(&self) -> bool {
         match self.code() {
             // SQLite has no code for it.
@@ -121,7 +122,7 @@ impl Error {
     }
 }
 
-/// An error of a stream that says what the user can do.
+/// A stream's error with a hint for the user.
 #[derive(Debug)]
 pub(crate) struct Hinted {
     text: String,
@@ -133,7 +134,7 @@ impl Hinted {
         io::Error::new(kind, Hinted { text: text.into(), hint })
     }
 
-    /// What the user can do, where `error` says so.
+    /// The hint, if `error` has one.
     pub(crate) fn hint(error: &io::Error) -> Option<&'static str> {
         error.get_ref()?.downcast_ref::<Hinted>().map(|hinted| hinted.hint)
     }

@@ -1,7 +1,7 @@
-//! How to talk to a dbms: one session type per protocol behind one trait.
+//! How to talk to a dbms: one session type for each protocol, behind one trait.
 //!
-//! A session belongs to one thread, which waits for each reply, or drives many sessions and waits on all of their
-//! sockets. What is said comes from above as [`Operation`]s.
+//! A session belongs to one thread. The thread waits for each reply, or drives many sessions and waits on all of their
+//! sockets. What to execute comes from higher crates as [`Operation`]s.
 
 mod address;
 mod bounds;
@@ -31,29 +31,29 @@ pub type Interrupter = Box<dyn Fn() + Send>;
 
 /// One connection to a dbms, used by one role.
 ///
-/// Preparing and [`Session::query`] fail once the user wants to stop, and whatever a session waits for then is broken off: see
+/// Once the user wants to stop, preparing and [`Session::query`] fail, and any wait of a session is broken off: see
 /// [`basecase_stop`].
 pub trait Session: Send {
-    /// Makes a prepared statement and returns its number, counted from 0 in the order of preparation.
+    /// Prepares a statement and returns its number, counted from 0 in the order of preparation.
     ///
     /// # Errors
-    /// When the dbms refuses the statement or the connection is lost.
+    /// If the dbms refuses the statement or the connection is lost.
     fn prepare(&mut self, sql: &str) -> Result<usize, Error> {
         self.prepare_with_types(sql, &[])
     }
 
-    /// Makes a prepared statement whose parameters have these types, for a dbms that lets them be declared: Postgres
-    /// takes integers as `int8` and texts as `varchar`. None leaves them to the dbms.
+    /// Prepares a statement whose parameters have these types, if the dbms lets them be declared: in Postgres, integers are
+    /// `int8` and texts are `varchar`. An empty list leaves them to the dbms.
     ///
     /// # Errors
-    /// When the dbms refuses the statement or the connection is lost.
+    /// If the dbms refuses the statement or the connection is lost.
     fn prepare_with_types(&mut self, sql: &str, types: &[ParameterType]) -> Result<usize, Error>;
 
     /// Executes one operation and fetches every row. The hot path: allocates nothing once its buffers have grown.
     ///
     /// # Errors
-    /// [`Kind::Retryable`] when the same operation may succeed if it is repeated, [`Kind::Duplicate`] when it inserts a
-    /// key that is there already, else fatal. Also fatal in a session that does not block.
+    /// [`Kind::Retryable`] if the same operation may succeed when it is retried, [`Kind::Duplicate`] if it inserts a key
+    /// that exists already, otherwise fatal. Also fatal in a session that does not block.
     #[inline]
     fn execute(&mut self, operation: &Operation) -> Result<Reply, Error> {
         self.send(operation)?;
@@ -62,48 +62,48 @@ pub trait Session: Send {
 
     /// Sends one operation without waiting for its reply, which must be received before anything else is sent.
     ///
-    /// A session that does not block keeps what the socket does not take: [`Session::has_unsent`] tells. An embedded
-    /// dbms executes the operation here, and keeps the reply or the error for [`Session::receive`].
+    /// A session that does not block keeps what the socket does not take; see [`Session::has_unsent`]. An embedded dbms
+    /// executes the operation here, and keeps the reply or the error for [`Session::receive`].
     ///
     /// # Errors
-    /// When the operation cannot be encoded, the reply to the last one is still to come, or the connection is lost.
+    /// If the operation cannot be encoded, the reply to the last one is still to come, or the connection is lost.
     fn send(&mut self, operation: &Operation) -> Result<(), Error>;
 
-    /// Sends what is left of the operation, and takes in what has come of its reply: `None` when more is to come.
+    /// Sends what is left of the operation, and reads what has arrived of its reply; `None` if more is to come.
     ///
-    /// A session that blocks waits for the whole reply instead. One that does not may also be asked when no reply is
-    /// awaited, and tells then whether the server has ended the session.
+    /// A session that blocks waits for the whole reply instead. For one that does not block, this may also be called when no
+    /// reply is awaited, and then tells whether the server has ended the session.
     ///
     /// # Errors
     /// As [`Session::execute`]. After an error that is not [`Kind::Disconnected`], the next operation can be sent.
     fn receive(&mut self) -> Result<Option<Reply>, Error>;
 
-    /// Whether a part of the operation is left to send: [`Session::receive`] is then also to be called when the socket
-    /// can be written.
+    /// Whether part of the operation is left to send. If so, [`Session::receive`] must also be called when the socket can be
+    /// written.
     fn has_unsent(&self) -> bool;
 
-    /// What to wait on for a reply; none for an embedded dbms, whose reply is there when the operation is sent.
+    /// The socket to wait on for a reply; `None` for an embedded dbms, whose reply is ready once the operation is sent.
     fn socket(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Says whether the session waits for its server, as it does at first. One that does not only sends and receives:
-    /// preparing, [`Session::execute`] and [`Session::query`] fail in it.
+    /// Sets whether the session waits for its server, as it does by default. One that does not can only send and receive:
+    /// preparing, [`Session::execute`] and [`Session::query`] fail.
     ///
     /// # Errors
-    /// When the operating system refuses it.
+    /// If the operating system refuses it.
     fn set_blocking(&mut self, is_blocking: bool) -> Result<(), Error>;
 
     /// Executes text and returns its rows. For control statements, off the hot path.
     ///
     /// # Errors
-    /// When the dbms refuses the statement or the connection is lost.
+    /// If the dbms refuses the statement or the connection is lost.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error>;
 
-    /// Process id of the server's process for this session, where there is one on this host and its start and command fit.
+    /// The process id of the server process for this session, if it is on this host and its start time and command match.
     fn server_pid(&self) -> Option<u32>;
 
     /// A handle that breaks off a running operation; the operation then returns a fatal error.
     ///
     /// # Errors
-    /// When the operating system refuses a second handle on the connection.
+    /// If the operating system refuses a second handle on the connection.
     fn interrupter(&self) -> Result<Interrupter, Error>;
 }

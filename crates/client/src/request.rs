@@ -1,4 +1,4 @@
-//! The bytes of one request on their way to the server.
+//! The bytes of a request to the server.
 
 use std::io::{self, Write};
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 /// An encoded request, and how much of it the socket has not taken yet.
 #[derive(Default)]
 pub(crate) struct Request<Bytes> {
-    /// Where the request is encoded. Keeps its memory for the next one.
+    /// The buffer that requests are encoded into, which is reused.
     pub(crate) bytes: Bytes,
     unsent: usize,
 }
@@ -15,17 +15,17 @@ impl<Bytes: Deref<Target = [u8]>> Request<Bytes> {
     /// Sends the request. What a stream that does not block leaves is kept for [`Request::send_rest`].
     ///
     /// # Errors
-    /// When the stream fails.
+    /// If the stream fails.
     #[inline]
     pub(crate) fn send(&mut self, stream: &mut impl Write) -> io::Result<()> {
         self.unsent = self.bytes.len();
         self.send_rest(stream)
     }
 
-    /// Sends what is left of the request, as far as the stream takes it.
+    /// Sends the rest of the request, as far as the stream takes it.
     ///
     /// # Errors
-    /// When the stream fails.
+    /// If the stream fails.
     #[inline]
     pub(crate) fn send_rest(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while self.unsent > 0 {
@@ -40,7 +40,7 @@ impl<Bytes: Deref<Target = [u8]>> Request<Bytes> {
         Ok(())
     }
 
-    /// Whether a part of the request is left to send.
+    /// Whether part of the request is left to send.
     #[inline]
     pub(crate) fn has_rest(&self) -> bool {
         self.unsent > 0

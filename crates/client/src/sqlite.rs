@@ -14,7 +14,7 @@ use crate::bounds::Rows;
 use crate::breaker::Breaker;
 use crate::{Error, Interrupter, Kind, Session};
 
-/// A SQLite database and the settings that every session gives it.
+/// A SQLite database, and the settings that every session applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// The database file.
@@ -23,7 +23,7 @@ pub struct File {
     pub pragmas: Vec<(String, String)>,
 }
 
-/// How long a session waits for another's lock before it gives up, in steps of [`busy_wait`].
+/// How long a session waits for another session's lock before it gives up, in steps of [`busy_wait`].
 const BUSY_ATTEMPTS: i32 = 60_000;
 
 /// Statements that a session keeps prepared, at least.
@@ -34,15 +34,15 @@ pub struct SqliteSession {
     connection: Connection,
     breaker: Breaker,
     prepared: Vec<String>,
-    /// What the last operation came to, until it is received.
+    /// The outcome of the last operation, until it is received.
     outcome: Option<Result<Reply, Error>>,
 }
 
 impl SqliteSession {
-    /// Opens the file, creates it when there is none, and sets the pragmas.
+    /// Opens the file, creates it if it is missing, and sets the pragmas.
     ///
     /// # Errors
-    /// When the file cannot be opened, or a pragma did not take the value it was given.
+    /// If the file cannot be opened, or a pragma did not take the value it was given.
     pub fn open(file: &File) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
@@ -111,7 +111,7 @@ impl SqliteSession {
 
 /// Waits for another session's lock: SQLite calls this with the number of earlier calls for the same lock.
 ///
-/// SQLite's own `busy_timeout` sleeps up to 100 ms at a time, which would measure its sleeping and not the engine.
+/// SQLite's own `busy_timeout` sleeps up to 100 ms at a time; measurements would show the sleep instead of the engine.
 fn busy_wait(attempts: i32) -> bool {
     let pause_us = match attempts {
         0..10 => 50,
@@ -168,7 +168,7 @@ impl Session for SqliteSession {
         None
     }
 
-    /// Does nothing: the dbms works in the thread of its caller.
+    /// Does nothing: the dbms runs in the caller's thread.
     fn set_blocking(&mut self, _is_blocking: bool) -> Result<(), Error> {
         Ok(())
     }
@@ -193,7 +193,7 @@ fn value_of(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Extended result codes of a key that is there already: of a primary key, a unique index, a row id.
+/// Extended result codes for a key that exists already: primary key, unique index, row id.
 const DUPLICATES: [i32; 3] =
     [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_ROWID];
 

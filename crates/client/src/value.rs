@@ -1,8 +1,8 @@
-//! Values out of a server's text.
+//! Values from a server's text.
 
 use basecase_model::Value;
 
-/// The integer that the text of a column spells, or else the text.
+/// The integer in the text of a column, or else the text.
 pub(crate) fn value_of(text: &[u8]) -> Value {
     let text = String::from_utf8_lossy(text);
     match text.parse() {
@@ -11,7 +11,7 @@ pub(crate) fn value_of(text: &[u8]) -> Value {
     }
 }
 
-/// The integer that the text of a column spells, if it does.
+/// The integer in the text of a column, if it is one.
 #[inline]
 pub(crate) fn integer_of(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()

@@ -57,7 +57,7 @@ impl HardwareCounters {
     /// start. Each event of each thread is a file: see [`crate::raise_open_files`].
     ///
     /// # Errors
-    /// When there is no such process, or the kernel lets this user count nothing of it: that takes root, the capability
+    /// If there is no such process, or the kernel lets this user count nothing of it: that takes root, the capability
     /// `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 1 or less and a process of one's own.
     pub fn open(root: u32) -> Result<Self, PerfError> {
         let threads: Vec<i32> = process::server_processes(root).into_iter().flat_map(threads).collect();

@@ -23,7 +23,7 @@ impl ProcessorSet {
     /// Those on which the current thread may run.
     ///
     /// # Errors
-    /// When the operating system does not tell.
+    /// If the operating system does not tell.
     pub fn allowed() -> io::Result<Self> {
         let set = sched_getaffinity(Pid::from_raw(0))?;
         let is_set = |number: &usize| set.is_set(*number).unwrap_or(false);
@@ -33,7 +33,7 @@ impl ProcessorSet {
     /// Lets the current thread, and the processes that it starts from now on, run on these processors only.
     ///
     /// # Errors
-    /// When this process may not run on any of them.
+    /// If this process may not run on any of them.
     pub fn confine_thread(&self) -> io::Result<()> {
         let mut set = CpuSet::new();
         self.0.iter().try_for_each(|number| set.set(*number))?;

@@ -53,7 +53,7 @@ impl Profiler {
     /// start, `frequency_hz` times a second on each processor.
     ///
     /// # Errors
-    /// When there is no such process, or the kernel lets this user observe no whole processors: that takes root, the
+    /// If there is no such process, or the kernel lets this user observe no whole processors: that takes root, the
     /// capability `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 0 or less.
     pub fn start(root: u32, kinds: &[ProfileKind], frequency_hz: u32) -> Result<Profiler, PerfError> {
         if let Some(most) = most_samples_per_second().filter(|most| *most < frequency_hz) {
@@ -85,7 +85,7 @@ impl Profiler {
     /// Ends it, puts names to the frames, and returns a profile for each kind in the order in which they were asked for.
     ///
     /// # Errors
-    /// When the thread that reads samples has failed.
+    /// If the thread that reads samples has failed.
     pub fn finish(self) -> Result<Vec<Profile>, PerfError> {
         drop(self.stop);
         let panicked = |payload: Box<dyn Any + Send>| {

@@ -13,7 +13,7 @@ pub const MOST_TEXT_BYTES: u64 = 16 << 20;
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// When it cannot be opened, or is something else.
+/// If it cannot be opened, or is something else.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     // Opening a pipe waits for its writer otherwise.
     let flags = OFlags::NONBLOCK.bits() as i32;

@@ -10,13 +10,13 @@ use crate::connection::Connection;
 /// Where a MySQL or MariaDB server listens, and who logs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// How the server is reached.
+    /// The host or socket.
     pub host: Host,
-    /// The TCP port; of no meaning for a socket.
+    /// The TCP port; unused for a socket.
     pub port: u16,
     /// The user who logs in.
     pub user: String,
-    /// Its password; empty when none is needed.
+    /// The user's password; empty if none is needed.
     pub password: Password,
     /// The database; empty for none.
     pub database: String,
@@ -29,7 +29,7 @@ impl Address {
     /// `%2F…`) is the file of a socket.
     ///
     /// # Errors
-    /// When the text is not such a URL; options after `?` are refused, for nothing here would obey them.
+    /// If the text is not such a URL, or has options after `?`, which are not supported.
     pub fn from_url(url: &str) -> Result<Address, AddressError> {
         let parts = URL.read(url)?;
         Ok(Address {
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// The URL without its password, for people.
+    /// The URL without its password, for messages.
     pub fn redacted(&self) -> String {
         match &self.host {
             Host::Socket(_) => format!("mysql://{}@{}/{}", self.user, self.host, self.database),

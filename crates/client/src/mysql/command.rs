@@ -10,12 +10,12 @@ const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
 
-/// The type of a parameter that is sent as 8 bytes, little-endian, with a sign: `MYSQL_TYPE_LONGLONG` without flags.
+/// The type of a parameter that is sent as a signed 8-byte little-endian integer: `MYSQL_TYPE_LONGLONG` without flags.
 const SIGNED_LONGLONG: [u8; 2] = [0x08, 0x00];
 /// The type of a parameter that is sent as text with its length: `MYSQL_TYPE_VAR_STRING`.
 const VAR_STRING: [u8; 2] = [0xfd, 0x00];
 
-/// Writes a command that carries text, or nothing, into `output`.
+/// Writes a command with text, which may be empty, to `output`.
 fn text_command(output: &mut Vec<u8>, command: u8, text: &str) {
     begin(output);
     output.push(command);
@@ -29,7 +29,7 @@ pub(super) fn query(output: &mut Vec<u8>, sql: &str) {
     text_command(output, QUERY, sql);
 }
 
-/// Makes a prepared statement.
+/// Prepares a statement.
 pub(super) fn prepare(output: &mut Vec<u8>, sql: &str) {
     text_command(output, PREPARE, sql);
 }
@@ -41,7 +41,7 @@ pub(super) fn quit(output: &mut Vec<u8>) {
 
 /// Executes the prepared statement that the server calls `id`.
 ///
-/// Types have to be sent once for each statement; the server keeps them for later executions.
+/// Types must be sent once for each statement; the server keeps them for later executions.
 #[inline]
 pub(super) fn execute(output: &mut Vec<u8>, id: u32, operation: &Operation, with_types: bool) {
     let parameters = &operation.parameters;
@@ -51,7 +51,7 @@ pub(super) fn execute(output: &mut Vec<u8>, id: u32, operation: &Operation, with
     // No cursor; the number of iterations is always 1.
     output.extend_from_slice(&[0, 1, 0, 0, 0]);
     if !parameters.is_empty() {
-        // A bit for each parameter that is null: none is.
+        // One bit for each parameter marks nulls; there are none.
         output.resize(output.len() + parameters.len().div_ceil(8), 0);
         output.push(with_types.into());
         if with_types {
@@ -72,7 +72,7 @@ pub(super) fn execute(output: &mut Vec<u8>, id: u32, operation: &Operation, with
     end(output, 0);
 }
 
-/// Writes bytes with their length in front: a length-encoded string.
+/// Writes a length-encoded string: the length, then the bytes.
 #[inline]
 fn push_text(output: &mut Vec<u8>, text: &[u8]) {
     let length = text.len() as u64;

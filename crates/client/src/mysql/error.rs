@@ -1,4 +1,4 @@
-//! Errors of the server, sorted by their number.
+//! Errors from the server, classified by number.
 
 use crate::bounds::words;
 use crate::{Error, Kind};
@@ -11,7 +11,7 @@ pub(super) enum Product {
 }
 
 impl Product {
-    /// Tells the two apart by the version that the server says it has.
+    /// Tells the two apart by the server's version string.
     pub(super) fn of_version(version: &str) -> Product {
         if version.contains("MariaDB") { Product::Mariadb } else { Product::Mysql }
     }
@@ -46,30 +46,31 @@ pub(super) fn server_error(product: Product, packet: &[u8]) -> Error {
     }
 }
 
-/// What an error does to the operation and the connection
-/// (<https://dev.mysql.com/doc/mysql-errors/9.5/en/server-error-reference.html>, <https://mariadb.com/kb/en/mariadb-error-code-reference/>).
+/// How an error affects the operation and the connection
+/// (<https://dev.mysql.com/doc/mysql-errors/9.5/en/server-error-reference.html>,
+/// <https://mariadb.com/kb/en/mariadb-error-code-reference/>).
 ///
-/// A repetition is sound because sessions stay in autocommit mode: whatever the server undoes, be it the statement (1205) or
-/// the transaction (1213, 1020), is the whole operation.
+/// Retrying is safe because sessions stay in autocommit mode: whether the server rolls back the statement (1205) or the
+/// transaction (1213, 1020), it is the whole operation.
 fn kind(number: u16, state: Option<&str>) -> Kind {
     match number {
-        // Lock wait timeout, deadlock; a row that has changed since the snapshot (MariaDB's innodb_snapshot_isolation).
-        // MyRocks reports its conflicts and timeouts by the first two.
+        // Lock wait timeout, deadlock, and a row that has changed since the snapshot (MariaDB's
+        // `innodb_snapshot_isolation`). MyRocks reports conflicts and timeouts by the first two.
         1205 | 1213 | 1020 => Kind::Retryable,
-        // A key that is there already, in words that name the key or do not.
+        // A key that exists already, in messages with and without its name.
         1022 | 1062 | 1586 => Kind::Duplicate,
         // The server shuts down or the connection was killed (1053, 1927), an idle connection was closed (4031), a
         // connection was aborted (1080, 1152, 1184), the network failed (1158 to 1161), or what was sent is longer than
-        // max_allowed_packet (1153): the server closes the connection after each of them. A killed statement (1317) is no
-        // such error: its connection stays.
+        // max_allowed_packet (1153): the server closes the connection after each of them. After a killed statement (1317),
+        // the connection stays.
         1053 | 1080 | 1152 | 1153 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => Kind::Disconnected,
-        // Class 40 of the SQL standard is transaction rollback.
+        // Class 40 of the SQL standard means transaction rollback.
         _ if state.is_some_and(|state| state.starts_with("40")) => Kind::Retryable,
         _ => Kind::Refused,
     }
 }
 
-/// What the user can do about an error whose cause lies outside the statement.
+/// What the user can do about an error whose cause is not the statement.
 fn hint(number: u16) -> Option<&'static str> {
     Some(match number {
         1040 => "raise max_connections, or use fewer clients",

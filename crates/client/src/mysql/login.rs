@@ -17,16 +17,16 @@ use crate::address::Host;
 use crate::connection::Connection;
 use crate::{Error, Kind};
 
-/// First byte of a packet with one more step of the login method.
+/// The first byte of a packet with another step of the login method.
 const MORE: u8 = 0x01;
 
-/// The longest challenge of a greeting; servers send 21 bytes.
+/// The longest challenge in a greeting; servers send 21 bytes.
 const LONGEST_CHALLENGE_BYTES: u8 = 0x7f;
 
-/// The longest packet that the client claims to take; only a bound on what the server may send.
+/// The longest packet that the client claims to accept. It only limits what the server may send.
 const LONGEST_PACKET_BYTES: u32 = 1 << 30;
 
-/// What the client asks for where the server offers it.
+/// The capabilities that the client requests if the server offers them.
 ///
 /// Left out on purpose: `FOUND_ROWS`, so that affected rows are those that changed; `LOCAL_FILES`; `MULTI_STATEMENTS`;
 /// `SESSION_TRACK` and MariaDB's extensions, which would make versions answer differently.
@@ -40,12 +40,12 @@ const WANTED: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
-/// What was agreed on.
+/// What client and server agreed on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Agreement {
     pub(super) product: Product,
-    /// Whether column definitions are followed by rows at once, and rows by an OK packet (MySQL from 5.7.5, MariaDB from
-    /// 10.2); else an EOF packet follows both.
+    /// Whether rows follow the column definitions directly, and an OK packet follows the rows (MySQL from 5.7.5, MariaDB
+    /// from 10.2). Otherwise an EOF packet follows both.
     pub(super) is_eof_deprecated: bool,
 }
 
@@ -59,8 +59,11 @@ pub(super) fn log_in(
     let greeting = login.greeting()?;
     let capabilities = greeting.capabilities();
     if !capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
-        return Err(Error::new(Kind::Refused, "the server speaks only the protocol from before MySQL 4.1")
-            .with_hint("basecase knows MySQL from 5.5 and MariaDB from 10.1"));
+        return Err(Error::new(
+            Kind::Refused,
+            "the server only speaks the protocol of versions before MySQL 4.1",
+        )
+        .with_hint("basecase supports MySQL from 5.5 and MariaDB from 10.1"));
     }
     let wanted = capabilities & WANTED;
     login.product = Product::of_version(&greeting.server_version_str());
@@ -71,7 +74,7 @@ pub(super) fn log_in(
     })
 }
 
-/// A login on its way.
+/// A login in progress.
 struct Login<'a> {
     address: &'a Address,
     connection: &'a mut Connection,
@@ -87,7 +90,7 @@ impl Login<'_> {
             .map_err(|error| Error::broken_connection(self.product.name(), &error))
     }
 
-    /// Sends one packet, numbered after the one that came last.
+    /// Sends one packet, numbered after the last one received.
     fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
         begin(&mut self.output);
         write(&mut self.output);
@@ -97,19 +100,19 @@ impl Login<'_> {
             .map_err(|error| Error::broken_connection(self.product.name(), &error))
     }
 
-    /// What the server says first: its version, what it offers, and the challenge of its usual login method.
+    /// The server's greeting: its version, its capabilities, and the challenge of its default login method.
     fn greeting(&mut self) -> Result<HandshakePacket<'static>, Error> {
         let packet = self.receive()?;
         match packet.first() {
             Some(&ERR) => Err(self.server_refusal(&packet)),
-            // `mysql_common` takes the length for one with a sign and subtracts from it.
+            // `mysql_common` reads the length as a signed number, and subtracts from it.
             Some(10) if challenge_bytes(&packet).is_some_and(|bytes| bytes > LONGEST_CHALLENGE_BYTES) => {
                 Err(Error::unexpected("a greeting with a challenge of impossible length"))
             }
             Some(10) => ParseBuf(&packet)
                 .parse::<HandshakePacket<'_>>(())
                 .map(HandshakePacket::into_owned)
-                .map_err(|_| Error::unexpected("a greeting that is cut off")),
+                .map_err(|_| Error::unexpected("a truncated greeting")),
             _ => Err(Error::unexpected("no greeting of MySQL's protocol 10")
                 .with_hint("check that a MySQL or MariaDB server listens there")),
         }
@@ -120,12 +123,12 @@ impl Login<'_> {
         greeting: &HandshakePacket<'_>,
         capabilities: CapabilityFlags,
     ) -> Result<(), Error> {
-        // A server whose usual method is none of ours may still know the user by one of ours, and then asks for it.
+        // A server whose default method is unknown here may still have a known method for this user, and then asks for it.
         let usual = greeting.auth_plugin().filter(is_known).unwrap_or(AuthPlugin::MysqlNativePassword);
         let mut method = Method::begin(&usual, greeting.nonce())?;
         let response = method.answer(self.address, &greeting.nonce())?;
         let database = (!self.address.database.is_empty()).then_some(self.address.database.as_bytes());
-        // The character set of the session is utf8mb4 where the version has it.
+        // The session's character set is utf8mb4, if the version has it.
         let version = greeting.server_version_parsed().unwrap_or((5, 5, 3));
         let answer = HandshakeResponse::new(
             response,
@@ -148,7 +151,7 @@ impl Login<'_> {
                 Some((&EOF, _)) => {
                     let request = ParseBuf(&packet)
                         .parse::<AuthSwitchRequest<'_>>(())
-                        .map_err(|_| Error::unexpected("a login request that is cut off"))?;
+                        .map_err(|_| Error::unexpected("a truncated login request"))?;
                     method = Method::begin(&request.auth_plugin(), request.plugin_data().to_vec())?;
                     method.answer(self.address, request.plugin_data())?
                 }
@@ -160,13 +163,13 @@ impl Login<'_> {
         }
     }
 
-    /// The server's own words, with a hint in every case.
+    /// The server's error message, always with a hint.
     fn server_refusal(&self, packet: &[u8]) -> Error {
         server_error(self.product, packet).into_refusal().or_hint("the server's log may say more")
     }
 }
 
-/// One login method and how far it has come.
+/// One login method, and its progress.
 struct Method {
     procedure: AuthProc,
     scramble: Vec<u8>,
@@ -184,7 +187,7 @@ impl Method {
     /// What to send for a challenge, if anything.
     fn answer(&mut self, address: &Address, challenge: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let context = Secrets { address, scramble: &self.scramble };
-        // `mysql_common` indexes into the server's public key without looking at its length.
+        // `mysql_common` indexes into the server's public key without checking its length.
         let response = catch_unwind(AssertUnwindSafe(|| self.procedure.run(context, challenge)));
         match response {
             Ok(Ok(Response::Next { packet } | Response::Last { packet })) => Ok(packet),
@@ -205,7 +208,7 @@ impl Context for Secrets<'_> {
         self.address.password.reveal().as_bytes()
     }
 
-    /// Over a Unix socket, a password may be sent as it is; over TCP it is encrypted with the server's public key.
+    /// Over a Unix socket, a password may be sent in clear text; over TCP it is encrypted with the server's public key.
     fn is_ipc_transport(&self) -> bool {
         matches!(self.address.host, Host::Socket(_))
     }
@@ -223,8 +226,8 @@ impl Context for Secrets<'_> {
     }
 }
 
-/// How long the challenge of a greeting says that it is: a byte behind version, connection, the challenge's first part, capabilities,
-/// character set and status.
+/// The length that a greeting gives for its challenge: a byte after version, connection id, the challenge's first part,
+/// capabilities, character set and status.
 fn challenge_bytes(greeting: &[u8]) -> Option<u8> {
     let version_end = greeting.iter().position(|byte| *byte == 0)?;
     greeting.get(version_end + 21).copied()
@@ -258,7 +261,7 @@ mod tests {
         }
     }
 
-    /// The method `caching_sha2_password` at the point where the server asks for the password itself.
+    /// The method `caching_sha2_password`, at the point where the server asks for the password itself.
     fn asked_for_password(address: &Address) -> (Method, Option<Vec<u8>>) {
         let mut method = Method::begin(&AuthPlugin::CachingSha2Password, vec![7; 20]).unwrap();
         assert_eq!(method.answer(address, &[7; 20]).unwrap().map(|scrambled| scrambled.len()), Some(32));

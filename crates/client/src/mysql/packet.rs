@@ -1,4 +1,4 @@
-//! Packets: the pieces of at most 16 MiB into which both sides cut what they say.
+//! Packets: both sides split what they send into pieces of at most 16 MiB.
 
 use std::io::{self, Read};
 
@@ -8,16 +8,17 @@ use crate::buffer::ReadBuffer;
 /// Length of the payload (3 bytes, little-endian) and sequence number of every packet.
 const HEADER_BYTES: usize = 4;
 
-/// The longest payload of one packet. A payload of this length goes on in the next packet.
+/// The longest payload of one packet. A payload of this length continues in the next packet.
 pub(super) const LONGEST_PAYLOAD: usize = 0xff_ffff;
 
-/// Reads whole payloads out of a stream, joined where they span several packets.
+/// Reads whole payloads from a stream, joining those that span several packets.
 ///
-/// Sequence numbers are kept and not checked: servers begin anew at 0 for the farewell of a connection that they close.
+/// Sequence numbers are kept but not checked, because servers restart at 0 for the last message on a connection that they
+/// close.
 pub(super) struct Packets {
     buffer: ReadBuffer,
     joined: Vec<u8>,
-    /// Whether the payload in `joined` goes on in the next packet.
+    /// Whether the payload in `joined` continues in the next packet.
     is_joining: bool,
     sequence: u8,
 }
@@ -27,10 +28,10 @@ impl Packets {
         Packets { buffer: ReadBuffer::new(), joined: Vec::new(), is_joining: false, sequence: 0 }
     }
 
-    /// The next payload, when all of it is here.
+    /// The next payload, if it has arrived completely.
     ///
     /// # Errors
-    /// When it is longer than what is taken.
+    /// If it is longer than allowed.
     #[inline]
     pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let Some(payload_bytes) = self.complete_payload() else { return Ok(None) };
@@ -40,7 +41,7 @@ impl Packets {
         Ok(Some(&self.buffer.take(HEADER_BYTES + payload_bytes)[HEADER_BYTES..]))
     }
 
-    /// The next payload, read from `stream` when not all of it is here yet. Off the hot path.
+    /// The next payload, read from `stream` if it has not arrived completely. Off the hot path.
     pub(super) fn read(&mut self, stream: &mut impl Read) -> io::Result<Vec<u8>> {
         loop {
             if let Some(payload) = self.next()? {
@@ -53,18 +54,18 @@ impl Packets {
     /// Reads once from `stream`.
     ///
     /// # Errors
-    /// When the stream fails or has ended; [`io::ErrorKind::WouldBlock`] when it does not block and has nothing yet.
+    /// If the stream fails or has ended; [`io::ErrorKind::WouldBlock`] if it does not block and has nothing yet.
     #[inline]
     pub(super) fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
         self.buffer.fill(stream)
     }
 
-    /// Sequence number of the packet that was taken last.
+    /// The sequence number of the last packet taken.
     pub(super) fn sequence(&self) -> u8 {
         self.sequence
     }
 
-    /// Length of the first packet's payload when all of it is here.
+    /// The length of the first packet's payload, if it has arrived completely.
     #[inline]
     fn complete_payload(&mut self) -> Option<usize> {
         let unread = self.buffer.unread();
@@ -77,7 +78,7 @@ impl Packets {
         Some(payload_bytes)
     }
 
-    /// Copies the packets of one payload together, as far as they are here; the first has `payload_bytes`.
+    /// Joins the packets of one payload, as far as they have arrived; the first has `payload_bytes`.
     #[cold]
     fn join(&mut self, mut payload_bytes: usize) -> io::Result<Option<&[u8]>> {
         if !self.is_joining {
@@ -99,14 +100,14 @@ impl Packets {
     }
 }
 
-/// Begins a payload in `output`, which is emptied: leaves room for the header.
+/// Begins a payload in `output`, which is cleared, and leaves room for the header.
 #[inline]
 pub(super) fn begin(output: &mut Vec<u8>) {
     output.clear();
     output.extend_from_slice(&[0; HEADER_BYTES]);
 }
 
-/// Ends the payload in `output` that [`begin`] began: writes its header, and cuts it where it is too long for one packet.
+/// Ends the payload in `output` that [`begin`] began: writes its header, and splits it if it is too long for one packet.
 #[inline]
 pub(super) fn end(output: &mut Vec<u8>, sequence: u8) {
     let payload_bytes = output.len() - HEADER_BYTES;
@@ -123,7 +124,7 @@ fn header(payload_bytes: usize, sequence: u8) -> [u8; HEADER_BYTES] {
     [low, middle, high, sequence]
 }
 
-/// Cuts a long payload into packets. The last one is shorter than the others, if need be empty.
+/// Splits a long payload into packets. The last one is shorter than the others, and may be empty.
 #[cold]
 fn cut(mut payload: &[u8], mut sequence: u8) -> Vec<u8> {
     let packets = payload.len() / LONGEST_PAYLOAD + 1;

@@ -1,19 +1,19 @@
-//! Replies of the server: reading the few fields that matter.
+//! Replies from the server: reads the few fields that matter.
 
 use mysql_common::constants::{ColumnFlags, ColumnType, StatusFlags};
 
 use crate::value::integer_of;
 
-/// First byte of a packet that says that a command is done.
+/// The first byte of a packet that reports success.
 pub(super) const OK: u8 = 0x00;
-/// First byte of a packet that ends rows or column definitions, and of one that asks for another login method.
+/// The first byte of a packet that ends rows or column definitions, and of one that asks for another login method.
 pub(super) const EOF: u8 = 0xfe;
-/// First byte of a packet that refuses a command.
+/// The first byte of a packet that reports an error.
 pub(super) const ERR: u8 = 0xff;
-/// First byte of a packet that asks the client for a file of its own; in a row of text, it stands for SQL null.
+/// The first byte of a packet that asks for a file of the client's; in a text row, it means SQL null.
 pub(super) const LOCAL_FILE_OR_NULL: u8 = 0xfb;
 
-/// A length-encoded integer at the head of `bytes` and what follows it
+/// A length-encoded integer at the start of `bytes`, and what follows it
 /// (<https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_dt_integers.html>).
 #[inline]
 pub(super) fn length_encoded(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -31,7 +31,7 @@ pub(super) fn length_encoded(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from_le_bytes(wide), rest))
 }
 
-/// A length-encoded string at the head of `bytes` and what follows it.
+/// A length-encoded string at the start of `bytes`, and what follows it.
 fn length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = length_encoded(bytes)?;
     rest.split_at_checked(usize::try_from(length).ok()?)
@@ -42,7 +42,7 @@ fn length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) struct Completion {
     /// Rows inserted, changed or deleted.
     pub(super) affected: u64,
-    /// Whether the reply to one more statement follows.
+    /// Whether the reply to another statement follows.
     pub(super) is_followed: bool,
 }
 
@@ -68,12 +68,12 @@ fn is_followed(status: [u8; 2]) -> bool {
     u16::from_le_bytes(status) & StatusFlags::SERVER_MORE_RESULTS_EXISTS.bits() != 0
 }
 
-/// What a row is written in.
+/// The format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Each column as text: replies to text.
+    /// Each column as text: replies to text statements.
     Text,
-    /// Each column in its own type: replies to prepared statements.
+    /// Each column in its own binary type: replies to prepared statements.
     Binary,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Reads a column definition. Type, flags, decimals and two spare bytes stand at its end.
+    /// Reads a column definition. Type, flags, decimals and two spare bytes are at its end.
     #[inline]
     pub(super) fn of_definition(packet: &[u8]) -> Option<Column> {
         let [kind, flags @ .., _decimals, _spare, _spare_too] = packet.last_chunk::<6>()?;
@@ -94,14 +94,14 @@ impl Column {
     }
 }
 
-/// First column of a row, when it is an integer.
+/// The first column of a row, if it is an integer.
 ///
 /// `columns` is the number of columns and `first` the definition of the first.
 pub(super) fn first_integer(form: Form, row: &[u8], columns: u64, first: Column) -> Option<i64> {
     match form {
         Form::Text => integer_of(length_encoded_string(row)?.0),
         Form::Binary => {
-            // A zero byte, then a bit for each column that is null, after two bits of no meaning.
+            // A zero byte, two unused bits, and then a bit for each column that marks a null.
             let null_bytes = usize::try_from(columns.checked_add(9)? / 8).ok()?;
             let (nulls, values) = row.get(1..)?.split_at_checked(null_bytes)?;
             if nulls.first()? & 0b100 != 0 { None } else { first_binary_integer(values, first) }
@@ -109,7 +109,7 @@ pub(super) fn first_integer(form: Form, row: &[u8], columns: u64, first: Column)
     }
 }
 
-/// The value of `column` at the head of `values`, when it is an integer.
+/// The value of `column` at the start of `values`, if it is an integer.
 fn first_binary_integer(values: &[u8], column: Column) -> Option<i64> {
     let width = match ColumnType::try_from(column.kind).ok()? {
         ColumnType::MYSQL_TYPE_TINY => 1,
@@ -123,7 +123,7 @@ fn first_binary_integer(values: &[u8], column: Column) -> Option<i64> {
         | ColumnType::MYSQL_TYPE_DATE
         | ColumnType::MYSQL_TYPE_TIME
         | ColumnType::MYSQL_TYPE_DATETIME => return None,
-        // Decimals, strings and the like come as text in either form.
+        // Decimals, strings and the like come as text in both formats.
         _ => return integer_of(length_encoded_string(values)?.0),
     };
     let digits = values.get(..width)?;
@@ -133,7 +133,7 @@ fn first_binary_integer(values: &[u8], column: Column) -> Option<i64> {
     if column.is_unsigned { u64::from_le_bytes(wide).try_into().ok() } else { Some(i64::from_le_bytes(wide)) }
 }
 
-/// The columns of a row of text; `None` stands for SQL null.
+/// The columns of a text row; `None` means SQL null.
 pub(super) fn text_columns(row: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     let mut rest = row;
     std::iter::from_fn(move || {
@@ -147,14 +147,14 @@ pub(super) fn text_columns(row: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     })
 }
 
-/// What the server says of a new prepared statement.
+/// What the server reports about a new prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Preparation {
     /// The server's number for it.
     pub(super) id: u32,
-    /// Columns of its rows; 0 when it has none.
+    /// The number of columns of its rows; 0 if it returns none.
     pub(super) columns: u16,
-    /// Parameters that an execution has to bind.
+    /// The number of parameters that an execution must bind.
     pub(super) parameters: u16,
 }
 

@@ -1,4 +1,4 @@
-//! The reply to one command, as far as it has come.
+//! The reply to one command, as far as it has arrived.
 
 use std::io::{self, Read};
 
@@ -12,12 +12,13 @@ use super::reply::{
 };
 use crate::{Error, Kind};
 
-/// The reply to one command, as far as it has come. A procedure's reply is one of these parts after the other.
+/// The reply to one command, as far as it has arrived. A procedure's reply has
+/// several of these parts in sequence.
 pub(super) struct Scan {
     agreement: Agreement,
     form: Form,
     part: Part,
-    /// Number of columns of the rows, and the definition of the first.
+    /// The number of columns of the rows, and the definition of the first.
     columns: u64,
     first: Column,
     reply: Reply,
@@ -28,7 +29,7 @@ pub(super) struct Scan {
 enum Part {
     /// The first packet of the reply to a statement: its end, or a number of columns.
     Head,
-    /// One of so many column definitions that are still to come.
+    /// One of this many column definitions that are still to come.
     Definitions(u64),
     /// The end of the column definitions.
     DefinitionsEnd,
@@ -43,7 +44,7 @@ impl Scan {
         Scan { agreement, form, part: Part::Head, columns: 0, first, reply }
     }
 
-    /// Takes in what `stream` has, shows every row to `on_row`, and returns the reply when it is whole: `None` when the
+    /// Reads what `stream` has, passes every row to `on_row`, and returns the reply once it is complete; `None` if the
     /// stream does not block and has no more yet.
     #[inline]
     pub(super) fn go_on(
@@ -68,7 +69,7 @@ impl Scan {
         }
     }
 
-    /// Takes one packet in, and returns whether it is the last of the reply.
+    /// Processes one packet, and returns whether it is the last of the reply.
     #[inline]
     fn take(
         &mut self,
@@ -77,7 +78,7 @@ impl Scan {
     ) -> Result<bool, Error> {
         let completion = match (self.part, packet.first()) {
             (_, Some(&ERR)) => return Err(server_error(self.agreement.product, packet)),
-            // A row of text whose first column is huge begins with the same byte, and is longer than any end.
+            // A text row whose first column is huge begins with the same byte, but is longer than any end packet.
             (Part::Rows, Some(&EOF)) if packet.len() < LONGEST_PAYLOAD => {
                 if self.agreement.is_eof_deprecated {
                     Completion::of_ok(packet)
@@ -127,7 +128,7 @@ impl Scan {
 }
 
 pub(super) fn cut_off() -> Error {
-    Error::unexpected("a packet that is cut off")
+    Error::unexpected("a truncated packet")
 }
 
 #[cfg(test)]
@@ -154,7 +155,7 @@ mod tests {
         bytes
     }
 
-    /// What a session makes of `bytes` that come in two pieces: the rows, and the reply or its error's kind and text.
+    /// Scans `bytes` that arrive in two pieces. Returns the rows, and the reply or its error's kind and text.
     type Outcome = (Vec<Vec<u8>>, Result<Reply, (Kind, String)>);
 
     fn outcome(bytes: &[u8], cut: usize, is_eof_deprecated: bool, form: Form) -> Outcome {
@@ -193,7 +194,7 @@ mod tests {
         prop_oneof![2 => rows, 1 => done]
     }
 
-    /// A whole reply; one with an error breaks off somewhere.
+    /// A whole reply; one with an error ends early.
     fn reply(is_eof_deprecated: bool) -> impl Strategy<Value = Vec<Vec<u8>>> {
         let parts = prop::collection::vec(part(is_eof_deprecated, true), 0..3);
         (parts, part(is_eof_deprecated, false), prop::option::of(0..8_usize)).prop_map(

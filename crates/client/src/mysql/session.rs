@@ -49,12 +49,12 @@ impl MysqlSession {
     /// Connects and logs in. No statement is sent.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses the login; the text names the address without its password.
+    /// If the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
         Self::open(address, |until| address.connect(until))
     }
 
-    /// A session over a connection that is there, such as one half of a pair of sockets whose other half plays the server.
+    /// A session over an existing connection, such as one end of a socket pair whose other end plays the server.
     ///
     /// # Errors
     /// As [`MysqlSession::connect`].
@@ -100,7 +100,7 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// Takes in what has come of the reply, and shows every row to `on_row`.
+    /// Reads what has arrived of the reply, and passes every row to `on_row`.
     #[inline]
     fn take_in(&mut self, on_row: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<Option<Reply>, Error> {
         let outcome = match self.request.send_rest(&mut self.connection) {
@@ -111,7 +111,7 @@ impl MysqlSession {
         outcome
     }
 
-    /// Why a command could not be sent. A server that closes a connection says why before it does.
+    /// Why a command could not be sent. A server that closes a connection sends the reason first.
     #[cold]
     fn farewell(&mut self, error: &std::io::Error) -> Error {
         match self.packets.read(&mut self.connection) {
@@ -120,7 +120,7 @@ impl MysqlSession {
         }
     }
 
-    /// The next packet of the reply to a preparation; an error when it is one.
+    /// The next packet of the reply to a preparation; an error if it reports one.
     fn next(&mut self) -> Result<Vec<u8>, Error> {
         let product = self.agreement.product;
         let packet = self
@@ -148,7 +148,7 @@ impl MysqlSession {
         let Some(statement) = self.prepared.get(number) else {
             return refuse(format!("there is no prepared statement {number} in this session"));
         };
-        // The server would read on behind the end of too short a packet.
+        // The server would read past the end of a packet that is too short.
         if statement.parameters != operation.parameters.len() {
             return refuse(format!(
                 "prepared statement {number} takes {} parameters and was given {}",
@@ -244,7 +244,7 @@ impl Session for MysqlSession {
 impl Drop for MysqlSession {
     fn drop(&mut self) {
         command::quit(&mut self.request.bytes);
-        // The connection may be gone; there is nobody left to tell.
+        // The connection may be gone; the error does not matter then.
         let _ = self.request.send(&mut self.connection);
     }
 }

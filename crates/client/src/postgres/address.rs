@@ -10,13 +10,13 @@ use crate::connection::Connection;
 /// Where a Postgres server listens, and who logs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// How the server is reached.
+    /// The host or socket folder.
     pub host: Host,
     /// The TCP port, also part of the socket's name.
     pub port: u16,
     /// The role that logs in.
     pub user: String,
-    /// Its password; empty when none is needed.
+    /// The role's password; empty if none is needed.
     pub password: Password,
     /// The database.
     pub database: String,
@@ -29,7 +29,7 @@ impl Address {
     /// Reads `postgres://user:password@host:port/database`. A host that begins with `/` (as `%2F…`) is a socket folder.
     ///
     /// # Errors
-    /// When the text is not such a URL; options after `?` are refused, for nothing here would obey them.
+    /// If the text is not such a URL, or has options after `?`, which are not supported.
     pub fn from_url(url: &str) -> Result<Address, AddressError> {
         let parts = URL.read(url)?;
         Ok(Address {
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// The URL without its password, for people.
+    /// The URL without its password, for messages.
     pub fn redacted(&self) -> String {
         format!("postgres://{}@{}:{}/{}", self.user, self.host, self.port, self.database)
     }

@@ -1,14 +1,14 @@
-//! The server's process of a session.
+//! The server process of a session.
 
 use std::fs;
 
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
 
-/// Ticks of the kernel by which the start of a process may be rounded.
+/// The clock ticks by which the start time of a process may be rounded.
 const ROUNDING: u64 = 1;
 
-/// When a session began to connect, in ticks since boot as `/proc` counts; `None` when the kernel does not tell.
+/// When a session began to connect, in ticks since boot as in `/proc`; `None` if the kernel does not tell.
 pub(super) struct Beginning(Option<u64>);
 
 impl Beginning {
@@ -16,8 +16,8 @@ impl Beginning {
         Beginning(ticks_since_boot())
     }
 
-    /// The process that the server told of, where it is one of Postgres that began since then: the number of a server in a container
-    /// may be that of any other process here.
+    /// The process id that the server reported, if it is a Postgres process that began since then. If the server runs in a
+    /// container, the id may be that of any other process here.
     pub(super) fn confirm(&self, told: u32) -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{told}/stat")).ok()?;
         fits(&stat, self.0?, ticks_since_boot()?).then_some(told)
@@ -31,7 +31,7 @@ fn ticks_since_boot() -> Option<u64> {
     u64::try_from(time.tv_sec()).ok()?.checked_mul(ticks_per_second)?.checked_add(part)
 }
 
-/// Whether a line of `/proc/PID/stat` is of a process of Postgres that began between two instants, see proc_pid_stat(5).
+/// Whether a line of `/proc/PID/stat` is of a Postgres process that began between two instants, see proc_pid_stat(5).
 fn fits(stat: &str, from: u64, until: u64) -> bool {
     let Some((head, tail)) = stat.rsplit_once(')') else { return false };
     let is_postgres = ["postgres", "postmaster"].iter().any(|name| head.contains(name));

@@ -14,7 +14,7 @@ use crate::address::Host;
 use crate::connection::Connection;
 use crate::{Error, Kind};
 
-/// Logs in and returns the process id of the server's process for this session.
+/// Logs in, and returns the process id of the server process for this session.
 pub(super) fn log_in(
     address: &Address,
     connection: &mut Connection,
@@ -68,7 +68,7 @@ fn answer(
         3 if matches!(address.host, Host::Tcp(_)) => {
             return Err(Error::new(
                 Kind::Refused,
-                "the server asks for the password as it is, which everybody on the way could read",
+                "the server asks for the password in clear text, which anybody on the network could read",
             )
             .with_hint(
                 "let pg_hba.conf ask for scram-sha-256 or md5, or connect through the server's socket",

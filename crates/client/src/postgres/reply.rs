@@ -1,4 +1,4 @@
-//! Replies of the server: splitting the stream into messages and reading the few fields that matter.
+//! Replies from the server: splits the stream into messages, and reads the few fields that matter.
 
 use std::io::{self, Read};
 
@@ -8,13 +8,13 @@ use crate::error::Hinted;
 use crate::value::integer_of;
 use crate::{Error, Kind};
 
-/// One message of the server, where it lies in the buffer.
+/// One message from the server, as a slice of the buffer.
 pub(super) struct Message<'a> {
     pub(super) tag: u8,
     pub(super) body: &'a [u8],
 }
 
-/// Reads whole messages out of a stream.
+/// Reads whole messages from a stream.
 pub(super) struct Messages {
     buffer: ReadBuffer,
 }
@@ -27,13 +27,13 @@ impl Messages {
         Messages { buffer: ReadBuffer::new() }
     }
 
-    /// The next message, when all of it is here.
+    /// The next message, if it has arrived completely.
     #[inline]
     pub(super) fn next(&mut self) -> io::Result<Option<Message<'_>>> {
         Ok(self.complete_body()?.map(|body_bytes| self.take(body_bytes)))
     }
 
-    /// The next message, read from `stream` when not all of it is here yet.
+    /// The next message, read from `stream` if it has not arrived completely.
     pub(super) fn read(&mut self, stream: &mut impl Read) -> io::Result<Message<'_>> {
         let body_bytes = loop {
             match self.complete_body()? {
@@ -47,7 +47,7 @@ impl Messages {
     /// Reads once from `stream`.
     ///
     /// # Errors
-    /// When the stream fails or has ended; [`io::ErrorKind::WouldBlock`] when it does not block and has nothing yet.
+    /// If the stream fails or has ended; [`io::ErrorKind::WouldBlock`] if it does not block and has nothing yet.
     #[inline]
     pub(super) fn fill(&mut self, stream: &mut impl Read) -> io::Result<()> {
         self.buffer.fill(stream)
@@ -59,7 +59,7 @@ impl Messages {
         Message { tag: message[0], body: &message[HEADER_BYTES..] }
     }
 
-    /// Length of the first message's body when all of it is here.
+    /// The length of the first message's body, if it has arrived completely.
     #[inline]
     fn complete_body(&self) -> io::Result<Option<usize>> {
         let unread = self.buffer.unread();
@@ -83,8 +83,8 @@ fn wrong_length(length: usize) -> io::Error {
     Hinted::of(io::ErrorKind::InvalidData, "the server sent a message of impossible length", hint)
 }
 
-/// Rows affected, out of a `CommandComplete` tag such as `INSERT 0 100`; 0 for commands that change no rows. A number beyond 64 bits
-/// counts as the largest.
+/// The number of rows affected, from a `CommandComplete` tag such as `INSERT 0 100`; 0 for commands that change no rows. A
+/// number beyond 64 bits is capped.
 pub(super) fn affected_rows(body: &[u8]) -> u64 {
     let tag = body.strip_suffix(b"\0").unwrap_or(body);
     let changes = [b"INSERT".as_slice(), b"UPDATE", b"DELETE", b"MERGE", b"COPY"];
@@ -96,12 +96,12 @@ pub(super) fn affected_rows(body: &[u8]) -> u64 {
     tag[digits..].iter().fold(0, append)
 }
 
-/// First column of a `DataRow` in text form, when it is an integer.
+/// The first column of a `DataRow` in text format, if it is an integer.
 pub(super) fn first_integer(body: &[u8]) -> Option<i64> {
     columns(body).next()?.and_then(integer_of)
 }
 
-/// The columns of a `DataRow`; `None` stands for SQL null.
+/// The columns of a `DataRow`; `None` means SQL null.
 pub(super) fn columns(body: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     let mut rest = body.get(2..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -120,7 +120,7 @@ pub(super) fn columns(body: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     })
 }
 
-/// The error in an `ErrorResponse`, sorted by its SQLSTATE.
+/// The error in an `ErrorResponse`, classified by its SQLSTATE.
 pub(super) fn server_error(body: &[u8]) -> Error {
     let (mut code, mut message, mut hint) = (String::new(), String::new(), None);
     for field in body.split(|byte| *byte == 0) {
@@ -195,7 +195,7 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert!(error.to_string().contains("more than 64 MiB"), "{error}");
         }
-        // One that is as long as it may be is waited for.
+        // A message of the greatest allowed length is waited for.
         let longest = announced(MESSAGE_BYTES as u32 + 4);
         let error = Messages::new().read(&mut longest.as_slice()).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);

@@ -1,4 +1,4 @@
-//! The reply to one request, as far as it has come.
+//! The reply to one request, as far as it has arrived.
 
 use std::io::{self, Read};
 
@@ -8,23 +8,23 @@ use super::reply::{Message, Messages, affected_rows, first_integer, server_error
 use super::session::io_error;
 use crate::{Error, Kind};
 
-/// The reply to one request, as far as it has come.
+/// The reply to one request, as far as it has arrived.
 #[derive(Default)]
 pub(super) struct Scan {
     reply: Reply,
-    /// What the server refused; the end of the reply is still to come.
+    /// The server's error; the end of the reply is still to come.
     failure: Option<Error>,
     /// Whether rows are text, so that the first column of the first one can be read.
     is_text: bool,
 }
 
 impl Scan {
-    /// Before the first message of a reply whose rows are text, or else binary.
+    /// The state before the first message of a reply, whose rows are text or binary.
     pub(super) fn new(is_text: bool) -> Self {
         Scan { reply: Reply::default(), failure: None, is_text }
     }
 
-    /// Takes in what `stream` has, shows every row to `on_row`, and returns the reply when it is whole: `None` when the
+    /// Reads what `stream` has, passes every row to `on_row`, and returns the reply once it is complete; `None` if the
     /// stream does not block and has no more yet.
     #[inline]
     pub(super) fn go_on(
@@ -47,7 +47,7 @@ impl Scan {
         }
     }
 
-    /// Takes one message in, and returns whether it is the last of the reply.
+    /// Processes one message, and returns whether it is the last of the reply.
     #[inline]
     fn take(
         &mut self,
@@ -102,7 +102,7 @@ mod tests {
         message(b'E', format!("SERROR\0C{code}\0Msaid\0\0").as_bytes())
     }
 
-    /// What a session makes of `bytes` that come in two pieces: the rows, and the reply or its error's kind and text.
+    /// Scans `bytes` that arrive in two pieces. Returns the rows, and the reply or its error's kind and text.
     type Outcome = (Vec<Vec<u8>>, Result<Reply, (Kind, String)>);
 
     fn outcome(bytes: &[u8], cut: usize) -> Outcome {

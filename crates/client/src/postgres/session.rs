@@ -26,7 +26,7 @@ use crate::{Error, Interrupter, Kind, Session};
 /// Type ids of `pg_type.dat`, fixed in every version.
 const INT8: u32 = 20;
 const VARCHAR: u32 = 1043;
-/// The results' format for all columns, as most drivers ask for.
+/// The format of all result columns, as most drivers request it.
 const BINARY_RESULTS: [i16; 1] = [1];
 
 /// A session with one Postgres server.
@@ -38,9 +38,9 @@ pub struct PostgresSession {
     scan: Scan,
     /// Whether the reply to the last request is still to come.
     awaits_reply: bool,
-    /// Names of the prepared statements, by their numbers.
+    /// The names of the prepared statements, by number.
     prepared: Vec<String>,
-    /// The server's process, where it is on this host.
+    /// The server process of this session, if it is on this host.
     pid: Option<u32>,
 }
 
@@ -48,12 +48,12 @@ impl PostgresSession {
     /// Connects and logs in.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses the login; the text names the address without its password.
+    /// If the server cannot be reached or refuses the login; the text names the address without its password.
     pub fn connect(address: &Address) -> Result<Self, Error> {
         Self::open(address, |until| address.connect(until))
     }
 
-    /// A session over a connection that is there, such as one half of a pair of sockets whose other half plays the server.
+    /// A session over an existing connection, such as one end of a socket pair whose other end plays the server.
     ///
     /// # Errors
     /// As [`PostgresSession::connect`].
@@ -84,7 +84,7 @@ impl PostgresSession {
         })
     }
 
-    /// Empties the request for a new one.
+    /// Clears the request for a new one.
     #[inline]
     fn begin(&mut self) -> Result<(), Error> {
         if self.awaits_reply {
@@ -103,7 +103,7 @@ impl PostgresSession {
         Ok(())
     }
 
-    /// Takes in what has come of the reply, and shows every row to `on_row`.
+    /// Reads what has arrived of the reply, and passes every row to `on_row`.
     #[inline]
     fn take_in(&mut self, on_row: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<Option<Reply>, Error> {
         let outcome = match self.request.send_rest(&mut self.connection) {
@@ -169,7 +169,7 @@ impl Session for PostgresSession {
             None => frontend::query(&operation.text, &mut self.request.bytes).map_err(io_error)?,
             Some(number) => self.encode_execution(number, operation)?,
         }
-        // Results of prepared statements are binary, and their types are not asked for.
+        // Results of prepared statements are binary, and their types are unknown because they are not requested.
         self.send_request(operation.prepared.is_none())
     }
 
@@ -214,7 +214,7 @@ impl Drop for PostgresSession {
     fn drop(&mut self) {
         self.request.bytes.clear();
         frontend::terminate(&mut self.request.bytes);
-        // The connection may be gone; there is nobody left to tell.
+        // The connection may be gone; the error does not matter then.
         let _ = self.request.send(&mut self.connection);
     }
 }

@@ -1,4 +1,4 @@
-//! What a snapshot costs: it stands right before the first and right after the last statement of a window.
+//! The cost of a snapshot, which is taken right before the first and right after the last statement of a window.
 
 #![expect(clippy::expect_used, reason = "a benchmark without its server has nothing to measure")]
 
@@ -12,7 +12,7 @@ fn main() {
     divan::main();
 }
 
-/// A server with so many processes besides its first.
+/// A server with this many processes besides its first.
 #[divan::bench(args = [1, 20, 60])]
 fn with_server(bencher: divan::Bencher<'_, '_>, processes: u32) {
     // They wait for input, and so end with this function.

@@ -1,4 +1,4 @@
-//! Prints the stacks of a running process tree in folded form, and on standard error what it cost.
+//! Prints the stacks of a running process tree in folded form, and on standard error the cost of sampling them.
 //!
 //! `cargo run -p basecase-probe --example profile -- PID SECONDS cpu|offcpu [SAMPLES PER SECOND]`
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program for the terminal")]

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Iterations of one look: 5 ms of a processor of these years.
+/// Iterations of one reading: 5 ms on a current processor.
 const ITERATIONS: u32 = 3_000_000;
 
-/// Time of one iteration of a fixed loop of integer arithmetic on the calling thread, in nanoseconds, over some 5 ms. It grows when the
-/// processor's frequency falls or others take turns on it. Readings on different processors tell nothing about each other.
+/// The time of one iteration of a fixed loop of integer arithmetic on the calling thread, in nanoseconds, over some 5 ms. It
+/// grows when the processor's frequency falls or others use it too. Readings on different processors are not comparable.
 pub fn canary_ns() -> f64 {
     let started = Instant::now();
     let mut state = black_box(0x9E37_79B9_7F4A_7C15_u64);
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn the_loop_is_executed() {
-        // Six operations that need each other cannot be done in less than two cycles of 10 GHz.
+        // Six dependent operations take at least two cycles at 10 GHz.
         let fastest = (0..5).map(|_| canary_ns()).fold(f64::MAX, f64::min);
         assert!((0.2..1e4).contains(&fastest), "{fastest}");
     }

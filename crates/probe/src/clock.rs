@@ -1,21 +1,21 @@
-//! CPU time by the kernel's clocks, in nanoseconds.
+//! CPU time from the kernel's clocks, in nanoseconds.
 //!
-//! The CPU clock of a process (`clock_getcpuclockid`) is preferred to `/proc/PID/task/*/schedstat`: it is the same
-//! count of the scheduler, yet one call instead of a file per thread, and it keeps the time of threads that ended.
+//! The CPU clock of a process (`clock_getcpuclockid`) is preferred to `/proc/PID/task/*/schedstat`: it is the same scheduler
+//! count, but takes one call instead of a file for each thread, and includes threads that have ended.
 
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-/// CPU time of the calling thread, in nanoseconds; `None` when the kernel has no such clock.
+/// CPU time of the calling thread, in nanoseconds; `None` if the kernel has no such clock.
 pub fn thread_cpu_ns() -> Option<u64> {
     read_ns(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of all threads, ended ones included, of the process `pid` without its children, in nanoseconds; `None`
-/// when there is no such process.
+/// CPU time of all threads of the process `pid`, including ended ones but not children, in nanoseconds; `None` if there is
+/// no such process.
 ///
-/// Exact for a process that waits, e.g. a server's process between two statements. Of one that runs on another
-/// core the time since the kernel's last timer tick (1 to 10 ms) is missing.
+/// Exact for a process that is waiting, such as a server process between two statements. For one that runs on another core,
+/// the time since the kernel's last timer tick (1 to 10 ms) is missing.
 pub fn process_cpu_ns(pid: u32) -> Option<u64> {
     // Process 0 would mean the caller.
     let pid = i32::try_from(pid).ok().filter(|pid| *pid > 0)?;
@@ -71,7 +71,7 @@ mod tests {
     fn no_process_has_no_time() {
         assert_eq!(process_cpu_ns(0), None);
         assert_eq!(process_cpu_ns(u32::MAX), None);
-        // Larger than any process number that Linux gives (2^22).
+        // Larger than any process id in Linux (2^22).
         assert_eq!(process_cpu_ns(1 << 23), None);
     }
 }

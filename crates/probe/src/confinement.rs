@@ -1,4 +1,4 @@
-//! What of the machine a process may use: control groups and processor sets leave less than there is.
+//! The part of the machine that a process may use: control groups and processor sets limit it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use crate::memory;
 use crate::memory_kills::parse_kills;
 
-/// Processors that this process may run on: one at least.
+/// The number of processors that this process may run on: at least one.
 pub fn usable_cores() -> u32 {
     std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok()).unwrap_or(1)
 }
 
-/// Memory that this process may use, in bytes: what its control groups leave of the machine's. `None` where the kernel does not tell.
+/// The memory that this process may use, in bytes: the machine's, or the limit of its control groups if that is less. `None`
+/// if the kernel does not tell.
 pub fn usable_memory_bytes() -> Option<u64> {
     memory_groups().iter().filter_map(MemoryGroup::limit).chain(memory::total_bytes()).min()
 }
 
-/// What the control groups of this process leave of the machine's memory, in bytes; `None` where they leave all of it.
+/// The limit that the control groups of this process set on memory, in bytes; `None` if they set none below the machine's
+/// memory.
 pub fn memory_limit_bytes() -> Option<u64> {
     usable_memory_bytes().filter(|bytes| Some(*bytes) != memory::total_bytes())
 }
@@ -44,23 +46,23 @@ impl MemoryGroup {
         }
     }
 
-    /// What it allows, in bytes. A group without a limit says `max`, or a number that no machine has.
+    /// Its limit, in bytes. A group without a limit reports `max`, or a number larger than any machine's memory.
     pub(crate) fn limit(&self) -> Option<u64> {
         fs::read_to_string(self.folder.join(self.limit)).ok()?.trim().parse().ok()
     }
 
-    /// How often the kernel killed a process of it for want of memory.
+    /// How many of its processes the kernel's out-of-memory killer has killed.
     pub(crate) fn kills(&self) -> Option<u64> {
         parse_kills(&fs::read_to_string(self.folder.join(self.kills)).ok()?)
     }
 }
 
-/// The groups of this process, and those around them.
+/// The groups of this process, and their ancestors.
 pub(crate) fn memory_groups() -> Vec<MemoryGroup> {
     groups_of(&fs::read_to_string("/proc/self/cgroup").unwrap_or_default())
 }
 
-/// The groups that are told by `/proc/self/cgroup`, and those around them: cgroups(7).
+/// The groups in the text of `/proc/self/cgroup`, and their ancestors: see cgroups(7).
 fn groups_of(told: &str) -> Vec<MemoryGroup> {
     let parse = |line: &str| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use basecase_model::{Measures, names};
 use nix::sys::stat::{major, minor};
 
-/// Bytes of a sector in `/proc/diskstats`, whatever the device's own sectors are.
+/// The size of a sector in `/proc/diskstats`, whatever the device's own sector size is.
 const SECTOR_BYTES: f64 = 512.0;
 
-/// The block device, by its name in `/proc/diskstats`, of the file system that holds `path`; `None` where there is
-/// none to name, e.g. on `tmpfs` or `overlay`.
+/// The block device, by its name in `/proc/diskstats`, of the file system that contains `path`; `None` if there is none,
+/// e.g. on `tmpfs` or `overlay`.
 ///
-/// A `path` that does not exist yet is taken for its nearest parent that does.
+/// For a `path` that does not exist yet, its nearest existing parent is used.
 pub fn device_under(path: &Path) -> Option<String> {
     let path = existing(path)?;
     let statistics = fs::read_to_string("/proc/diskstats").ok()?;
@@ -23,16 +23,16 @@ pub fn device_under(path: &Path) -> Option<String> {
     if let Some(device) = devices().find(|device| device.number == number) {
         return Some(device.name.to_owned());
     }
-    // Btrfs numbers its files by subvolume, so that only the mount's source names the device.
+    // Btrfs numbers its files by subvolume, so only the mount's source names the device.
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let source = fs::canonicalize(mount_of(&path, &mounts)?.source).ok()?;
     let name = source.file_name()?.to_str()?;
     devices().any(|device| device.name == name).then(|| name.to_owned())
 }
 
-/// The type of the file system that holds `path`, e.g. `ext4`.
+/// The type of the file system that contains `path`, e.g. `ext4`.
 ///
-/// A `path` that does not exist yet is taken for its nearest parent that does.
+/// For a `path` that does not exist yet, its nearest existing parent is used.
 pub fn filesystem_under(path: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     Some(mount_of(&existing(path)?, &mounts)?.filesystem)
@@ -108,7 +108,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// The mount that holds `path`: the deepest, and the latest of those mounted upon one another.
+/// The mount that contains `path`: the deepest, and among mounts on top of each other the latest.
 fn mount_of(path: &Path, mounts: &str) -> Option<Mount> {
     mounts
         .lines()

@@ -1,4 +1,4 @@
-//! What the processors counted while the server ran on them.
+//! What the processors counted while they ran the server.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use perf_event::{Builder, Counter};
 use crate::perf::{Attempt, PerfError};
 use crate::process;
 
-/// An event, under which name it is kept, and how many of its units one is.
+/// An event, the name that it is stored under, and the factor from its units.
 struct Kind {
     event: AnyEvent,
-    /// Its name, as `perf list` has it.
+    /// The event's name, as in `perf list`.
     called: &'static str,
     name: &'static str,
     unit: f64,
@@ -47,18 +47,18 @@ const KINDS: [Kind; 9] = [
     software(Software::CPU_MIGRATIONS, "cpu-migrations", names::SERVER_CPU_MIGRATIONS, 1.0),
 ];
 
-/// Counters of the processors and of the kernel for a tree of processes, from when they are opened.
+/// Hardware and kernel counters for a process tree, from when they are opened.
 ///
-/// The kernel stops and starts them at each change of threads, which a server makes tens of thousands of a second.
+/// The kernel stops and starts them at each context switch, of which a server makes tens of thousands a second.
 pub struct HardwareCounters(Vec<(&'static Kind, Vec<Counter>)>);
 
 impl HardwareCounters {
-    /// Opens those that this machine has, on every thread of the tree that grows from `root` and on all that they
-    /// start. Each event of each thread is a file: see [`crate::raise_open_files`].
+    /// Opens those that this machine has, on every thread of the process tree under `root` and on all that these start. Each
+    /// event of each thread is an open file: see [`crate::raise_open_files`].
     ///
     /// # Errors
-    /// If there is no such process, or the kernel lets this user count nothing of it: that takes root, the capability
-    /// `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 1 or less and a process of one's own.
+    /// If there is no such process, or the kernel does not let this user count it. Counting takes root, the capability
+    /// `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 1 or less and a process of the same user.
     pub fn open(root: u32) -> Result<Self, PerfError> {
         let threads: Vec<i32> = process::server_processes(root).into_iter().flat_map(threads).collect();
         if threads.is_empty() {
@@ -68,7 +68,7 @@ impl HardwareCounters {
         for kind in &KINDS {
             match open_all(kind, &threads) {
                 Ok(counters) => opened.push((kind, counters)),
-                // A virtual machine may have no counters of hardware.
+                // A virtual machine may lack hardware counters.
                 Err(PerfError::Event { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -76,10 +76,9 @@ impl HardwareCounters {
         Ok(HardwareCounters(opened))
     }
 
-    /// Adds what was counted since they were opened to `measures`. Counters that this machine lacks are left out.
+    /// Adds the counts since they were opened to `measures`. Counters that this machine lacks are left out.
     ///
-    /// Where there are fewer counters than events, each counts for a part of the time, and what it missed is reckoned
-    /// from that part.
+    /// If there are fewer counters than events, each event is counted for part of the time, and its count is scaled up.
     pub fn read_into(&mut self, measures: &mut Measures) {
         for (kind, counters) in &mut self.0 {
             let counts = counters.iter_mut().map(count).collect::<io::Result<Vec<Count>>>();
@@ -90,19 +89,19 @@ impl HardwareCounters {
     }
 }
 
-/// What one counter says.
+/// The reading of one counter.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     value: u64,
-    /// Time in which its thread ran.
+    /// The time during which its thread ran.
     wanted_ns: u64,
-    /// Time in which it counted.
+    /// The time during which it counted.
     counted_ns: u64,
 }
 
-/// The sum, with what was missed; `None` when threads ran and nothing counted.
+/// The sum, scaled up for the time when it did not count; `None` if threads ran but nothing was counted.
 ///
-/// It is reckoned over all threads together: one that ran for a moment may never have been counted.
+/// The factor is that of all threads together, because one that ran for a moment may never have been counted.
 fn total(counts: &[Count]) -> Option<f64> {
     let sum = |field: fn(&Count) -> u64| counts.iter().map(|count| field(count) as f64).sum::<f64>();
     let (value, wanted_ns) = (sum(|count| count.value), sum(|count| count.wanted_ns));
@@ -128,7 +127,7 @@ fn open_all(kind: &Kind, threads: &[i32]) -> Result<Vec<Counter>, PerfError> {
     for thread in threads {
         match builder.observe_pid(*thread).build() {
             Ok(counter) => counters.push(counter),
-            // The thread has ended since.
+            // The thread has ended meanwhile.
             Err(error) if error.raw_os_error() == Some(Errno::ESRCH as i32) => {}
             Err(error) => return Err(attempt.refused(error)),
         }
@@ -142,7 +141,7 @@ fn builder(event: impl Event) -> Builder<'static> {
     builder
 }
 
-/// The threads of a process; none when it has ended.
+/// The threads of a process; none if it has ended.
 fn threads(process: u32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
@@ -161,7 +160,7 @@ mod tests {
     fn what_was_missed_is_reckoned() {
         assert_eq!(total(&[count(100, 10, 10), count(50, 10, 10)]), Some(150.0));
         assert_eq!(total(&[count(100, 40, 10)]), Some(400.0));
-        // One ran too short to be counted.
+        // One thread ran too briefly to be counted.
         assert_eq!(total(&[count(100, 30, 20), count(0, 10, 0)]), Some(200.0));
         assert_eq!(total(&[count(0, 10, 0)]), None);
         assert_eq!(total(&[count(0, 0, 0)]), Some(0.0));

@@ -1,4 +1,4 @@
-//! The facts of the machine that its numbers depend on.
+//! The facts of the machine that results depend on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use sha2::{Digest, Sha256};
 use crate::confinement::{memory_limit_bytes, usable_cores};
 use crate::{device_under, filesystem_under, memory, processor};
 
-/// What stands for a fact that this host does not tell.
+/// The value of a fact that this host does not report.
 const UNKNOWN: &str = "unknown";
 
 /// The machine, as seen by a dbms whose data lies in `data_directory`.
 ///
-/// `id` is the first 16 hexadecimal digits of the SHA-256 of [`HostFacts::decisive`]. The host's name is not among these facts: equal
-/// machines share results.
+/// `id` is the first 16 hexadecimal digits of the SHA-256 of [`HostFacts::decisive`]. The host name is not among these
+/// facts, so equal machines share results.
 pub fn host_facts(data_directory: &Path) -> HostFacts {
     let processor = read("/proc/cpuinfo").unwrap_or_default();
     let mut facts = HostFacts {
@@ -50,7 +50,7 @@ fn details(processor: &str) -> BTreeMap<String, String> {
         _ => None,
     });
     let huge_pages = read("/sys/kernel/mm/transparent_hugepage/enabled");
-    // Less than all of it when basecase itself is confined.
+    // Less than the machine has, if basecase itself is confined.
     let cores = Some(usable_cores()).filter(|cores| Some(*cores) != processor::online());
     let memory = memory_limit_bytes();
     [
@@ -67,7 +67,7 @@ fn details(processor: &str) -> BTreeMap<String, String> {
     .collect()
 }
 
-/// The niceness of this process, -20 to 19, where it is not 0.
+/// The nice value of this process, -20 to 19, if it is not 0.
 fn niceness() -> Option<i32> {
     rustix::process::getpriority_process(None).ok().filter(|niceness| *niceness != 0)
 }

@@ -7,7 +7,7 @@ use basecase_model::{Measures, names};
 
 use crate::memory;
 
-/// The levels now. What this host does not tell is absent: virtual machines have neither frequency nor temperature.
+/// The current levels. What this host does not report is absent: virtual machines have neither frequency nor temperature.
 pub(crate) fn read() -> Measures {
     let mut measures = Measures::new();
     let mut set = |name, value: Option<f64>| {

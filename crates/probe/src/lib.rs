@@ -1,13 +1,13 @@
 //! Reads the machine: CPU, context switches, block devices, process trees, pressure, and the stacks of a server's threads.
 //!
-//! It reads what Linux says of itself and decides nothing. What cannot be read is absent, never zero.
+//! It reads what Linux reports, and decides nothing. What cannot be read is absent, never zero.
 //!
 //! The files of `/proc` are parsed by small functions of our own and not by the `procfs` crate: a snapshot needs a
 //! tenth of their fields, and stands between the opening of a window and its first statement.
 //!
 //! Files that the user names are read by [`read_text`] alone.
 //!
-//! [`panic_message`] is no reader; it is here because all that watch over threads stand above this floor.
+//! [`panic_message`] is not a reader; it is here because every crate that supervises threads is on a higher floor.
 
 mod canary;
 mod clock;

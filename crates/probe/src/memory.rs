@@ -5,18 +5,18 @@ use std::io::ErrorKind;
 
 use crate::process;
 
-/// Proportional set size of the process tree that grows from `root`, in bytes: memory that processes share is
-/// divided among them, so that the sum counts every page once.
+/// The proportional set size of the process tree under `root`, in bytes: shared memory is divided among its processes, so
+/// the sum counts every page once.
 ///
-/// Walks the page tables of every process, which may take milliseconds per GiB. `None` when there is no such process,
-/// or when one of the tree may not be read: a part of the sum would mislead.
+/// This walks the page tables of every process, which may take milliseconds per GiB. `None` if there is no such process, or
+/// one of the tree may not be read, because a partial sum would mislead.
 pub fn server_pss_bytes(root: u32) -> Option<u64> {
     let mut sum = None;
     for pid in process::server_processes(root) {
         match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
             Ok(text) => sum = sum.unwrap_or(0_u64).checked_add(parse_kib(&text, "Pss")?),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
-            // It ended since the tree was read.
+            // It has ended since the tree was read.
             Err(_) => {}
         }
     }
@@ -28,13 +28,13 @@ pub fn client_peak_rss_bytes() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM")
 }
 
-/// Bytes of the whole host that still have to be written to a device or are being written.
+/// The host's bytes that are yet to be written to a device or are being written.
 pub fn host_dirty_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     parse_kib(&text, "Dirty")?.checked_add(parse_kib(&text, "Writeback")?)
 }
 
-/// Memory that the host could give away without swapping, in bytes.
+/// The host's available memory, in bytes: what it can hand out without swapping.
 pub(crate) fn available_bytes() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
 }

@@ -1,27 +1,27 @@
-//! Processes that the kernel killed for want of memory.
+//! Processes that the kernel's out-of-memory killer has killed.
 
 use std::fs;
 
 use crate::confinement::{MemoryGroup, memory_groups};
 
-/// How often the kernel killed for want of memory so far, in the control groups of this process and on the whole host.
+/// The number of out-of-memory kills so far, in the control groups of this process and on the whole host.
 #[derive(Debug, Clone)]
 pub struct MemoryKills {
     groups: Vec<(MemoryGroup, u64)>,
     host: Option<u64>,
 }
 
-/// Memory that did not suffice.
+/// Whose memory ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shortage {
-    /// What a control group allows, in bytes.
+    /// A control group's, whose limit in bytes this is.
     Group(u64),
-    /// That of the host.
+    /// The host's.
     Host,
 }
 
 impl MemoryKills {
-    /// The counts now. What the kernel does not count is left out.
+    /// Reads the counts. What the kernel does not count is left out.
     pub fn now() -> Self {
         let groups = memory_groups();
         MemoryKills {
@@ -30,8 +30,8 @@ impl MemoryKills {
         }
     }
 
-    /// What was short when the kernel killed since these counts; `None` when it did not. Who was killed is not said: it may be any
-    /// process of the group, or of the host.
+    /// Whose memory ran out, if the kernel has killed since these counts were read; `None` if it has not. The killed process
+    /// is unknown: it may be any of the group, or of the host.
     pub fn shortage_since(&self) -> Option<Shortage> {
         let has_killed = |(group, before): &&(MemoryGroup, u64)| group.kills() > Some(*before);
         let limits = self.groups.iter().filter(has_killed).filter_map(|(group, _)| group.limit());

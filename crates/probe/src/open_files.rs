@@ -1,9 +1,9 @@
-//! How many files this process may have open.
+//! The limit on open files.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit as far as the system lets any process: a session has a file of its own, and another one by which it can be broken
-/// off. Returns the limit; `None` when it cannot be read.
+/// Raises the limit as far as the system allows: each session has a file descriptor, and another one to break it off.
+/// Returns the limit; `None` if it cannot be read.
 pub fn raise_open_files() -> Option<u64> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
     if soft < hard && setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok() {

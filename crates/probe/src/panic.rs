@@ -1,8 +1,8 @@
-//! What a thread said that ended by a panic.
+//! The message of a thread's panic.
 
 use std::any::Any;
 
-/// The message of a panic, by what [`std::thread::JoinHandle::join`] or [`std::panic::catch_unwind`] returned.
+/// The message of a panic, from what [`std::thread::JoinHandle::join`] or [`std::panic::catch_unwind`] returned.
 pub fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -8,50 +8,50 @@ use thiserror::Error;
 
 use crate::processor_set::ProcessorSet;
 
-/// Why the kernel's perf events cannot be had.
+/// Why the kernel's perf events cannot be used.
 #[derive(Debug, Error)]
 pub enum PerfError {
-    /// The kernel knows no such system call.
+    /// The kernel lacks the system call.
     #[error(
         "the kernel has no perf events\n\
          hint: it was built without CONFIG_PERF_EVENTS, or a sandbox hides them: run on another kernel, or without profile"
     )]
     Missing,
-    /// The kernel's setting forbids it to this user.
+    /// The kernel's setting forbids this to the user.
     #[error(
         "the kernel does not let this user {purpose}: kernel.perf_event_paranoid is {setting}\n\
          hint: run as root, or `sysctl kernel.perf_event_paranoid={enough}`, or give the program CAP_PERFMON"
     )]
     Setting {
-        /// What was asked for.
+        /// What was requested.
         purpose: &'static str,
         /// The setting's value.
         setting: i32,
-        /// The greatest value that is enough.
+        /// The greatest value that allows it.
         enough: i32,
     },
-    /// Something else forbids the call, which the setting would allow.
+    /// Something else forbids the call, although the setting allows it.
     #[error(
         "perf_event_open is forbidden here, though kernel.perf_event_paranoid is {setting}\n\
          hint: in a container, allow the call: a seccomp profile that has it, and `--cap-add PERFMON`"
     )]
     Sandbox {
-        /// The setting's value, or that it cannot be read.
+        /// The setting's value, or a note that it cannot be read.
         setting: String,
     },
-    /// More samples per second were asked for than the kernel takes.
+    /// More samples per second were requested than the kernel takes.
     #[error(
-        "the kernel takes at most {most} samples per second, and {asked} were asked for\n\
-         hint: ask for fewer, or `sysctl kernel.perf_event_max_sample_rate={asked}`"
+        "the kernel takes at most {most} samples per second, but {asked} were requested\n\
+         hint: request fewer, or `sysctl kernel.perf_event_max_sample_rate={asked}`"
     )]
     Rate {
-        /// What was asked for.
+        /// What was requested.
         asked: u32,
         /// The value of `kernel.perf_event_max_sample_rate`.
         most: u32,
     },
     /// The kernel does not know the event.
-    #[error("the kernel cannot count {event}\nhint: a newer kernel may; go without it here")]
+    #[error("the kernel cannot count {event}\nhint: a newer kernel may be able to; do without it here")]
     Event {
         /// The name of the event, as `perf list` has it.
         event: &'static str,
@@ -62,8 +62,8 @@ pub enum PerfError {
          hint: run as root, or raise kernel.perf_event_mlock_kb"
     )]
     Buffer(io::Error),
-    /// No process has that number.
-    #[error("there is no process {0}\nhint: observe a server that runs")]
+    /// There is no process with that id.
+    #[error("there is no process {0}\nhint: observe a running server")]
     Process(u32),
     /// The operating system refused for another reason.
     #[error(
@@ -75,21 +75,21 @@ pub enum PerfError {
         /// What the system said.
         source: io::Error,
     },
-    /// The thread that reads samples could not be started, or ended before its time.
+    /// The thread that reads samples could not be started, or ended early.
     #[error(
-        "the thread that reads samples failed: {0}\nhint: report this as a mistake of basecase, with the dbms and the step"
+        "the thread that reads samples failed: {0}\nhint: this is a bug in basecase; please report it, with the dbms and the step"
     )]
     Reader(String),
 }
 
-/// What was to be done when the kernel refused.
+/// What was attempted when the kernel refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attempt {
     /// The name of the event.
     pub(crate) event: &'static str,
     /// What it was for, after "does not let this user".
     pub(crate) purpose: &'static str,
-    /// The greatest value of `kernel.perf_event_paranoid` that is enough for it.
+    /// The greatest value of `kernel.perf_event_paranoid` that allows it.
     pub(crate) enough: i32,
 }
 
@@ -100,7 +100,8 @@ impl Attempt {
     }
 }
 
-/// Why it was refused, from the error, the value of `kernel.perf_event_paranoid`, and whether it binds this user.
+/// Why it was refused, judged by the error, the value of `kernel.perf_event_paranoid`, and whether that applies to this
+/// user.
 fn refusal(attempt: Attempt, error: io::Error, setting: Option<i32>, is_root: bool) -> PerfError {
     let Attempt { event, purpose, enough } = attempt;
     match (error.raw_os_error().map(Errno::from_raw), setting) {
@@ -121,7 +122,7 @@ fn paranoid() -> Option<i32> {
     setting("perf_event_paranoid")
 }
 
-/// The most samples per second that the kernel takes of an event. It lowers that by itself when samples take long.
+/// The most samples per second that the kernel takes of an event. The kernel lowers this by itself when samples take long.
 pub(crate) fn most_samples_per_second() -> Option<u32> {
     setting("perf_event_max_sample_rate")
 }
@@ -130,7 +131,7 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
 }
 
-/// The processors that run.
+/// The processors that are online.
 pub(crate) fn online_processors() -> Vec<usize> {
     let listed = fs::read_to_string("/sys/devices/system/cpu/online").ok();
     let set = listed.and_then(|text| text.trim().parse::<ProcessorSet>().ok());

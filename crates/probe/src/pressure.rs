@@ -1,4 +1,4 @@
-//! What the whole host waited for, from `/proc/pressure`, `/proc/vmstat` and `/proc/net/dev`.
+//! What the host waited for, from `/proc/pressure`, `/proc/vmstat` and `/proc/net/dev`.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn parse_line(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
-/// Bytes that the loopback interface received, which are those that it sent.
+/// The bytes that the loopback interface received, which are those that it sent.
 fn parse_loopback(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"))?;
     line.split_whitespace().next()?.parse().ok()

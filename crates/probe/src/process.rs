@@ -1,4 +1,4 @@
-//! What a tree of processes used, from `/proc/PID` and the processes' CPU clocks.
+//! The resources that a process tree has used, from `/proc/PID` and the processes' CPU clocks.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,7 +10,7 @@ use nix::unistd::{Pid, getpgid};
 use crate::clock::process_cpu_ns;
 use crate::processor::tick_us;
 
-/// What is needed of one `/proc/PID/stat`.
+/// The fields of `/proc/PID/stat` that are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -19,22 +19,22 @@ struct Process {
     own_ticks: u64,
     /// CPU time in ticks of children that ended and were waited for: `cutime` and `cstime`.
     waited_ticks: u64,
-    /// The parts of both in system mode: `stime` and `cstime`.
+    /// The system-mode parts of both: `stime` and `cstime`.
     system_ticks: u64,
-    /// Page faults, with those of such children: `minflt` and `cminflt`.
+    /// Page faults, including those of such children: `minflt` and `cminflt`.
     minor_faults: u64,
     /// Page faults that read from a device: `majflt` and `cmajflt`.
     major_faults: u64,
 }
 
-/// The processes of the tree that grows from `root`, `root` first; empty when there is no such process.
+/// The processes of the tree under `root`, `root` first; empty if there is no such process.
 ///
 /// A process that leaves the tree by starting a session under another parent is not found.
 pub fn server_processes(root: u32) -> Vec<u32> {
     members(root, &read_all(root)).iter().map(|process| process.pid).collect()
 }
 
-/// The CPU clocks of the processes of a server, for looks that must take microseconds.
+/// The CPU clocks of a server's processes, for readings that must take microseconds.
 #[derive(Debug)]
 pub struct ServerClock {
     root: u32,
@@ -42,30 +42,31 @@ pub struct ServerClock {
 }
 
 impl ServerClock {
-    /// Of the tree that grows from `root`.
+    /// The clocks of the process tree under `root`.
     pub fn new(root: u32) -> Self {
         ServerClock { root, processes: server_processes(root) }
     }
 
-    /// Finds the processes anew: some come and go. Takes about 10 µs for every process of the host.
+    /// Finds the processes again, because some come and go. Takes about 10 µs for every process on the host.
     pub fn find_processes(&mut self) {
         self.processes = server_processes(self.root);
     }
 
-    /// CPU time of each of the processes that were found.
+    /// The CPU time of each process that was found.
     pub fn read(&self) -> ServerCpu {
         ServerCpu { times_ns: self.processes.iter().map(|pid| process_cpu_ns(*pid)).collect() }
     }
 }
 
-/// CPU time of the processes of a server so far.
+/// The CPU time of a server's processes so far.
 #[derive(Debug, Clone)]
 pub struct ServerCpu {
     times_ns: Vec<Option<u64>>,
 }
 
 impl ServerCpu {
-    /// What was spent since `before`, µs, without processes that have ended meanwhile. None may have been found between the two.
+    /// The CPU time spent since `before` in µs, without processes that have ended meanwhile. The processes must not be found
+    /// again between the two readings.
     pub fn since_us(&self, before: &ServerCpu) -> f64 {
         let both = self.times_ns.iter().zip(&before.times_ns);
         let spent = |(now, before): (&Option<u64>, &Option<u64>)| Some((*now)?.saturating_sub((*before)?));
@@ -73,20 +74,21 @@ impl ServerCpu {
     }
 }
 
-/// How thoroughly a tree is looked at.
+/// How much of a process tree to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// CPU time and page faults.
     Processes,
-    /// Also what takes a file per thread, or one that the kernel takes longer to write: switches, input and output.
+    /// Also what takes a file for each thread, or one that the kernel takes longer to write: context switches, input and
+    /// output.
     Threads,
 }
 
-/// Adds what the tree that grows from `root` used so far to `measures`: nothing when there is no such process.
+/// Adds what the process tree under `root` has used so far to `measures`; nothing if there is no such process.
 ///
-/// CPU time is the sum over the living processes of their CPU clocks (nanoseconds) and of their `cutime` + `cstime`: the time
-/// of a child that ends moves from the first to the second, so the sum keeps growing. The second is in whole ticks
-/// (10 ms), so it may fall by up to two ticks at that moment. Switches of processes that ended are lost.
+/// CPU time is the sum over the living processes of their CPU clocks (nanoseconds) and of their `cutime` + `cstime`: when a
+/// child ends, its time moves from the first to the second, so the sum keeps growing. The second is in whole ticks (10 ms),
+/// so the sum may fall by up to two ticks at that moment. Context switches of ended processes are lost.
 pub(crate) fn read_into(root: u32, detail: Detail, measures: &mut Measures) {
     let all = read_all(root);
     let members = members(root, &all);
@@ -105,14 +107,14 @@ pub(crate) fn read_into(root: u32, detail: Detail, measures: &mut Measures) {
             measures.set(names::SERVER_VOLUNTARY_SWITCHES, voluntary as f64);
             measures.set(names::SERVER_INVOLUNTARY_SWITCHES, involuntary as f64);
         }
-        // One that may not be read would make the sum a part of the truth.
+        // If one cannot be read, the sum would be incomplete.
         if let Some(bytes) = pids().map(read_bytes).sum::<Option<u64>>() {
             measures.set(names::SERVER_READ_BYTES, bytes as f64);
         }
     }
 }
 
-/// CPU time of a process and of its children that ended, µs.
+/// CPU time of a process and of its ended children, in µs.
 fn cpu_us(process: &Process) -> f64 {
     let own_us = match process_cpu_ns(process.pid) {
         Some(time_ns) => time_ns as f64 / 1e3,
@@ -137,7 +139,7 @@ impl Switches {
     }
 }
 
-/// Those of all living threads of a process.
+/// The context switches of all living threads of a process.
 fn switches(pid: u32) -> Option<Switches> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let read = |path: PathBuf| parse_switches(&fs::read_to_string(path.join("status")).ok()?);
@@ -155,13 +157,13 @@ fn parse_switches(text: &str) -> Option<Switches> {
     })
 }
 
-/// Bytes that a process and its children that ended made be read from devices; `None` when it ended or may not be read.
+/// The bytes that a process and its ended children have read from devices; `None` if it has ended or may not be read.
 fn read_bytes(pid: u32) -> Option<u64> {
     parse_read_bytes(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
 
-/// `/proc/PID/io`, see proc_pid_io(5). Its `write_bytes` are of no use: with large folios the kernel counts a whole folio for each
-/// page that is dirtied in it, which came to 150 times what the device wrote.
+/// `/proc/PID/io`, see proc_pid_io(5). Its `write_bytes` are useless: with large folios, the kernel counts a whole folio for
+/// each page that is dirtied in it, which came to 150 times what the device wrote.
 fn parse_read_bytes(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.trim().parse().ok())
 }
@@ -169,8 +171,8 @@ fn parse_read_bytes(text: &str) -> Option<u64> {
 /// Every process that may belong to the tree of `root`.
 fn read_all(root: u32) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    // Most processes of an idle host are threads of the kernel, which have no group. Asking for the group costs a
-    // fiftieth of reading the file. (A root without group has it in an outer namespace, as may its children.)
+    // Most processes of an idle host are kernel threads, which have no process group. Asking for the group costs a fiftieth
+    // of reading the file. (The group of a root without one is in an outer namespace, and so may be its children's.)
     let root_has_group = has_group(root);
     let is_of_kernel = |pid| root_has_group && !has_group(pid);
     entries
@@ -186,14 +188,14 @@ fn has_group(pid: u32) -> bool {
 }
 
 fn read(pid: u32) -> Option<Process> {
-    // Numbers of 20 digits in every field would still fit; one call then reads it all.
+    // Even 20 digits in every field would fit, so one call reads it all.
     let mut bytes = [0; 1200];
     let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut bytes).ok()?;
-    // The command within may be any bytes.
+    // The command in it may be any bytes.
     parse(&String::from_utf8_lossy(bytes.get(..length)?))
 }
 
-/// `pid (command) state ppid …`, see proc_pid_stat(5). The command may hold spaces and parentheses.
+/// `pid (command) state ppid …`, see proc_pid_stat(5). The command may contain spaces and parentheses.
 fn parse(text: &str) -> Option<Process> {
     let (head, tail) = text.rsplit_once(')')?;
     let pid = head.split_once(' ')?.0.parse().ok()?;
@@ -276,7 +278,7 @@ mod tests {
             read_into(std::process::id(), Detail::Threads, &mut measures);
             measures
         };
-        // A thread of another test that ends meanwhile takes its counts along.
+        // If a thread of another test ends meanwhile, its counts are lost.
         let all_counted = (0..10).any(|_| {
             let before = own();
             (0..20).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
@@ -290,7 +292,7 @@ mod tests {
     #[test]
     fn a_tree_has_grandchildren_and_no_neighbours() {
         let process = |pid, parent| Process { pid, parent, ..NOTHING };
-        // Numbers wrap around, so a child may come before its parent.
+        // Process ids wrap around, so a child's may be lower than its parent's.
         let all = [process(2, 9), process(5, 1), process(6, 5), process(7, 1), process(9, 6)];
         let pids: Vec<u32> = members(5, &all).iter().map(|process| process.pid).collect();
         assert_eq!(pids, [5, 6, 9, 2]);

@@ -18,8 +18,9 @@ pub(crate) fn tick_us() -> f64 {
     1e6 / *TICKS_PER_SECOND as f64
 }
 
-/// The root of the control groups that count CPU time (v1), in nanoseconds as the scheduler does for each process. The root of cgroups v2
-/// sums the ticks of `/proc/stat`, and what a container sees as root is none: only the true root has an agent for releases.
+/// The root of the control groups that count CPU time (v1), in nanoseconds as the scheduler does for each process. The root
+/// of cgroups v2 only sums the ticks of `/proc/stat`. What a container sees as the root is not the real one: only that has a
+/// release agent.
 static ROOT_USAGE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"]
         .map(Path::new)
@@ -28,7 +29,7 @@ static ROOT_USAGE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         .map(|root| root.join("cpuacct.usage"))
 });
 
-/// CPU time of the whole host since boot in µs, as exact as that of processes; `None` where the kernel counts ticks only.
+/// CPU time of the whole host since boot in µs, as exact as that of processes; `None` if the kernel only counts ticks.
 pub(crate) fn exact_us() -> Option<f64> {
     let time_ns: u64 = fs::read_to_string(ROOT_USAGE.as_ref()?).ok()?.trim().parse().ok()?;
     Some(time_ns as f64 / 1e3)
@@ -55,23 +56,24 @@ pub(crate) fn read_into(measures: &mut Measures) {
     }
 }
 
-/// Processors that the kernel schedules on; `None` when `/proc/stat` cannot be read.
+/// The number of processors that the kernel schedules on; `None` if `/proc/stat` cannot be read.
 pub(crate) fn online() -> Option<u32> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     u32::try_from(parse_online(&text)).ok().filter(|count| *count > 0)
 }
 
-/// CPU time of the whole host that this process did not spend.
+/// CPU time of the host that this process did not use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OthersTime {
-    /// That other processes spent, µs.
+    /// CPU time of other processes, in µs.
     pub busy_us: f64,
-    /// That the hypervisor gave to others, µs.
+    /// CPU time that the hypervisor gave to other machines, in µs.
     pub steal_us: f64,
 }
 
 impl OthersTime {
-    /// Since some instant; `None` when the kernel does not tell. In ticks of some ms where it counts no closer. Differences count.
+    /// The time since an unspecified instant, so only differences matter; `None` if the kernel does not tell. It is in ticks
+    /// of some ms if the kernel does not count more exactly.
     pub fn now() -> Option<OthersTime> {
         // The first line is all that is needed, and the rest is long.
         let mut head = [0; 256];
@@ -82,7 +84,7 @@ impl OthersTime {
         Some(OthersTime { busy_us, steal_us: steal as f64 * tick_us() })
     }
 
-    /// From `before` until this reading. Never below 0: the host's ticks may lag behind the clock of this process.
+    /// The difference from `before`. Never below 0, although the host's ticks may lag behind the clock of this process.
     #[must_use]
     pub fn since(self, before: OthersTime) -> OthersTime {
         OthersTime {

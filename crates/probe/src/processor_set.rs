@@ -1,4 +1,4 @@
-//! On which processors threads may run.
+//! The processors that threads may run on.
 
 use std::fmt;
 use std::io;
@@ -7,12 +7,12 @@ use std::str::FromStr;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Processors by their numbers, as `0-3,6` in the lists of Linux (cpuset(7)). Never empty.
+/// A set of processor numbers, such as `0-3,6` in Linux's lists (cpuset(7)). Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessorSet(Vec<usize>);
 
 impl ProcessorSet {
-    /// Those of these numbers; `None` when there are none.
+    /// The processors with these numbers; `None` if there are none.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
         let mut numbers: Vec<usize> = numbers.into_iter().collect();
         numbers.sort_unstable();
@@ -20,7 +20,7 @@ impl ProcessorSet {
         (!numbers.is_empty()).then_some(ProcessorSet(numbers))
     }
 
-    /// Those on which the current thread may run.
+    /// The processors that the current thread may run on.
     ///
     /// # Errors
     /// If the operating system does not tell.
@@ -30,7 +30,7 @@ impl ProcessorSet {
         Self::of((0..CpuSet::count()).filter(is_set)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Lets the current thread, and the processes that it starts from now on, run on these processors only.
+    /// Confines the current thread, and the processes that it starts from now on, to these processors.
     ///
     /// # Errors
     /// If this process may not run on any of them.

@@ -1,10 +1,9 @@
-//! The stacks of a process tree, taken while it works.
+//! The stacks of a process tree, sampled while it works.
 //!
-//! The kernel takes a sample of each processor some hundred times a second and writes it into a buffer of that
-//! processor: the addresses in the kernel, the registers, and a piece of the stack in user mode. A thread of ours
-//! empties the buffers, unwinds the stacks of the tree's processes by the tables that every program carries for
-//! exceptions (`.eh_frame`), and counts equal ones. No build needs frame pointers for that. Names are put to them at
-//! the end.
+//! The kernel samples each processor some hundred times a second, and writes each sample into a buffer for that processor:
+//! kernel addresses, user registers, and a piece of the user stack. A thread empties the buffers, unwinds the stacks of the
+//! tree's processes by the tables that every program has for exceptions (`.eh_frame`), and counts equal stacks. So builds
+//! need no frame pointers. Frames get their names at the end.
 
 mod address_space;
 mod family;
@@ -34,9 +33,9 @@ use self::tally::{Stack, Tally};
 use crate::panic::panic_message;
 use crate::perf::{PerfError, most_samples_per_second};
 
-/// Takes the stacks of a process tree from its start until it is finished.
+/// Samples the stacks of a process tree from its start until it is finished.
 ///
-/// When it is dropped, it ends without a result.
+/// Dropping it ends the profile without a result.
 pub struct Profiler {
     frequency_hz: u32,
     events: Vec<(ProfileKind, &'static str)>,
@@ -45,15 +44,15 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Samples per second and processor that cost little: see `docs/performance.md`. It is odd, so that it does not march in step with what
-    /// happens every hundredth of a second.
+    /// Samples per second and processor, at little cost: see `docs/performance.md`. The number is odd, so that samples do
+    /// not run in lockstep with anything that happens every hundredth of a second.
     pub const USUAL_FREQUENCY_HZ: u32 = 333;
 
-    /// Begins to take the stacks of every process and thread of the tree that grows from `root`, and of those that they
-    /// start, `frequency_hz` times a second on each processor.
+    /// Starts to sample the stacks of all processes and threads of the tree under `root`, and of those that they start,
+    /// `frequency_hz` times a second on each processor.
     ///
     /// # Errors
-    /// If there is no such process, or the kernel lets this user observe no whole processors: that takes root, the
+    /// If there is no such process, or the kernel does not let this user observe whole processors. That takes root, the
     /// capability `CAP_PERFMON`, or `kernel.perf_event_paranoid` of 0 or less.
     pub fn start(root: u32, kinds: &[ProfileKind], frequency_hz: u32) -> Result<Profiler, PerfError> {
         if let Some(most) = most_samples_per_second().filter(|most| *most < frequency_hz) {
@@ -64,7 +63,7 @@ impl Profiler {
         }
         let open = |kind: &ProfileKind| Source::open(*kind, frequency_hz);
         let sources = kinds.iter().map(open).collect::<Result<Vec<Source>, PerfError>>()?;
-        // After the events are open, so that no child is missed: who comes from now on is told by them.
+        // Only after the events are open, so that no child is missed: the events report those that start from now on.
         let family = Family::of(root);
         let events = sources.iter().map(|source| (source.kind, source.event)).collect();
         let (stop, stopped) = channel();
@@ -76,13 +75,13 @@ impl Profiler {
         Ok(Profiler { frequency_hz, events, stop, reader })
     }
 
-    /// The kinds that are taken, each with the event of the kernel that causes a sample: `cycles` of the hardware, or
-    /// `cpu-clock` where a machine has none, and `context-switches`.
+    /// The kinds of profile, each with the event that causes a sample: the hardware's `cycles`, or `cpu-clock` if the
+    /// machine has none, and `context-switches`.
     pub fn events(&self) -> &[(ProfileKind, &'static str)] {
         &self.events
     }
 
-    /// Ends it, puts names to the frames, and returns a profile for each kind in the order in which they were asked for.
+    /// Ends sampling, resolves the names of frames, and returns a profile for each kind, in the order of the request.
     ///
     /// # Errors
     /// If the thread that reads samples has failed.
@@ -119,14 +118,14 @@ fn profile(kind: ProfileKind, frequency_hz: u32, tally: &Tally, modules: &Module
     }
 }
 
-/// The stacks as text. Those whose frames have the same names are one.
+/// The stacks as text. Stacks whose frames have the same names are merged.
 fn fold(kind: ProfileKind, stacks: &HashMap<Stack, u64>, names: &HashMap<Frame, String>) -> String {
     let mut folded: BTreeMap<String, u64> = BTreeMap::new();
     for (stack, amount) in stacks {
         let frames =
             stack.frames.iter().rev().map(|frame| names.get(frame).map_or("[unknown]", String::as_str));
         let mut line: Vec<&str> = std::iter::once(&*stack.command).chain(frames).collect();
-        // How many nameless functions called one another says nothing, and would tear equal stacks apart.
+        // The number of nameless functions that called one another means nothing, and would keep equal stacks apart.
         line.dedup_by(|inner, outer| inner == outer && outer.starts_with('['));
         *folded.entry(line.join(";")).or_insert(0) += amount;
     }
@@ -145,9 +144,9 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    /// Observes what happens meanwhile; `None`, with the reason printed, where this machine forbids it.
+    /// Profiles `work`; `None`, with the reason printed, if this machine forbids it.
     fn observe(root: u32, kind: ProfileKind, meanwhile: impl FnOnce()) -> Option<Profile> {
-        // So often that hardly a change of threads is left out.
+        // So often that hardly any context switch is missed.
         let frequency_hz = if kind == ProfileKind::OffCpu { 20_000 } else { 499 };
         match Profiler::start(root, &[kind], frequency_hz) {
             Ok(profiler) => {
@@ -216,7 +215,7 @@ mod tests {
 
     #[test]
     fn sleep_is_time_off_the_processors() {
-        // So long that what a busy machine takes to start the next one is little beside it.
+        // So long that the time to start the next one is small in comparison, even on a busy machine.
         let shell = shell("while :; do sleep 0.3; done");
         let start = Instant::now();
         let observed = observe(shell.id(), ProfileKind::OffCpu, || thread::sleep(Duration::from_secs(3)));

@@ -1,4 +1,5 @@
-//! Files that the user names. Others than regular ones, such as pipes and devices, may have no end or keep their reader waiting.
+//! Reads files that the user names. Anything but a regular file, such as a pipe or a device, may have no end or block its
+//! reader.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -7,15 +8,15 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Bytes of a file of text at most: of a workload, an experiment or a config.
+/// The largest text file, in bytes: a workload, an experiment or a config.
 pub const MOST_TEXT_BYTES: u64 = 16 << 20;
 
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// If it cannot be opened, or is something else.
+/// If it cannot be opened, or is not a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Opening a pipe waits for its writer otherwise.
+    // Otherwise opening a pipe would wait for its writer.
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let kind = file.metadata()?.file_type();
@@ -29,10 +30,10 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {found} and no file")))
 }
 
-/// Reads a regular file of text, of [`MOST_TEXT_BYTES`] at most.
+/// Reads a regular text file of at most [`MOST_TEXT_BYTES`].
 ///
 /// # Errors
-/// As [`open_regular`], and when it is larger or not UTF-8.
+/// As [`open_regular`], or if it is larger or not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_regular(path)?.take(MOST_TEXT_BYTES + 1).read_to_string(&mut text)?;

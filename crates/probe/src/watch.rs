@@ -1,4 +1,4 @@
-//! What was used between two instants.
+//! The resources used between two instants.
 
 use basecase_model::{Measures, names};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -11,7 +11,7 @@ use crate::{clock, device, level, pressure, processor};
 pub struct Target {
     /// The block device under the data directory, by its name in `/proc/diskstats`; see [`crate::device_under`].
     pub device: Option<String>,
-    /// Root of the server's process tree; `None` of an embedded dbms.
+    /// The root of the server's process tree; `None` for an embedded dbms.
     pub server: Option<u32>,
 }
 
@@ -29,9 +29,9 @@ impl Watch {
 
     /// The counters now.
     ///
-    /// Cheap enough to be taken right before the first and right after the last statement of a window: some 100 µs, and with a
-    /// server some 10 µs more for every process on the host that is not the kernel's and for every thread of the server. It
-    /// allocates, so it does not belong between statements.
+    /// Cheap enough to be taken right before the first and right after the last statement of a window: it takes some 100 µs,
+    /// and with a server some 10 µs more for every process on the host except kernel threads, and for every thread of the
+    /// server. It allocates, so it must not run between statements.
     pub fn snapshot(&self) -> Snapshot {
         self.read(Detail::Threads)
     }
@@ -77,10 +77,10 @@ impl Snapshot {
         &self.0
     }
 
-    /// What was added since `earlier`, by the names of [`basecase_model::names`]. What either lacks is absent.
+    /// The difference from `earlier`, by the names of [`basecase_model::names`]. What either lacks is absent.
     ///
-    /// Never below zero: the kernel lets idle and I/O wait fall back at times (proc_stat(5)), and the time of an ended
-    /// process is kept in whole ticks.
+    /// Never below zero, although idle time and I/O wait can decrease (proc_stat(5)), and the time of an ended process is in
+    /// whole ticks.
     pub fn since(&self, earlier: &Snapshot) -> Measures {
         let mut added = Measures::new();
         for (name, value) in self.0.since(&earlier.0).iter() {

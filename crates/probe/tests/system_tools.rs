@@ -1,4 +1,4 @@
-//! The counters beside those of procps, over the same time.
+//! Compares the counters with those of procps over the same time.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use basecase_model::{Measures, names};
 use basecase_probe::{Target, Watch, device_under};
 
-/// What two readings may differ by: they are some milliseconds apart at both ends.
+/// The difference allowed between two readings, which are some milliseconds apart at both ends.
 const TOLERANCE: f64 = 0.01;
 const WINDOW: Duration = Duration::from_secs(3);
 
-/// What `vmstat -s` and `vmstat -d` say since boot; `None` where it is not installed.
+/// The counts since boot from `vmstat -s` and `vmstat -d`; `None` if it is not installed.
 fn vmstat(device: Option<&str>) -> Option<Measures> {
     let output = Command::new("vmstat").arg("-s").output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).unwrap();
@@ -22,7 +22,7 @@ fn vmstat(device: Option<&str>) -> Option<Measures> {
         text.lines().find_map(|line| line.trim().strip_suffix(ending)?.trim().parse().ok())
     };
     let mut measures = Measures::new();
-    // A tick is 10 ms, as this program takes it for too.
+    // A tick is 10 ms, as this program assumes too.
     let ticks = |endings: &[&str]| endings.iter().map(|ending| number(ending)).sum::<Option<f64>>();
     let user = ticks(&[" non-nice user cpu ticks", " nice user cpu ticks"]);
     let system = ticks(&[" system cpu ticks", " IRQ cpu ticks", " softirq cpu ticks"]);
@@ -89,7 +89,7 @@ fn the_counters_agree_with_those_of_procps() {
     let theirs = vmstat(device.as_deref()).unwrap().since(&theirs_before);
     for (name, value) in theirs.iter() {
         let own = ours.get(name).unwrap_or_else(|| panic!("{name} is absent"));
-        // vmstat itself takes some milliseconds of CPU, and of what is few one or two more are many per cent.
+        // `vmstat` itself takes some milliseconds of CPU, and for small counts one or two more are many per cent.
         let least = match name {
             _ if name.ends_with("_us") => 6e4,
             names::DEVICE_WRITTEN_BYTES => 1e6,

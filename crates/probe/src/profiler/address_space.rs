@@ -1,4 +1,4 @@
-//! What lies where in the memory of a process, and how its stacks are unwound.
+//! The memory map of a process, and how to unwind its stacks.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::module::{KERNEL_LIBRARY, Modules, address_range};
 use super::record::Sample;
 
-/// Frames after which a stack is taken to go round in circles.
+/// The number of frames after which a stack counts as circular.
 const DEEPEST: usize = 512;
 
 /// A piece of a file, mapped as code.
@@ -23,7 +23,7 @@ pub(super) struct Mapping {
     path: String,
 }
 
-/// The code that a process has mapped, in the order of its addresses. Empty when the process is gone.
+/// The code that a process has mapped, in address order. Empty if the process is gone.
 pub(super) fn mappings(process: u32) -> Vec<Mapping> {
     let Ok(bytes) = fs::read(format!("/proc/{process}/maps")) else { return Vec::new() };
     String::from_utf8_lossy(&bytes).lines().filter_map(mapping).collect()
@@ -48,7 +48,7 @@ pub(super) struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// That of these mappings.
+    /// The address space with these mappings.
     pub(super) fn new(mappings: &[Mapping], modules: &mut Modules) -> Self {
         let mut space = AddressSpace { mapped: Vec::new(), unwinder: UnwinderNative::new() };
         for mapping in mappings {
@@ -68,7 +68,7 @@ impl AddressSpace {
         space
     }
 
-    /// Puts the frames of user mode behind `frames`, from the innermost.
+    /// Appends the user-mode frames to `frames`, from the innermost.
     pub(super) fn unwind(
         &self,
         sample: &Sample,
@@ -99,7 +99,7 @@ impl AddressSpace {
     }
 
     fn frame(&self, address: FrameAddress) -> Frame {
-        // A return address may be that of the next function.
+        // A return address may already lie in the next function.
         let address = address.address_for_lookup();
         let after = self.mapped.partition_point(|(mapping, _)| mapping.start <= address);
         match after.checked_sub(1).and_then(|index| self.mapped.get(index)) {

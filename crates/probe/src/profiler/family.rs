@@ -1,4 +1,4 @@
-//! The processes of a tree, as they come and change.
+//! The processes of a tree, as they start and change.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,38 +13,38 @@ use crate::process;
 #[derive(Clone)]
 struct Member {
     command: Arc<str>,
-    /// Read when it is needed: a process maps many files when it starts.
+    /// Read only when needed, because a process maps many files when it starts.
     space: Option<Arc<AddressSpace>>,
 }
 
-/// The processes that grow from one.
+/// The processes of a tree.
 pub(super) struct Family {
     members: HashMap<u32, Member>,
-    /// Processes that were forked from one another have the same.
+    /// Processes that were forked from each other share it.
     spaces: HashMap<Vec<Mapping>, Arc<AddressSpace>>,
     modules: Modules,
 }
 
 impl Family {
-    /// Those of the tree that grows from `root`; without any when there is no such process.
+    /// The processes of the tree under `root`; empty if there is no such process.
     pub(super) fn of(root: u32) -> Self {
         let mut family =
             Family { members: HashMap::new(), spaces: HashMap::new(), modules: Modules::default() };
         for process in process::server_processes(root) {
             family.members.insert(process, Member { command: command(process), space: None });
-            // So that no sample has to wait for large files.
+            // Read now, so that no sample has to wait for large files.
             family.space(process);
         }
         family
     }
 
-    /// Takes note of what happened to a process.
+    /// Records what happened to a process.
     pub(super) fn note(&mut self, process: u32, what: &What) {
         match what {
             What::Forked { parent } if *parent == process => {}
             What::Forked { parent } => match self.members.get(parent).cloned() {
                 Some(member) => drop(self.members.insert(process, member)),
-                // A number is given again, to a process of others.
+                // The id is reused, by a process outside the tree.
                 None => drop(self.members.remove(&process)),
             },
             What::Executed => {
@@ -61,12 +61,12 @@ impl Family {
         }
     }
 
-    /// The name of a process of the tree; `None` of any other.
+    /// The name of a process of the tree; `None` for any other.
     pub(super) fn command(&self, process: u32) -> Option<&Arc<str>> {
         self.members.get(&process).map(|member| &member.command)
     }
 
-    /// What a process of the tree has mapped; `None` of any other.
+    /// What a process of the tree has mapped; `None` for any other.
     pub(super) fn space(&mut self, process: u32) -> Option<Arc<AddressSpace>> {
         let member = self.members.get_mut(&process)?;
         if member.space.is_none() {
@@ -81,7 +81,7 @@ impl Family {
         member.space.clone()
     }
 
-    /// The files that were met.
+    /// The files that were found.
     pub(super) fn into_modules(self) -> Modules {
         self.modules
     }

@@ -1,6 +1,6 @@
 //! One place in a stack.
 
-/// Where in the code a frame is, such that it means the same in every process.
+/// A frame's place in the code, independent of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Frame {
     /// An address of the kernel.
@@ -12,12 +12,12 @@ pub(super) enum Frame {
         /// Bytes from its start.
         offset: u64,
     },
-    /// Code of no file: compiled while the program ran, or of a process that ended too soon.
+    /// Code outside any file: compiled at run time, or of a process that ended too soon.
     Unknown,
-    /// What called the next frame could not be found.
+    /// The caller of the next frame could not be found.
     Cut,
     /// No stack of this thread was taken.
     NotSampled,
-    /// The thread could have gone on, and another one got its processor.
+    /// The thread could have continued, but was preempted.
     Preempted,
 }

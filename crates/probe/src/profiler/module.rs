@@ -18,11 +18,11 @@ pub(super) const KERNEL_LIBRARY: &str = "[vdso]";
 /// A file with code.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// Where it lies.
+    /// Its path.
     pub(super) path: String,
     /// Its build id in hexadecimal digits.
     pub(super) build_id: Option<String>,
-    /// How its functions' frames are laid out.
+    /// The layout of its functions' frames.
     pub(super) unwinding: ExplicitModuleSectionInfo<Arc<[u8]>>,
     code: Vec<Segment>,
 }
@@ -35,7 +35,7 @@ struct Segment {
 }
 
 impl Module {
-    /// Reads the file. What cannot be read is missing: its frames then have no names.
+    /// Reads the file. If something cannot be read, its frames have no names.
     fn open(path: &str) -> Self {
         let read = if path == KERNEL_LIBRARY {
             kernel_library().and_then(|(_, bytes)| Self::read(bytes.as_slice()))
@@ -75,9 +75,9 @@ impl Module {
         })
     }
 
-    /// The address that the file itself gives to a place in it; `None` when no code is loaded from there.
+    /// The virtual address that the file assigns to an offset in it; `None` if no code is loaded from there.
     pub(super) fn address(&self, offset: u64) -> Option<u64> {
-        // A mapping begins with the page in which the segment begins.
+        // A mapping starts at the page in which the segment starts.
         const PAGE: u64 = 4096;
         let holds = |segment: &&Segment| {
             segment.in_file.start / PAGE * PAGE <= offset && offset < segment.in_file.end
@@ -96,7 +96,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The kernel's library in this very process, and where it lies; it is the same everywhere.
+/// The kernel's library in this process, and where it is mapped; its content is the same in every process.
 pub(super) fn kernel_library() -> io::Result<(u64, Vec<u8>)> {
     let maps = fs::read_to_string("/proc/self/maps")?;
     let range = maps.lines().find(|line| line.ends_with(KERNEL_LIBRARY)).and_then(address_range);
@@ -113,7 +113,7 @@ pub(super) fn address_range(line: &str) -> Option<Range<u64>> {
     Some(address(start)?..address(end)?).filter(|range| !range.is_empty())
 }
 
-/// Every module that was met, by its number.
+/// Every module that was found, by number.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     all: Vec<Arc<Module>>,
@@ -121,7 +121,7 @@ pub(super) struct Modules {
 }
 
 impl Modules {
-    /// The number of the module at that path. It is read the first time.
+    /// The number of the module at that path. The first call reads the file.
     pub(super) fn number(&mut self, path: &str) -> u32 {
         if let Some(number) = self.numbers.get(path) {
             return *number;
@@ -132,7 +132,7 @@ impl Modules {
         number
     }
 
-    /// The module of that number.
+    /// The module with that number.
     pub(super) fn get(&self, number: u32) -> Option<&Arc<Module>> {
         self.all.get(usize::try_from(number).ok()?)
     }

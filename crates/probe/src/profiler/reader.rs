@@ -11,15 +11,15 @@ use super::record::Occurrence;
 use super::source::Source;
 use super::tally::Tally;
 
-/// The time between two rounds. A processor's buffer then never holds more than a few of its samples.
+/// The time between two rounds: short enough that a processor's buffer never holds more than a few samples.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Empties the buffers and counts what is in them.
+/// Empties the buffers and counts their samples.
 pub(super) struct Reader {
     sources: Vec<Source>,
     tallies: Vec<Tally>,
     family: Family,
-    /// What was read and not yet counted, with the number of its source.
+    /// Records that have been read but not counted, with the number of their source.
     waiting: Vec<(usize, Occurrence)>,
 }
 
@@ -30,19 +30,19 @@ impl Reader {
         Reader { sources, tallies, family, waiting: Vec::new() }
     }
 
-    /// Reads until the other end of `stop` is dropped. Returns what was counted, in the order of the sources.
+    /// Reads until the other end of `stop` is dropped. Returns the counts, in the order of the sources.
     pub(super) fn run(mut self, stop: &Receiver<()>) -> (Vec<Tally>, Modules) {
         let mut before_ns = 0;
         while stop.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
             let now_ns = now_ns();
             self.drain();
-            // A thread may leave one processor and return to another, whose buffer was read earlier in this round.
-            // What is older than the last round has been read from all.
+            // A thread may leave one processor and return on another, whose buffer was read earlier in this round. Records
+            // older than the last round have been read from all buffers.
             self.count_until(before_ns);
             before_ns = now_ns;
         }
         let end_ns = now_ns();
-        // An event that cannot be stopped goes on into a buffer that nobody reads.
+        // An event that cannot be stopped keeps writing to a buffer that nobody reads.
         self.sources.iter_mut().for_each(|source| drop(source.stop()));
         self.drain();
         self.count_until(end_ns);

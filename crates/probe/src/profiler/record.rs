@@ -1,7 +1,6 @@
 //! What the kernel writes into a ring buffer, see perf_event_open(2).
 //!
-//! It is read here and not by `perf-event-data`, which takes samples of threads that have no user registers for
-//! damaged.
+//! It is parsed here and not by `perf-event-data`, which rejects samples of threads without user registers as damaged.
 
 use super::registers::Registers;
 
@@ -24,19 +23,19 @@ const MAP: u32 = 10;
 const SWITCH: u32 = 14;
 const SWITCH_OF_PROCESSOR: u32 = 15;
 
-/// In `misc` of a command: it comes of execve(2).
+/// In `misc` of a command: it is due to execve(2).
 const BY_EXECUTION: u16 = 1 << 13;
 /// In `misc` of a switch: the thread leaves the processor.
 const AWAY: u16 = 1 << 13;
-/// In `misc` of a switch: the thread leaves though it could go on.
+/// In `misc` of a switch: the thread is preempted.
 const PREEMPTED: u16 = 1 << 14;
 
-/// Numbers from here up mark what kind of addresses follow in a call chain.
+/// Numbers from here on mark the kind of addresses that follow in a call chain.
 const FIRST_MARK: u64 = -4095i64 as u64;
 /// Addresses of the kernel follow.
 const KERNEL_MARK: u64 = -128i64 as u64;
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Occurrence {
     /// When, in ns of the monotonic clock.
@@ -54,16 +53,16 @@ pub(super) struct Occurrence {
 pub(super) enum What {
     /// A sample was taken.
     Sample(Sample),
-    /// The thread left its processor; whether another one took it away.
+    /// The thread left its processor.
     Left {
-        /// Whether the thread could have gone on.
+        /// Whether the thread was preempted.
         preempted: bool,
     },
     /// The thread came back to a processor.
     Returned,
-    /// The process was made by another one, or the thread by its own process.
+    /// The process was created by another one, or the thread by its own process.
     Forked {
-        /// The process that made it.
+        /// The process that created it.
         parent: u32,
     },
     /// The thread ends. It leaves its processor for the last time soon after.
@@ -79,17 +78,17 @@ pub(super) enum What {
 /// Where a thread was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// For how many events it stands.
+    /// How many events it represents.
     pub(super) weight: u64,
     /// Addresses in the kernel, from the innermost.
     pub(super) kernel: Vec<u64>,
-    /// Registers in user mode; `None` of a thread that has none.
+    /// Registers in user mode; `None` for a thread without any.
     pub(super) registers: Option<Registers>,
-    /// What lay on the stack from the stack pointer on.
+    /// The stack from the stack pointer on.
     pub(super) stack: Vec<u8>,
 }
 
-/// Reads one record, without its header; `None` when it tells nothing that is needed.
+/// Reads one record, without its header; `None` if it is not needed.
 pub(super) fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<Occurrence> {
     let mut fields = Fields(bytes);
     if kind == SAMPLE {
@@ -122,7 +121,7 @@ pub(super) fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<Occurrence> {
     Some(Occurrence { time_ns, process, thread, what })
 }
 
-/// What is left to read of a record.
+/// The rest of a record.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -162,7 +161,7 @@ impl Fields<'_> {
         let size = usize::try_from(self.word()?).ok()?;
         let (stack, rest) = self.0.split_at_checked(size)?;
         self.0 = rest;
-        // How much of it was filled is told only when there is something.
+        // The filled size follows only if there is any data.
         let filled = if size == 0 { 0 } else { usize::try_from(self.word()?).ok()? };
         Some(Sample { weight, kernel, registers, stack: stack.get(..filled)?.to_vec() })
     }

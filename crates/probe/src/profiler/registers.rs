@@ -2,13 +2,13 @@
 
 use framehop::UnwindRegsNative;
 
-/// A program of 64 bits, in the kernel's word for the form of registers.
+/// The kernel's code for a 64-bit program's registers.
 const OF_64_BITS: u64 = 2;
 
-/// Their numbers with the kernel, ascending: frame pointer, stack pointer, instruction pointer.
+/// The kernel's numbers of the registers, ascending: frame pointer, stack pointer, instruction pointer.
 #[cfg(target_arch = "x86_64")]
 const NUMBERS: [u32; 3] = [6, 7, 8];
-/// Their numbers with the kernel, ascending: frame pointer, link register, stack pointer, instruction pointer.
+/// The kernel's numbers of the registers, ascending: frame pointer, link register, stack pointer, instruction pointer.
 #[cfg(target_arch = "aarch64")]
 const NUMBERS: [u32; 4] = [29, 30, 31, 32];
 
@@ -20,12 +20,12 @@ impl Registers {
     /// How many there are.
     pub(super) const COUNT: usize = NUMBERS.len();
 
-    /// Which ones the kernel shall take, a bit for each.
+    /// The mask of the registers that the kernel should sample.
     pub(super) fn mask() -> u64 {
         NUMBERS.iter().fold(0, |mask, number| mask | 1 << number)
     }
 
-    /// Those of a sample; `None` when one is missing or the program is of another form.
+    /// The registers of a sample; `None` if one is missing, or it is not a 64-bit program.
     pub(super) fn of(form: u64, values: [Option<u64>; Self::COUNT]) -> Option<Self> {
         let mut registers = [0; Self::COUNT];
         for (register, value) in registers.iter_mut().zip(values) {

@@ -1,4 +1,4 @@
-//! The events whose samples are taken, on every processor.
+//! The events that are sampled, on every processor.
 
 use std::io;
 
@@ -10,40 +10,40 @@ use super::record::{FIELDS, Occurrence, parse};
 use super::registers::Registers;
 use crate::perf::{Attempt, PerfError, online_processors};
 
-/// Bytes of a processor's buffer, if the kernel lets this user have so much: samples of a fifth of a second.
+/// The size of a processor's buffer, if the kernel allows this user so much: room for samples of a fifth of a second.
 const MOST_BUFFER_BYTES: usize = 4 << 20;
 
-/// Bytes of it that every user may have.
+/// The size that the kernel allows every user.
 const LEAST_BUFFER_BYTES: usize = 512 << 10;
 
-/// Bytes of all buffers together, on machines of many processors.
+/// The size of all buffers together, on machines with many processors.
 const ALL_BUFFERS_BYTES: usize = 256 << 20;
 
-/// Bytes of a stack that go with a sample, of which the kernel copies what there is. Frames beyond are cut off. A sample may have
-/// 64 KiB, and MySQL's stacks need more than 32: 3 % of them were cut.
+/// The most bytes of the stack that the kernel copies into a sample. Frames beyond are cut off. A sample may have 64 KiB,
+/// and MySQL's stacks need more than 32: with that, 3 % of them were cut.
 const STACK_BYTES: u32 = 60 << 10;
 
-/// The event that samples processors without counters of hardware, as `perf list` has it.
+/// The event that samples processors without hardware counters, as in `perf list`.
 const CLOCK: &str = "cpu-clock";
 
 /// One event on every processor.
 ///
-/// Events of processors and not of threads: threads that exist, come and go are then all the same, and nothing has to
-/// be done when the kernel changes from one to another.
+/// The events are per processor, not per thread. So it makes no difference whether threads exist already, start or end, and
+/// there is no work at context switches.
 pub(super) struct Source {
     /// What its samples are for.
     pub(super) kind: ProfileKind,
-    /// Its name, as `perf list` has it.
+    /// The event's name, as in `perf list`.
     pub(super) event: &'static str,
     samplers: Vec<Sampler>,
 }
 
 impl Source {
-    /// Opens it, and lets it count at once.
+    /// Opens it, and starts counting at once.
     pub(super) fn open(kind: ProfileKind, frequency_hz: u32) -> Result<Self, PerfError> {
         match kind {
             ProfileKind::Cpu => match Self::of(kind, Hardware::CPU_CYCLES, "cycles", frequency_hz) {
-                // A virtual machine may have no counters of hardware.
+                // A virtual machine may lack hardware counters.
                 Err(PerfError::Event { .. }) => Self::of(kind, Software::CPU_CLOCK, CLOCK, frequency_hz),
                 result => result,
             },
@@ -61,7 +61,7 @@ impl Source {
     ) -> Result<Self, PerfError> {
         let attempt = Attempt { event: name, purpose: "take samples of whole processors", enough: 0 };
         let mut builder = builder(kind, event, frequency_hz);
-        // The clock ticks on idle processors too. Counters of hardware do not, and some refuse to be told.
+        // The clock also ticks on idle processors. Hardware counters do not, and some reject the option.
         builder.exclude_idle(name == CLOCK);
         let processors = online_processors();
         let share = ALL_BUFFERS_BYTES / processors.len().max(1);
@@ -71,7 +71,7 @@ impl Source {
         Ok(Source { kind, event: name, samplers })
     }
 
-    /// Hands over what happened since the last time. Of each processor it is in order.
+    /// Returns the records since the last call. Those of each processor are in order.
     pub(super) fn drain(&mut self, mut found: impl FnMut(Occurrence)) {
         for sampler in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
@@ -82,13 +82,13 @@ impl Source {
         }
     }
 
-    /// Ends the counting. What has been counted can still be drained.
+    /// Stops counting. Earlier records can still be drained.
     pub(super) fn stop(&mut self) -> io::Result<()> {
         self.samplers.iter_mut().try_for_each(|sampler| sampler.as_counter_mut().disable())
     }
 }
 
-/// The event with as large a buffer as the kernel lets this user have.
+/// The event, with as large a buffer as the kernel allows this user.
 fn sampler(builder: &Builder<'_>, attempt: Attempt, mut bytes: usize) -> Result<Sampler, PerfError> {
     loop {
         let counter = builder.build().map_err(|error| attempt.refused(error))?;

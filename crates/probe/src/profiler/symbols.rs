@@ -10,10 +10,10 @@ use cpp_demangle::{DemangleOptions, Symbol};
 use super::frame::Frame;
 use super::module::{KERNEL_LIBRARY, Modules, kernel_library};
 
-/// The names of all these frames, such that two runs of one program have the same ones.
+/// The names of these frames, which are the same in two runs of one program.
 pub(super) fn names(frames: &HashSet<Frame>, modules: &Modules) -> HashMap<Frame, String> {
-    // Functions that the compiler put into others are not told apart: that would need debug information, which most
-    // builds lack, and takes minutes to read of those that have it.
+    // Inlined functions are not shown: that would need debug information, which most builds lack, and which takes minutes to
+    // read.
     let symbolizer = Symbolizer::builder().enable_demangling(false).build();
     let mut names = HashMap::new();
     let mut of_kernel = Vec::new();
@@ -60,7 +60,7 @@ fn kernel() -> Source<'static> {
 }
 
 fn of_kernel_library(symbolizer: &Symbolizer, offsets: &[u64]) -> Vec<Option<String>> {
-    // It is no file. This process has it too, only elsewhere.
+    // It is not a file. This process has it too, at another address.
     let Ok((start, _)) = kernel_library() else { return vec![None; offsets.len()] };
     let addresses: Vec<u64> = offsets.iter().map(|offset| start.wrapping_add(*offset)).collect();
     let mut process = Process::new(Pid::Slf);
@@ -73,16 +73,16 @@ fn look_up(symbolizer: &Symbolizer, source: &Source<'_>, addresses: Input<&[u64]
     let name = |symbol: &Symbolized<'_>| symbol.as_sym().map(|symbol| readable(&symbol.name));
     match symbolizer.symbolize(source, addresses) {
         Ok(symbols) => symbols.iter().map(name).collect(),
-        // The file is gone, or it is the kernel's list, which not everybody may read.
+        // The file is gone, or it is the kernel's symbol list, which not every user may read.
         Err(_) => vec![None; addresses.into_inner().len()],
     }
 }
 
-/// A symbol as it is written in the source.
+/// A symbol as written in the source.
 ///
-/// C++ is shown without parameters and results, so that a function whose parameters change from one version to the
-/// next is still the same. Copies that the compiler made for some callers (`.constprop.0`, `.isra.0`) or of the
-/// seldom part of a function (`.cold`) count as the function.
+/// C++ names are shown without parameters and return types, so that a function stays the same if its parameters change from
+/// one version to the next. The compiler's clones for some callers (`.constprop.0`, `.isra.0`) and cold parts (`.cold`)
+/// count as the function.
 fn readable(symbol: &str) -> String {
     let whole = match symbol.find('.') {
         Some(end) if end > 0 => &symbol[..end],
@@ -95,7 +95,7 @@ fn readable(symbol: &str) -> String {
     tidy(&demangled.flatten().unwrap_or_else(|| whole.to_owned()))
 }
 
-/// In folded stacks a semicolon ends a frame, and a line a stack.
+/// In folded stacks, a semicolon ends a frame, and a newline ends a stack.
 fn tidy(name: &str) -> String {
     name.replace([';', '\n'], ":")
 }

@@ -1,4 +1,4 @@
-//! How often, or how long, threads were in each stack.
+//! Counts how often, or how long, threads were in each stack.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub(super) struct Stack {
 
 /// A thread as it leaves the processors and comes back.
 ///
-/// How long it was away is known of every time, where it was only of some, because taking a stack is dear. What is
-/// known of those is spread over the whole.
+/// How long it was away is known every time, but its stack only sometimes, because sampling a stack is expensive. The known
+/// stacks are extrapolated to all of the time.
 #[derive(Default)]
 struct Absence {
     left_ns: Option<u64>,
     total_ns: u64,
-    /// Where it left this time, and how many departures that stands for; unknown mostly.
+    /// The stack that it left from this time, and how many departures that represents; mostly unknown.
     place: Option<(Stack, u64)>,
-    /// Nanoseconds of the known ones, each as often as it stands for.
+    /// The nanoseconds of the known departures, each weighted by how many it represents.
     places: HashMap<Stack, u64>,
 }
 
@@ -44,7 +44,7 @@ impl Absence {
         }
     }
 
-    /// All its time by where it left.
+    /// All its time off the processors, by the stack that it left from.
     fn spread(self, command: &Arc<str>) -> Vec<(Stack, u64)> {
         let known: u64 = self.places.values().fold(0, |sum, time_ns| sum.saturating_add(*time_ns));
         if known == 0 {
@@ -58,19 +58,19 @@ impl Absence {
     }
 }
 
-/// What was counted of one kind.
+/// The counts of one kind.
 pub(super) struct Tally {
     kind: ProfileKind,
     /// Samples, or nanoseconds off the processors, of each stack.
     pub(super) stacks: HashMap<Stack, u64>,
-    /// Samples of the tree.
+    /// The number of samples of the tree.
     pub(super) samples: u64,
     /// Records that the kernel dropped.
     pub(super) lost: u64,
-    /// Threads by their numbers and the names of their processes: a number is given again.
+    /// Threads by their ids and the names of their processes, because ids are reused.
     absences: HashMap<(u32, Arc<str>), Absence>,
-    /// Threads that ended, until their numbers are given again. They still leave their processors: for the last time, and before that when others
-    /// take these from them.
+    /// Threads that have ended, until their ids are reused. They still leave their processors: when they are preempted, and
+    /// for the last time.
     ended: HashSet<u32>,
     cache: CacheNative<MayAllocateDuringUnwind>,
 }
@@ -89,7 +89,7 @@ impl Tally {
         }
     }
 
-    /// Counts what happened. To be called in the order of time.
+    /// Counts a record. Records must come in time order.
     pub(super) fn count(&mut self, occurrence: Occurrence, family: &mut Family) {
         let Occurrence { time_ns, process, thread, what } = occurrence;
         if let What::Lost(records) = what {
@@ -138,7 +138,7 @@ impl Tally {
 
     fn stack(&mut self, process: u32, command: Arc<str>, sample: &Sample, family: &mut Family) -> Stack {
         let mut frames: Vec<Frame> = Vec::with_capacity(64);
-        // A return address may be that of the next function.
+        // A return address may already lie in the next function.
         let exact = |(index, address): (usize, &u64)| Frame::Kernel(address - u64::from(index > 0));
         frames.extend(sample.kernel.iter().enumerate().map(exact));
         if let Some(space) = family.space(process) {
@@ -205,14 +205,14 @@ mod tests {
             at(10_700, What::Left { preempted: true }),
             at(10_800, What::Returned),
             at(10_900, What::Left { preempted: false }),
-            // Its number is given again.
+            // Its id is reused.
             at(11_000, What::Forked { parent: std::process::id() }),
             at(11_500, sample(1, vec![300])),
             at(11_500, What::Left { preempted: false }),
             at(12_250, What::Returned),
         ];
         happened.into_iter().for_each(|occurrence| tally.count(occurrence, &mut family));
-        // Nothing is known of the departure but its time.
+        // Only the time of the departure is known.
         let mut unknown = Tally::new(ProfileKind::OffCpu);
         unknown.count(at(1_000, What::Left { preempted: false }), &mut family);
         unknown.finish(3_250);

@@ -64,7 +64,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: cannot read config mine.conf: No such file or directory (os error 2)
-    hint: a name without / and .conf means a config that basecase comes with
+    hint: a name without / and .conf means one of basecase's own configs
     "#);
     assert_snapshot!(compare(&sandbox, &["sqlite@"]), @r#"
     exit code 2
@@ -149,7 +149,7 @@ fn settings_that_cannot_be_obeyed() {
     exit code 1
     -- stderr
     error: colon.conf:1: no `=` in "work_mem: 4MB"
-    hint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'; `include NAME` begins with another config, and [8.0..] holds for these versions only
+    hint: write one `name = value` per line, comments after #, and quote values with spaces as 'a b'; `include NAME` starts from another config, and the lines after [8.0..] apply to these versions only
     "#);
     sandbox.write("port.conf", "port = 5433\n");
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@port.conf"]), @r#"

@@ -123,7 +123,7 @@ fn a_socket_path_that_is_too_long() {
     let long = "a-folder-with-a-long-name/".repeat(4);
     let output = sandbox.output(&["compare", "mysql:5.7.22", "--store", "s.sqlite", "--data", &long]);
     let said = refusal(&sandbox, &output);
-    assert!(said.contains("and the kernel allows 107"), "{said}");
+    assert!(said.contains("but the kernel allows only 107"), "{said}");
     assert!(said.contains("hint: choose a folder with a shorter path (--data)"), "{said}");
 }
 

@@ -1,0 +1,89 @@
+//! Arguments that every run takes: where results go, how servers are reached, what is observed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use basecase_lab::{Timing, read_time};
+use basecase_model::ProfileKind;
+use basecase_server::Transport;
+use clap::{Args, ValueEnum};
+
+use super::heading;
+use crate::value::profile_kind;
+
+/// Where things are put, and how servers are reached.
+#[derive(Args, Clone)]
+pub(crate) struct PlaceArguments {
+    /// Measure in rounds, and start none after this time, e.g. 60m; run the same command again to add rounds
+    #[arg(long, help_heading = heading::ROUNDS, visible_alias = "more", value_name = "TIME", value_parser = read_time)]
+    pub(crate) budget: Option<Duration>,
+    /// Results file; an interrupted run resumes from it
+    #[arg(long, help_heading = heading::OUTPUT, value_name = "FILE", default_value = "basecase.sqlite")]
+    pub(crate) store: PathBuf,
+    /// Folder for the report
+    #[arg(long, help_heading = heading::OUTPUT, value_name = "DIR", default_value = "basecase-report")]
+    pub(crate) out: PathBuf,
+    /// Print the report as JSON instead of text
+    #[arg(long, help_heading = heading::OUTPUT)]
+    pub(crate) json: bool,
+    /// Progress on standard error: text for people, or one JSON object per line for programs
+    #[arg(long, help_heading = heading::OUTPUT, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
+    pub(crate) progress: ProgressArgument,
+    /// Sample the servers' stacks in a second run of everything: cpu, offcpu or cpu,offcpu [default with --profile: cpu]
+    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "cpu", value_delimiter = ',', value_parser = profile_kind)]
+    pub(crate) profile: Vec<ProfileKind>,
+    /// Sample stacks in the measured run instead of a second one
+    #[arg(long, help_heading = heading::MEASUREMENT, requires = "profile")]
+    pub(crate) profile_measured: bool,
+    /// Sample machine and server every second (on), or only at both ends of a step (off)
+    #[arg(long, help_heading = heading::MEASUREMENT, value_enum, default_value_t = ProbeArgument::On)]
+    pub(crate) probe: ProbeArgument,
+    /// Shorten warm-ups, slices, pauses and polls by this factor, e.g. 1/50, to try a schedule; such results are marked and get no verdict
+    #[arg(long, value_name = "1/N", default_value = "1/1", hide = true)]
+    pub(crate) timing: Timing,
+    /// Folder for the servers' data [default: in basecase's home, BASECASE_HOME]
+    #[arg(long, help_heading = heading::SERVERS, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Keep the data of finished candidates
+    #[arg(long, help_heading = heading::SERVERS)]
+    pub(crate) keep_data: bool,
+    /// Discard data left by an interrupted run, and load it again
+    #[arg(long, help_heading = heading::SERVERS)]
+    pub(crate) rebuild: bool,
+    /// How clients connect to servers [default, as in published results: loopback for Postgres, socket for MySQL and MariaDB]
+    #[arg(long, help_heading = heading::SERVERS, value_enum)]
+    pub(crate) transport: Option<TransportArgument>,
+    /// Time limit for connecting and logging in to a server; statements have none
+    #[arg(long, help_heading = heading::SERVERS, value_name = "TIME", value_parser = read_time, default_value = "10s")]
+    pub(crate) connect_timeout: Duration,
+}
+
+/// How clients reach a server.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TransportArgument {
+    Loopback,
+    Socket,
+}
+
+impl From<TransportArgument> for Transport {
+    fn from(argument: TransportArgument) -> Self {
+        match argument {
+            TransportArgument::Loopback => Transport::Loopback,
+            TransportArgument::Socket => Transport::UnixSocket,
+        }
+    }
+}
+
+/// The form of progress on standard error.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressArgument {
+    Text,
+    Json,
+}
+
+/// Whether machine and server are sampled while a step runs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProbeArgument {
+    On,
+    Off,
+}

@@ -1,0 +1,107 @@
+//! Arguments of the commands that read a store.
+
+use std::path::PathBuf;
+
+use basecase_analysis::Preset as Thresholds;
+use basecase_report::{FORMATS, Format};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+
+use crate::value::percentile;
+
+#[derive(Args)]
+pub(crate) struct Report {
+    /// Results file
+    pub(crate) store: PathBuf,
+    /// Id or name of the experiment [default: the newest]
+    #[arg(long)]
+    pub(crate) experiment: Option<String>,
+    /// Format; html writes a folder, all others print to standard output
+    #[arg(long, default_value = "html", value_parser = format_parser())]
+    pub(crate) format: Format,
+    /// Folder for the HTML pages
+    #[arg(short, long, value_name = "DIR", default_value = "basecase-report")]
+    pub(crate) out: PathBuf,
+    /// Relative throughput beyond which cells are coloured: report (0.95, 1.05, rounded), posts-2024 (0.95, 1.05), posts-2025 (0.97, 1.03)
+    #[arg(long, default_value = "report")]
+    pub(crate) thresholds: Thresholds,
+    /// Percentile of event latency to show for workload files
+    #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = percentile)]
+    pub(crate) percentile: f64,
+    /// Include response times and metrics of every step, in text and Markdown
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// Results file
+    pub(crate) store: PathBuf,
+    /// STEP, CANDIDATE/STEP such as my8033.z12a/l.i1, or a cell key as printed by `store show` [default: every cell beyond the
+    /// thresholds]
+    #[arg(value_name = "CELL")]
+    pub(crate) cell: Option<String>,
+    /// Id or name of the experiment [default: the newest]
+    #[arg(long)]
+    pub(crate) experiment: Option<String>,
+    /// Relative throughput beyond which cells are explained if no CELL is given: report, posts-2024, posts-2025
+    #[arg(long, default_value = "report")]
+    pub(crate) thresholds: Thresholds,
+    /// Print Markdown instead of text
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct History {
+    /// Results file
+    pub(crate) store: PathBuf,
+    /// Name or label of a step [default: all steps, judged as one family]
+    #[arg(long)]
+    pub(crate) step: Option<String>,
+    /// Id or name of the experiment [default: the newest]
+    #[arg(long, value_name = "ID|NAME")]
+    pub(crate) experiment: Option<String>,
+    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date
+    #[arg(long)]
+    pub(crate) dates: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Store {
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum StoreCommand {
+    /// List experiments
+    Ls {
+        /// Results file
+        store: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an experiment's facts and trials
+    Show {
+        /// Results file
+        store: PathBuf,
+        /// Id or name of the experiment [default: the newest]
+        experiment: Option<String>,
+    },
+    /// Check that the file is intact and its counts agree with each other
+    Verify {
+        /// Results file
+        store: PathBuf,
+    },
+}
+
+/// Reads the name of a format.
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let names = FORMATS.iter().map(Format::name);
+    PossibleValuesParser::new(names).try_map(|name| Format::named(&name).ok_or("there is no such format"))
+}

@@ -218,7 +218,7 @@ fn options_and_names_that_do_not_exist() {
     assert_snapshot!(refused(&sandbox, &["workload", "show", "insert-benchmark", "--dbms", "oracle"]), @r#"
     exit code 2
     -- stderr
-    error: invalid value 'oracle' for '--dbms <DBMS>': known are postgres, mysql, mariadb, sqlite
+    error: invalid value 'oracle' for '--dbms <DBMS>': the choices are postgres, mysql, mariadb, sqlite
 
     For more information, try '--help'.
     "#);
@@ -351,7 +351,7 @@ fn stores_that_are_none() {
     assert_snapshot!(compare_into("list.txt"), @r#"
     exit code 1
     -- stderr
-    error: the store list.txt: it is not a store of basecase and was left as it is
+    error: the store list.txt: it is not a basecase store and was left untouched
     hint: name another file
     "#);
     assert_eq!(fs::read_to_string(sandbox.path().join("list.txt")).unwrap(), text);
@@ -359,7 +359,7 @@ fn stores_that_are_none() {
     exit code 1
     -- stderr
     error: the store no/such/folder/s.sqlite: it cannot be opened or written: unable to open database file
-    hint: check that its directory is there, and the permissions of both
+    hint: check that its directory exists, and the permissions of both
     "#);
     assert_snapshot!(compare_into("."), @r#"
     exit code 1
@@ -373,8 +373,8 @@ fn stores_that_are_none() {
     assert_snapshot!(refused(&sandbox, &["report", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: s.sqlite holds no experiment
-    hint: basecase compare … --store s.sqlite fills it
+    error: s.sqlite holds no experiments
+    hint: measure one with `basecase compare … --store s.sqlite`
     "#);
     let set_version = |version: u32| -> u32 {
         let store = rusqlite::Connection::open(sandbox.path().join("s.sqlite")).unwrap();
@@ -386,13 +386,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 7
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 7
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: it has version 1000, and this basecase knows versions up to 7
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 7
     hint: use a newer basecase
     "#);
 
@@ -406,26 +406,26 @@ fn stores_that_are_none() {
     exit code 1
     -- stderr
     error: the store damaged.sqlite: it is damaged: database disk image is malformed
-    hint: `basecase store verify` lists everything that is wrong
+    hint: `basecase store verify` lists all problems
     "#);
     // What is wrong is data, which the verdict on it is not.
     let output = sandbox.output(&["store", "verify", "damaged.sqlite"]);
     assert_snapshot!(sandbox.transcript(&output), @r#"
     exit code 1
     -- stdout
-    cannot run `PRAGMA integrity_check` to its end: it is damaged: database disk image is malformed
-    cannot run `PRAGMA foreign_key_check` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT * FROM experiment` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT * FROM cell` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete' GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT * FROM role` to its end: it is damaged: database disk image is malformed
-    cannot run `SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class` to its end: it is damaged: database disk image is malformed
+    cannot complete `PRAGMA integrity_check`: it is damaged: database disk image is malformed
+    cannot complete `PRAGMA foreign_key_check`: it is damaged: database disk image is malformed
+    cannot complete `SELECT * FROM experiment`: it is damaged: database disk image is malformed
+    cannot complete `SELECT * FROM cell`: it is damaged: database disk image is malformed
+    cannot complete `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell`: it is damaged: database disk image is malformed
+    cannot complete `SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete' GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1`: it is damaged: database disk image is malformed
+    cannot complete `SELECT * FROM role`: it is damaged: database disk image is malformed
+    cannot complete `SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class`: it is damaged: database disk image is malformed
     cannot read which step is in flight: it is damaged: database disk image is malformed
     cannot read the experiments: it is damaged: database disk image is malformed
     -- stderr
-    error: the store damaged.sqlite is not whole
-    hint: `basecase report` shows what can still be read; measure the rest again into another store
+    error: the store damaged.sqlite is damaged
+    hint: `basecase report` shows what is still readable; measure the rest again into a new store
     "#);
 }
 
@@ -450,8 +450,8 @@ fn a_store_that_another_run_holds_and_a_run_that_is_interrupted() {
     assert_snapshot!(refused(&sandbox, &other), @r#"
     exit code 1
     -- stderr
-    error: the store held.sqlite: it is held by pid [PID] (basecase compare sqlite --store held.sqlite --data held --rows 1000 --seconds 60 --progress json)
-    hint: wait until that run has ended, or give this one another store
+    error: the store held.sqlite: it is in use by pid [PID] (basecase compare sqlite --store held.sqlite --data held --rows 1000 --seconds 60 --progress json)
+    hint: wait for that run to end, or use another store
     "#);
     let mut same_data = long;
     same_data[3] = "other.sqlite";
@@ -492,8 +492,8 @@ fn folders_that_cannot_be_used() {
     assert_snapshot!(at("data", "file"), @r#"
     exit code 1
     -- stderr
-    error: cannot make the folder file: File exists (os error 17)
-    hint: name a folder with --out in which this user may write
+    error: cannot create the folder file: File exists (os error 17)
+    hint: use --out to name a folder that this user may write to
     "#);
     // Only root's servers run as another user.
     if Account::for_servers().unwrap().is_some() {

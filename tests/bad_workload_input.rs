@@ -47,14 +47,14 @@ fn workloads_that_do_not_exist_or_take_something_else() {
     assert_snapshot!(compare(&sandbox, &["sqlite", "--workload", "oltp_read_only", "--preset", "small"]), @r#"
     exit code 1
     -- stderr
-    error: --preset is for insert-benchmark
+    error: --preset is only for insert-benchmark
     hint: oltp_read_only takes --tables, --rows, --threads, --seconds, --write-seconds and --option
     "#);
     assert_snapshot!(compare(&sandbox, &["sqlite", "--list", "32"]), @r#"
     exit code 1
     -- stderr
-    error: --list is for workload files, and insert-benchmark is none
-    hint: give its sizes by --preset, --rows, --writes, --seconds and --clients
+    error: --list is for workload files, and insert-benchmark is not one
+    hint: set its sizes with --preset, --rows, --writes, --seconds and --clients
     "#);
 }
 

@@ -88,7 +88,7 @@ fn cut_short(candidates: &[&str], cuts: Vec<Cut>) {
             running.signal("INT");
             let told = running.finish();
             assert_eq!(told.exit_code(), Some(1), "{told}");
-            let hint = "the same command goes on where this one stopped";
+            let hint = "run the same command again to resume";
             assert_eq!(told.last("interrupted")["hints"][0], hint, "{told}");
         } else {
             running.kill();
@@ -186,7 +186,7 @@ fn kill_server(server: &str, program: &str, in_log: &str, workload: &[&str], ste
     assert!(output.status.success(), "{}", sandbox.transcript(&output));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let found = all.len() - 1;
-    assert!(said.contains(&format!("{found} of {} trials were in s.sqlite already", 2 * steps)), "{said}");
+    assert!(said.contains(&format!("{found} of {} trials were already in s.sqlite", 2 * steps)), "{said}");
     let all = trials(&sandbox.path().join("s.sqlite"));
     assert_eq!(all.iter().filter(|trial| trial.is_complete()).count(), 2 * steps);
     let again = all.iter().find(|trial| is_of_step(trial) && trial.is_complete()).unwrap();

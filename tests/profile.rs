@@ -91,7 +91,7 @@ fn steps_run_a_second_time_and_their_stacks_are_drawn() {
     let output = sandbox.output(&command);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("8 of 8 trials were in"), "{said}");
+    assert!(said.contains("8 of 8 trials were already in"), "{said}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn what_cannot_run_in_rounds_is_refused_before_any_work() {
     assert!(String::from_utf8_lossy(&crowd.stderr).contains("opens 16 connections"));
     let same_seed = ["--repeat", "2", "--option", "seed=5"];
     let repeated = sandbox.output(&in_rounds("calibrate", &["postgres:18.6"], &same_seed));
-    assert!(String::from_utf8_lossy(&repeated.stderr).contains("--repeat takes a seed of its own"));
+    assert!(String::from_utf8_lossy(&repeated.stderr).contains("--repeat needs a different seed"));
     assert!(trials(&sandbox.path().join("s.sqlite")).is_empty());
 }
 

@@ -335,7 +335,7 @@ fn sizes_of_a_file_are_experiments_of_their_own() {
         .map(|trial| trial.roles.iter().map(|role| role.items).sum())
         .collect();
     assert_eq!(loaded, [1000], "the newest experiment is the one that was not there");
-    assert!(sandbox.transcript(&both).contains("2 of 2 trials were in s.sqlite already"));
+    assert!(sandbox.transcript(&both).contains("2 of 2 trials were already in s.sqlite"));
     for size in ["small", "large"] {
         assert!(sandbox.path().join("pages").join(size).join("index.html").exists());
     }

@@ -381,7 +381,7 @@ fn defect_15_a_signal_ends_whatever_a_run_waits_for_and_the_run_goes_on_later() 
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{word}: {said}");
         assert!(
-            said.ends_with("interrupted\nhint: the same command goes on where this one stopped\n"),
+            said.ends_with("interrupted\nhint: run the same command again to resume\n"),
             "{word}: {said}"
         );
         assert!(!said.contains("failed"), "{word}: {said}");

@@ -1,4 +1,4 @@
-//! Progress for programs: events on standard error, one JSON object a line. Their form is described in docs/formats.md.
+//! Progress for programs: events on standard error, one JSON object per line. docs/formats.md describes their format.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use crate::ticker::Ticker;
 
-/// Version of the form: a larger one may have lost or renamed something. New events and new fields do not change it.
+/// Version of the format. It rises when something is removed or renamed, not for new events or fields.
 const FORMAT: u32 = 1;
-/// How often a step that runs is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often it is told how far a step is.
+/// Interval of polling a running step.
+const POLL_EVERY: Duration = Duration::from_millis(100);
+/// Interval of progress events.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// An event as programs read it.
@@ -65,7 +65,7 @@ pub(crate) enum Told<'a> {
         expected_seconds: Option<f64>,
         expected_seconds_after: Option<f64>,
     },
-    /// The window of a step of one candidate has opened: what is done from now on counts.
+    /// The window of a step of one candidate has opened: operations count from now on.
     WindowOpened {
         #[serde(flatten)]
         step: Step<'a>,
@@ -134,7 +134,7 @@ pub(crate) enum Told<'a> {
     },
 }
 
-/// Which step an event is of.
+/// The step of an event.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Step<'a> {
     step: Cow<'a, str>,
@@ -156,7 +156,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// A line: when, and what.
+/// A line: time and event.
 #[derive(Serialize)]
 struct Line<'a> {
     elapsed_seconds: f64,
@@ -167,7 +167,7 @@ struct Line<'a> {
 /// Where the lines go.
 type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Tells events, each with the time since the first.
+/// Writes events, each with the time since the first.
 #[derive(Clone)]
 pub(crate) struct Events {
     began: Instant,
@@ -175,7 +175,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Events from now on, to this sink, which takes whole lines.
+    /// Starts writing events to this sink, which takes whole lines.
     pub(crate) fn begin(command: &str, sink: Sink) -> Events {
         let events = Events { began: Instant::now(), sink };
         events.tell(&Told::Begin {
@@ -188,61 +188,61 @@ impl Events {
         events
     }
 
-    /// Tells an event.
+    /// Writes an event.
     pub(crate) fn tell(&self, told: &Told<'_>) {
         let elapsed_seconds = rounded(self.began.elapsed().as_secs_f64());
         match serde_json::to_string(&Line { elapsed_seconds, told }) {
             Ok(line) => (self.sink)(&printable_json(&line)),
-            // Numbers, texts and lists of them: there is nothing that JSON could not hold.
+            // Only numbers, strings and lists of them, which JSON can always hold.
             Err(error) => debug_assert!(false, "{error}"),
         }
     }
 }
 
-/// A text with its hints apart.
+/// Splits a message from its hints.
 pub(crate) fn with_hints(text: &str) -> (&str, Vec<&str>) {
     let mut parts = text.split("\nhint: ");
     (parts.next().unwrap_or_default(), parts.collect())
 }
 
-/// Seconds to the millisecond.
+/// Seconds rounded to milliseconds.
 fn rounded(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }
 
-/// Tells the events of one run, and in between how far its steps are.
+/// Writes the events of one run, and the progress of its steps in between.
 pub(crate) struct EventObserver {
     events: Events,
     running: Arc<Mutex<Option<Running>>>,
     _ticker: Ticker,
 }
 
-/// A step that runs.
+/// A running step.
 struct Running {
     step: Step<'static>,
     progress: Vec<Arc<Progress>>,
-    /// Whether the window is one, and has been told to be open.
+    /// Whether the step has a window whose opening has not been reported yet.
     awaits_window: bool,
-    /// When it is told next how far it is.
+    /// When to report progress next.
     next: Option<Instant>,
-    /// What was told last: inserts, deletes and queries.
+    /// Inserts, deletes and queries in the last report.
     last: [u64; 3],
 }
 
 impl EventObserver {
     pub(crate) fn new(events: Events) -> EventObserver {
         let running: Arc<Mutex<Option<Running>>> = Arc::default();
-        let (looked_at, told) = (Arc::clone(&running), events.clone());
-        let ticker = Ticker::start(LOOK_EVERY, move || {
-            if let Some(running) = &mut *held(&looked_at) {
-                running.look(&told, Instant::now());
+        let (polled, told) = (Arc::clone(&running), events.clone());
+        let ticker = Ticker::start(POLL_EVERY, move || {
+            if let Some(running) = &mut *held(&polled) {
+                running.poll(&told, Instant::now());
             }
         });
         EventObserver { events, running, _ticker: ticker }
     }
 }
 
-/// The lock also orders lines: nothing is told of a step that is over.
+/// The lock also orders lines, so that no progress is reported after a step has ended.
 fn held(running: &Mutex<Option<Running>>) -> MutexGuard<'_, Option<Running>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -256,8 +256,8 @@ impl Running {
         self.progress.iter().map(|progress| progress.items(class)).sum()
     }
 
-    /// Tells what is new.
-    fn look(&mut self, events: &Events, now: Instant) {
+    /// Reports what is new.
+    fn poll(&mut self, events: &Events, now: Instant) {
         if self.awaits_window && self.progress.iter().all(|progress| progress.is_open()) {
             self.awaits_window = false;
             events.tell(&Told::WindowOpened { step: self.step.clone() });
@@ -283,8 +283,8 @@ impl Observer for EventObserver {
         if !matches!(event, Event::Note(_))
             && let Some(mut running) = running.take()
         {
-            // A short step may be over before it was looked at.
-            running.look(&self.events, Instant::now());
+            // A short step may be over before it was polled.
+            running.poll(&self.events, Instant::now());
         }
         self.events.tell(&told(&event));
         match event {
@@ -301,7 +301,7 @@ impl Observer for EventObserver {
     }
 }
 
-/// An event of a run as programs read it.
+/// The form for programs of an event of a run.
 fn told<'a>(event: &Event<'a>) -> Told<'a> {
     match event {
         Event::ExperimentBegins { experiment, trials } => Told::ExperimentBegins {
@@ -310,7 +310,7 @@ fn told<'a>(event: &Event<'a>) -> Told<'a> {
             protocol: if experiment.schedule.is_some() { "rounds" } else { "classic" },
             candidates: experiment.candidates.iter().map(|candidate| candidate.name.0.as_str()).collect(),
             steps: experiment.steps.iter().map(|step| step.label.as_str()).collect(),
-            // Of rounds nobody knows how many there will be.
+            // In rounds their number is not known beforehand.
             trials: experiment.schedule.is_none().then_some(*trials),
         },
         Event::Phase { candidate, phase } => told_phase(*candidate, *phase),
@@ -382,7 +382,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of these events, as whoever reads the lines has it.
+    /// The lines of these events, parsed.
     fn read(tell: impl FnOnce(&Events)) -> Vec<Value> {
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = Arc::clone(&lines);
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(lines[0]["format"], 1);
         assert_eq!(lines[0]["command"], "basecase demo");
         assert!(lines[0]["elapsed_seconds"].as_f64().unwrap() < 60.0);
-        assert_eq!(lines[1]["text"], "a \"quoted\"\nline \u{1b}[2J", "as it was, for whoever reads JSON");
+        assert_eq!(lines[1]["text"], "a \"quoted\"\nline \u{1b}[2J", "unchanged once parsed");
     }
 
     #[test]
@@ -424,13 +424,13 @@ mod tests {
         let (step, complete) = (step(), trial(TrialStatus::Complete));
         let failed = trial(TrialStatus::Failed { reason: "it died".into(), log_tail: "panic".into() });
         let count = Some(Count { done: 3, all: 10 });
-        let of = |event: Event<'_>| {
+        let fields_of = |event: Event<'_>| {
             let mut line = serde_json::to_value(told(&event)).unwrap();
             let fields = line.as_object_mut().unwrap();
             fields.retain(|_, value| !value.is_null());
             line
         };
-        let phase = |phase| of(Event::Phase { candidate: Some("pg"), phase });
+        let phase = |phase| fields_of(Event::Phase { candidate: Some("pg"), phase });
         assert_eq!(
             phase(Phase::Rebuild(Reason::HadBegun)),
             json!({
@@ -441,7 +441,7 @@ mod tests {
         let rebuilding = phase(Phase::RebuildStep("l.i0"));
         assert_eq!([&rebuilding["phase"], &rebuilding["step"]], ["rebuild_step", "l.i0"]);
         assert_eq!(
-            of(Event::TurnsBegin {
+            fields_of(Event::TurnsBegin {
                 round: 2,
                 step: &step,
                 candidates: vec!["pg", "my"],
@@ -452,7 +452,7 @@ mod tests {
             })
         );
         let stored =
-            |trial, was_found, count| of(Event::TrialStored { trial, step: &step, was_found, count });
+            |trial, was_found, count| fields_of(Event::TrialStored { trial, step: &step, was_found, count });
         assert_eq!(
             stored(&complete, true, count),
             json!({
@@ -468,7 +468,7 @@ mod tests {
         );
         assert_eq!(failed.get("value").or(failed.get("trial")), None);
         assert_eq!(
-            of(Event::RoundEnds { round: 0, seconds: 8.25, decided: 1, open: 2 }),
+            fields_of(Event::RoundEnds { round: 0, seconds: 8.25, decided: 1, open: 2 }),
             json!({ "event": "round_ends", "round": 0, "seconds": 8.25, "decided": 1, "open": 2 })
         );
     }

@@ -17,15 +17,15 @@ use clap::Parser as _;
 use crate::arguments::{Arguments, Command, ProgressArgument};
 use crate::reporter::Reporter;
 
-/// Exit code of a decided regression.
+/// Exit code for a regression.
 const REGRESSION: u8 = 3;
 
-/// Exit codes besides those of usage errors, which are clap's. Of two outcomes the later one here is told.
+/// How a command ended, apart from usage errors, which clap reports. Of two outcomes, the greater one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Done,
     CouldNotRun,
-    /// A regression is decided, and that was asked for.
+    /// `gate` found a regression.
     Regression,
 }
 
@@ -48,7 +48,7 @@ impl Outcome {
     }
 }
 
-/// How a command tells of its progress.
+/// The form of a command's progress.
 fn progress_of(command: &Command) -> ProgressArgument {
     match command {
         Command::Demo(command) => command.progress,
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Command::Workload(command) => commands::workload::run(&command).map(|()| Outcome::Done),
     };
     let outcome = result.unwrap_or_else(|error| {
-        // Whatever failed, it was broken off.
+        // Whatever failed, it failed because it was interrupted.
         if basecase_stop::is_asked() {
             reporter.interrupted();
         } else {

@@ -10,17 +10,17 @@ use basecase_model::{printable, printable_json};
 use basecase_report::Answer;
 use basecase_stop::Direction;
 
-/// The command line with the passwords of URLs left out.
+/// The command line, without the passwords of URLs.
 pub(crate) fn command_line() -> String {
     let words = std::env::args_os().map(|word| safe_word(&word.to_string_lossy()));
-    // The path of the program is nobody's business, and its name is.
+    // Only the program's name: its path may tell too much about the user.
     std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
 }
 
-/// What the user is told who stopped a run.
-pub(crate) const INTERRUPTED: &str = "interrupted\nhint: the same command goes on where this one stopped";
+/// The message to a user who stopped a run.
+pub(crate) const INTERRUPTED: &str = "interrupted\nhint: run the same command again to resume";
 
-/// Writes words to standard output. What they cite of others cannot steer the terminal.
+/// Writes text to standard output. Quoted text of others cannot steer the terminal.
 ///
 /// # Errors
 /// As [`print_report`].
@@ -28,8 +28,8 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_report(&printable(text))
 }
 
-/// Writes a report of `basecase_report` to standard output, which escapes what it cites and may be coloured. That the reader went away is
-/// its right, and no error.
+/// Writes a report of `basecase_report` to standard output. It already escapes what it quotes, and may be coloured. A reader that
+/// went away is no error.
 ///
 /// # Errors
 /// When the report cannot be written for another reason, such as a full disk.
@@ -57,32 +57,32 @@ fn told(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context(
-            "cannot write to standard output\nhint: `basecase report` prints the report of a run again, from its store",
+            "cannot write to standard output\nhint: `basecase report` prints the report again from the store",
         ),
     }
 }
 
-/// Writes a message to standard error. What it cites of others cannot steer the terminal.
+/// Writes a message to standard error. Quoted text of others cannot steer the terminal.
 pub(crate) fn complain(text: &str) {
-    // When standard error is gone there is nobody left to tell.
+    // If standard error is gone, there is nowhere to report it.
     let _ = write(io::stderr().lock(), &format!("{}\n", printable(text)));
 }
 
-/// Writes a line to standard error that is safe to write.
+/// Writes a line to standard error that needs no escaping.
 pub(crate) fn complain_in_json(line: &str) {
     // As in `complain`.
     let _ = write(io::stderr().lock(), &format!("{line}\n"));
 }
 
-/// What went wrong, without passwords.
+/// An error's message, without passwords.
 pub(crate) fn explained(error: &anyhow::Error) -> String {
     without_passwords(&basecase_lab::explain(error))
 }
 
-/// So much goes through a pipe at once without waiting when there is room in it at all (`PIPE_BUF` of pipe(7)).
+/// The largest write to a pipe that does not block once the pipe is ready (`PIPE_BUF` of pipe(7)).
 const PIECE_BYTES: usize = 4096;
 
-/// Writes text, also to a reader that is slow, but not to one that takes in nothing while the user wants to stop.
+/// Writes text even to a slow reader, but gives up on a stalled one when the user wants to stop.
 fn write(mut output: impl Write + AsFd, text: &str) -> io::Result<()> {
     for piece in text.as_bytes().chunks(PIECE_BYTES) {
         basecase_stop::wait_ready(output.as_fd(), Direction::Write, None)?;
@@ -92,16 +92,16 @@ fn write(mut output: impl Write + AsFd, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Text without the words of the command line that may hold a password: whatever complains of a word repeats it.
+/// Text without those words of the command line that may hold a password, which error messages repeat.
 pub(crate) fn without_passwords(text: &str) -> String {
     let mut text = text.to_owned();
     for word in std::env::args_os().skip(1) {
         let word = word.to_string_lossy();
-        // Also as the value of an option, and without the word that says that it is a URL.
+        // Also as the value of an option, and without the prefix of a URL.
         let value = word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value);
         for word in [Some(&*word), value, word.strip_prefix("url:")].into_iter().flatten() {
             if safe_word(word) != word && !is_address_of_code(word) {
-                // As it is, and as messages quote it.
+                // Verbatim, and as messages quote it.
                 let quoted = format!("{word:?}");
                 text = text.replace(word, "url:…").replace(quoted.trim_matches('"'), "url:…");
             }
@@ -110,17 +110,17 @@ pub(crate) fn without_passwords(text: &str) -> String {
     text
 }
 
-/// Whether a word names a repository, without a login that would have to be kept secret.
+/// Whether a word is the address of a repository without a login in it.
 fn is_address_of_code(word: &str) -> bool {
     let schemes = ["https://", "http://", "ssh://", "git://", "file://"];
     !word.contains('@') && schemes.iter().any(|scheme| word.starts_with(scheme))
 }
 
-/// Tells what clap says of the command line: a mistake, or the help that was asked for.
+/// Prints clap's message: an error in the command line, or the requested help.
 pub(crate) fn tell_mistake(error: &clap::Error) -> ExitCode {
     let plain = error.render().to_string();
     if without_passwords(&plain) == plain {
-        // With its colours. There is nobody left to tell when it cannot be written.
+        // With clap's colours. If this fails, there is nowhere to report it.
         let _ = error.print();
     } else {
         complain(without_passwords(&plain).trim_end());
@@ -128,7 +128,7 @@ pub(crate) fn tell_mistake(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
 
-/// A word of the command line as it may be shown.
+/// A word of the command line, safe to show.
 pub(crate) fn safe_word(word: &str) -> String {
     match word.parse::<CandidateSpec>() {
         Ok(spec) if spec.is_url() => spec.to_string(),
@@ -137,7 +137,7 @@ pub(crate) fn safe_word(word: &str) -> String {
     }
 }
 
-/// Whether standard output may be coloured: a terminal, and `NO_COLOR` unset (<https://no-color.org>).
+/// Whether to colour standard output: on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
 pub(crate) fn may_colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Tells on standard error how a command goes on: people as text, programs as events.
+//! Reports a command's progress on standard error: as text for people, as events for programs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::events::{EventObserver, Events, Told, with_hints};
 use crate::output::{self, INTERRUPTED, complain};
 use crate::screen::Screen;
 
-/// Who is told.
+/// Who reads the progress.
 pub(crate) enum Reporter {
     /// People.
     Text,
@@ -27,7 +27,7 @@ pub(crate) enum Part<'a> {
     Size { name: &'a str, number: usize, of: usize },
     /// A repetition of a calibration.
     Calibration { number: usize, of: usize },
-    /// A probe of a bisection, which says itself when it has enough.
+    /// A probe of a bisection. Their number is not known beforehand.
     Probe { name: &'a str, number: usize },
 }
 
@@ -41,7 +41,7 @@ impl Reporter {
         }
     }
 
-    /// Who watches a run.
+    /// The observer of a run.
     pub(crate) fn observer(&self) -> Box<dyn Observer> {
         match self {
             Reporter::Text => Box::new(Screen::new()),
@@ -49,7 +49,7 @@ impl Reporter {
         }
     }
 
-    /// An experiment of several begins.
+    /// One of several experiments begins.
     pub(crate) fn part(&self, part: &Part<'_>) {
         match (self, part) {
             (Reporter::Text, Part::Size { name, number, of }) => {
@@ -70,7 +70,7 @@ impl Reporter {
         }
     }
 
-    /// The pages of a report are written.
+    /// The pages of a report were written.
     pub(crate) fn page_written(&self, page: &Path) {
         let page = page.display().to_string();
         match self {
@@ -79,7 +79,7 @@ impl Reporter {
         }
     }
 
-    /// An experiment in rounds is judged.
+    /// An experiment in rounds was judged.
     pub(crate) fn verdicts(&self, verdicts: &Gate<'_>) {
         let text = headline(verdicts);
         match self {
@@ -92,7 +92,7 @@ impl Reporter {
         }
     }
 
-    /// A run is over, with its results in this store: as the user named it, and where it is.
+    /// A run is over. Its results are in `store`, which the user called `named`.
     pub(crate) fn summary(&self, summary: &Summary, named: &Path, store: &Path) {
         match self {
             Reporter::Text => tell_people(summary, named, store),
@@ -110,7 +110,7 @@ impl Reporter {
         }
     }
 
-    /// The user stopped it.
+    /// The user stopped the command.
     pub(crate) fn interrupted(&self) {
         match self {
             Reporter::Text => complain(INTERRUPTED),
@@ -146,13 +146,13 @@ fn tell_people(summary: &Summary, named: &Path, store: &Path) {
     let Summary { all, found, failed, interrupted, .. } = summary;
     if *found > 0 {
         let named = named.display();
-        complain(&format!("{found} of {all} trials were in {named} already and were not run again"));
+        complain(&format!("{found} of {all} trials were already in {named} and were not run again"));
     }
     complain(&format!("store:  {}", store.display()));
     if !interrupted && !failed.is_empty() {
         complain(&format!("failed: {}", failed.join(", ")));
         complain(
-            "hint: the report has each reason and the end of the server's log; the same command tries again",
+            "hint: the report shows the reasons and the end of each server's log; run the same command again to retry",
         );
     }
 }

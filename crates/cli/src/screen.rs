@@ -1,4 +1,4 @@
-//! Progress for people: on the terminal; without one, a plain line per finished trial.
+//! Progress for people: a live line on a terminal, else one line per finished trial.
 
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,19 +19,19 @@ struct Live {
     step: Option<Step>,
 }
 
-/// The step that runs.
+/// The running step.
 struct Step {
     progress: Arc<Progress>,
-    /// What its operations are, of which latency and costs are told.
+    /// The class of operations whose latency and costs are shown.
     class: OperationClass,
     began: Instant,
     seconds: f64,
     seconds_after: f64,
-    /// What was counted when the last second began, so that the line tells of that second.
+    /// Counts when the last second began, so that the line shows rates of that second.
     last: Counts,
 }
 
-/// What a step came to at one instant.
+/// A step's counts at one instant.
 struct Counts {
     at: Instant,
     inserts: u64,
@@ -39,10 +39,10 @@ struct Counts {
     latencies: LatencyCounts,
 }
 
-/// From so long ago on a line tells of what happened since.
+/// The time over which rates are shown.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Share of a step from which its own pace says more about its end than the forecast.
+/// Share of a step after which its own pace predicts its end better than the forecast.
 const TELLING_SHARE: f64 = 0.02;
 
 impl Counts {
@@ -56,7 +56,7 @@ impl Counts {
     }
 }
 
-/// Queries where somebody sends any: inserts beside them are the background.
+/// Queries if any role sends them, since inserts are then the background; else inserts.
 fn class_of(progress: &Progress) -> OperationClass {
     let has_queries = progress.roles.iter().any(|role| role.class == OperationClass::Query);
     if has_queries { OperationClass::Query } else { OperationClass::Insert }
@@ -69,7 +69,7 @@ impl Step {
         Step { progress, class, began: last.at, seconds, seconds_after, last }
     }
 
-    /// What happened since the last second began, and what machine and server used meanwhile.
+    /// Rates since the last second began, and the resources used.
     fn line(&mut self) -> String {
         let now = Counts::now(&self.progress, self.class);
         let last = &self.last;
@@ -94,7 +94,7 @@ impl Step {
         line
     }
 
-    /// Seconds until the whole experiment is probably done.
+    /// Estimated seconds until the whole experiment is done.
     fn seconds_left(&self, elapsed: f64) -> f64 {
         let share = self.progress.share();
         let of_step = if share > TELLING_SHARE { elapsed / share - elapsed } else { self.seconds - elapsed };
@@ -102,14 +102,14 @@ impl Step {
     }
 }
 
-/// Shows a run while it goes on.
+/// Shows a run's progress.
 pub(crate) struct Screen {
     bar: ProgressBar,
     live: Arc<Mutex<Live>>,
     painter: Option<Ticker>,
 }
 
-/// How often the live line is painted.
+/// Time between repaints of the live line.
 const PAINT_EVERY: Duration = Duration::from_millis(250);
 
 impl Screen {
@@ -132,7 +132,7 @@ impl Screen {
         Screen { bar, live, painter }
     }
 
-    /// A line that stays.
+    /// Prints a line that stays.
     fn line(&self, text: &str) {
         if self.painter.is_some() {
             self.bar.suspend(|| complain(text));
@@ -141,7 +141,7 @@ impl Screen {
         }
     }
 
-    /// Says what is being done.
+    /// Shows the current activity.
     fn head(&self, line: String) {
         if self.painter.is_none() {
             self.line(&line);
@@ -167,14 +167,14 @@ impl Live {
             return self.head.clone();
         };
         let elapsed = step.began.elapsed().as_secs_f64();
-        // What ends by the clock has no number of items to reach.
+        // A step with a time limit has no number of items to reach.
         let share = step.progress.share().max((elapsed / step.seconds.max(0.001)).min(0.99));
         let left = duration(step.seconds_left(elapsed));
         format!("{}  {:.0} %{}  {left} left", self.head, share * 100.0, step.line())
     }
 }
 
-/// What an operation takes of processors, what the device does, and what is put off.
+/// CPU per operation, the device's activity, and debt.
 fn used(vitals: &Measures, operations: f64) -> String {
     let mut line = String::new();
     let per_operation = |name| Some(vitals.get(name)? / operations).filter(|figure: &f64| figure.is_finite());
@@ -197,16 +197,16 @@ fn used(vitals: &Measures, operations: f64) -> String {
     line
 }
 
-/// Levels of debt among what servers are asked every second, the most telling first, and what they are called. MariaDB tells both,
-/// MySQL the second; Postgres and RocksDB would have to be asked more.
+/// Measures of debt among those sampled every second, with their names, the most telling first. MariaDB has both, MySQL the
+/// second; Postgres and RocksDB would need more queries.
 const DEBTS: [(&str, &str); 2] = [
     ("mysql.innodb_history_list_length", "history list"),
-    ("mysql.innodb_buffer_pool_pages_dirty", "pool's dirty pages"),
+    ("mysql.innodb_buffer_pool_pages_dirty", "dirty pool pages"),
 ];
 
-/// What the server has put off, with its name.
+/// The server's debt, with its name.
 fn debt(vitals: &Measures) -> Option<(&'static str, f64)> {
-    // Beside tables in RocksDB, InnoDB holds those of the server itself.
+    // With RocksDB, InnoDB only holds the server's own tables.
     if vitals.get("mysql.rocksdb_bytes_written").is_some() {
         return None;
     }
@@ -251,7 +251,7 @@ impl Observer for Screen {
                 self.line(&format!("round {}: {seconds:.0} s{decided}, {open}", round + 1));
             }
             Event::Note(text) => self.line(text),
-            // Trials of rounds would be many lines; the end of the round is told.
+            // In rounds, one line per trial would be too many; the end of each round is shown instead.
             Event::ExperimentBegins { .. }
             | Event::RoundBegins { .. }
             | Event::TrialStored { count: None, .. } => {}
@@ -259,7 +259,7 @@ impl Observer for Screen {
     }
 }
 
-/// One finished trial in one line.
+/// A finished trial as one line.
 pub(crate) fn trial_line(trial: &Trial, step: &StepFacts) -> String {
     let head = format!("{}  {:<7}", trial.candidate, trial.step);
     match &trial.status {
@@ -284,14 +284,14 @@ pub(crate) fn trial_line(trial: &Trial, step: &StepFacts) -> String {
     }
 }
 
-/// The end of a server's log that a message shows; the store has more.
+/// The end of a server's log, as shown in a message; the store has more.
 fn last_lines(log_tail: &str) -> impl Iterator<Item = &str> {
     const SHOWN: usize = 8;
     let lines = log_tail.lines().count();
     log_tail.lines().skip(lines.saturating_sub(SHOWN))
 }
 
-/// Seconds as people read them; what is below zero is soon.
+/// A readable duration; negative seconds count as 0.
 fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
     match seconds {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operation_takes() {
+    fn costs_per_operation_and_device_activity() {
         let mut vitals = Measures::new();
         assert_eq!(used(&vitals, 100.0), "");
         for (name, value) in [
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn defect_25_a_line_says_of_several_clients_what_tables_say() {
+    fn defect_25_a_line_shows_the_same_rates_as_tables_for_several_clients() {
         let role = |client, class, items, ended_us| {
             let idle = RoleRecord::idle(client, "role", class, 1000);
             RoleRecord { items, ended_us, ..idle }
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(trial.headline(&step), Some(1000.0));
         assert_eq!(trial_line(&trial, &step), "pg  l.i0          1000 inserts/s  in 2.0 s");
 
-        // Each client's queries have a window of their own.
+        // Each client's queries have their own window.
         let query = OperationClass::Query;
         let step = StepFacts { name: "qr100".into(), headline: Headline::Queries, ..StepFacts::EMPTY };
         let roles = vec![
@@ -368,11 +368,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_has_put_off() {
+    fn the_debt_of_a_server() {
         let mut vitals = Measures::new();
         assert_eq!(debt(&vitals), None);
         vitals.set("mysql.innodb_buffer_pool_pages_dirty", 120.0);
-        assert_eq!(used(&vitals, 1.0), "  pool's dirty pages 120");
+        assert_eq!(used(&vitals, 1.0), "  dirty pool pages 120");
         vitals.set("mysql.innodb_history_list_length", 4_321.0);
         assert_eq!(used(&vitals, 1.0), "  history list 4321");
         vitals.set("mysql.rocksdb_bytes_written", 0.0);

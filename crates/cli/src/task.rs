@@ -1,4 +1,4 @@
-//! From arguments to a workload with its sizes.
+//! Makes a workload with its sizes from arguments.
 
 use anyhow::{Result, anyhow, bail};
 use basecase_lab::{Sizes, Task, WorkloadFile};
@@ -7,7 +7,7 @@ use basecase_workload::insert_benchmark::{self, Pace};
 
 use crate::arguments::{SizeArguments, WorkloadChoice};
 
-/// The workload of this name with what the user gave it.
+/// The workload with this name and the user's options.
 pub(crate) fn task(
     name: &str,
     choice: &WorkloadChoice,
@@ -18,7 +18,7 @@ pub(crate) fn task(
     if name == insert_benchmark::NAME {
         if let Some(word) = choice.given() {
             bail!(
-                "--{word} is for workload files, and {name} is none\nhint: give its sizes by --preset, --rows, --writes, --seconds and --clients"
+                "--{word} is for workload files, and {name} is not one\nhint: set its sizes with --preset, --rows, --writes, --seconds and --clients"
             );
         }
         let parameters = Sizes::from(sizes).parameters(pace, seed).map_err(|reason| anyhow!(reason))?;
@@ -29,7 +29,7 @@ pub(crate) fn task(
     Ok(Task::WorkloadFile(Box::new(WorkloadFile::new(workload, &options, &choice.list)?)))
 }
 
-/// Everything that the user gave as options of the workload file. What stands behind --option counts most.
+/// All options that the user gave for the workload file. --option comes last, and so overrides the others.
 fn options(
     workload: &Workload,
     choice: &WorkloadChoice,
@@ -38,7 +38,7 @@ fn options(
 ) -> Result<Vec<(String, String)>> {
     if let Some(word) = sizes.given_for_insert_benchmark() {
         bail!(
-            "--{word} is for insert-benchmark\nhint: {} takes --tables, --rows, --threads, --seconds, --write-seconds and --option",
+            "--{word} is only for insert-benchmark\nhint: {} takes --tables, --rows, --threads, --seconds, --write-seconds and --option",
             workload.name
         );
     }
@@ -59,7 +59,7 @@ fn options(
 }
 
 impl WorkloadChoice {
-    /// The first argument that was given.
+    /// The first argument given, if any.
     fn given(&self) -> Option<&'static str> {
         let given = [
             ("list", !self.list.is_empty()),
@@ -74,7 +74,7 @@ impl WorkloadChoice {
 }
 
 impl SizeArguments {
-    /// The first argument that was given and that only the Insert Benchmark has.
+    /// The first argument given that only the Insert Benchmark takes, if any.
     fn given_for_insert_benchmark(&self) -> Option<&'static str> {
         let given = [
             ("preset", self.preset.is_some()),

@@ -1,14 +1,14 @@
-//! A thread that does something again and again while something else goes on.
+//! A thread that repeats a call at intervals.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The thread. It ends when this is dropped.
+/// The thread, which ends when this is dropped.
 pub(crate) struct Ticker(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Ticker {
-    /// Begins to call `tick`, with this time between two calls.
+    /// Starts to call `tick` at this interval.
     pub(crate) fn start(every: Duration, mut tick: impl FnMut() + Send + 'static) -> Ticker {
         let (sender, receiver) = channel();
         let thread = thread::spawn(move || {
@@ -24,7 +24,7 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.0.take() {
             drop(sender);
-            // A thread that failed has nothing more to do.
+            // If the thread panicked, there is nothing left to do.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Reads what stands behind an option.
+//! Parsers of option values.
 
 use std::ffi::OsStr;
 use std::str::FromStr as _;
@@ -8,11 +8,11 @@ use basecase_model::{Dbms, Engine, ProfileKind};
 use clap::Arg;
 use clap::builder::TypedValueParser;
 
-/// Words that were typed as one.
+/// Several words in one argument, split as a shell would.
 #[derive(Clone)]
 pub(crate) struct ShellWords(pub(crate) Vec<String>);
 
-/// Reads a candidate. Of one that looks like a URL nothing is repeated: clap would show the password in it.
+/// Parses a candidate. An invalid one that looks like a URL is not quoted, because clap would show its password.
 #[derive(Clone)]
 pub(crate) struct CandidateParser;
 
@@ -37,12 +37,13 @@ impl TypedValueParser for CandidateParser {
 }
 
 pub(crate) fn profile_kind(text: &str) -> Result<ProfileKind, String> {
-    text.parse().map_err(|()| format!("known are {}", ProfileKind::ALL.map(ProfileKind::as_str).join(", ")))
+    text.parse()
+        .map_err(|()| format!("the choices are {}", ProfileKind::ALL.map(ProfileKind::as_str).join(", ")))
 }
 
 pub(crate) fn percentile(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
-    number.ok_or_else(|| "give a number above 0 and up to 100".to_owned())
+    number.ok_or_else(|| "give a number above 0 and at most 100".to_owned())
 }
 
 pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
@@ -53,13 +54,13 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn shell_words(text: &str) -> Result<ShellWords, String> {
-    shlex::split(text).map(ShellWords).ok_or_else(|| "a quotation mark is not closed".to_owned())
+    shlex::split(text).map(ShellWords).ok_or_else(|| "unclosed quotation mark".to_owned())
 }
 
 pub(crate) fn engine(text: &str) -> Result<Engine, String> {
-    text.parse().map_err(|()| format!("known are {}", Engine::ALL.map(Engine::as_str).join(", ")))
+    text.parse().map_err(|()| format!("the choices are {}", Engine::ALL.map(Engine::as_str).join(", ")))
 }
 
 pub(crate) fn dbms(text: &str) -> Result<Dbms, String> {
-    text.parse().map_err(|()| format!("known are {}", Dbms::ALL.map(Dbms::as_str).join(", ")))
+    text.parse().map_err(|()| format!("the choices are {}", Dbms::ALL.map(Dbms::as_str).join(", ")))
 }

@@ -1,4 +1,4 @@
-//! Bytes compressed as zlib (RFC 1950).
+//! Bytes compressed with zlib (RFC 1950).
 
 use std::io::{Read, Write};
 
@@ -10,14 +10,14 @@ use rusqlite::Row;
 
 use crate::Problem;
 
-/// `plain`, compressed.
+/// Compresses `plain`.
 pub(crate) fn compressed(plain: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(plain)?;
     Ok(encoder.finish()?)
 }
 
-/// Undoes [`compressed`], for what has `most` bytes at most; `what` names the thing in errors.
+/// Undoes [`compressed`] for at most `most` bytes; `what` names the thing in errors.
 pub(crate) fn plain(compressed: &[u8], most: u64, what: &str) -> Result<Vec<u8>, Problem> {
     let mut plain = Vec::new();
     ZlibDecoder::new(compressed)
@@ -30,20 +30,20 @@ pub(crate) fn plain(compressed: &[u8], most: u64, what: &str) -> Result<Vec<u8>,
     Ok(plain)
 }
 
-/// A compressed column of a row, as it was before; else as [`plain`].
+/// A compressed column of a row, decompressed as by [`plain`].
 pub(crate) fn plain_column(row: &Row<'_>, column: &str, most: u64, what: &str) -> Result<Vec<u8>, Problem> {
     plain(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?, most, what)
 }
 
-/// Intervals that a series can have beside a time of so many microseconds.
+/// The most intervals that a series can have, given a measured time in microseconds.
 pub(crate) fn most_intervals(time_us: f64, interval_ms: u32) -> u64 {
     let counted = (time_us / 1e3 / f64::from(interval_ms.max(1))) as u64;
     counted.saturating_mul(INTERVALS_FOR_ONE).saturating_add(INTERVALS_BESIDE).min(MOST_INTERVALS)
 }
 
-/// Intervals that may pass for one that is counted: candidates take turns.
+/// Intervals that may pass for each one measured, because candidates take turns.
 const INTERVALS_FOR_ONE: u64 = 16;
-/// Intervals beside those: a warm-up, an answer that is waited for.
+/// Intervals beyond those: a warm-up, waiting for an answer.
 const INTERVALS_BESIDE: u64 = 4_096;
-/// Intervals of a step at most: seconds that no step takes.
+/// Limit for any step; none takes this many seconds.
 const MOST_INTERVALS: u64 = 10_000_000;

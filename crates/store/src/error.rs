@@ -1,4 +1,4 @@
-//! What may go wrong with a store.
+//! Errors of a store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,51 +24,51 @@ pub enum Problem {
     #[error("there is no such file\nhint: `basecase run` and `basecase compare` create a store")]
     Missing,
     /// The file is something else. It was not touched.
-    #[error("it is not a store of basecase and was left as it is\nhint: name another file")]
+    #[error("it is not a basecase store and was left untouched\nhint: name another file")]
     Foreign,
     /// A newer basecase wrote it.
     #[error(
-        "it has version {found}, and this basecase knows versions up to {known}\nhint: use a newer basecase"
+        "its version is {found}, but this basecase reads versions up to {known}\nhint: use a newer basecase"
     )]
     Newer {
         /// The store's version.
         found: u32,
-        /// The newest version that this basecase knows.
+        /// The newest version that this basecase reads.
         known: u32,
     },
     /// Another run writes to it.
-    #[error("it is held by {owner}\nhint: wait until that run has ended, or give this one another store")]
+    #[error("it is in use by {owner}\nhint: wait for that run to end, or use another store")]
     Held {
         /// The other run: `pid 1234 (its command)`.
         owner: String,
     },
     /// The file system is full.
     #[error(
-        "no space is left for it\nhint: free some space and run again; every trial stored so far is kept"
+        "no space is left on its file system\nhint: free some space and run again; all trials stored so far are kept"
     )]
     Full,
-    /// The file or its directory may not be written, or not be opened at all.
+    /// The file or its directory cannot be written, or not even opened.
     #[error(
-        "it cannot be opened or written: {0}\nhint: check that its directory is there, and the permissions of both"
+        "it cannot be opened or written: {0}\nhint: check that its directory exists, and the permissions of both"
     )]
     Denied(String),
-    /// Another process kept it locked for long.
-    #[error("another process keeps it locked\nhint: try again once that process has ended")]
+    /// Another process held its lock for longer than we wait.
+    #[error("it is locked by another process\nhint: try again when that process has ended")]
     Busy,
     /// Its content is not what basecase writes.
-    #[error("it is damaged: {0}\nhint: `basecase store verify` lists everything that is wrong")]
+    #[error("it is damaged: {0}\nhint: `basecase store verify` lists all problems")]
     Damaged(String),
-    /// A trial came with a cell that is not its own.
-    #[error("the trial is of cell {trial} and not of cell {cell}")]
+    /// A trial was passed with another trial's cell.
+    #[error("the trial belongs to cell {trial}, not to cell {cell}")]
     WrongCell {
         /// The trial's cell.
         trial: String,
-        /// The key of the cell that came with it.
+        /// The key of the cell passed with it.
         cell: String,
     },
-    /// The experiment has a complete trial of the same cell and round.
+    /// The experiment already has a complete trial of the same cell and round.
     #[error(
-        "round {round} of {step} is stored already\nhint: this is a mistake in basecase, and nothing was changed; please report it"
+        "round {round} of {step} is already stored\nhint: this is a bug in basecase, please report it; nothing was changed"
     )]
     Repeated {
         /// The step's name.
@@ -76,14 +76,14 @@ pub enum Problem {
         /// The round, from 1.
         round: u32,
     },
-    /// A number that every trial has is infinite or not a number.
+    /// A number that every trial must have is infinite or NaN.
     #[error("the trial's {0} is not a finite number")]
     NotFinite(&'static str),
     /// A file beside it, or the file itself, could not be read or written.
     #[error("{0}\nhint: name a file that this user may read and write")]
     Io(#[from] io::Error),
-    /// SQLite reports anything else.
-    #[error("{0}\nhint: check the file system that it lies on, and try again")]
+    /// Any other error of SQLite.
+    #[error("{0}\nhint: check its file system, and try again")]
     Sqlite(rusqlite::Error),
 }
 
@@ -101,11 +101,11 @@ impl From<rusqlite::Error> for Problem {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Problem::Busy,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Problem::Damaged(error.to_string()),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-                // SQLite may add the file's full path, and every message of a store names the file already.
+                // SQLite may append the file's full path, which every message of a store already has.
                 let text = error.to_string();
                 Problem::Denied(text.split(": /").next().unwrap_or_default().to_owned())
             }
-            // A table or a column is missing, or a value is not what its column holds.
+            // A table or a column is missing, or a value has the wrong type for its column.
             Some(ErrorCode::Unknown) | None => Problem::Damaged(error.to_string().replace('\n', " ")),
             _ => Problem::Sqlite(error),
         }

@@ -15,7 +15,7 @@ pub(crate) fn insert(connection: &Connection, experiment: &Experiment) -> Result
     Ok(())
 }
 
-/// Stores a cell and that it is one of the experiment's.
+/// Stores a cell and links it to the experiment.
 pub(crate) fn insert_cell(
     connection: &Connection,
     experiment: &str,

@@ -1,7 +1,7 @@
 //! The results file: one SQLite database that holds experiments and their trials.
 //!
-//! Every trial is stored whole or not at all, by one transaction that is on disk when [`Store::save_trial`] returns.
-//! One run writes at a time ([`Store::lock_for_run`]); any number of readers may look on. `docs/formats.md` describes
+//! Every trial is stored whole or not at all, in one transaction that is on disk when [`Store::save_trial`] returns.
+//! One run writes at a time ([`Store::lock_for_run`]); any number of readers may read meanwhile. `docs/formats.md` describes
 //! every table and column.
 
 mod bytes;

@@ -1,4 +1,4 @@
-//! One run at a time.
+//! The lock that admits one run at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::Problem;
 
-/// How long the lock of a process that is gone may outlive it: a child holds a copy between fork and exec.
+/// How long a lock may outlive its process: a child holds a copy between fork and exec.
 const COPY_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The right to run experiments into a store. Dropping it, or the end of the process, gives it back.
+/// The exclusive right to run experiments into a store, released when dropped or when the process ends.
 #[derive(Debug)]
 pub struct RunLock {
     // The kernel's lock (flock) lives as long as the open file.
@@ -19,7 +19,7 @@ pub struct RunLock {
 }
 
 pub(crate) fn acquire(store: &Path, command: &str) -> Result<RunLock, Problem> {
-    // Two names of one file must not make two locks.
+    // Two names for one file must share a lock.
     let mut path = store.canonicalize()?.into_os_string();
     path.push("-lock");
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -31,7 +31,7 @@ pub(crate) fn acquire(store: &Path, command: &str) -> Result<RunLock, Problem> {
     Ok(RunLock { _file: file })
 }
 
-/// Locks the file, or says who has.
+/// Locks the file, or names its owner.
 fn lock(file: &mut File) -> Result<(), Problem> {
     let until = Instant::now() + COPY_PATIENCE;
     loop {
@@ -53,7 +53,7 @@ fn lock(file: &mut File) -> Result<(), Problem> {
     }
 }
 
-/// Whether the owner that wrote this, `pid 1234 (its command)`, does not live any more.
+/// Whether the owner that wrote this, `pid 1234 (its command)`, is gone.
 fn is_gone(owner: &str) -> bool {
     let pid = owner.strip_prefix("pid ").and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
     pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())

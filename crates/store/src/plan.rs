@@ -1,4 +1,4 @@
-//! Plans of statements as rows.
+//! Query plans as rows.
 
 use basecase_model::StatementPlan;
 use rusqlite::{Connection, params};

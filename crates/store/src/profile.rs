@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use crate::{Problem, bytes};
 
-/// Bytes of the stacks of a profile at most.
+/// Largest size of a profile's stacks, in bytes.
 const MOST_STACKS_BYTES: u64 = 256 << 20;
 
 pub(crate) fn insert(connection: &Connection, trial: &str, profiles: &[Profile]) -> Result<(), Problem> {
@@ -43,7 +43,7 @@ pub(crate) fn select(connection: &Connection, trial: &str) -> Result<Vec<Profile
             samples: row.get("samples")?,
             lost: row.get("lost")?,
             stacks: String::from_utf8(stacks)
-                .map_err(|_| Problem::Damaged("cannot read a profile: it is no text".to_owned()))?,
+                .map_err(|_| Problem::Damaged("cannot read a profile: it is not text".to_owned()))?,
             modules: serde_json::from_str(&modules)?,
         });
     }

@@ -1,11 +1,11 @@
-//! The step that is being measured.
+//! The step in flight.
 
 use basecase_model::Place;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::Problem;
 
-/// A step that was begun and whose trial is not stored yet.
+/// A step that has begun and whose trial is not stored yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InFlight {
     /// The experiment's id.
@@ -16,7 +16,7 @@ pub struct InFlight {
     pub step: String,
     /// The candidate's printed name.
     pub candidate: String,
-    /// Where in the schedule it stands.
+    /// Its place in the schedule.
     pub place: Place,
 }
 

@@ -1,4 +1,4 @@
-//! What the roles of a trial did, as rows.
+//! Records of a trial's roles as rows.
 
 use basecase_model::{Histogram, RoleRecord, Series};
 use rusqlite::{Connection, Row, params};

@@ -14,12 +14,12 @@ pub(crate) fn to_bytes(samples: &[Sample]) -> Result<Vec<u8>, Problem> {
     bytes::compressed(&plain)
 }
 
-/// Reads what [`to_bytes`] wrote, `most` samples at most.
+/// Reads what [`to_bytes`] wrote, at most `most` samples.
 pub(crate) fn from_bytes(compressed: &[u8], most: u64) -> Result<Vec<Sample>, Problem> {
     let plain = bytes::plain(compressed, most * 8, "time series")?;
     let (samples, rest) = plain.as_chunks::<8>();
     if !rest.is_empty() {
-        return Err(Problem::Damaged("cannot read a time series: its last sample is cut".to_owned()));
+        return Err(Problem::Damaged("cannot read a time series: its last sample is truncated".to_owned()));
     }
     Ok(samples
         .iter()
@@ -36,7 +36,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_cut_series_is_refused() {
+    fn a_truncated_series_is_refused() {
         let bytes = to_bytes(&[Sample { items: 7, max_us: 9 }; 1800]).unwrap();
         assert!(bytes.len() < 200, "{}", bytes.len());
         assert!(from_bytes(&bytes[..bytes.len() / 2], 2_000).is_err());
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(from_bytes(&bytes, 2_000).unwrap().len(), 2_000);
         let refused = from_bytes(&bytes, 1_999).unwrap_err().to_string();
         assert!(refused.contains("it has more than 15992 bytes\nhint: "), "{refused}");
-        // A day in seconds, and what a file may claim at most.
+        // A day in seconds, and the most that a file may claim.
         assert_eq!(bytes::most_intervals(86_400e6, 1_000), 86_400 * 16 + 4_096);
         assert_eq!([f64::INFINITY, 1e300].map(|time_us| bytes::most_intervals(time_us, 0)), [10_000_000; 2]);
     }

@@ -1,4 +1,4 @@
-//! The tables and how they came to be.
+//! The schema and its migrations.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::Problem;
 /// Marks a SQLite file as a store of basecase: `Base` in ASCII.
 pub(crate) const APPLICATION_ID: u32 = 0x4261_7365;
 
-/// What brings a store from version `n` to `n + 1`, at place `n`. A released one is never changed.
+/// The migration from version `n` to `n + 1` at index `n`. A released one never changes.
 const MIGRATIONS: [&str; 7] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
@@ -26,10 +26,10 @@ const MIGRATIONS: [&str; 7] = [
 /// The version that this basecase writes.
 pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// What a file is, by its first bytes: SQLite itself would create files beside one that it opens.
+/// The kind of a file, by its first bytes: opening it with SQLite could create files beside it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
-    /// There is none, or it is empty.
+    /// Missing or empty.
     Absent,
     /// A store of basecase.
     Store,
@@ -37,7 +37,7 @@ pub(crate) enum FileKind {
     Foreign,
 }
 
-/// Looks at the file at `path` without touching it.
+/// Reads the kind of the file at `path` without changing anything.
 pub(crate) fn kind_of(path: &Path) -> Result<FileKind, Problem> {
     let file = match basecase_probe::open_regular(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileKind::Absent),
@@ -63,13 +63,13 @@ pub(crate) fn version(connection: &Connection) -> Result<u32, Problem> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// Brings a store up to [`VERSION`], all steps or none.
+/// Migrates a store to [`VERSION`], in one transaction.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
     if version(connection)? == VERSION {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again under the lock: another process may have done it meanwhile.
+    // Check again under the lock: another process may have migrated it meanwhile.
     let found = version(&transaction)?;
     let Some(missing) = MIGRATIONS.get(found as usize..) else {
         return Err(Problem::Newer { found, known: VERSION });
@@ -82,13 +82,13 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Problem> {
     Ok(transaction.commit()?)
 }
 
-/// From one attempt to copy a store to the next, while another process writes to it.
+/// Pause between attempts to copy a store while another process writes to it.
 const RETRY_AFTER: Duration = Duration::from_millis(5);
 
-/// A copy in memory of a store of an older version, brought up to date. The file is only read.
+/// A migrated in-memory copy of a store of an older version. The file itself is only read.
 pub(crate) fn copy_up_to_date(older: &Connection) -> Result<Connection, Problem> {
     let mut copy = Connection::open_in_memory()?;
-    // In one step, so that it is of one state of the file.
+    // In one step, so that the copy is consistent.
     Backup::new(older, &mut copy)?.run_to_completion(i32::MAX, RETRY_AFTER, None)?;
     migrate(&mut copy)?;
     Ok(copy)

@@ -1,4 +1,4 @@
-//! Kinds of statements as rows: two for each, of the measured window and of the time before it.
+//! Kinds of statements as rows, two for each: the measured window, and the warm-up.
 
 use basecase_model::{StatementCounts, StatementRecord};
 use rusqlite::{Connection, Row, params};

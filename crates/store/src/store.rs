@@ -1,4 +1,4 @@
-//! Opening a store and what it offers.
+//! The store and its methods.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,13 +10,13 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::schema::{self, FileKind, VERSION};
 use crate::{InFlight, Problem, RunLock, StoreError, experiment, lock, progress, trial, verify};
 
-/// How long to wait for another process that writes.
+/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The results file.
 ///
-/// Every method fails with a [`StoreError`] that names the file when it cannot be read or written, or when its content
-/// is not what basecase writes.
+/// A [`StoreError`] names the file. Every method returns one if the file cannot be read or written, or its content is not what
+/// basecase writes.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -24,8 +24,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store at `path` for reading and writing, creates it when there is none, and brings one of an older
-    /// version up to date.
+    /// Opens the store at `path` for reading and writing. Creates it if it is missing, and migrates it from an older version.
     ///
     /// # Errors
     /// When the file is not a store ([`Problem::Foreign`]; it is left untouched) or of a newer version.
@@ -36,13 +35,13 @@ impl Store {
             }
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
             let mut connection = connect(path, flags)?;
-            // SQLite is content to read a file that it may not write.
+            // SQLite silently opens a file read-only if it may not write it.
             if connection.is_readonly("main")? {
                 return Err(Problem::Denied("it is write-protected".into()));
             }
             refuse_newer(schema::version(&connection)?)?;
             connection.pragma_update(None, "foreign_keys", true)?;
-            // Before the journal changes to WAL: the file's own first bytes then say what it is, whatever happens.
+            // Before changing to WAL, so that the file's first bytes identify it even after a crash.
             schema::migrate(&mut connection)?;
             change_to_wal(&connection)?;
             connection.pragma_update(None, "synchronous", "FULL")?;
@@ -51,11 +50,11 @@ impl Store {
         Self::at(path, open())
     }
 
-    /// Opens the store at `path` for reading, e.g. while a run writes to it. One of an older version is read as it is now, into
-    /// memory, and the file stays as it is.
+    /// Opens the store at `path` for reading, e.g. while a run writes to it. An older version is copied into memory and migrated
+    /// there; the file is not changed.
     ///
     /// # Errors
-    /// When there is no such file, or it is not a store, or of a newer version than this basecase reads.
+    /// When the file is missing, is not a store, or has a newer version than this basecase reads.
     pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
         let open = || {
             match schema::kind_of(path)? {
@@ -86,18 +85,18 @@ impl Store {
         &self.path
     }
 
-    /// Takes the exclusive right to run experiments into this store, until the lock is dropped or the process ends,
-    /// however it ends. `command` is what another run is told, so it must hold no password.
+    /// Takes the exclusive right to run experiments into this store, until the lock is dropped or the process ends in any way.
+    /// Other runs are shown `command`, so it must hold no password.
     ///
     /// The lock is on a file beside the store, `<store>-lock`, which stays there.
     ///
     /// # Errors
-    /// [`Problem::Held`] when another process has it.
+    /// [`Problem::Held`] when another process holds the lock.
     pub fn lock_for_run(&self, command: &str) -> Result<RunLock, StoreError> {
         lock::acquire(&self.path, command).map_err(|problem| problem.at(&self.path))
     }
 
-    /// Stores an experiment. One of the same id is replaced, except for the time at which it was first started.
+    /// Stores an experiment, replacing one with the same id except for the time when it first started.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -105,8 +104,7 @@ impl Store {
         self.write(|transaction| experiment::insert(transaction, experiment))
     }
 
-    /// Notes which cells an experiment consists of and which of its candidates each belongs to, so that it also finds
-    /// the trials that another experiment measured.
+    /// Records an experiment's cells and the candidate of each, so that it also finds trials measured by other experiments.
     ///
     /// # Errors
     /// When the store cannot be written or has no such experiment.
@@ -122,7 +120,7 @@ impl Store {
         })
     }
 
-    /// The experiment of that id, if there is one.
+    /// The experiment with this id, if any.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -130,7 +128,7 @@ impl Store {
         self.read(|connection| experiment::select(connection, id))
     }
 
-    /// All experiments, the first started first.
+    /// All experiments, in the order in which they were first started.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -138,7 +136,7 @@ impl Store {
         self.read(experiment::select_all)
     }
 
-    /// Notes that a step is about to be measured, in place of what was noted before.
+    /// Records that a step is about to be measured, replacing the previous record.
     ///
     /// # Errors
     /// When the store cannot be written or has no such experiment.
@@ -146,7 +144,7 @@ impl Store {
         self.write(|transaction| progress::replace(transaction, step))
     }
 
-    /// The step that was begun and whose trial was never stored: after a crash, the one that was in flight.
+    /// The step that began and whose trial was never stored: after a crash, the one that was in flight.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -154,14 +152,14 @@ impl Store {
         self.read(progress::select)
     }
 
-    /// Stores a trial of `cell` that the experiment of that id measured, and returns the trial's id. Nothing is in
-    /// flight afterwards. All of it is on disk when this returns, or none of it is stored.
+    /// Stores a trial of `cell` measured by the experiment with this id, and returns the trial's id. Afterwards no step is in
+    /// flight. When this returns, the whole trial is on disk, or nothing is stored.
     ///
-    /// A measure, or a role's `server_cpu_us`, that is infinite or not a number counts as absent.
+    /// A measure or a role's `server_cpu_us` counts as absent if it is infinite or NaN.
     ///
     /// # Errors
-    /// When the store cannot be written, has no such experiment or has a complete trial of this cell and round already;
-    /// when the trial is not of `cell`; when its `seconds` or a role's `client_cpu_us` is not finite.
+    /// When the store cannot be written, has no such experiment, or already has a complete trial of this cell and round; when the
+    /// trial does not belong to `cell`; when its `seconds` or a role's `client_cpu_us` is not finite.
     pub fn save_trial(&mut self, experiment: &str, cell: &Cell, trial: &Trial) -> Result<String, StoreError> {
         self.write(|transaction| {
             experiment::insert_cell(transaction, experiment, &trial.candidate, cell)?;
@@ -171,7 +169,7 @@ impl Store {
         })
     }
 
-    /// Adds a warning to a trial that is stored, unless it has it already: of something that came to light later.
+    /// Adds a warning to a stored trial, unless it already has it, about something discovered later.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -179,8 +177,8 @@ impl Store {
         self.write(|transaction| trial::add_warning(transaction, trial, warning))
     }
 
-    /// Adds the trials that candidates had together, each with its cell, as [`Store::save_trial`] does: all or none, for they mean
-    /// something only beside each other.
+    /// Stores trials that candidates ran together, each with its cell, as [`Store::save_trial`] does. All or none are stored,
+    /// because they are only meaningful together.
     ///
     /// # Errors
     /// As [`Store::save_trial`].
@@ -194,8 +192,8 @@ impl Store {
         })
     }
 
-    /// All trials, failed ones too, of the cells of an experiment, whichever experiment measured them, in the order in
-    /// which they were measured. Their candidate is named as in this experiment.
+    /// All trials of an experiment's cells, including failed ones and those measured by other experiments, in the order of
+    /// measurement. Candidates are named as in this experiment.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -203,8 +201,8 @@ impl Store {
         self.read(|connection| trial::select_of_experiment(connection, experiment))
     }
 
-    /// All trials, failed ones too, of the cells with those keys, in the order in which they were measured. Their
-    /// candidate is named as in the experiment that measured them.
+    /// All trials of the cells with these keys, including failed ones, in the order of measurement. Candidates are named as in the
+    /// experiment that measured them.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -212,7 +210,7 @@ impl Store {
         self.read(|connection| trial::select_of_cells(connection, cells))
     }
 
-    /// The latest complete trial of a cell in a round, profiled or not: what needs not be measured again.
+    /// The latest complete trial of a cell in a round, profiled or not, which need not be measured again.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -225,8 +223,8 @@ impl Store {
         self.read(|connection| trial::select_complete(connection, cell, round, is_profiled))
     }
 
-    /// Everything that is wrong with the content, one line each: what SQLite's own checks find, blobs that cannot be
-    /// read, keys that do not follow from what they are keys of, and counts of a role that contradict each other.
+    /// All problems of the content, one line each: findings of SQLite's own checks, unreadable blobs, keys that do not match their
+    /// facts, and contradictory counts of a role.
     ///
     /// # Errors
     /// When the store cannot be read at all.
@@ -234,7 +232,7 @@ impl Store {
         self.read(verify::problems)
     }
 
-    /// Every question is answered from one state of the file, though it may take several queries.
+    /// Runs all queries of `ask` on one consistent state of the file.
     fn read<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
         let ask = || {
             let transaction = self.connection.unchecked_transaction()?;
@@ -260,32 +258,32 @@ impl Store {
 
 #[cfg(test)]
 impl Store {
-    /// For tests that damage a store or look behind it.
+    /// For tests that damage a store or bypass its methods.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
-    // To SQLite some relative names, e.g. `:memory:`, are no files.
+    // SQLite treats some relative names, e.g. `:memory:`, specially.
     let connection = Connection::open_with_flags(std::path::absolute(path)?, flags)?;
     connection.busy_timeout(PATIENCE)?;
     Ok(connection)
 }
 
-/// Opens a store for reading, with its version.
+/// Opens a store for reading, and reads its version.
 fn read(path: &Path) -> Result<(Connection, u32), Problem> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found = schema::version(&connection)?;
     Ok((connection, found))
 }
 
-/// Undoes the change that a killed process left half done, which SQLite does for nobody who only reads.
+/// Rolls back a transaction that a killed process left unfinished, which SQLite never does for readers.
 fn roll_back(path: &Path) -> Result<(), Problem> {
     schema::version(&connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?).map(drop)
 }
 
-/// SQLite gives up this change at once when another process is about to make it too, whatever its patience.
+/// SQLite fails at once, despite its busy timeout, if another process is about to make the same change.
 fn change_to_wal(connection: &Connection) -> Result<(), Problem> {
     let start = Instant::now();
     loop {

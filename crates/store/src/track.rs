@@ -1,4 +1,4 @@
-//! Numbers over time as rows.
+//! Tracks as rows.
 
 use basecase_model::{Track, TrackKind};
 use rusqlite::{Connection, params};
@@ -23,7 +23,7 @@ pub(crate) fn insert(connection: &Connection, trial: &str, tracks: &[Track]) -> 
     Ok(())
 }
 
-/// The tracks of a trial that took so many seconds.
+/// The tracks of a trial that took this many seconds.
 pub(crate) fn select(connection: &Connection, trial: &str, seconds: f64) -> Result<Vec<Track>, Problem> {
     let mut statement = connection.prepare_cached("SELECT * FROM track WHERE trial = ?1 ORDER BY number")?;
     let mut rows = statement.query([trial])?;
@@ -35,7 +35,7 @@ pub(crate) fn select(connection: &Connection, trial: &str, seconds: f64) -> Resu
         let plain = bytes::plain_column(row, "numbers", most * 4, "track")?;
         let (numbers, rest) = plain.as_chunks::<4>();
         if !rest.is_empty() {
-            return Err(Problem::Damaged("cannot read a track: its last number is cut".to_owned()));
+            return Err(Problem::Damaged("cannot read a track: its last number is truncated".to_owned()));
         }
         tracks.push(Track {
             name: row.get("name")?,

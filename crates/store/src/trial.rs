@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Problem, plan, profile, role, slice, statement, track};
 
-/// A trial's id: the first 32 hexadecimal digits of the SHA-256 of what tells it from every other, as a JSON array.
+/// A trial's id: the first 32 hexadecimal digits of the SHA-256 of its identifying values, as a JSON array.
 pub(crate) fn id_of(
     experiment: &str,
     cell: &str,
@@ -79,7 +79,7 @@ pub(crate) fn insert(
     Ok(id)
 }
 
-/// Whether an experiment has a complete trial of the same cell and round, profiled as well or not as well.
+/// Whether the experiment already has a complete trial of this cell and round, likewise profiled or not.
 fn has_complete(connection: &Connection, experiment: &str, trial: &Trial) -> Result<bool, Problem> {
     let mut statement = connection.prepare_cached(
         "SELECT 1 FROM trial WHERE cell = ?1 AND round = ?2 AND experiment = ?3
@@ -89,7 +89,7 @@ fn has_complete(connection: &Connection, experiment: &str, trial: &Trial) -> Res
     Ok(statement.exists(params![trial.cell, trial.place.round, experiment, is_profiled])?)
 }
 
-/// Adds a warning to a trial that is stored, unless it has it already.
+/// Adds a warning to a stored trial, unless it already has it.
 pub(crate) fn add_warning(connection: &Connection, trial: &Trial, warning: &str) -> Result<(), Problem> {
     let of_trial = params![trial.cell, trial.place.round, trial.measured_by, trial.started_at];
     let known: String = connection.query_row(
@@ -115,7 +115,7 @@ pub(crate) fn add_warning(connection: &Connection, trial: &Trial, warning: &str)
     Ok(())
 }
 
-/// `value`, unless it is infinite or not a number.
+/// `value`, unless it is infinite or NaN.
 pub(crate) fn finite(value: f64, name: &'static str) -> Result<f64, Problem> {
     if value.is_finite() { Ok(value) } else { Err(Problem::NotFinite(name)) }
 }
@@ -190,7 +190,7 @@ pub(crate) fn select_complete(
     rows.next().map(|row| whole(connection, row?)).transpose()
 }
 
-/// A trial's id, its warnings as JSON, and the trial with what its own row says.
+/// A trial's id, its warnings as JSON, and the trial as far as its own row describes it.
 type Head = (String, String, Trial);
 
 fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
@@ -216,7 +216,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
     Ok((row.get("id")?, row.get("warnings")?, trial))
 }
 
-/// Adds what the other tables say of a trial.
+/// Completes a trial with the rows of the other tables.
 fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, Problem> {
     Ok(Trial {
         roles: role::select(connection, &id)?,

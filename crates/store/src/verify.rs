@@ -1,11 +1,11 @@
-//! Whether a store's content is what basecase writes.
+//! Checks that a store's content is what basecase writes.
 
 use basecase_model::{Cell, Experiment, Place, RoleRecord};
 use rusqlite::{Connection, Row};
 
 use crate::{Problem, experiment, progress, role, trial};
 
-/// Everything that is wrong with the content, one line each.
+/// All problems of the content, one line each.
 pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> {
     let mut problems = Vec::new();
     let checks = [
@@ -26,18 +26,18 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
         ),
     ];
     for (query, check) in checks {
-        // A damaged page must not hide what is wrong elsewhere.
+        // A damaged page must not hide problems elsewhere.
         if let Err(problem) = check_rows(connection, query, check, &mut problems) {
-            problems.push(format!("cannot run `{query}` to its end: {}", without_hint(&problem)));
+            problems.push(format!("cannot complete `{query}`: {}", without_hint(&problem)));
         }
     }
     problems.extend(of_readers(connection));
-    // Queries have several lines, and names out of a damaged store may.
+    // Queries have several lines, and names from a damaged store may have.
     let one_line = |problem: String| problem.split(['\n', '\r']).map(str::trim).collect::<Vec<_>>().join(" ");
     Ok(problems.into_iter().map(one_line).collect())
 }
 
-/// What readers of the store are refused, the first problem of each experiment: much has no check of its own.
+/// The first problem that readers hit in each experiment; much of the content has no check of its own.
 fn of_readers(connection: &Connection) -> Vec<String> {
     let mut problems = Vec::new();
     if let Err(problem) = progress::select(connection) {
@@ -55,12 +55,12 @@ fn of_readers(connection: &Connection) -> Vec<String> {
     problems
 }
 
-/// The hint would send the reader here.
+/// The hint would send the reader to this very check.
 fn without_hint(problem: &Problem) -> String {
     problem.to_string().lines().take_while(|line| !line.starts_with("hint: ")).collect::<Vec<_>>().join(" ")
 }
 
-/// What is wrong with one row; empty when nothing is.
+/// The problems of one row.
 type Check = fn(&Row<'_>) -> Result<Vec<String>, Problem>;
 
 fn check_rows(
@@ -79,20 +79,20 @@ fn check_rows(
 
 fn of_sqlite(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let text: String = row.get(0)?;
-    // Its problems with one tree come as one text of several lines.
+    // All problems of one tree come as one text of several lines.
     Ok(text.lines().filter(|line| *line != "ok").map(|line| format!("sqlite: {line}")).collect())
 }
 
 fn of_reference(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-    Ok(vec![format!("a row of table {table} belongs to a row of table {parent} that is not there")])
+    Ok(vec![format!("a row of table {table} refers to a missing row of table {parent}")])
 }
 
 fn of_experiment(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let (id, facts): (String, String) = (row.get("id")?, row.get("facts")?);
     Ok(match serde_json::from_str::<Experiment>(&facts) {
         Ok(experiment) if experiment.id == id => Vec::new(),
-        Ok(experiment) => vec![format!("experiment {id}: its facts are of experiment {}", experiment.id)],
+        Ok(experiment) => vec![format!("experiment {id}: its facts belong to experiment {}", experiment.id)],
         Err(error) => vec![format!("experiment {id}: cannot read its facts: {error}")],
     })
 }
@@ -114,26 +114,26 @@ fn of_trial(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let expected =
         trial::id_of(&text("experiment")?, &text("cell")?, &text("candidate")?, place, &text("started_at")?)?;
     if expected != id {
-        problems.push(format!("trial {id}: it should have the id {expected}"));
+        problems.push(format!("trial {id}: its id should be {expected}"));
     }
     if let Err(error) = serde_json::from_str::<Vec<String>>(&text("warnings")?) {
         problems.push(format!("trial {id}: cannot read its warnings: {error}"));
     }
     let revision: u32 = row.get("protocol_revision")?;
     let step = text("step")?;
-    // Facts that cannot be read are the cell's own problem.
+    // Unreadable facts are reported with the cell.
     let cell = serde_json::from_str::<Cell>(&text("facts")?).ok();
     if cell.is_some_and(|cell| cell.protocol_revision != revision || cell.step != step) {
-        problems.push(format!("trial {id}: its step or protocol revision is not that of its cell"));
+        problems.push(format!("trial {id}: its step or protocol revision differs from its cell's"));
     }
     Ok(problems)
 }
 
-/// Of cells that one experiment has more than one complete trial of in a round.
+/// Cells with more than one complete trial of one experiment in one round.
 fn of_repeated(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let (cell, round, trials): (String, u32, u64) = (row.get("cell")?, row.get("round")?, row.get("trials")?);
     Ok(vec![format!(
-        "cell {cell}: one experiment has {trials} complete trials of it in round {}, and the last one counts",
+        "cell {cell}: one experiment has {trials} complete trials of it in round {}; the last one counts",
         round + 1
     )])
 }
@@ -149,11 +149,11 @@ fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     Ok(problems.iter().map(|problem| format!("trial {trial}, client {client}, {name}: {problem}")).collect())
 }
 
-/// Of trials whose slices have not as many operations as the roles of any class.
+/// Trials whose slices do not add up to the operations of any class of roles.
 fn of_slices(row: &Row<'_>) -> Result<Vec<String>, Problem> {
     let (trial, operations): (String, u64) = (row.get("trial")?, row.get("operations")?);
     Ok(vec![format!(
-        "trial {trial}: its slices have {operations} operations, and no class of its roles has as many"
+        "trial {trial}: its slices add up to {operations} operations, which no class of its roles has"
     )])
 }
 

@@ -1,4 +1,4 @@
-//! `bisect`: with which of many candidates a step changed, without measuring all of them.
+//! `bisect`: at which of many candidates a step changed, without measuring them all.
 
 use std::time::{Duration, Instant};
 

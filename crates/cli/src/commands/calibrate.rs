@@ -1,4 +1,4 @@
-//! `calibrate`: what this machine can tell.
+//! `calibrate`: which changes this machine can detect.
 
 use anyhow::{Result, bail};
 use basecase_analysis::Stored;
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
     Ok(worst)
 }
 
-/// What each repetition asks for.
+/// The calibration of each repetition.
 fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
     let first = request(&arguments.compare)?.task.seed();
     let calibration = |number: u64| {
@@ -49,7 +49,7 @@ fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
         let mut request = request_with_seed(&arguments.compare, seed)?;
         if request.task.seed() != first.wrapping_add(number) {
             bail!(
-                "--repeat takes a seed of its own for each, and --option gives them one\nhint: give the first by --seed"
+                "--repeat needs a different seed for each repetition, but --option sets the same for all\nhint: set the first seed with --seed"
             );
         }
         request.protocol = request.protocol.in_rounds();
@@ -58,7 +58,7 @@ fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
     (0..arguments.repeat.into()).map(calibration).collect()
 }
 
-/// The trials that tell what a spin takes.
+/// Trials that measure how long a spin takes.
 fn spins(calibration: &Calibration, places: &PlaceArguments, reporter: &Reporter) -> Result<Vec<Trial>> {
     let options = RunOptions { most_rounds: Some(1), ..RunOptions::default() };
     Ok(measure(&calibration.probe(), places, options, reporter)?.trials)

@@ -14,7 +14,7 @@ use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, Worklo
 use crate::reporter::{Part, Reporter};
 use crate::task::task;
 
-/// Two SQLite configs that really differ, at a size that takes about a minute.
+/// Compares two SQLite configs that really differ, at a size that takes about a minute.
 pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
     let candidates = ["sqlite@rollback_full", "sqlite@wal_normal"]
         .into_iter()
@@ -58,12 +58,12 @@ pub(crate) fn compare(arguments: &Compare, reporter: &Reporter) -> Result<Outcom
     perform(&request(arguments)?, &arguments.places, reporter)
 }
 
-/// What `compare` asks for.
+/// The request of `compare`.
 pub(crate) fn request(arguments: &Compare) -> Result<Request> {
     request_with_seed(arguments, arguments.seed)
 }
 
-/// The same with another seed of the workload.
+/// The request of `compare` with another seed for the workload.
 pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Result<Request> {
     let mut candidates = arguments.candidates.clone();
     for candidate in candidates.iter_mut().filter(|candidate| !candidate.is_url()) {
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
         let protocol = std::mem::take(&mut variant.request.protocol);
         variant.request.protocol = protocol.with_budget(places.budget);
     }
-    // What is wrong with the last size should not be found out after the others have run.
+    // So that a mistake in the last size is found before the first runs.
     for later in variants.iter().skip(1) {
         check(&later.request, places, reporter)?;
     }
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     let mut worst = Outcome::Done;
     let count = variants.len();
     for (number, Variant { size, request }) in variants.into_iter().enumerate() {
-        // What one size does not need of its share is left to the others.
+        // Budget that one size does not use goes to the others.
         let left = |budget: Duration| budget.saturating_sub(began.elapsed()) / (count - number) as u32;
         let mut places = PlaceArguments { budget: places.budget.map(left), ..places.clone() };
         if let Some(size) = size.filter(|_| count > 1) {
@@ -124,7 +124,7 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     Ok(worst)
 }
 
-/// What `--detect`, `--rounds`, `--slice` and `--budget` ask for.
+/// The protocol that `--detect`, `--rounds`, `--slice` and `--budget` ask for.
 fn protocol(arguments: &Compare) -> Protocol {
     let Compare { detect, rounds, slice, places, .. } = arguments;
     let rounds = Rounds { detect: *detect, most: *rounds, slice: *slice };

@@ -1,4 +1,4 @@
-//! `gate`: a comparison in rounds whose exit code says whether something got slower.
+//! `gate`: a comparison in rounds whose exit code tells whether something got slower.
 
 use std::fs::File;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     let Measured { experiment, trials, .. } = &measured;
     let rounds = Rounds::of(experiment, trials);
     let verdicts = Verdicts::of(&Results::of(experiment, trials, rounds.as_ref()));
-    // Decided before anything is written: what becomes of the report must not hide a regression.
+    // Decided before anything is written: a failed write must not hide a regression.
     let verdict = match (verdicts.regressions(), verdicts.failed()) {
         (0, 0) => Outcome::Done,
         (0, _) => Outcome::CouldNotRun,
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Writes what a pipeline reads, each file whatever became of the other.
+/// Writes the files for a pipeline. If one fails, the other is still written.
 fn write_files(arguments: &Gate, verdicts: &Verdicts<'_>) -> Result<()> {
     let junit = write(arguments.junit.as_deref(), &junit(verdicts));
     let summary = write(arguments.summary.as_deref(), &gate_summary(verdicts));
@@ -62,9 +62,12 @@ fn write(file: Option<&Path>, text: &str) -> Result<()> {
     })
 }
 
-/// Finds out ahead of hours of work that a file cannot be written. What is in it stays.
+/// Checks before hours of work that a file can be written, without changing its content.
 fn try_to_write(file: &Path) -> Result<()> {
-    File::options().append(true).create(true).open(file).map(|_| ()).with_context(|| {
-        format!("cannot write {}\nhint: name a file in a folder that there is", file.display())
-    })
+    File::options()
+        .append(true)
+        .create(true)
+        .open(file)
+        .map(|_| ())
+        .with_context(|| format!("cannot write {}\nhint: name a file in an existing folder", file.display()))
 }

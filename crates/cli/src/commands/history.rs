@@ -1,4 +1,4 @@
-//! `history`: at which version a step changed.
+//! `history`: at which versions a step changed.
 
 use anyhow::Result;
 use basecase_model::Experiment;

@@ -1,4 +1,4 @@
-//! Runs what was asked for, and tells what came of it.
+//! Runs a request and reports the results.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::arguments::{PlaceArguments, ProbeArgument};
 use crate::output;
 use crate::reporter::Reporter;
 
-/// What was measured, now and before.
+/// An experiment with its trials, measured now or before.
 pub(crate) struct Measured {
     pub(crate) experiment: Experiment,
     pub(crate) trials: Vec<Trial>,
@@ -24,17 +24,17 @@ pub(crate) struct Measured {
     summary: Summary,
 }
 
-/// Runs what of a request is not in the store yet, as `options` say where `arguments` do not.
+/// Runs the part of a request that is not in the store yet. `arguments` override `options`.
 pub(crate) fn measure(
     request: &Request,
     arguments: &PlaceArguments,
     options: RunOptions,
     reporter: &Reporter,
 ) -> Result<Measured> {
-    // What needs nothing else to be known as wrong.
+    // First, because it needs nothing else.
     let profile = profile_order(arguments)?;
     let command = output::command_line();
-    // The store first: whatever is wrong with it should not wait for a download.
+    // Before any download, so that a problem with the store is found early.
     let mut store = Store::create_or_open(&arguments.store)?;
     let _lock = store.lock_for_run(&command)?;
     let mut observer = reporter.observer();
@@ -42,7 +42,7 @@ pub(crate) fn measure(
     for note in kept_apart(&plan.experiment, &store.experiments()?) {
         observer.notice(Event::Note(&note));
     }
-    // A report that cannot be written should not be found out after hours of work.
+    // Before hours of work, so that an unwritable folder is found early.
     make_folder(&arguments.out)?;
     let options = RunOptions {
         keep_data: arguments.keep_data,
@@ -53,7 +53,7 @@ pub(crate) fn measure(
         ..options
     };
     let summary = {
-        // Before and after, a signal ends the process as it does any other: nothing is lost.
+        // Only during the run: outside it, a signal may end the process at once, as nothing would be lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&mut plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
@@ -63,7 +63,7 @@ pub(crate) fn measure(
     Ok(Measured { experiment, trials, noise, summary })
 }
 
-/// Finds what is wrong with a request that is not its turn yet.
+/// Checks a request that will run later.
 pub(crate) fn check(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<()> {
     prepare(request, arguments, &output::command_line(), reporter.observer().as_mut()).map(|_| ())
 }
@@ -102,12 +102,12 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &
 }
 
 impl Measured {
-    /// Whether the user stopped it.
+    /// Whether the user stopped the run.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.summary.interrupted
     }
 
-    /// Writes the pages of the report and says where they are.
+    /// Writes the pages of the report and prints their location.
     pub(crate) fn write_pages(
         &self,
         options: &Options,
@@ -119,20 +119,20 @@ impl Measured {
         Ok(())
     }
 
-    /// Says what was found, where it is, and what failed.
+    /// Prints where the results are, and what failed.
     pub(crate) fn tell(&self, arguments: &PlaceArguments, reporter: &Reporter) -> Outcome {
         reporter.summary(&self.summary, &arguments.store, &absolute(&arguments.store));
         self.outcome()
     }
 
-    /// Whether everything ran.
+    /// Whether all trials completed.
     pub(crate) fn outcome(&self) -> Outcome {
         let is_whole = !self.summary.interrupted && self.summary.failed.is_empty();
         if is_whole { Outcome::Done } else { Outcome::CouldNotRun }
     }
 }
 
-/// What `--profile` asks for.
+/// The profile that `--profile` asks for.
 ///
 /// # Errors
 /// When this user may not profile.
@@ -144,7 +144,7 @@ fn profile_order(arguments: &PlaceArguments) -> Result<Option<ProfileOrder>> {
 pub(crate) fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).with_context(|| {
         format!(
-            "cannot make the folder {}\nhint: name a folder with --out in which this user may write",
+            "cannot create the folder {}\nhint: use --out to name a folder that this user may write to",
             path.display()
         )
     })

@@ -1,4 +1,4 @@
-//! `report`: renders a store again.
+//! `report`: renders a report from a store.
 
 use anyhow::Result;
 use basecase_report::{Options, Written, kept_apart};

@@ -1,4 +1,4 @@
-//! `server`: lists and gets builds.
+//! `server`: lists, downloads and compiles builds.
 
 use anyhow::Result;
 use basecase_builds::{BuildRequest, Library, Listing, SourceBuild, default_home};
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
     }
 }
 
-/// Compiles what is not here yet: the names by which the builds are asked for.
+/// Compiles builds that are not here yet, and returns the names by which to request them.
 fn compiled(
     library: &Library,
     builds: &[BuildRequest],
@@ -45,7 +45,7 @@ fn compiled(
     made.map(|build| Ok(build?.request())).collect()
 }
 
-/// One line of the list. What is not known is absent.
+/// One line of the list. Unknown values are absent.
 struct Row {
     dbms: Dbms,
     version: String,
@@ -76,7 +76,7 @@ impl From<SourceBuild> for Row {
             dbms: build.dbms,
             toolchain: Some(build.toolchain()),
             version: build.version,
-            // In the place of a provider stands the label, as the build is asked for.
+            // As in a request for the build, the label takes the provider's place.
             provider: build.label,
             is_here: true,
             missing: Vec::new(),
@@ -85,7 +85,7 @@ impl From<SourceBuild> for Row {
     }
 }
 
-/// Every build of `dbms`, or of all, by dbms and version; those from source behind the others of their dbms.
+/// All builds, or those of `dbms`, by dbms and version; those from source come last for each dbms.
 fn rows(library: &Library, dbms: Option<Dbms>) -> Vec<Row> {
     let sqlite = Row {
         dbms: Dbms::Sqlite,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn columns_are_as_wide_as_their_widest_cell() {
         let text = to_text(&[row("8.0.31", &["libaio.so.1", "libnuma.so.1"]), row("5.5.9", &[])]);
         assert_eq!(
             text,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_null_where_nothing_is_known() {
+    fn unknown_values_are_null_in_json() {
         let rows = to_json(&[row("5.5.9", &[])]);
         assert!(rows[0]["toolchain"].is_null() && rows[0]["missing"].as_array().unwrap().is_empty());
         assert_eq!(rows[0]["here"], false);

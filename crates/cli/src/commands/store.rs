@@ -1,4 +1,4 @@
-//! `store`: looks into a results file.
+//! `store`: inspects a results file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,36 +22,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         StoreCommand::Verify { store } => {
             let problems = Store::open_read_only(store)?.verify()?;
             if problems.is_empty() {
-                return output::print(&format!("{} is whole\n", store.display()));
+                return output::print(&format!("{} is intact\n", store.display()));
             }
             output::print(&format!("{}\n", problems.join("\n")))?;
             bail!(
-                "the store {} is not whole\nhint: `basecase report` shows what can still be read; measure the rest again into another store",
+                "the store {} is damaged\nhint: `basecase report` shows what is still readable; measure the rest again into a new store",
                 store.display()
             );
         }
     }
 }
 
-/// The experiment of that id or name, or the newest, of the store at `path`, with its trials.
+/// The experiment with this id or name, or the newest, of the store at `path`, with its trials.
 pub(crate) fn load(path: &Path, wanted: Option<&str>) -> Result<Stored> {
     load_from(&Store::open_read_only(path)?, wanted)
 }
 
-/// The experiment of that id or name, or the newest, with its trials.
+/// The experiment with this id or name, or the newest, with its trials.
 pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
     let experiment = find(store, wanted)?;
     let trials = store.trials(&experiment.id)?;
     Ok((experiment, trials))
 }
 
-/// What the rounds in a store tell of how far single runs of an experiment scatter.
+/// The noise of single runs of an experiment, as known from rounds in the same store.
 pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<KnownNoise> {
     let others = load_all(store, |other| KnownNoise::is_told_by(experiment, other))?;
     Ok(KnownNoise::of(experiment, &others))
 }
 
-/// The experiments that are wanted, with their trials.
+/// The wanted experiments, with their trials.
 pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -> Result<Vec<Stored>> {
     let with_trials = |experiment: Experiment| {
         let trials = store.trials(&experiment.id)?;
@@ -60,12 +60,12 @@ pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -
     store.experiments()?.into_iter().filter(is_wanted).map(with_trials).collect()
 }
 
-/// The experiment of that id or name, or the newest.
+/// The experiment with this id or name, or the newest.
 fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     let mut experiments = store.experiments()?;
     if experiments.is_empty() {
         let path = store.path().display();
-        bail!("{path} holds no experiment\nhint: basecase compare … --store {path} fills it");
+        bail!("{path} holds no experiments\nhint: measure one with `basecase compare … --store {path}`");
     }
     let position = match wanted {
         Some(wanted) => experiments.iter().rposition(|one| one.id == wanted || one.name == wanted),
@@ -75,7 +75,7 @@ fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     match position {
         Some(index) => Ok(experiments.swap_remove(index)),
         None => bail!(
-            "{} holds no experiment {:?}\nhint: it holds {}",
+            "{} has no experiment {:?}\nhint: it has {}",
             store.path().display(),
             wanted.unwrap_or_default(),
             known.join(", ")
@@ -101,12 +101,13 @@ fn list(store: &Store, json: bool) -> Result<()> {
     if json {
         return output::print_json(rows);
     }
-    let mut text = String::from("id            started                         complete  failed  of  name\n");
+    let mut text =
+        String::from("id            started                         complete  failed  trials  name\n");
     for row in rows {
         let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         writeln!(
             text,
-            "{:<12}  {:<30}  {:>8}  {:>6}  {:>2}  {}",
+            "{:<12}  {:<30}  {:>8}  {:>6}  {:>6}  {}",
             word("id"),
             word("created_at"),
             row["complete"].to_string(),

@@ -12,7 +12,7 @@ use crate::arguments::{ShowWorkload, Workload, WorkloadCommand};
 use crate::output;
 use crate::task::task;
 
-/// Every kind of SQL that a workload file must do for.
+/// Every dialect that a workload file must work in.
 const DIALECTS: [(Dbms, Option<Engine>); 4] = [
     (Dbms::Postgres, None),
     (Dbms::Mysql, Some(Engine::Innodb)),
@@ -47,13 +47,13 @@ pub(crate) fn run(arguments: &Workload) -> Result<()> {
 
 fn list() -> Result<String> {
     let mut text = format!(
-        "{:<24} ten steps: load, index, random inserts and deletes, range and point queries beside paced writes\n",
+        "{:<24} ten steps: load, index, random inserts and deletes, range and point queries with paced writes\n",
         insert_benchmark::NAME
     );
     for name in Definition::builtin_names() {
         writeln!(text, "{name:<24} {}", WorkloadFile::definition_of(&name)?.about)?;
     }
-    text.push_str("\nor a file of the user's own: ./mine.toml\n");
+    text.push_str("\nor a file of your own: ./mine.toml\n");
     Ok(text)
 }
 

@@ -235,7 +235,7 @@ fn verify_finds_every_kind_of_damage() {
         ("UPDATE cell SET facts = replace(facts, 'l.i0', 'l.i1')", "its facts have the key"),
         ("UPDATE cell SET facts = '{'", "cannot read its facts"),
         ("UPDATE experiment SET facts = '{}'", "cannot read its facts"),
-        ("UPDATE trial SET round = 9", "it should have the id"),
+        ("UPDATE trial SET round = 9", "its id should be"),
         ("UPDATE trial SET protocol_revision = 9", "protocol revision"),
         ("UPDATE trial SET warnings = ''", "cannot read its warnings"),
         ("UPDATE role SET events = 4", "4 events, but 3 service times"),
@@ -244,7 +244,7 @@ fn verify_finds_every_kind_of_damage() {
         ("UPDATE role SET response = x'00'", "cannot read a stored histogram"),
         ("UPDATE role SET samples = x'00'", "cannot read a time series"),
         ("UPDATE role SET asides = '['", "EOF"),
-        ("PRAGMA foreign_keys = OFF; DELETE FROM experiment", "that is not there"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM experiment", "refers to a missing row of table"),
     ];
     for (damage, expected) in damages {
         let connection = store.connection();

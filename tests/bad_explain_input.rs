@@ -148,13 +148,13 @@ fn a_store_of_an_older_version_is_read_and_what_it_lacks_is_said() {
     drop(store);
     let explained = said(&sandbox, &["explain", STORE, "l.i1"]);
     assert!(explained.contains("CPU time of the server"), "{explained}");
-    let lacks = "Not kept of pg1711.x10a and pg1711.x10b_sync_off, by --probe off or an older basecase: numbers over time, what sessions \
-                 waited for, plans, the server's own counters.";
+    let lacks = "Not recorded for pg1711.x10a and pg1711.x10b_sync_off, because of --probe off or an older basecase: time series, wait \
+                 events, plans, the server's own counters.";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&explained).contains(lacks), "{explained}");
     said(&sandbox, &["report", STORE, "--out", "pages"]);
     let page = std::fs::read_to_string(sandbox.path().join("pages/step-l.i1.html")).unwrap();
-    assert!(page.contains("Nothing was kept over time") && page.contains("Not kept of pg1711.x10a and"));
+    assert!(page.contains("No time series were recorded") && page.contains("Not recorded for pg1711.x10a and"));
     let version: u32 = rusqlite::Connection::open(&path)
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))

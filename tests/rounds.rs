@@ -38,7 +38,7 @@ fn what_a_candidate_puts_off_that_is_measured_against_itself_is_paid_and_told() 
         }
     }
     let page = fs::read_to_string(sandbox.path().join("basecase-report/method.html")).unwrap();
-    assert!(page.contains("With what was put off"), "{page}");
+    assert!(page.contains("Including deferred work"), "{page}");
     let json = sandbox.output(&["report", "s.sqlite", "--format", "json"]).stdout;
     let json: Value = serde_json::from_slice(&json).unwrap();
     let ratios: Vec<f64> =

@@ -1,4 +1,4 @@
-//! Why a report could not be written.
+//! Errors of writing a report.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub enum Error {
     CreateDirectory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A page or an asset could not be written.
@@ -24,10 +24,10 @@ pub enum Error {
     WriteFile {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A format tells verdicts, and there are none.
+    /// A format of verdicts was requested, and there are none.
     #[error(
         "the experiment is not in rounds and has no verdicts\nhint: `basecase compare … --rounds 5` measures in rounds; --format text shows \
          single runs"
@@ -38,7 +38,7 @@ pub enum Error {
     Analysis(#[from] basecase_analysis::Error),
     /// A flame graph could not be drawn.
     #[error(
-        "cannot draw a flame graph: {0}\nhint: the profile's stacks are not in folded form; run the step with profile again"
+        "cannot draw a flame graph: {0}\nhint: the profile's stacks are not in folded form; run the step with --profile again"
     )]
     FlameGraph(io::Error),
 }

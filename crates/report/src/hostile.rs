@@ -1,4 +1,4 @@
-//! Whatever servers and files of others say, no format of the report lets it steer a terminal or deceive a reader.
+//! No format of the report lets text of servers or others' files steer a terminal or deceive a reader.
 
 use basecase_analysis::{Gate, Results, Rounds};
 use basecase_model::{Experiment, Trial, TrialStatus, printable};
@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use crate::fixture::{self, Shape};
 use crate::{FORMATS, Format, Options, explain, gate_summary, junit, render, write_pages};
 
-/// One of everything that is bad: escape sequences, a title, an override of direction, what has no width, HTML, Markdown, a formula.
+/// One of every attack: escape sequences, a title, a direction override, zero-width characters, HTML, Markdown, a formula.
 const HOSTILE: &str = "=1+1\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{202e}\u{200b}\u{2028}\u{0}\u{8}<script>&#x202e;|`x`\n\n# next";
 
-/// Puts `said` wherever something stands that servers, their builds or files of users say.
+/// Puts `said` wherever text comes from servers, their builds or users' files.
 fn put(said: &str, experiment: &mut Experiment, trials: &mut [Trial]) {
     let names: Vec<String> = experiment.candidates.iter().map(|facts| facts.name.0.clone()).collect();
     let new = |name: &str| format!("{said}{name}");
@@ -62,7 +62,7 @@ fn is_clean(text: &str) -> bool {
     printable(text) == text
 }
 
-/// Every format of a report that servers took part in, by name.
+/// A report with servers in every text format, by name.
 fn reports(said: &str) -> Vec<(String, String)> {
     let shape = Shape { candidates: 2, steps: &["l.i0", "qr100"], seconds: 2, clients: 1 };
     let (mut experiment, mut trials) = fixture::synthetic(shape);
@@ -85,9 +85,9 @@ fn reports(said: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn defect_06_what_others_say_stays_text_in_every_format() {
+fn defect_06_text_of_others_stays_text_in_every_format() {
     for (format, text) in reports(HOSTILE) {
-        // Lines of CSV end as its standard says.
+        // CSV lines end with CRLF by standard.
         let text = if format == "csv" { text.replace("\r\n", "\n") } else { text };
         assert!(is_clean(&text), "{format}: {text:?}");
         assert!(format == "json" || text.contains("U+001B"), "{format} says what was there: {text}");
@@ -118,7 +118,7 @@ fn defect_06_pages_hold_nothing_hidden() {
 }
 
 #[test]
-fn defect_06_what_pipelines_read_holds_nothing_hidden() {
+fn defect_06_files_for_pipelines_hold_nothing_hidden() {
     let (mut experiment, mut trials) = fixture::in_rounds();
     let last = experiment.candidates[2].name.0.clone();
     for trial in trials.iter_mut().filter(|trial| trial.candidate == last) {

@@ -1,7 +1,7 @@
-//! Documents, tables and charts out of what `analysis` found.
+//! Documents, tables and charts of the findings of `analysis`.
 //!
-//! Pure: an [`Experiment`] and its trials go in, text or files come out. Every number comes from `basecase_analysis`; `words` and `tables`
-//! say it, `documents` put it in order, and `formats` write it.
+//! It is pure: an [`Experiment`] and its trials go in, text or files come out. Every number comes from `basecase_analysis`. `words` and
+//! `tables` express it, `documents` arrange it, and `formats` write it.
 
 mod charts;
 mod documents;
@@ -30,8 +30,8 @@ pub use words::headline;
 
 /// The report as one text.
 ///
-/// Of several trials of one candidate and step the newest complete one counts, else the newest failed one; `trials`
-/// are taken to be in the order in which they were run. Of an experiment in rounds all complete ones count together.
+/// Of several trials of one candidate and step, the newest complete one counts, else the newest failed one; `trials` must be in the
+/// order in which they were run. In an experiment in rounds, all complete ones count.
 pub fn render(experiment: &Experiment, trials: &[Trial], format: TextFormat, options: &Options) -> String {
     let rounds = Rounds::of(experiment, trials);
     let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
@@ -41,16 +41,16 @@ pub fn render(experiment: &Experiment, trials: &[Trial], format: TextFormat, opt
 /// A report in one of the formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Written {
-    /// It is this text.
+    /// This text.
     Text(String),
-    /// It is a folder, of which this page is opened first.
+    /// A folder; this page is the one to open first.
     Page(PathBuf),
 }
 
-/// The report in any format. `out` is the folder of one that is a folder, as in [`write_pages`].
+/// Writes the report in any format. A format of pages writes them into the folder `out`, as in [`write_pages`].
 ///
 /// # Errors
-/// When the folder or a file in it cannot be written; and where a format of verdicts is wanted of an experiment that is not in rounds.
+/// When the folder or a file in it cannot be written, or when a format of verdicts is requested for an experiment that is not in rounds.
 pub fn write(
     experiment: &Experiment,
     trials: &[Trial],
@@ -68,11 +68,11 @@ pub fn write(
     }
 }
 
-/// Where the time went: what moved together with the speed of a cell, likeliest cause first.
+/// Where the time went: what changed along with the speed of a cell, likeliest cause first.
 ///
-/// `wanted` is the name or label of a step, whose cells are explained; `CANDIDATE/STEP`; or the key of a cell, or as many of its
-/// first digits as tell it from others, at least 6. Without it the cells that changed are explained, those that lost most first: in rounds
-/// those of which it is decided, else those beyond the thresholds.
+/// `wanted` is the name or label of a step, whose cells are all explained; `CANDIDATE/STEP`; or the key of a cell, or an unambiguous prefix of
+/// at least 6 digits. Without it, all changed cells are explained, largest loss first: in rounds those with a verdict of a change, else
+/// those beyond the thresholds.
 ///
 /// # Errors
 /// When there is no such cell, or nothing to explain.
@@ -87,12 +87,12 @@ pub fn explain(
     Ok(Document(documents::explanation(&results, wanted, thresholds)?))
 }
 
-/// At which of the candidates, in their order, the throughput of steps changed: change points, each named by the version where it
-/// began. `wanted` is the name or label of a step; without it all steps are looked at together. With `others`, the candidates of all of
-/// these experiments that have the base case of the chosen one, or one whose place it took, are versions, in the order of their dates.
+/// At which candidates, in order, the throughput of steps changed: change points, each named by the version where it began. `wanted` is the
+/// name or label of a step; without it, all steps are analysed together. With `others`, versions are the candidates of all these
+/// experiments with the base case of the chosen one, or a base case that it replaced, in order of date.
 ///
 /// # Errors
-/// An unknown step, one candidate alone, nothing that was measured on two of them, or dates of what is not in rounds.
+/// An unknown step, a single candidate, no step measured on two candidates, or dates for an experiment that is not in rounds.
 pub fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {
     let (experiment, trials) = chosen;
     let own = Rounds::of(experiment, trials);
@@ -108,14 +108,14 @@ pub fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>)
     Ok(Answer { document, json: documents::history::json(&found) })
 }
 
-/// With which of many candidates a step changed, as a search among them found it.
+/// The result of a bisection: the candidate at which a step changed.
 pub fn bisection(bisected: &Bisected<'_>) -> Answer {
     let document = Document(documents::bisection::compose(bisected));
     Answer { document, json: documents::bisection::json(bisected) }
 }
 
-/// What was planted and what was found of it; empty where nothing was planted. `runs` are calibrations with their trials, of the
-/// same steps and slowdowns, which are counted together.
+/// Planted slowdowns and what was found; empty if nothing was planted. `runs` are calibrations of the same steps and slowdowns with
+/// their trials, counted together.
 pub fn calibration(runs: &[Stored]) -> Document {
     let rounds =
         runs.iter().filter_map(|(experiment, trials)| Some((experiment, Rounds::of(experiment, trials)?)));
@@ -125,19 +125,19 @@ pub fn calibration(runs: &[Stored]) -> Document {
     Document(documents::calibration(&runs))
 }
 
-/// The verdicts as JUnit test cases: a decided regression is a failure, what failed is an error, what is not decided is skipped.
+/// The verdicts as JUnit test cases: a regression is a failure, a failed trial an error, and an undecided step skipped.
 pub fn junit(gate: &Gate<'_>) -> String {
     formats::junit(gate)
 }
 
-/// A summary in Markdown, as for a pull request: what failed, what changed and what is not known first, the rest folded away.
+/// A summary in Markdown, e.g. for a pull request: failures, changes and undecided steps first, the rest folded away.
 pub fn gate_summary(gate: &Gate<'_>) -> String {
     formats::gate_summary(gate)
 }
 
 /// Writes the report as a directory of HTML pages that work offline, and returns the path of its `index.html`.
 ///
-/// `out_dir` is created when missing; files of an earlier report in it are replaced or removed, other files are left alone.
+/// Creates `out_dir` if it is missing. Files of an earlier report in it are replaced or removed, others are left alone.
 ///
 /// # Errors
 /// When the directory or a file in it cannot be written.

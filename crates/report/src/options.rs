@@ -1,20 +1,20 @@
-//! What a caller can choose about a report.
+//! Options of a report.
 
 use basecase_analysis::{KnownNoise, Preset, Thresholds};
 
-/// What a caller can choose about a report.
+/// Options of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// From which relative throughput on a cell is marked.
+    /// The relative throughput beyond which a cell is marked.
     pub thresholds: Thresholds,
-    /// Whether text may use ANSI colours. Marks beside the numbers are there in any case.
+    /// Whether text may use ANSI colours. Marks beside the numbers appear in any case.
     pub ansi: bool,
-    /// Whether text and Markdown go on after the summary with every step's response times
-    /// and metrics. A post never does; the other formats always hold everything.
+    /// Whether text and Markdown include every step's response times and metrics. A blog post never
+    /// does; the other formats always do.
     pub steps: bool,
-    /// The percentile of the latency of a workload file's events, above 0 and up to 100.
+    /// The percentile of event latency shown for workload files, above 0 and at most 100.
     pub percentile: f64,
-    /// What is known of how far single runs scatter. Nothing, unless told otherwise.
+    /// What is known about the noise of single runs; by default nothing.
     pub noise: KnownNoise,
 }
 

@@ -1,4 +1,4 @@
-//! With which of many candidates a step changed, as a search among them found it.
+//! The result of a bisection: the candidate at which a step changed.
 
 use basecase_analysis::{Bisected, Effect, Probed, Side};
 use basecase_stats::BisectionEnd;
@@ -9,7 +9,7 @@ use crate::formats;
 use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words::{EffectWords as _, verdict};
 
-/// The report as it is read from top to bottom.
+/// The report for people.
 pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
     vec![
         Block::Title(format!("Bisection: {}", bisected.label)),
@@ -19,11 +19,11 @@ pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
     ]
 }
 
-/// What it came to, e.g. `102.8 % faster (101.1–104.5 %) since postgres:17.11. …`.
+/// The result, e.g. `102.8 % faster (101.1–104.5 %) since postgres:17.11. …`.
 fn sentence(bisected: &Bisected<'_>) -> String {
     let words = |candidate: usize| {
         bisected.probed(candidate).map_or_else(
-            || "trials failed, so that there is no round".to_owned(),
+            || "trials failed, so there is no round".to_owned(),
             |probed| verdict(&probed.decision, probed.round_s),
         )
     };
@@ -34,11 +34,14 @@ fn sentence(bisected: &Bisected<'_>) -> String {
             Some(BisectionEnd::Unchanged) => {
                 format!("{last_name} does not differ from {first_name}: {}.", words(last))
             }
-            _ => format!("How far {last_name} is from {first_name} is not decided: {}. {GO_ON}", words(last)),
+            _ => format!(
+                "Whether {last_name} differs from {first_name} is not decided: {}. {GO_ON}",
+                words(last)
+            ),
         };
     };
     let (before, since) = (bisected.name(before), bisected.name(since));
-    let bracket = format!("The change began after {before}, and with {since} at the latest.");
+    let bracket = format!("The change began after {before}, and no later than {since}.");
     match bisected.bisection.end() {
         Some(BisectionEnd::Began(version)) => {
             let effect = bisected.probed(version).and_then(Probed::effect);
@@ -55,7 +58,7 @@ fn sentence(bisected: &Bisected<'_>) -> String {
             )
         }
         Some(BisectionEnd::Open(version)) => {
-            format!("{bracket} Of {} it is not decided: {}. {GO_ON}", bisected.name(version), words(version))
+            format!("{bracket} {} is not decided: {}. {GO_ON}", bisected.name(version), words(version))
         }
         Some(BisectionEnd::Unchanged) | None => format!("{bracket} {GO_ON}"),
     }
@@ -78,7 +81,7 @@ fn table(bisected: &Bisected<'_>) -> Table {
     Table {
         caption: format!("Throughput relative to {}", bisected.name(0)),
         corner: "candidate",
-        columns: vec![Column::numbers("ratio", ""), Column::numbers("rounds", ""), Column::words("it is")],
+        columns: vec![Column::numbers("ratio", ""), Column::numbers("rounds", ""), Column::words("result")],
         rows: bisected.candidates.iter().enumerate().map(row).collect(),
         ..Table::default()
     }
@@ -109,7 +112,7 @@ pub(crate) fn json(bisected: &Bisected<'_>) -> String {
     formats::json(&object)
 }
 
-/// Where a candidate belongs, in words.
+/// The side of a candidate, in words.
 fn words(side: Side) -> &'static str {
     match side {
         Side::First => "the first",
@@ -121,11 +124,11 @@ fn words(side: Side) -> &'static str {
     }
 }
 
-const GO_ON: &str = "The same command goes on; a larger --budget lets it go further.";
+const GO_ON: &str = "Run the same command again to continue; a larger --budget lets it go further.";
 
-const READING: &str = "The last candidate is held against the first, and then the one in the middle of what is left, beside both of them, until \
-                       its whole interval is on one side of half of the change. It is taken that there is one change: what \
-                       comes and goes in between is not seen.";
+const READING: &str = "The last candidate is compared with the first, and then the middle one of those left with both, \
+                       until its whole interval is on one side of half of the change. This assumes a single change: one \
+                       that comes and goes in between is not seen.";
 
 #[derive(Serialize)]
 struct Object<'a> {

@@ -1,4 +1,4 @@
-//! What a calibration shows: slowdowns that were planted, and what was found of them.
+//! The result of a calibration: planted slowdowns, and what was found.
 
 use basecase_analysis::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
 use basecase_model::Experiment;
@@ -8,50 +8,51 @@ use crate::documents::Block;
 use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words::percent_text;
 
-/// The tables of a calibration, or of several that are counted together; nothing where nothing was planted.
+/// The tables of a calibration, or of several counted together; empty if nothing was planted.
 pub(crate) fn blocks(runs: &[CalibrationRun<'_>]) -> Vec<Block> {
     let recoveries: Vec<&Recovery> = runs.iter().flat_map(|run| &run.rounds.recoveries).collect();
     let Some(first) = runs.first().filter(|_| !recoveries.is_empty()) else { return Vec::new() };
-    let (heading, told) = if recoveries.iter().all(|recovery| recovery.is_base) {
+    let (heading, introduction) = if recoveries.iter().all(|recovery| recovery.is_base) {
         ("The base case against itself", false_alarms(&recoveries))
     } else {
         (
-            "What was planted and what was found",
-            "The same build and config in every row, made slower by a planted library that counts the time it takes. \
-             A row holds when its interval contains what was planted."
+            "Planted slowdowns, and what was found",
+            "The same build and config in every row, slowed down by a planted library that counts the time it takes. A row \
+             holds if its interval contains what was planted."
                 .to_owned(),
         )
     };
-    let mut blocks = vec![Block::Heading(heading.into()), Block::Paragraph(told), Block::Table(found(runs))];
+    let mut blocks =
+        vec![Block::Heading(heading.into()), Block::Paragraph(introduction), Block::Table(found(runs))];
     let groups = grouped(runs);
     if groups.len() < recoveries.len() {
         blocks.push(Block::Table(counted(first.experiment, &groups)));
     }
     blocks.extend([
         Block::Paragraph(format!(
-            "Replays: {REPLAYED_SERIES} series of rounds drawn out of those that were measured, each judged as if it had been \
-             measured. The error rate is the share of series in which the interval of any interim analysis left the truth out: 5 % is \
-             what is promised."
+            "Replays: {REPLAYED_SERIES} series of rounds drawn from the measured ones, each judged as if it had been \
+             measured. The error rate is the share of series in which the interval of any interim analysis excluded the \
+             truth; the promise is at most 5 %."
         )),
         Block::Table(replayed(first, &groups)),
     ]);
     blocks
 }
 
-/// What was said of candidates of which is known that nothing changed.
+/// A sentence on verdicts about candidates that are known to be unchanged.
 fn false_alarms(recoveries: &[&Recovery]) -> String {
     let count =
         |is_counted: fn(&Recovery) -> bool| recoveries.iter().filter(|recovery| is_counted(recovery)).count();
     format!(
-        "The same build and config in every row, measured {} times besides the base case: {} false alarms, {} intervals that leave out 0. \
-         A row holds when its interval contains 0.",
+        "The same build and config in every row, measured {} times beside the base case: {} false alarms, {} intervals \
+         that exclude 0. A row holds if its interval contains 0.",
         recoveries.len(),
         count(|recovery| recovery.decision.verdict.is_change()),
         count(|recovery| recovery.holds() == Some(false)),
     )
 }
 
-/// How often what was planted was found.
+/// How often each planted slowdown was found.
 fn counted(experiment: &Experiment, groups: &[RecoveryGroup<'_>]) -> Table {
     let row = |group: &RecoveryGroup<'_>| {
         let said = |verdict: Verdict| {
@@ -74,14 +75,14 @@ fn counted(experiment: &Experiment, groups: &[RecoveryGroup<'_>]) -> Table {
         caption: "How often it was found".into(),
         corner: "step",
         columns: vec![
-            Column::numbers("planted", "mean of the candidates, in % of throughput"),
+            Column::numbers("planted", "mean over the candidates, in % of throughput"),
             Column::numbers("candidates", ""),
             Column::numbers("regression", ""),
             Column::numbers("no change", ""),
             Column::numbers("improvement", ""),
             Column::numbers("not enough data", ""),
             Column::numbers("holds", "candidates whose interval contains what was planted"),
-            Column::numbers("rounds", "mean of those behind a verdict"),
+            Column::numbers("rounds", "mean number behind a verdict"),
         ],
         rows: groups.iter().map(row).collect(),
         ..Table::default()
@@ -120,13 +121,13 @@ fn found(runs: &[CalibrationRun<'_>]) -> Table {
         corner: "step",
         columns: vec![
             Column::words("candidate"),
-            Column::numbers("planted", "what the library took, by its own counts"),
+            Column::numbers("planted", "what the library took, by its own count"),
             Column::numbers("found", "the estimate"),
             Column::words("interval"),
             Column::words("holds"),
             Column::words("verdict"),
             Column::numbers("rounds", ""),
-            Column::numbers("noise", "standard deviation of the rounds' effects, %"),
+            Column::numbers("noise", "between-round standard deviation of effects, %"),
         ],
         rows: runs
             .iter()
@@ -136,7 +137,7 @@ fn found(runs: &[CalibrationRun<'_>]) -> Table {
     }
 }
 
-/// By the margins, interim analyses and seed of the first of the runs.
+/// Replays with the margins, interim analyses and seed of the first run.
 fn replayed(first: &CalibrationRun<'_>, groups: &[RecoveryGroup<'_>]) -> Table {
     let row = |group: &RecoveryGroup<'_>| {
         let step = first.experiment.steps.get(group.step)?;
@@ -157,11 +158,11 @@ fn replayed(first: &CalibrationRun<'_>, groups: &[RecoveryGroup<'_>]) -> Table {
         corner: "step",
         columns: vec![
             Column::numbers("planted", "in % of throughput"),
-            Column::numbers("error", "series in which some interval left the truth out"),
+            Column::numbers("error", "series in which some interval excluded the truth"),
             Column::numbers("regression", ""),
             Column::numbers("no change", ""),
             Column::numbers("improvement", ""),
-            Column::numbers("rounds", "until it was decided, mean"),
+            Column::numbers("rounds", "mean number until a verdict"),
         ],
         rows: groups.iter().filter_map(row).collect(),
         ..Table::default()
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn copies_of_one_candidate_are_counted_together() {
         let (experiment, trials) = fixture::replicates();
-        // One of the two is 2.8 % slower and the other is not, and both are said to be the base case.
+        // One of the two is 2.8 % slower, though both are declared to be the base case.
         let count_of = |runs: usize| {
             let run = (experiment.clone(), trials.clone());
             let text = crate::calibration(&vec![run; runs]).text(false);

@@ -1,4 +1,4 @@
-//! Where the time went, from top to bottom.
+//! Where the time went.
 
 use basecase_analysis::{Error, Explanation, Results, Thresholds, cells};
 
@@ -6,13 +6,13 @@ use crate::documents::Block;
 use crate::tables::explanation as tables;
 use crate::words::{absences, change, summary};
 
-/// Plans that are shown.
+/// Most plans shown.
 const PLANS: usize = 20;
 
-/// The explanations that were asked for, one after the other.
+/// The requested explanations.
 ///
 /// # Errors
-/// When nothing is called so, or nothing was measured under it.
+/// When nothing has the requested name, or nothing was measured under it.
 pub(crate) fn compose(
     results: &Results<'_>,
     wanted: Option<&str>,
@@ -37,7 +37,7 @@ pub(crate) fn compose(
     }
 }
 
-/// What is not known, and everything that moved.
+/// Missing data, and everything that changed.
 pub(crate) fn details(explanation: &Explanation<'_>) -> Vec<Block> {
     let absences = absences(explanation).into_iter().map(Block::Paragraph);
     let mut blocks: Vec<Block> =

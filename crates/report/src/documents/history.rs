@@ -9,7 +9,7 @@ use crate::formats;
 use crate::tables::{self, Column, Highlight, Row, Table, TableCell};
 use crate::words::EffectWords as _;
 
-/// The report as it is read from top to bottom.
+/// The report for people.
 pub(crate) fn compose(history: &VersionHistory<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Title(format!("History: {}", history.experiment.name))];
     blocks.push(match (&history.experiment.schedule, history.joined) {
@@ -34,7 +34,7 @@ fn line(history: &VersionHistory<'_>, step: &StepHistory<'_>, shift: &Shift) -> 
     format!("{}: {} since {}", step.label, shift.effect().difference(), history.versions[shift.version])
 }
 
-/// A row for each step or for each version, whichever are more.
+/// A row for each step or each version, whichever are more.
 fn table(history: &VersionHistory<'_>) -> Table {
     let is_in_rounds = history.experiment.schedule.is_some();
     let ratio = |step: &StepHistory<'_>, version: usize| {
@@ -80,7 +80,7 @@ fn table(history: &VersionHistory<'_>) -> Table {
 
 /// The report as one JSON object with a newline at its end.
 pub(crate) fn json(history: &VersionHistory<'_>) -> String {
-    let step = |step| of_step(history, step);
+    let step = |step| step_object(history, step);
     let object = Object {
         experiment: &history.experiment.name,
         id: &history.experiment.id,
@@ -92,7 +92,7 @@ pub(crate) fn json(history: &VersionHistory<'_>) -> String {
     formats::json(&object)
 }
 
-fn of_step<'a>(history: &'a VersionHistory<'_>, step: &'a StepHistory<'_>) -> StepObject<'a> {
+fn step_object<'a>(history: &'a VersionHistory<'_>, step: &'a StepHistory<'_>) -> StepObject<'a> {
     StepObject {
         step: step.label,
         rounds: history.experiment.schedule.is_some().then_some(step.rounds),
@@ -117,34 +117,36 @@ fn mark_of(shift: &Shift) -> Highlight {
     if shift.change.magnitude < 0.0 { Highlight::Worse } else { Highlight::Better }
 }
 
-const IN_ROUNDS: &str = "Every version was measured in the same rounds as the base case. A change is named by the version with which the new \
-                         level begins; its size is against the level before, with its 95 % interval. Of all changes that are named 5 % at \
-                         most are false on average, and none is smaller than half of the step's margin.";
+const IN_ROUNDS: &str = "Every version was measured in the same rounds as the base case. A change is named by the version \
+                         with which the new level begins; its size is relative to the previous level, with its 95 % \
+                         interval. On average, at most 5 % of the named changes are false, and none is smaller than half \
+                         of the step's margin.";
 
-const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no verdict: how much of a difference is noise cannot be told from \
-                           them. Change points are those of the compatibility mode, by energy statistic and t-test as in Apache Otava, with \
-                           intervals of 99.9 %. It corrects nothing for the places that it looks at, and with fewer than four versions \
-                           on a side it says nothing. Measure in rounds (--rounds, --budget) for more.";
+const SINGLE_RUNS: &str = "Each version was measured once. Single runs carry no verdict: they cannot show how much of a \
+                           difference is noise. Change points are those of the compatibility mode, by energy statistic and \
+                           t-test as in Apache Otava, with 99.9 % intervals. It does not correct for the number of places \
+                           tested, and finds nothing with fewer than four versions on a side. Measure in rounds (--rounds, \
+                           --budget) for more.";
 
-/// How to read versions of several experiments.
+/// How to read a history over several experiments.
 fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
     let successors = match successors.join(", ") {
         names if names.is_empty() => names,
         names => format!(
-            " Later base cases: {names}. Each was measured beside the one before it; what that leaves open is a part of the intervals of all \
-             that was measured with it, and of changes between before and after."
+            " Later base cases: {names}. Each was measured beside the previous one; the uncertainty of that is part of the \
+             intervals of everything measured with it, and of changes across the replacement."
         ),
     };
     let left_out = match left_out {
         0 => String::new(),
-        count => format!(" Left out: {count}, of another base case, workload, size, host or protocol."),
+        count => format!(" Left out: {count}, with another base case, workload, size, host or protocol."),
     };
     format!(
-        "Versions are those of this experiment and of {joined} more of the store, in the order in which they were first measured. Each was \
-         measured in rounds with the base case, and not with all of the others. A change is named by the version with which the new level \
-         begins; its size is against the level before, with its 95 % interval. Whether the first version differs from the base case is for \
-         its verdict to say. Of all changes that are named 5 % at most are false on average, and none is smaller than half of the step's \
-         margin.{successors}{left_out}"
+        "Versions are those of this experiment and of {joined} more in the store, in the order in which they were first \
+         measured. Each was measured in rounds with the base case, but not with all of the others. A change is named by \
+         the version with which the new level begins; its size is relative to the previous level, with its 95 % interval. \
+         Whether the first version differs from the base case is up to its verdict. On average, at most 5 % of the named \
+         changes are false, and none is smaller than half of the step's margin.{successors}{left_out}"
     )
 }
 
@@ -192,7 +194,7 @@ mod tests {
         insta::assert_snapshot!(found.json);
     }
 
-    /// A night on which a base case and others were measured: their names, their builds and their levels.
+    /// A night's measurements of a base case and others, given their names, builds and levels.
     fn night(number: usize, measured: &[(&str, &str, f64)]) -> Stored {
         let levels: Vec<f64> = measured.iter().map(|(_, _, level)| *level).collect();
         let (mut experiment, mut trials) = fixture::history(&levels, 8, 0.005, 40 + number as u64);
@@ -206,7 +208,7 @@ mod tests {
             trial.cell = format!("{} {}", measured[place].1, trial.step);
             trial.candidate = measured[place].0.to_owned();
         }
-        // Builds of one checksum are one build only if nothing else tells them apart.
+        // Start from equal builds, so that only checksums tell them apart.
         let one = experiment.candidates[0].clone();
         for (candidate, (name, build, _)) in experiment.candidates.iter_mut().zip(measured) {
             *candidate = one.clone();
@@ -216,19 +218,19 @@ mod tests {
         (experiment, trials)
     }
 
-    /// Nights on each of which one build is measured against the anchor, in a store.
+    /// Nights that each measure one build against the anchor.
     fn nights(levels: &[f64]) -> Vec<Stored> {
-        let of_level = |(number, level): (usize, &f64)| {
+        let night_of = |(number, level): (usize, &f64)| {
             let build = format!("night{number}");
             night(number, &[("pg180.x10a", "anchor", 0.0), ("pg181.x10a", &build, *level)])
         };
-        levels.iter().enumerate().map(of_level).collect()
+        levels.iter().enumerate().map(night_of).collect()
     }
 
-    /// Three nights against 17; one with 18 as well, in that order or the other; and three against 18, of which the last two are slower.
+    /// Three nights against 17; one with both 17 and 18, in either order; and three against 18, the last two slower.
     fn nights_with_two_anchors(is_reversed: bool) -> Vec<Stored> {
         let (old, new) = (("pg17.x10a", "17"), ("pg18.x10a", "18"));
-        let of_number = |number: usize| {
+        let night_number = |number: usize| {
             let build = format!("dev{number}");
             let with = |anchors: &[((&str, &str), f64)], level: f64| {
                 let anchors = anchors.iter().map(|((name, build), level)| (*name, *build, *level));
@@ -242,11 +244,11 @@ mod tests {
                 _ => with(&[(new, 0.0)], -0.07),
             }
         };
-        (0..7).map(of_number).collect()
+        (0..7).map(night_number).collect()
     }
 
     #[test]
-    fn a_base_case_that_takes_the_place_of_another_continues_the_history() {
+    fn a_base_case_that_replaces_another_continues_the_history() {
         let found = |is_reversed: bool| {
             let mut nights = nights_with_two_anchors(is_reversed);
             let chosen = nights.remove(6);
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn base_cases_that_were_not_measured_beside_each_other_have_histories_of_their_own() {
+    fn base_cases_never_measured_together_have_separate_histories() {
         let mut nights = nights_with_two_anchors(false);
         nights.remove(3);
         let chosen = nights.remove(5);
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn single_runs_are_read_in_the_compatibility_mode() {
+    fn single_runs_use_the_compatibility_mode() {
         let levels: Vec<f64> = (0..20).map(|number| if number < 12 { 0.0 } else { -0.1 }).collect();
         let (mut experiment, trials) = fixture::history(&levels, 1, 0.0005, 5);
         experiment.schedule = None;

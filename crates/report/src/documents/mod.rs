@@ -1,4 +1,4 @@
-//! Documents as sequences of blocks, for the formats that print from top to bottom.
+//! Documents as sequences of blocks, for formats that print from top to bottom.
 
 pub(crate) mod bisection;
 mod calibration;
@@ -16,7 +16,7 @@ pub(crate) use report::{CLASSES, Section, compose, failed, of_events, of_latenci
 use crate::formats;
 use crate::tables::Table;
 
-/// A text of parts.
+/// A document made of blocks.
 pub struct Document(pub(crate) Vec<Block>);
 
 impl Document {
@@ -31,7 +31,7 @@ impl Document {
     }
 }
 
-/// What was asked of experiments, for people and for programs.
+/// An answer about experiments, for people and for programs.
 pub struct Answer {
     /// For people.
     pub document: Document,
@@ -39,7 +39,7 @@ pub struct Answer {
     pub json: String,
 }
 
-/// One part of a printed report.
+/// One part of a document.
 pub(crate) enum Block {
     /// The report's title.
     Title(String),
@@ -51,7 +51,7 @@ pub(crate) enum Block {
     Paragraph(String),
     /// Several short lines.
     List(Vec<String>),
-    /// Text of a program, as it was printed.
+    /// A program's output, verbatim.
     Log(String),
     /// A table.
     Table(Table),

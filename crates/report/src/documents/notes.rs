@@ -1,9 +1,9 @@
-//! Sentences that a reader of the tables must not miss.
+//! Notes that a reader of the tables must not miss.
 
 use basecase_analysis::{self as analysis, Results, Warning, replicates, toolchains};
 use basecase_model::Experiment;
 
-/// What the tables cannot tell.
+/// A note on noise.
 pub(crate) fn noise(results: &Results<'_>) -> &'static str {
     let is_known = || results.knows_noise();
     match results.rounds {
@@ -13,47 +13,47 @@ pub(crate) fn noise(results: &Results<'_>) -> &'static str {
     }
 }
 
-const KNOWN_NOISE: &str = "Each cell is one measurement. In parentheses is what its ratio may be where the two runs differ by chance as \
-                           much as runs of this step do, at 95 %. A mark goes by the thresholds and is no verdict; verdicts need \
-                           repeated rounds.";
+const KNOWN_NOISE: &str = "Each cell is one measurement. In parentheses is the 95 % interval of its ratio, if the two runs \
+                           differ by chance as much as runs of this step usually do. Marks depend on the thresholds and \
+                           are no verdicts; verdicts need repeated rounds.";
 
-const IN_ROUNDS: &str = "Rates are those of all rounds together, so that quotients of them differ a little from mean ratios of rounds. \
-                         What has no verdict of a change may have changed all the same.";
+const IN_ROUNDS: &str = "Rates are taken over all rounds together, so their quotients differ a little from the mean ratios \
+                         of rounds. A step without a verdict of a change may still have changed.";
 
-const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs \
-                                cannot be told from noise; verdicts need repeated rounds.";
+const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs cannot be \
+                     distinguished from noise; verdicts need repeated rounds.";
 
-/// What sets candidates apart, or does not.
+/// Notes on how candidates differ, apart from what is compared.
 pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {
     different_toolchains(experiment).into_iter().chain(again(experiment)).chain(short_timing(experiment))
 }
 
-/// That the numbers are worth nothing, of an experiment that tested the program.
+/// A warning that the numbers are meaningless, for an experiment that only tested the program.
 fn short_timing(experiment: &Experiment) -> Option<String> {
     let mark = experiment.short_timing()?;
     Some(format!(
-        "Warm-ups, slices and pauses had {mark} of their usual length: these numbers test basecase, say nothing about servers, and get no verdict."
+        "Warm-ups, slices and pauses had {mark} of their usual length: these numbers test basecase itself, say nothing \
+         about servers, and get no verdict."
     ))
 }
 
-/// Which contenders are the base case itself; `None` when none is.
+/// The contenders that are the base case itself; `None` if there are none.
 fn again(experiment: &Experiment) -> Option<String> {
     let names = replicates(experiment);
     (!names.is_empty()).then(|| {
         format!(
-            "The base case against itself: {}. What is found there is noise, and a change would be a false alarm.",
+            "The base case against itself: {}. Differences there are noise, and a change would be a false alarm.",
             names.join(", ")
         )
     })
 }
 
-/// What sets the Insert Benchmark's numbers apart from published ones.
-const PUBLISHED: &str = "Beside published results: prices are plain integers here, where the reference writes \
-                                    decimals that the server parses and casts, so the server uses less CPU per inserted \
-                                    row; and a step's clock runs from its first statement to its last, without the start \
-                                    of clients.";
+/// How the Insert Benchmark's numbers differ from published ones.
+const PUBLISHED: &str = "Compared with published results: prices are plain integers here, where the reference writes \
+                         decimals that the server parses and casts, so the server uses less CPU per inserted row; and a \
+                         step's clock runs from its first statement to its last, without the start of clients.";
 
-/// What sets the numbers apart from published ones; `None` of a workload file that names no mode.
+/// How the numbers differ from published ones; `None` for a workload file without a mode.
 pub(crate) fn published(results: &Results<'_>) -> Option<String> {
     if !results.is_workload_file() {
         return Some(PUBLISHED.into());
@@ -61,17 +61,17 @@ pub(crate) fn published(results: &Results<'_>) -> Option<String> {
     let (_, mode) = results.experiment.parameters.iter().find(|(name, _)| name == "mode")?;
     let meaning = match mode.as_str() {
         "compatible" => {
-            "every peculiarity of the published benchmark is kept, so that numbers can be held against published ones."
+            "every peculiarity of the published benchmark is kept, so numbers can be compared with published ones."
         }
         "clean" => {
-            "biases of the published benchmark are left out, so numbers are not to be held against published ones."
+            "biases of the published benchmark are left out, so numbers cannot be compared with published ones."
         }
         _ => return None,
     };
     Some(format!("Mode {mode}: {meaning}"))
 }
 
-/// Says which rows of one dbms were compiled differently, or may have been; `None` when its builds share one known toolchain.
+/// The rows of one dbms that were, or may have been, compiled differently; `None` if its builds share one known toolchain.
 fn different_toolchains(experiment: &Experiment) -> Option<String> {
     let groups = toolchains(experiment);
     if groups.is_empty() {
@@ -82,24 +82,25 @@ fn different_toolchains(experiment: &Experiment) -> Option<String> {
         .map(|(toolchain, names)| format!("{} with {toolchain}", names.join(", ")))
         .collect();
     Some(format!(
-        "These rows were compiled differently, or do not say how: {}. A difference between them may come from the compiler and not from \
-         the version: an -Os build was 10 % slower than an -O2 build of the same version, as much as a regression.",
+        "These rows were compiled differently, or it is not known how: {}. A difference between them may come from the \
+         compiler rather than the version: an -Os build was 10 % slower than an -O2 build of the same version, as much as \
+         a regression.",
         groups.join("; ")
     ))
 }
 
-/// Which of the experiments in its store nothing of an experiment is mixed with, a line for those that differ from it in the same.
+/// The experiments of a store that are not comparable with `experiment`, one line for each set of differences.
 pub fn kept_apart(experiment: &Experiment, others: &[Experiment]) -> Vec<String> {
     let line = |(reasons, names): (String, Vec<String>)| {
-        format!("kept apart, being measured otherwise ({reasons}): {}", first(&names, NAMED_APART))
+        format!("kept apart, because measured differently ({reasons}): {}", first(&names, NAMED_APART))
     };
     analysis::kept_apart(experiment, others).into_iter().map(line).collect()
 }
 
-/// How many of the experiments that are kept apart for the same reasons are named.
+/// Most experiments named in one such line.
 const NAMED_APART: usize = 3;
 
-/// The first of some names, and how many more there are: `a, b and 3 more`.
+/// The first names, and the number of the others: `a, b and 3 more`.
 pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
     let named: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     let named = named.join(", ");
@@ -109,7 +110,7 @@ pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
     }
 }
 
-/// The warnings of all chosen trials, each text once with where it holds.
+/// The warnings of all chosen trials, each text once with all its places.
 pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
     let place = |(name, steps): &(&str, Vec<&str>)| format!("{name} in {}", steps.join(", "));
     let line = |(text, places): &Warning<'_>| {
@@ -133,7 +134,7 @@ mod tests {
             candidate.build.flags = build.flags.clone();
         }
         assert_eq!(different_toolchains(&experiment), None);
-        // What does not say how it was compiled may have been compiled in any way.
+        // Builds of unknown flags may have been compiled in any way.
         for candidate in &mut experiment.candidates {
             candidate.build.flags = None;
         }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn experiments_measured_otherwise_are_named_by_what_they_differ_in() {
+    fn experiments_measured_differently_are_named_with_the_differences() {
         let (experiment, _) = fixture::sample();
         let other = |id: &str, protocol_revision: u32| {
             let id = id.to_owned();
@@ -156,14 +157,16 @@ mod tests {
         assert_eq!(
             kept_apart(&experiment, &[&[same, there][..], &earlier].concat()),
             [
-                format!("kept apart, being measured otherwise ({revision}): a (n), b (n), c (n) and 1 more"),
-                format!("kept apart, being measured otherwise ({revision}; {cores}): e (n)"),
+                format!(
+                    "kept apart, because measured differently ({revision}): a (n), b (n), c (n) and 1 more"
+                ),
+                format!("kept apart, because measured differently ({revision}; {cores}): e (n)"),
             ]
         );
     }
 
     #[test]
-    fn a_warning_is_told_once_with_all_its_places() {
+    fn a_warning_appears_once_with_all_its_places() {
         let (experiment, mut trials) = fixture::sample();
         for trial in &mut trials {
             trial.warnings.clear();

@@ -1,4 +1,4 @@
-//! The report on an experiment, from top to bottom.
+//! The report on an experiment.
 
 use basecase_analysis::{Clock, Results, failures};
 use basecase_model::{OperationClass, StepFacts};
@@ -11,7 +11,7 @@ use crate::tables::{
 };
 use crate::words::{FailureWords as _, refusal, suite_lines};
 
-/// The classes whose response times are shown, in their order.
+/// The classes whose response times are shown, in order.
 pub(crate) const CLASSES: [OperationClass; 3] =
     [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
 
@@ -44,7 +44,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks
 }
 
-/// What is decided, of an experiment in rounds.
+/// The verdicts of an experiment in rounds.
 pub(crate) fn verdicts(results: &Results<'_>) -> Vec<Block> {
     let refusal = results.rounds.and_then(refusal);
     let mut blocks: Vec<Block> = refusal.map(Block::Note).into_iter().collect();
@@ -56,23 +56,23 @@ pub(crate) fn verdicts(results: &Results<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Tables of the summary that are read in the same way.
+/// Tables of the summary that share an explanation.
 pub(crate) struct Section {
-    /// What they show, where they share a heading.
+    /// Their heading, if they share one.
     pub(crate) heading: Option<String>,
     /// How to read all of them.
     pub(crate) reading: Option<&'static str>,
-    /// The tables; never none.
+    /// The tables; never empty.
     pub(crate) tables: Vec<Table>,
-    /// Tables that need not be seen at once.
+    /// Tables that may be folded away.
     pub(crate) more: Vec<Table>,
-    /// What those show.
+    /// Title of those.
     pub(crate) more_title: &'static str,
     /// Whether it is a sweep, which has charts.
     pub(crate) is_sweep: bool,
 }
 
-/// The tables that every format but the machine's shows first.
+/// The tables that every format for people shows first.
 pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> {
     let section = |heading: &str, reading, tables| Section {
         heading: Some(heading.to_owned()),
@@ -129,7 +129,7 @@ pub(crate) fn title(results: &Results<'_>) -> String {
     format!("{}: {}, {rows} rows, {count} {unit}", experiment.name, experiment.workload)
 }
 
-/// The trials that failed, with what the server said; nothing when there is none.
+/// The failed trials, with the servers' logs; empty if there are none.
 pub(crate) fn failed(results: &Results<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     for failure in failures(results) {
@@ -150,7 +150,7 @@ pub(crate) fn failed(results: &Results<'_>) -> Vec<Block> {
 
 fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let mut blocks = vec![
-        Block::Heading("How to read the tables of the steps".into()),
+        Block::Heading("How to read the steps' tables".into()),
         Block::Paragraph(response_time::reading(results)),
         Block::Paragraph(lines::reading(results)),
     ];
@@ -167,12 +167,12 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks
 }
 
-/// Whose latencies are told, by which clock.
+/// All classes and clocks of latencies.
 pub(crate) fn timed() -> impl Iterator<Item = (OperationClass, Clock)> {
     CLASSES.into_iter().flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
 }
 
-/// The latencies of a step, and in rounds each beside what it is of the base case's.
+/// The latencies of a step, and in rounds also relative to the base case.
 pub(crate) fn of_latencies(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {
     let tables = |(class, clock)| {
         [response_time::table(results, step, class, clock), latency_ratio::table(results, step, class, clock)]
@@ -180,7 +180,7 @@ pub(crate) fn of_latencies(results: &Results<'_>, step: (usize, &StepFacts)) -> 
     timed().flat_map(tables).flatten().collect()
 }
 
-/// What only steps of workload files have: events, kinds of statements, and how connections fared.
+/// Tables that only steps of workload files have: events, kinds of statements, and connections.
 pub(crate) fn of_events(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Vec<Table> {
     let tables = [
         events::table(results, step, options.percentile),

@@ -1,4 +1,4 @@
-//! The report as a post: what changed first, then builds, hardware, benchmark and results.
+//! The report as a blog post: what changed, then builds, hardware, benchmark and results.
 
 use basecase_analysis::{Explanation, Finding, Results, changed, distinct_builds, failures};
 use basecase_model::{BuildFacts, Dbms, Experiment};
@@ -71,7 +71,7 @@ fn introduction(results: &Results<'_>) -> String {
     let (count, unit) = results.concurrency();
     let base = experiment.candidates.first().map(|base| format!(" The base case is {}.", base.name));
     format!(
-        "This has results for {} with the {} workload, {} rows and {count} {unit}.{}",
+        "This post has results for {} with the {} workload, {} rows and {count} {unit}.{}",
         versions(experiment),
         experiment.workload,
         grouped(experiment.loaded_rows),
@@ -87,7 +87,7 @@ fn summary(results: &Results<'_>, options: &Options) -> Vec<String> {
         if !missed.is_empty() {
             let steps = missed.join(", ");
             lines.push(format!(
-                "{} did not sustain the target insert rate, not compared: {steps}",
+                "{} did not sustain the target insert rate, and is not compared: {steps}",
                 facts.name
             ));
         }
@@ -99,10 +99,10 @@ fn summary(results: &Results<'_>, options: &Options) -> Vec<String> {
     }
     lines.push(match results.rounds {
         Some(_) => {
-            "verdicts come of repeated rounds, each from a fresh start; what is not decided may have changed"
+            "verdicts are based on repeated rounds, each from a fresh start; what is not decided may still have changed"
                 .into()
         }
-        None => "every number is one run, so these are differences and no verdicts".into(),
+        None => "every number comes from one run, so these are differences, not verdicts".into(),
     });
     lines
 }
@@ -128,8 +128,8 @@ fn hardware(experiment: &Experiment) -> String {
     let details: Vec<String> = host.details.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let details = if details.is_empty() { String::new() } else { format!(" {}.", details.join(", ")) };
     format!(
-        "The server has the processor {} with {} cores, and {gib:.0} GiB of memory. The OS is {} with kernel {}, the file system of the \
-         data {}{device}.{details}",
+        "The server has {} with {} cores, and {gib:.0} GiB of memory. The OS is {} with kernel {}. The data is on \
+         {}{device}.{details}",
         host.cpu_model, host.cores, host.os, host.kernel, host.filesystem
     )
 }
@@ -141,7 +141,7 @@ fn benchmark(results: &Results<'_>) -> Vec<Block> {
         Block::Heading("Benchmark".into()),
         Block::Paragraph(format!("The workload is {}. Its parameters:", experiment.workload)),
         Block::List(experiment.parameters.iter().map(parameter).collect()),
-        Block::Paragraph("The steps that are compared:".into()),
+        Block::Paragraph("The compared steps:".into()),
     ];
     let families = results.families();
     let line = |step: &usize| {
@@ -149,7 +149,7 @@ fn benchmark(results: &Results<'_>) -> Vec<Block> {
         format!("{}: {}", step.label, step.title)
     };
     blocks.push(Block::List(families.iter().flat_map(|group| &group.steps).map(line).collect()));
-    blocks.push(Block::Paragraph("It was run by:".into()));
+    blocks.push(Block::Paragraph("It was run with:".into()));
     blocks.push(Block::Log(experiment.command.clone()));
     blocks
 }
@@ -169,10 +169,10 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
         );
         costs.extend(resources::beyond(results, &group, &findings, options.thresholds).map(Block::Table));
     }
-    // In rounds the verdicts tell it.
+    // In rounds the verdicts show this.
     if results.rounds.is_none() && !ranges.is_empty() {
         blocks.push(Block::Paragraph(
-            "A relative rate is that of a candidate divided by that of the base case: above 1 it is faster."
+            "The relative rate is that of a candidate divided by that of the base case: above 1 is faster."
                 .into(),
         ));
         blocks.push(Block::List(ranges));
@@ -188,22 +188,22 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
     if !causes.is_empty() {
         blocks.push(Block::Heading("Where the time went".into()));
         blocks.push(Block::Paragraph(
-            "What moved most together with the rate. That it made the difference, only a change of that one thing shows.".into(),
+            "What changed most along with the rate. Only changing that one thing alone shows whether it is the cause.".into(),
         ));
         blocks.push(Block::List(causes));
     }
     if !costs.is_empty() {
-        blocks.push(Block::Heading("Costs per operation of what changed".into()));
+        blocks.push(Block::Heading("Costs per operation where the rate changed".into()));
         blocks.push(Block::Paragraph(resources::BEYOND.into()));
         blocks.append(&mut costs);
     }
     blocks
 }
 
-/// Most cells whose causes are told.
+/// Most cells with a cause.
 const EXPLAINED: usize = 12;
 
-/// The likeliest cause of each cell beyond the thresholds, of the slowest ones.
+/// The likeliest cause for each of the slowest cells beyond the thresholds.
 fn likeliest_causes(results: &Results<'_>, options: &Options) -> Vec<String> {
     let line = |(step, candidate): (usize, usize)| {
         let explanation = Explanation::of(results, step, candidate)?;
@@ -214,8 +214,7 @@ fn likeliest_causes(results: &Results<'_>, options: &Options) -> Vec<String> {
     changed(results, options.thresholds).into_iter().filter_map(line).take(EXPLAINED).collect()
 }
 
-/// Flags that change what is measured, or how it can be looked at: without warnings, paths of includes and how debug
-/// information is written.
+/// Compiler flags that may affect performance or profiling: without warnings, include paths and formats of debug information.
 fn telling(flags: &str) -> String {
     let says_little = ["-I", "-W", "-g", "-D_", "-DHAVE", "-B", "-specs", "-fdebug-prefix-map", "-pipe"];
     let flags =
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn many_versions_are_told_by_their_ends() {
+    fn many_versions_are_named_by_the_first_and_last() {
         let (experiment, _) = fixture::microbenchmarks(6, &fixture::EXCERPT, 1);
         assert_eq!(versions(&experiment), "mysql 5.6.51 through 9.5.0");
         let (experiment, _) = fixture::sample();

@@ -12,7 +12,7 @@ use crate::words::{qualifier_word, verdict_word};
 /// One line per candidate and step, comma-separated with a header (RFC 4180).
 pub(super) const FORMAT: TextFormat = TextFormat { name: "csv", render: |results, _| render(results) };
 
-/// Prints a header and one line per candidate and step. What is not known is an empty field.
+/// Prints a header and one line per candidate and step. Unknown values are empty fields.
 fn render(results: &Results<'_>) -> String {
     let mut text = header(results).join(",");
     text.push_str("\r\n");
@@ -96,7 +96,7 @@ fn fields(results: &Results<'_>, step: usize, candidate: usize) -> Vec<String> {
     fields
 }
 
-/// What only experiments in rounds have.
+/// Columns that only experiments in rounds have.
 const OF_ROUNDS: [&str; 15] = [
     "relative_low",
     "relative_high",
@@ -152,7 +152,7 @@ fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 1
     ]
 }
 
-/// The ends of an interval; empty fields where it is not known.
+/// The ends of an interval; empty fields if it is unknown.
 fn ends(interval: Option<[f64; 2]>) -> [String; 2] {
     [interval.map(|[low, _]| low), interval.map(|[_, high]| high)].map(number)
 }
@@ -161,7 +161,7 @@ fn number(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// A field as it stands in a line. Spreadsheets would compute what begins as a formula does, so that is marked as text.
+/// A field, quoted if necessary. Text that begins like a formula is marked as text, because spreadsheets would compute it.
 fn quoted(field: &str) -> Cow<'_, str> {
     let field = printable(field);
     let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();

@@ -1,4 +1,4 @@
-//! The verdicts of an experiment in rounds as Markdown, as for a pull request.
+//! The verdicts of an experiment in rounds as Markdown, e.g. for a pull request.
 
 use basecase_analysis::{Conclusion, Gate, GateCase};
 use basecase_stats::Verdict;
@@ -6,7 +6,7 @@ use basecase_stats::Verdict;
 use crate::formats::markdown::escaped;
 use crate::words::{CaseWords, gate_case, headline};
 
-/// What failed, what changed and what is not known first, the rest folded away.
+/// Failures, changes and undecided steps first, the rest folded away.
 pub(crate) fn render(gate: &Gate<'_>) -> String {
     let base = gate.experiment.candidates.first().map_or("", |base| base.name.0.as_str());
     let is_unchanged = |case: &&GateCase<'_>| case.conclusion() == Conclusion::Judged(Verdict::NoChange);
@@ -23,7 +23,7 @@ pub(crate) fn render(gate: &Gate<'_>) -> String {
         let count = unchanged.len();
         let steps = if count == 1 { "step" } else { "steps" };
         text.push_str(&format!(
-            "\n<details><summary>{count} {steps} without change</summary>\n\n{}\n</details>\n",
+            "\n<details><summary>{count} unchanged {steps}</summary>\n\n{}\n</details>\n",
             table(&unchanged)
         ));
     }
@@ -38,7 +38,7 @@ fn row(gate: &Gate<'_>, case: &GateCase<'_>) -> String {
     format!("| {step} | {candidate} | {}{words} | {change} | {rounds} |\n", sign(case.conclusion()))
 }
 
-/// What stands before the words of a case.
+/// The sign before the words of a case.
 fn sign(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Failed => "❌ ",

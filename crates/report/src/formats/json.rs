@@ -46,7 +46,7 @@ struct CellObject<'a> {
     key: Option<&'a str>,
     value: Option<f64>,
     relative: Option<f64>,
-    /// Only in rounds, or where it is known how far single runs scatter.
+    /// Only in rounds, or if the noise of single runs is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<Option<[f64; 2]>>,
     #[serde(flatten)]
@@ -59,7 +59,7 @@ struct CellObject<'a> {
     of_file: Option<OfFile<'a>>,
 }
 
-/// What only experiments in rounds have.
+/// Fields that only experiments in rounds have.
 #[derive(Serialize)]
 struct OfRounds<'a> {
     verdicts: Option<verdicts::Verdicts<'a>>,
@@ -75,7 +75,7 @@ struct RelativeLatency {
     interval: Option<[f64; 2]>,
 }
 
-/// What only trials of a workload file have.
+/// Fields that only trials of a workload file have.
 #[derive(Serialize)]
 struct OfFile<'a> {
     events: BTreeMap<&'static str, Option<f64>>,
@@ -155,7 +155,7 @@ fn render(results: &Results<'_>) -> String {
     written(&report)
 }
 
-/// A document for machines that does no harm to a terminal.
+/// A JSON document that is safe to print on a terminal.
 pub(crate) fn written(document: &impl Serialize) -> String {
     // Serialising plain strings and numbers cannot fail.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
@@ -191,7 +191,7 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
 
 fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> Vec<RelativeLatency> {
     let ratios = |(class, clock): (OperationClass, Clock)| {
-        let told = move |LatencyRatio { percentile, effect }: LatencyRatio| {
+        let known = move |LatencyRatio { percentile, effect }: LatencyRatio| {
             let Effect { ratio, interval } = effect?;
             Some(RelativeLatency {
                 class: class.as_str(),
@@ -201,7 +201,7 @@ fn relative_latencies(results: &Results<'_>, step: usize, candidate: usize) -> V
                 interval,
             })
         };
-        results.latency_ratios(step, candidate, class, clock).into_iter().filter_map(told)
+        results.latency_ratios(step, candidate, class, clock).into_iter().filter_map(known)
     };
     timed().flat_map(ratios).collect()
 }

@@ -8,24 +8,24 @@ use maud::{PreEscaped, html};
 use super::VerdictFormat;
 use crate::words::gate_case;
 
-/// Test cases as JUnit has them.
+/// JUnit test cases.
 pub(super) const FORMAT: VerdictFormat = VerdictFormat { name: "junit", render };
 
-/// A decided regression is a failure, what failed is an error, what is not decided is skipped.
+/// A regression is a failure, a failed trial an error, and an undecided step skipped.
 pub(crate) fn render(gate: &Gate<'_>) -> String {
     let suite = html! {
         testsuites {
             testsuite name=(gate.experiment.name) tests=(gate.cases.len()) failures=(gate.regressions())
                 skipped=(gate.count(Conclusion::Judged(Verdict::NotEnoughData))) errors=(gate.failed()) {
                 @for case in &gate.cases {
-                    @let told = gate_case(gate, case);
-                    testcase classname=(told.candidate) name=(told.step) {
+                    @let words = gate_case(gate, case);
+                    testcase classname=(words.candidate) name=(words.step) {
                         @match case.conclusion() {
-                            Conclusion::Failed => error message=(told.words) { (told.details) },
-                            Conclusion::Judged(Verdict::Regression) => failure message=(told.words) { (told.details) },
-                            Conclusion::Judged(Verdict::NotEnoughData) => skipped message=(told.words) {},
+                            Conclusion::Failed => error message=(words.words) { (words.details) },
+                            Conclusion::Judged(Verdict::Regression) => failure message=(words.words) { (words.details) },
+                            Conclusion::Judged(Verdict::NotEnoughData) => skipped message=(words.words) {},
                             Conclusion::Judged(Verdict::Improvement | Verdict::NoChange) => {
-                                system-out { (told.words) ": " (told.details) }
+                                system-out { (words.words) ": " (words.details) }
                             }
                         }
                     }
@@ -34,6 +34,6 @@ pub(crate) fn render(gate: &Gate<'_>) -> String {
         }
     };
     let PreEscaped(text) = suite;
-    // XML has no way to write most control characters.
+    // XML cannot represent most control characters.
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", printable(&text))
 }

@@ -68,13 +68,13 @@ fn write_table(out: &mut String, table: &Table) -> std::fmt::Result {
     Ok(())
 }
 
-/// A fence that no line of the log can close.
+/// A fence that no line of the log closes.
 fn fence(log: &str) -> String {
     let longest = log.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Text as it stands in a line or in a cell: none of it is read as Markdown, HTML or an entity.
+/// Text escaped for a line or a cell, so that none of it is read as Markdown, HTML or an entity.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in printable(text).chars() {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_by_others_stays_text() {
+    fn text_of_others_stays_text() {
         assert_eq!(super::escaped("a|b\n<i>*_"), "a\\|b \\<i\\>\\*\\_");
         assert_eq!(super::fence("x ``` y"), "````");
         assert_eq!(super::fence("x"), "```");

@@ -1,4 +1,4 @@
-//! One file or folder for each format of the report, and the list of all of them.
+//! One file or folder for each format of the report, and the list of them.
 
 mod blog;
 mod csv;
@@ -23,7 +23,7 @@ pub(crate) use junit::render as junit;
 pub(crate) use markdown::render as markdown;
 pub(crate) use text::render as text;
 
-/// Every format, in the order in which they are listed to users.
+/// Every format, in the order in which users see them listed.
 pub static FORMATS: &[Format] = &[
     Format::Pages(html::FORMAT),
     Format::Text(text::FORMAT),
@@ -34,21 +34,21 @@ pub static FORMATS: &[Format] = &[
     Format::Verdicts(junit::FORMAT),
 ];
 
-/// A format of the report, by what it makes.
+/// A format of the report, by its kind of output.
 #[derive(Debug, Clone, Copy)]
 pub enum Format {
     /// The whole report as one text.
     Text(TextFormat),
-    /// What a pipeline is told, as one text: the verdicts of an experiment in rounds.
+    /// The verdicts of an experiment in rounds as one text, for pipelines.
     Verdicts(VerdictFormat),
     /// A folder of pages.
     Pages(PageFormat),
 }
 
-/// A format that is one text.
+/// A format that produces one text.
 #[derive(Debug, Clone, Copy)]
 pub struct TextFormat {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     pub(crate) render: fn(&Results<'_>, &Options) -> String,
 }
@@ -56,27 +56,27 @@ pub struct TextFormat {
 /// A format of verdicts.
 #[derive(Debug, Clone, Copy)]
 pub struct VerdictFormat {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     pub(crate) render: fn(&Gate<'_>) -> String,
 }
 
-/// A format that is a folder.
+/// A format that produces a folder.
 #[derive(Debug, Clone, Copy)]
 pub struct PageFormat {
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Writes the folder and returns the page that is opened first.
+    /// Writes the folder and returns the page to open first.
     pub(crate) write: fn(&Results<'_>, &Options, &Path) -> Result<PathBuf, Error>,
 }
 
 impl Format {
-    /// The format of that name.
+    /// The format with this name.
     pub fn named(name: &str) -> Option<Format> {
         FORMATS.iter().copied().find(|format| format.name() == name)
     }
 
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub fn name(&self) -> &'static str {
         match self {
             Format::Text(format) => format.name,
@@ -92,7 +92,7 @@ impl TextFormat {
     /// One JSON object.
     pub const JSON: TextFormat = json::FORMAT;
 
-    /// The format of that name, if it is one text.
+    /// The format with this name, if it produces one text.
     pub fn named(name: &str) -> Option<TextFormat> {
         match Format::named(name)? {
             Format::Text(format) => Some(format),
@@ -109,7 +109,7 @@ mod tests {
     use crate::{Written, write};
 
     #[test]
-    fn every_format_has_a_name_of_its_own_by_which_it_is_found() {
+    fn every_format_is_found_by_its_own_name() {
         let (experiment, trials) = fixture::in_rounds();
         let directory = tempfile::tempdir().unwrap();
         for format in FORMATS.iter().copied() {

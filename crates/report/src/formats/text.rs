@@ -45,12 +45,12 @@ pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
     text
 }
 
-/// What others wrote, within a line.
+/// Text of others, printable and on one line.
 fn line(text: &str) -> String {
     printable(text).replace('\n', " ")
 }
 
-/// Writes `text` in lines of at most [`WIDTH`], the first after `lead` and the others indented as far.
+/// Writes `text` in lines of at most [`WIDTH`], the first after `lead` and the others indented by its length.
 fn wrapped(out: &mut String, lead: &str, text: &str) {
     for (number, paragraph) in printable(text).lines().enumerate() {
         let mut line = if number == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
@@ -90,7 +90,7 @@ fn write_table(out: &mut String, table: &Table, ansi: bool) {
     for (column, &width) in table.columns.iter().zip(&widths) {
         line.push_str("  ");
         line.push_str(&pad(&column.name, width, column.words));
-        // Under the marks of the cells.
+        // Room for the marks of the cells below.
         line.push_str(if has_marks(table) { " " } else { "" });
     }
     let _ = writeln!(out, "{}", line.trim_end());

@@ -1,11 +1,11 @@
-//! Facts of the experiment, the host and the builds as tables.
+//! Facts about the experiment, the host and the builds as tables.
 
 use basecase_analysis::{Results, distinct_builds};
 use basecase_model::{BuildFacts, Dbms, Experiment};
 
 use super::{Column, Row, Table, TableCell, grouped};
 
-/// What was run, and with what.
+/// The experiment: workload, parameters, command.
 pub(crate) fn experiment(results: &Results<'_>) -> Table {
     let experiment = results.experiment;
     let concurrency = if results.is_workload_file() { "threads" } else { "clients" };
@@ -66,15 +66,15 @@ pub(crate) fn builds(experiment: &Experiment) -> Table {
         caption: "Builds".into(),
         reading: if embedded { SQLITE_CPU.to_owned() } else { String::new() },
         corner: "build",
-        columns: ["version", "requested", "source", "toolchain", "sha256 begins"].map(Column::words).to_vec(),
+        columns: ["version", "requested", "source", "toolchain", "sha256 prefix"].map(Column::words).to_vec(),
         rows: distinct_builds(experiment).into_iter().map(row).collect(),
         ..Table::default()
     }
 }
 
-/// Where the CPU time of an embedded engine is counted.
-const SQLITE_CPU: &str = "SQLite is embedded: its engine runs inside basecase, so its CPU time is in the client's \
-                          (client_cpupq) and there is no server to measure (server_cpupq and rss are NA).";
+/// Which metrics have the CPU time of an embedded engine.
+const SQLITE_CPU: &str = "SQLite is embedded: its engine runs inside basecase, so its CPU time counts as the client's \
+                          (client_cpupq), and there is no server to measure (server_cpupq and rss are NA).";
 
 fn pairs(caption: &str, facts: Vec<(String, String)>) -> Table {
     Table {

@@ -1,4 +1,4 @@
-//! How the rounds of each step went, and what others took of the machine meanwhile.
+//! The course of each step's rounds, and what other work used of the machine meanwhile.
 
 use basecase_analysis::{Conduct, Level, NOISY_MACHINE, Results, Rounds};
 use basecase_stats::NOISY_CORES;
@@ -6,7 +6,7 @@ use basecase_stats::NOISY_CORES;
 use super::{Column, MISSING, Row, Table, TableCell};
 use crate::words::duration;
 
-/// A row for each compared step of which there is a round.
+/// A row for each compared step that has a round.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Table {
     let row = |(step, label): (usize, &str)| {
         let candidates = results.candidates();
@@ -21,23 +21,24 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Table {
     Table {
         caption: "Rounds of each step".into(),
         reading: format!(
-            "Others are processors that neither the servers nor the client used, steal is the share of the time that the hypervisor gave \
-             to others; means over all trials. Slowed is how much longer than usual a fixed loop of arithmetic took right before passes: a processor of a \
-             lower frequency, or one that others wanted too. From {NOISY_CORES} processors on a step has the flag {NOISY_MACHINE}: its intervals are \
-             wider than they had to be, and hold all the same."
+            "Others is the number of processors used by neither the servers nor the client, and steal the share of time \
+             that the hypervisor gave to others; both are means over all trials. Slowed is how much longer than usual a \
+             fixed arithmetic loop took right before passes, because the processor ran at a lower frequency or was shared. \
+             From {NOISY_CORES} processors on, a step has the flag {NOISY_MACHINE}: its intervals are wider than \
+             necessary, but still valid."
         ),
         corner: "step",
         columns: vec![
             Column::numbers("rounds", ""),
-            Column::numbers("slices", "of each candidate in a round"),
+            Column::numbers("slices", "per candidate in a round"),
             Column::numbers("slice ms", "mean length of a slice"),
-            Column::numbers("a round", "with starts of sessions and warm-up, all candidates together"),
+            Column::numbers("round time", "with session starts and warm-up, all candidates together"),
             Column::numbers(
                 "copy",
-                "data that a candidate's round began with, and the time until its copy was on the device",
+                "size of the data that a candidate's round starts from, and the time to copy it to the device",
             ),
-            Column::numbers("others", "processors that others used"),
-            Column::numbers("steal %", "share of the time that the hypervisor gave to others"),
+            Column::numbers("others", "processors used by others"),
+            Column::numbers("steal %", "share of time that the hypervisor gave to others"),
             Column::numbers("slowed %", "how much longer than usual a fixed loop took right before passes"),
         ],
         rows: steps.filter_map(row).collect(),

@@ -1,11 +1,11 @@
-//! What the configs of one dbms say differently.
+//! Differences between the configs of one dbms.
 
 use basecase_analysis::{DistinctConfig, differing_settings, distinct_configs};
 use basecase_model::{ConfigFacts, Dbms, Experiment};
 
 use super::{Column, Row, Table, TableCell};
 
-/// The settings in which the configs of one dbms differ, one table for each dbms that has several configs.
+/// Settings that differ between the configs of one dbms, a table for each dbms with several configs.
 pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
     let configs = distinct_configs(experiment);
     let differences = |dbms| {
@@ -24,7 +24,7 @@ fn table(dbms: Dbms, configs: &[&DistinctConfig<'_>]) -> Table {
     let rows: Vec<Row> = differing_settings(&facts).into_iter().map(row).collect();
     Table {
         caption: format!("Differences between the {dbms} configs"),
-        reading: if rows.is_empty() { "They hold the same settings.".into() } else { String::new() },
+        reading: if rows.is_empty() { "Their settings are the same.".into() } else { String::new() },
         corner: "setting",
         columns: configs.iter().map(|config| Column::words(&config.label)).collect(),
         rows,

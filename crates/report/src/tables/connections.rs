@@ -5,7 +5,7 @@ use basecase_model::StepFacts;
 
 use super::{Column, Row, Table, TableCell, grouped};
 
-/// One row per candidate and role of several connections; `None` when there is none, and of the Insert Benchmark.
+/// One row per candidate and role with several connections; `None` if there is none, and for the Insert Benchmark.
 pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFacts)) -> Option<Table> {
     step.threads?;
     let mut rows = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
         }
     }
     let mut reading =
-        vec!["Events that single connections of a role finished in the measured window.".to_owned()];
+        vec!["Events that single connections of each role finished in the measured window.".to_owned()];
     reading.extend(starved);
     (!rows.is_empty()).then(|| Table {
         caption: format!("{} connections", step.label),
@@ -35,9 +35,9 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
         columns: vec![
             Column::words("role"),
             Column::numbers("connections", ""),
-            Column::numbers("fewest", "events of the connection with fewest"),
-            Column::numbers("median", "events of the connection in the middle"),
-            Column::numbers("most", "events of the connection with most"),
+            Column::numbers("fewest", "events of the connection with the fewest"),
+            Column::numbers("median", "median over connections"),
+            Column::numbers("most", "events of the connection with the most"),
             Column::numbers("below half", "connections with less than half of the median"),
         ],
         rows,

@@ -1,4 +1,4 @@
-//! What steps that write come to with the work that they put off.
+//! Results of steps that write, including the work that they deferred.
 
 use basecase_analysis::{Effect, Results, Rounds};
 use basecase_model::{StepFacts, names};
@@ -6,7 +6,7 @@ use basecase_stats::{Decision, JudgedMetric};
 
 use super::{Column, MISSING, Row, Table, TableCell};
 
-/// A row for each contender of each step of which it is known; `None` of none.
+/// A row for each step and contender whose debt is known; `None` if there is none.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Option<Table> {
     let of_step = |(step, facts)| {
         let candidates = results.candidates().skip(1);
@@ -14,18 +14,19 @@ pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Option<Table>
     };
     let rows: Vec<Row> = results.steps().flat_map(of_step).collect();
     (!rows.is_empty()).then(|| Table {
-        caption: "With what was put off".into(),
-        reading: "After its last slice each server pays what the step put off, while the others stand still: vacuum, purge, compaction, \
-                  a checkpoint. With debt is the change as if the time for it, or the CPU time, were a part of the step."
+        caption: "Including deferred work".into(),
+        reading: "After its last slice, each server completes the work that the step deferred, while the others are \
+                  suspended: vacuum, purge, compaction, a checkpoint. The columns with debt count the time for it, or its \
+                  CPU time, as part of the step."
             .into(),
         corner: "step",
         columns: vec![
             Column::words("candidate"),
-            Column::numbers("change %", "of throughput, without it"),
+            Column::numbers("change %", "of throughput, without debt"),
             Column::numbers("with debt %", "of throughput"),
-            Column::numbers("CPU with debt %", "CPU time of the server per operation"),
-            Column::numbers("paid in s", "by the candidate, mean of its rounds"),
-            Column::numbers("base's s", "by the base case"),
+            Column::numbers("CPU with debt %", "server CPU time per operation"),
+            Column::numbers("paid in s", "by the candidate, mean over its rounds"),
+            Column::numbers("base paid in s", "by the base case"),
         ],
         rows,
         ..Table::default()

@@ -5,7 +5,7 @@ use basecase_model::{Headline, StatementClass, StepFacts};
 
 use super::{Column, NOT_AVAILABLE, Row, Table, TableCell, absent, grouped, number};
 
-/// One row per candidate; `None` of steps that are no events of a workload file.
+/// One row per candidate; `None` for steps without events of a workload file.
 pub(crate) fn table(
     results: &Results<'_>,
     (step_number, step): (usize, &StepFacts),
@@ -15,23 +15,23 @@ pub(crate) fn table(
         return None;
     }
     let mut columns = vec![
-        Column::numbers("events", "transactions, in the words of sysbench"),
+        Column::numbers("events", "called transactions by sysbench"),
         Column::numbers("events/s", ""),
-        Column::numbers("read", "statements that return rows, or could"),
+        Column::numbers("read", "statements that can return rows"),
         Column::numbers("write", "statements that changed a row"),
         Column::numbers("other", "BEGIN, COMMIT and writes that changed no row"),
         Column::numbers("queries", "statements of all three classes"),
         Column::numbers("queries/s", ""),
-        Column::numbers("retries", "ignored errors, in the words of sysbench"),
+        Column::numbers("retries", "called ignored errors by sysbench"),
         Column::numbers("min ms", "shortest event"),
-        Column::numbers("mean ms", "mean of events"),
+        Column::numbers("mean ms", "mean over events"),
         Column::numbers(percentile_name(percentile), "latency that this percentage of events did not exceed"),
         Column::numbers("max ms", "longest event"),
     ];
     if step.scanned_rows.is_some() {
         columns.push(Column::numbers(
             "K rows/s",
-            "scanned by one connection, as published; not multiplied by the connections",
+            "rows scanned by one connection, as published; not multiplied by the connections",
         ));
     }
     let row = |candidate| match results.measured(step_number, candidate) {
@@ -40,7 +40,7 @@ pub(crate) fn table(
     };
     Some(Table {
         caption: format!("{} events", step.label),
-        reading: "Counts of the measured window, as sysbench reports them; latencies of events as wholes."
+        reading: "Counts in the measured window, as sysbench reports them; latencies are of whole events."
             .into(),
         corner: "dbms",
         rows: results

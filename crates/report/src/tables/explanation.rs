@@ -1,4 +1,4 @@
-//! What moved with the speed of a step, as tables.
+//! What changed along with a step's speed, as tables.
 
 use basecase_analysis::{
     Cost, CostRatio, Explanation, FunctionShare, FunctionShares, Hardware, HardwareCount, MOVED,
@@ -10,13 +10,14 @@ use super::{Column, Row, Table, TableCell};
 use crate::words::{UNKNOWN, figure, setting_values};
 
 /// How to read the table of costs.
-const READING: &str = "The share is the part of the change in time per operation for which a cost can account: 100 % is all of it, \
-                       below 0 it works against it. About means that the time of a unit was not measured but taken to be as usual. Costs \
-                       overlap: what is read, written or switched is also CPU time.";
-/// Counters and functions that are shown.
+const READING: &str = "The share is the part of the change in time per operation that a cost can explain: 100 % is all of \
+                       it, and below 0 the cost changed in the opposite direction. About means that the time per unit was \
+                       not measured but assumed to be typical. Costs overlap: reads, writes and context switches also take \
+                       CPU time.";
+/// Most counters and functions shown.
 const MOST: usize = 20;
 
-/// Costs, counters, settings, and what the profile brought.
+/// Costs, counters, settings, and the profile's results.
 pub(crate) fn tables(explanation: &Explanation<'_>) -> Vec<Table> {
     let mut tables = vec![costs(explanation), counters(explanation), settings(explanation)];
     tables.extend(explanation.hardware.as_ref().map(|found| hardware(explanation, found)));
@@ -40,7 +41,7 @@ fn costs(explanation: &Explanation<'_>) -> Table {
     let time = explanation.operation_time().map(|OperationTime { base_us, candidate_us, ratio }| {
         let values = [figure(base_us), figure(candidate_us)].map(TableCell::plain);
         let cells = values.into_iter().chain([ratio_cell(ratio), TableCell::plain("")]).collect();
-        Row { reference: true, ..Row::new("time on processors, without what others took, µs", cells) }
+        Row { reference: true, ..Row::new("available processor time, without what others took, µs", cells) }
     });
     Table {
         caption: format!("Costs per {}", operation(&explanation.base)),
@@ -58,8 +59,8 @@ fn counters(explanation: &Explanation<'_>) -> Table {
         Row::new(counter.name, values.into_iter().chain([ratio_cell(counter.ratio)]).collect())
     };
     Table {
-        caption: format!("Counters of the server that moved, per {}", operation(&explanation.base)),
-        reading: format!("Those by {:.0} % or more, the furthest first.", (MOVED - 1.0) * 100.0),
+        caption: format!("Server counters that changed, per {}", operation(&explanation.base)),
+        reading: format!("Changes by {:.0} % or more, largest first.", (MOVED - 1.0) * 100.0),
         corner: "counter",
         columns: ["base case", "candidate", "ratio"].map(|name| Column::numbers(name, "")).into(),
         rows: explanation.counters().iter().take(MOST).map(row).collect(),
@@ -73,19 +74,19 @@ fn settings(explanation: &Explanation<'_>) -> Table {
         let (base, candidate) = setting_values(change);
         Row::new(&change.name, [base, candidate, by.to_owned()].map(TableCell::plain).into())
     };
-    // Versions far apart have hundreds that only one of them knows.
-    let (of_both, of_one): (Vec<_>, Vec<_>) =
+    // Distant versions have hundreds of settings that only one of them knows.
+    let (in_both, in_one): (Vec<_>, Vec<_>) =
         explanation.settings.iter().partition(|change| change.is_of_both() || !change.is_default);
-    let reading = match of_one.len() {
+    let reading = match in_one.len() {
         0 => String::new(),
-        count => format!("{count} more are known to one of the two only, and no config sets them."),
+        count => format!("{count} more exist in only one of the two, and no config sets them."),
     };
     Table {
-        caption: "Settings that differ, as the servers ran".into(),
+        caption: "Settings that differ between the running servers".into(),
         reading,
         corner: "setting",
-        columns: ["base case", "candidate", "by"].map(Column::words).into(),
-        rows: of_both.into_iter().map(row).collect(),
+        columns: ["base case", "candidate", "set by"].map(Column::words).into(),
+        rows: in_both.into_iter().map(row).collect(),
         ..Table::default()
     }
 }
@@ -96,8 +97,12 @@ fn hardware(explanation: &Explanation<'_>, hardware: &Hardware<'_>) -> Table {
         Row::new(count.name, cells.map(TableCell::plain).into())
     };
     Table {
-        caption: format!("Counters of the processors, per {}", operation(&explanation.base)),
-        reading: if hardware.is_of_profiled_pass { "Of the profiled pass.".into() } else { String::new() },
+        caption: format!("Hardware counters, per {}", operation(&explanation.base)),
+        reading: if hardware.is_of_profiled_pass {
+            "Measured in the profiled run.".into()
+        } else {
+            String::new()
+        },
         corner: "counter",
         columns: ["base case", "candidate", "ratio"].map(|name| Column::numbers(name, "")).into(),
         rows: hardware.counts().iter().map(row).collect(),
@@ -113,10 +118,10 @@ fn functions(found: &FunctionShares) -> Table {
     };
     let time = match found.kind {
         ProfileKind::Cpu => "CPU time",
-        ProfileKind::OffCpu => "time off the processors",
+        ProfileKind::OffCpu => "off-CPU time",
     };
     Table {
-        caption: format!("Functions of the server, by their own share of {time}"),
+        caption: format!("Server functions by their own share of {time}"),
         reading: format!(
             "{} samples of the base case, {} of the candidate.",
             found.base_samples, found.candidate_samples

@@ -10,13 +10,12 @@ pub(crate) fn relative_reading(results: &Results<'_>) -> &'static str {
     if results.rounds.is_some() { IN_ROUNDS } else { RELATIVE }
 }
 
-const RELATIVE: &str = "Queries per second divided by those of the base case: 1.00 is equal, less is \
-                                   slower. Ratios are computed from full precision, those of published tables \
-                                   from whole numbers.";
+const RELATIVE: &str = "Queries per second divided by those of the base case: 1.00 is equal, less is slower. Ratios are \
+                        computed at full precision, those in published tables from whole numbers.";
 /// How to read the absolute tables.
-pub(crate) const ABSOLUTE: &str = "Every statement counts as a query, BEGIN and COMMIT included.";
+pub(crate) const ABSOLUTE: &str = "Every statement counts as a query, including BEGIN and COMMIT.";
 
-/// A table for each group with the other candidates relative to the base case; none without another candidate.
+/// A table for each group, with the other candidates relative to the base case; empty if there is only one candidate.
 pub(crate) fn relative_to_base(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
     let cell = |step, candidate| relative::cell(results, step, candidate, thresholds);
     let others: Vec<usize> = results.candidates().map(|(candidate, _)| candidate).skip(1).collect();
@@ -42,12 +41,12 @@ pub(crate) fn absolute(results: &Results<'_>) -> Vec<Table> {
     results.groups().iter().map(|group| table(results, group, &all, cell)).collect()
 }
 
-/// A whole number, as published; one scan takes seconds, so less than ten a second keep two digits.
+/// A whole number, as published; below ten with two decimals, because one scan takes seconds.
 fn rate(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
-/// One row per step of the group and one column per candidate; the key tells which.
+/// One row per step of the group and one column per candidate, named by the key.
 fn table(
     results: &Results<'_>,
     group: &StepGroup<'_>,

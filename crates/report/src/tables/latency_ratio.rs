@@ -5,7 +5,7 @@ use basecase_model::{OperationClass, StepFacts};
 
 use super::{Column, MISSING, Row, Table, TableCell, relative_to};
 
-/// The percentiles of every contender; `None` where none has a ratio.
+/// The percentiles of every contender; `None` if none has a ratio.
 pub(crate) fn table(
     results: &Results<'_>,
     (step, facts): (usize, &StepFacts),
@@ -28,7 +28,8 @@ pub(crate) fn table(
             clock.title()
         ),
         reading: format!(
-            "{}. Above 1 takes longer. Of percentiles that {LEAST_BEYOND} statements of each round exceed.",
+            "{}. Above 1 is slower. A percentile has a ratio only if at least {LEAST_BEYOND} statements of each round \
+             exceed it.",
             relative_to(results)
         ),
         corner: "dbms",

@@ -9,25 +9,24 @@ use super::{Column, FAILED, MISSING, Row, Table, TableCell, number};
 /// How to read every table of metrics.
 pub(crate) fn reading(results: &Results<'_>) -> String {
     let operation = if results.is_workload_file() {
-        "of all threads. An operation is a query, and a row in the load."
+        "all threads. An operation is a query, or a row during the load."
     } else {
-        "of all clients. An operation is an insert in l steps and a query in q steps."
+        "all clients. An operation is an insert in l steps and a query in q steps."
     };
-    format!("Metrics are means over exactly the measured window and {operation} {READING}")
+    format!("Metrics are means over the measured window and {operation} {READING}")
 }
 
-const READING: &str = "cpupq is the whole host's CPU time \
-                                  in µs per operation (in ticks of some ms where the kernel counts no closer, but at least what server and \
-                                  client took), server_cpupq and client_cpupq that of the server's processes \
-                                  and of basecase. p50 and p99 are rates that 50 % and 99 % of the seconds reached or \
-                                  exceeded, not latencies; maxop is in seconds; rss is the proportional set size of \
-                                  the server's processes in GiB. NA is what could not be told.";
+const READING: &str = "cpupq is the whole host's CPU time in µs per operation (in ticks of a few ms if the kernel is no \
+                       more precise, but never less than server and client used), server_cpupq and client_cpupq that of \
+                       the server's processes and of basecase. p50 and p99 are rates that 50 % and 99 % of the seconds \
+                       reached or exceeded, not latencies; maxop is in seconds; rss is the proportional set size of the \
+                       server's processes in GiB. NA means not available.";
 
 /// The metrics lines and the other metrics, one row per candidate.
 pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> [Table; 2] {
     let lines: Vec<&TrialMetric> = line().collect();
     let others: Vec<&TrialMetric> = EXTRAS.iter().collect();
-    [table(results, step, "metrics", &lines), table(results, step, "further metrics", &others)]
+    [table(results, step, "metrics", &lines), table(results, step, "other metrics", &others)]
 }
 
 fn table(
@@ -54,7 +53,7 @@ fn table(
     }
 }
 
-/// What a metric tells, with its unit.
+/// The meaning of a metric, with its unit.
 pub(crate) fn meaning(metric: &TrialMetric) -> String {
     if metric.unit.is_empty() {
         metric.meaning.to_owned()

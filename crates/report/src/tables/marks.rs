@@ -1,4 +1,4 @@
-//! The rules by which cells are coloured.
+//! The rules for marking cells.
 
 use basecase_analysis::{Direction, Standing, Thresholds};
 
@@ -15,7 +15,7 @@ impl From<Standing> for Highlight {
     }
 }
 
-/// Marks a value relative to the base case by its rounded per cent.
+/// The mark of a value relative to the base case, by its rounded per cent.
 pub(crate) fn relative(ratio: f64, thresholds: Thresholds) -> Highlight {
     match thresholds.direction(ratio) {
         Some(Direction::Better) => Highlight::Better,

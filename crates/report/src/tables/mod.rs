@@ -1,4 +1,4 @@
-//! Every table of a report as values: what stands in each cell and what its colour means.
+//! Every table of a report as values: the text and mark of each cell.
 
 pub(crate) mod builds;
 pub(crate) mod conduct;
@@ -29,17 +29,17 @@ use basecase_analysis::{Effect, Results};
 
 use crate::words::EffectWords as _;
 
-/// What is shown where there is no value to compare.
+/// Shown if there is no value to compare.
 pub(crate) const MISSING: &str = "–";
-/// What is shown where the machine could not tell.
+/// Shown if the value is not available on this machine.
 pub(crate) const NOT_AVAILABLE: &str = "NA";
-/// What is shown for a trial that failed.
+/// Shown for a failed trial.
 pub(crate) const FAILED: &str = "failed";
 
-/// What the colour of a cell means.
+/// The mark of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Highlight {
-    /// Nothing.
+    /// No mark.
     #[default]
     None,
     /// In the best quarter of the column's range.
@@ -54,12 +54,12 @@ pub(crate) enum Highlight {
     Worse,
     /// The background writers missed their rate.
     SlaFailed,
-    /// Another value than the base case's, though no config says so.
+    /// Differs from the base case's value, though no config sets it.
     DefaultChanged,
 }
 
 impl Table {
-    /// The same table with the texts of its headings and cells changed.
+    /// The table with `change` applied to the texts of headings and cells.
     pub(crate) fn map_text(&self, change: &dyn Fn(&str) -> String) -> Table {
         let columns = self.columns.iter().map(|column| Column {
             name: change(&column.name),
@@ -86,7 +86,7 @@ impl Table {
 }
 
 impl Highlight {
-    /// The sign beside the number, so that colour never carries meaning alone.
+    /// The sign beside the number, so that no meaning depends on colour alone.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Highlight::None => "",
@@ -105,9 +105,9 @@ pub(crate) struct Table {
     pub(crate) caption: String,
     /// How to read it, in a sentence or two; may be empty.
     pub(crate) reading: String,
-    /// What the columns stand for where their headings are short, a line each.
+    /// The meaning of columns with short headings, one line each.
     pub(crate) key: Vec<String>,
-    /// What its marks mean.
+    /// The meaning of its marks.
     pub(crate) legend: Vec<(Highlight, String)>,
     /// Heading of the column of names.
     pub(crate) corner: &'static str,
@@ -122,11 +122,11 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     /// The heading.
     pub(crate) name: String,
-    /// What it means, where the heading does not say it.
+    /// What it means, unless the heading says so.
     pub(crate) meaning: String,
     /// Number of the step that the column shows.
     pub(crate) step: Option<usize>,
-    /// Whether it holds words and not numbers.
+    /// Whether it contains words instead of numbers.
     pub(crate) words: bool,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<TableCell>,
     /// Number of the step that the row shows.
     pub(crate) step: Option<usize>,
-    /// Whether it is no candidate but what the candidates are held against.
+    /// Whether it is a reference to compare with rather than a candidate.
     pub(crate) reference: bool,
 }
 
@@ -155,13 +155,13 @@ impl Row {
 pub(crate) struct TableCell {
     /// What is printed.
     pub(crate) text: String,
-    /// What stands beside it in small print.
+    /// Small print beside it.
     pub(crate) small: String,
-    /// What its colour means.
+    /// Its mark.
     pub(crate) mark: Highlight,
-    /// How much of the row's whole it is, 0 to 1, where that is to be seen as a shade.
+    /// Its share of the row, 0 to 1, if shown as a shade.
     pub(crate) share: Option<f64>,
-    /// Numbers of step and candidate of the trial whose throughput it is, where its course is to be seen beside it.
+    /// Numbers of step and candidate of the trial whose throughput it is, if its sparkline is shown beside it.
     pub(crate) trial: Option<(usize, usize)>,
 }
 
@@ -188,7 +188,7 @@ impl TableCell {
         TableCell { small: effect.ratio_interval(), ..TableCell::plain(effect.ratio_text()) }
     }
 
-    /// What an effect is in per cent, with its interval.
+    /// The cell of an effect in per cent with its interval.
     pub(crate) fn percent(effect: Option<Effect>) -> Self {
         match effect {
             Some(effect) => {
@@ -211,19 +211,19 @@ impl TableCell {
         }
     }
 
-    /// The same as the throughput of a trial.
+    /// The same cell as the throughput of a trial.
     pub(crate) fn of_trial(self, step: usize, candidate: usize) -> Self {
         TableCell { trial: Some((step, candidate)), ..self }
     }
 }
 
-/// Names the candidate that the others of a table are divided by.
+/// Names the candidate that a table is relative to.
 pub(crate) fn relative_to(results: &Results<'_>) -> String {
     let base = results.experiment.candidates.first();
     base.map(|base| format!("Relative to: {}", base.name)).unwrap_or_default()
 }
 
-/// The cell of a trial that failed or is not there, or that has nothing to be divided by.
+/// The cell of a trial that failed or is missing, or has no base case to compare with.
 pub(crate) fn absent(results: &Results<'_>, step: usize, candidate: usize) -> TableCell {
     match results.trial(step, candidate) {
         Some(trial) if !trial.is_complete() => TableCell::plain(FAILED),
@@ -231,7 +231,7 @@ pub(crate) fn absent(results: &Results<'_>, step: usize, candidate: usize) -> Ta
     }
 }
 
-/// A number with so many digits after the point, or `NA`.
+/// A number with this many decimals, or `NA`.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| NOT_AVAILABLE.to_owned(), |value| format!("{value:.decimals$}"))
 }
@@ -241,7 +241,7 @@ pub(crate) fn anchor(candidate: usize) -> String {
     format!("candidate-{candidate}")
 }
 
-/// A whole number with thin groups of three digits, for counts that nobody copies into a formula.
+/// A whole number with commas between groups of three digits.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,28 +1,28 @@
-//! How small a change the rounds of each step and contender can show.
+//! The smallest change that the rounds of each step and contender can show.
 
 use basecase_analysis::{Judged, Results, percent_of_logarithm};
 use basecase_stats::Decision;
 
 use super::{Column, MISSING, Row, Table, TableCell};
 
-/// A row for each step and contender, in the order of the verdicts; `None` where nothing is judged.
+/// A row for each step and contender, in the order of the verdicts; `None` if nothing is judged.
 pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
     let rows: Vec<Row> = results.all_judged().iter().map(|judged| row(results, judged)).collect();
     (!rows.is_empty()).then(|| Table {
         caption: "Noise floor".into(),
-        reading: "In per cent of throughput. Rounds scatter by the luck of starts and by passes within a round; visible is the change \
-                  that so many rounds show with a probability of 80 %, and settled the smallest margin at which it would be no change \
-                  now."
+        reading: "In per cent of throughput. Rounds differ because of their starts and of the passes within them. Visible \
+                  is the change that this many rounds detect with a probability of 80 %; settled is the smallest margin at \
+                  which the verdict would be no change now."
             .into(),
         corner: "step",
         columns: vec![
             Column::words("candidate"),
             Column::numbers("margin", "the smallest change that matters"),
             Column::numbers("rounds", "between-round sd: standard deviation of the effects of rounds"),
-            Column::numbers("starts", "τ: the part of it that is the luck of starts"),
+            Column::numbers("starts", "τ: the part of it that comes from starts"),
             Column::numbers("passes", "σ: standard deviation of the effects of passes within rounds"),
-            Column::numbers("visible", "the change that is seen with a probability of 80 %"),
-            Column::numbers("settled", "the smallest margin at which it would be no change now"),
+            Column::numbers("visible", "the change that is detected with a probability of 80 %"),
+            Column::numbers("settled", "the smallest margin at which the verdict would be no change now"),
         ],
         rows,
         ..Table::default()
@@ -30,10 +30,9 @@ pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
 }
 
 fn row(results: &Results<'_>, judged: &Judged<'_>) -> Row {
-    let Decision {
-        verdict, margin, between_round_sd, start_sd, pass_sd, detectable, smallest_margin, ..
-    } = *judged.throughput;
-    // A change is within no margin that anybody would ask for.
+    let Decision { verdict, margin, block_sd, start_sd, pass_sd, detectable, smallest_margin, .. } =
+        *judged.throughput;
+    // Once a change is decided, no sensible margin would contain it.
     let settled = smallest_margin.filter(|_| !verdict.is_change());
     let percent = |effect: Option<f64>| match effect {
         Some(effect) => TableCell::plain(format!("{:.2}", percent_of_logarithm(effect))),

@@ -1,4 +1,4 @@
-//! Cells of rates relative to the base case: their interval where rounds tell it, and what is coloured.
+//! Cells with rates relative to the base case: their intervals, if known from rounds, and their marks.
 
 use basecase_analysis::metrics::TrialMetric;
 use basecase_analysis::{Results, Thresholds};
@@ -7,8 +7,9 @@ use basecase_stats::Verdict;
 use super::{Highlight, TableCell, absent, marks, number};
 
 /// How to read such cells of an experiment in rounds.
-pub(crate) const IN_ROUNDS: &str = "Each is the mean ratio to the base case over all rounds: 1.00 is equal, less is slower. In \
-                                    parentheses is its interval, or (?) where it is not known. Only what is decided has a mark.";
+pub(crate) const IN_ROUNDS: &str = "Each value is the mean ratio to the base case over all rounds: 1.00 is equal, less is \
+                                    slower. In parentheses is its interval, or (?) if it is not known. Only decided \
+                                    changes are marked.";
 
 /// The cell of a candidate's rate divided by the base case's.
 pub(crate) fn cell(
@@ -38,8 +39,8 @@ pub(crate) fn cost_cell(
     }
 }
 
-/// What is coloured: in rounds what is decided, else what is beyond the thresholds. A ratio says nothing when either of its
-/// sides says nothing.
+/// The mark of a ratio: its verdict in rounds, else whether it is beyond the thresholds. A ratio is ignored if either side missed its
+/// target rate.
 pub(crate) fn mark(
     results: &Results<'_>,
     step: usize,
@@ -63,8 +64,8 @@ pub(crate) fn mark(
 pub(crate) fn legend(results: &Results<'_>, thresholds: Thresholds) -> Vec<(Highlight, String)> {
     match results.rounds {
         Some(_) => vec![
-            (Highlight::Better, "improvement, by its verdict".into()),
-            (Highlight::Worse, "regression, by its verdict".into()),
+            (Highlight::Better, "verdict: improvement".into()),
+            (Highlight::Worse, "verdict: regression".into()),
         ],
         None => marks::relative_legend(thresholds),
     }

@@ -1,4 +1,4 @@
-//! What an operation of a workload file's step costs the machine, in the form of published metric tables.
+//! Costs per operation in steps of workload files, in the form of published metric tables.
 
 use basecase_analysis::metrics::{RESOURCES, TrialMetric};
 use basecase_analysis::{Finding, Results, StepGroup, Thresholds};
@@ -7,18 +7,18 @@ use basecase_model::StepFacts;
 use super::{Column, Highlight, Row, Table, TableCell, absent, lines, number, relative, relative_to};
 
 /// How to read these tables.
-pub(crate) const READING: &str = "An operation (o) is a query, and a row in the load. cpu/o is in per cent of the \
-                                  whole machine × seconds, as published; cpu_us/o is the same in µs. Both hold the \
-                                  client; server_us/o is the server's processes alone. Ratios above 1 cost more than the base case, but for o/s; 0/0 is 1 and \
-                                  anything else divided by 0 is inf.";
+pub(crate) const READING: &str = "An operation (o) is a query, or a row during the load. cpu/o is in per cent of the whole \
+                                  machine × seconds, as published; cpu_us/o is the same in µs. Both include the client; \
+                                  server_us/o is the server's processes alone. Ratios above 1 cost more than the base \
+                                  case, except for o/s; 0/0 is 1, and anything else divided by 0 is inf.";
 
-/// How to read what [`beyond`] returns.
-pub(crate) const BEYOND: &str = "Costs per operation divided by those of the base case, of every relative rate beyond the thresholds. \
-                                 A rate is believed when a cost moves the other way by about as much: cpu/o and server_us/o for \
-                                 code, cs/o often for contention, rKB/o and wKB/o for storage and caching. cpu/o holds the client.";
+/// How to read the table of [`beyond`].
+pub(crate) const BEYOND: &str = "Costs per operation divided by those of the base case, for every relative rate beyond the \
+                                 thresholds. Trust a change in rate when a cost per operation moves the opposite way by \
+                                 about as much: cpu/o and server_us/o for code, cs/o often for contention, rKB/o and wKB/o \
+                                 for storage and caching. cpu/o includes the client.";
 
-/// The relative costs of all results of a group that are beyond the thresholds, the slowest of each candidate first; `None` when
-/// there is none.
+/// The relative costs of a group's results beyond the thresholds, the slowest of each candidate first; `None` if there is none.
 pub(crate) fn beyond(
     results: &Results<'_>,
     group: &StepGroup<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Ta
     tables
 }
 
-/// One row per candidate from `first` on; a cell is `None` where there is nothing to compare.
+/// One row per candidate from `first` on; `cell` returns `None` if there is nothing to compare.
 fn table(
     results: &Results<'_>,
     (step, _): (usize, &StepFacts),

@@ -1,4 +1,4 @@
-//! Response times: the ten published buckets and true percentiles.
+//! Response times: the ten published buckets and exact percentiles.
 
 use basecase_analysis::{
     BUCKETS, Clock, Latencies, PERCENTILES, Results, Standing, counts, latencies, quarters_least_is_best,
@@ -10,17 +10,16 @@ use super::{Column, FAILED, Highlight, MISSING, Row, Table, TableCell};
 
 /// How to read every table of response times.
 pub(crate) fn reading(results: &Results<'_>) -> String {
-    let events = if results.is_workload_file() { " A statement here is an event as a whole." } else { "" };
+    let events = if results.is_workload_file() { " A statement here is a whole event." } else { "" };
     format!("{READING}{events}")
 }
 
-const READING: &str = "Buckets hold the % of statements up to the bound in their heading and above the one \
-                                  before, not cumulated; nonzero is more than nothing and less than 0.0005 %. \
-                                  Service time counts from the sending of a statement: waiting for its turn is not \
-                                  inside. Response time, of paced roles only, counts from the instant at which the \
-                                  schedule meant the statement to start: waiting behind a slow one is inside.";
+const READING: &str = "Buckets have the % of statements up to the bound in their heading and above the previous one, not \
+                       cumulative; nonzero is more than 0 and less than 0.0005 %. Service time starts when a statement is \
+                       sent, and excludes waiting for its turn. Response time, of paced roles only, starts when the \
+                       schedule meant the statement to start, and includes waiting behind a slow one.";
 
-/// The table of one class by one clock; `None` when no candidate has such latencies.
+/// The table of one class by one clock; `None` if no candidate has such latencies.
 pub(crate) fn table(
     results: &Results<'_>,
     (number, step): (usize, &StepFacts),
@@ -55,15 +54,15 @@ pub(crate) fn table(
     Some(Table {
         caption: format!("{} {}, {}", step.name, timed_name(step, class), clock.title()),
         legend: vec![
-            (Highlight::TopQuarter, "best quarter of the longest".into()),
-            (Highlight::BottomQuarter, "worst quarter of the longest, where the range is wide".into()),
+            (Highlight::TopQuarter, "longest statement in the best quarter of the range".into()),
+            (Highlight::BottomQuarter, "longest statement in the worst quarter, if the range is wide".into()),
         ],
         corner: "dbms",
         columns: BUCKETS
             .iter()
             .map(bucket)
             .chain(PERCENTILES.iter().map(percentile))
-            .chain([Column::numbers("max s", "the longest statement in seconds")])
+            .chain([Column::numbers("max s", "longest statement in seconds")])
             .collect(),
         rows: rows.collect(),
         ..Table::default()
@@ -82,13 +81,13 @@ fn cells(histogram: &Histogram, standing: Standing) -> Vec<TableCell> {
     cells
 }
 
-/// The same of a candidate without such latencies.
+/// The cells of a candidate without such latencies.
 fn absent_cells(results: &Results<'_>, step: usize, candidate: usize) -> Vec<TableCell> {
     let failed = results.trial(step, candidate).is_some_and(|trial| !trial.is_complete());
     vec![TableCell::plain(if failed { FAILED } else { MISSING }); BUCKETS.len() + PERCENTILES.len() + 1]
 }
 
-/// Percentages with three decimals; nothing for no statement, `nonzero` for what rounds to nothing.
+/// Percentages with three decimals; empty without statements, `nonzero` if the percentage rounds to 0.
 fn bucket_cells(counts: &[u64; 10]) -> Vec<TableCell> {
     let total: u64 = counts.iter().sum();
     let cell = |&count: &u64| {
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rounds_to_nothing_is_still_shown() {
+    fn what_rounds_to_0_is_still_shown() {
         assert_eq!(texts([1_000_000, 0, 0, 0, 0, 0, 0, 0, 0, 1])[9], "nonzero");
         assert_eq!(texts([0; 10]), [""; 10]);
     }

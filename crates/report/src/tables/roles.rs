@@ -1,11 +1,11 @@
-//! What each role of a step did, over all clients.
+//! The work of each role in a step, over all clients.
 
 use basecase_analysis::{Results, RoleSum, roles};
 use basecase_model::{Aside, StepFacts};
 
 use super::{Column, Row, Table, TableCell, grouped, number};
 
-/// One row per candidate and role; `None` when no trial of the step is complete.
+/// One row per candidate and role; `None` if no trial of the step is complete.
 pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &StepFacts)) -> Option<Table> {
     let rows: Vec<Row> = results
         .candidates()
@@ -23,20 +23,20 @@ pub(crate) fn table(results: &Results<'_>, (number_of_step, step): (usize, &Step
     Some(Table {
         caption: format!("{} roles", step.name),
         reading: format!(
-            "Sums over all {workers}. An item is a row of an insert or delete, or a query. Asides are statements \
-             beside a role's main ones and are in no histogram."
+            "Sums over all {workers}. An item is an inserted or deleted row, or a query. Asides are statements that a role \
+             executes beside its main ones; they are in no histogram."
         ),
         corner: "dbms",
         columns: vec![
             Column::words("role"),
             Column::numbers(workers, ""),
             Column::numbers("statements", ""),
-            Column::numbers("items", "rows asked for, or queries"),
+            Column::numbers("items", "rows requested, or queries"),
             Column::numbers("items/s", "over each role's own window"),
             Column::numbers("affected", "rows inserted or deleted, as the server counted them"),
             Column::numbers("fetched", "rows fetched"),
             Column::numbers("retries", "statements retried after an error"),
-            Column::numbers("mismatches", "replies that were not as expected"),
+            Column::numbers("mismatches", "unexpected replies"),
             Column::numbers("client µs/item", "CPU time of basecase's threads for this role"),
             Column::numbers("server µs/item", "CPU time of the sessions' own server processes"),
             Column::words("asides"),
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asides_are_told_in_milliseconds() {
+    fn asides_are_in_milliseconds() {
         let sum = Aside { name: "min_id".into(), count: 4, total_us: 6_000, max_us: 2_500 };
         assert_eq!(aside(&sum), "min_id: 4 in 6.0 ms, longest 2.5 ms");
     }

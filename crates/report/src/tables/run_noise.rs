@@ -1,16 +1,16 @@
-//! What single runs of a step can tell.
+//! The noise of single runs of a step.
 
 use basecase_analysis::{Results, Server, Thresholds, percent_of_logarithm, server};
 use basecase_model::StepFacts;
 
 use super::{Column, Row, Table, TableCell};
 
-/// How to read it.
-pub(crate) const READING: &str = "How far a single run differs from another one of a server that is alike, by the luck of starts and of the \
-                                  moment, as experiments in rounds of this store tell. Rounds have a few seconds of load each; longer runs \
-                                  may differ less.";
+/// How to read the table.
+pub(crate) const READING: &str = "How much two single runs of identical servers differ by chance, as estimated from \
+                                  experiments in rounds in this store. Their rounds have a few seconds of load each; \
+                                  longer runs may differ less.";
 
-/// A row for each step and kind of contender of which something is known; `None` without any.
+/// A row for each step and kind of contender with known noise; `None` if there is none.
 pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Table> {
     let mut contenders: Vec<(usize, Server)> = Vec::new();
     for (candidate, facts) in results.candidates().skip(1) {
@@ -37,14 +37,14 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
     };
     let rows: Vec<Row> = results.steps().flat_map(of_step).collect();
     (!rows.is_empty()).then(|| Table {
-        caption: "Difference of two single runs of servers that are alike, in per cent".into(),
+        caption: "Difference between two single runs of identical servers, in per cent".into(),
         corner: "step",
         columns: vec![
             Column::words("candidates"),
-            Column::numbers("rounds", "that tell it"),
+            Column::numbers("rounds", "that the estimate is based on"),
             Column::numbers("sd", "standard deviation of the difference"),
-            Column::numbers("interval", "half of its length, at 95 %"),
-            Column::numbers("marked", "how often in a hundred such a difference is marked"),
+            Column::numbers("interval", "half of its width, at 95 %"),
+            Column::numbers("marked", "percentage of such differences that would be marked"),
         ],
         rows,
         ..Table::default()
@@ -58,7 +58,7 @@ mod tests {
     use crate::{Options, TextFormat, render};
 
     #[test]
-    fn rounds_of_the_store_tell_what_single_runs_are_worth() {
+    fn rounds_in_the_store_give_single_runs_an_interval() {
         let ((experiment, trials), others) = fixture::single_run_beside_rounds();
         let noise = KnownNoise::of(&experiment, &others);
         let options = Options { noise, ..Options::default() };
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_leaves_the_note_on_single_runs() {
+    fn without_known_noise_the_note_on_single_runs_stays() {
         let ((experiment, trials), _) = fixture::single_run_beside_rounds();
         let plain = render(&experiment, &trials, TextFormat::TEXT, &Options::default());
         assert!(

@@ -1,4 +1,4 @@
-//! In which settings servers of one dbms differed as they ran.
+//! Settings that differed between running servers of one dbms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use basecase_model::{CandidateFacts, Dbms, Experiment};
 use super::{Column, Highlight, Row, Table, TableCell};
 use crate::documents::notes::first;
 
-/// Most names that one line lists.
+/// Most names in one line.
 const NAMED: usize = 16;
 
-/// A table for each dbms of which several servers told their settings, the first of them being what the others are held against.
+/// A table for each dbms with several servers whose settings are known; the first is the reference.
 pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
     let table_of_dbms = |dbms: Dbms| {
         let told =
@@ -26,7 +26,7 @@ fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
     let names: BTreeSet<&str> =
         candidates.iter().flat_map(|candidate| candidate.running.keys()).map(String::as_str).collect();
     let mut rows = Vec::new();
-    // Names that some servers lack, by who has them.
+    // Names that some servers lack, by the servers that have them.
     let mut partial: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     for name in names.into_iter().filter(|name| !is_bound_to_differ(name)) {
         let having = candidates.iter().filter(|candidate| candidate.running.contains_key(name));
@@ -38,19 +38,19 @@ fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
         }
     }
     let left_out = BOUND_TO_DIFFER.map(|(what, _)| what).join(", ");
-    let mut reading = vec![format!("Every setting of the servers while they ran. Left out: {left_out}.")];
+    let mut reading = vec![format!("All settings of the running servers. Left out: {left_out}.")];
     if rows.is_empty() {
-        reading.push("They had the same values.".into());
+        reading.push("All values were the same.".into());
     }
     for (having, names) in partial {
         reading.push(format!("Only in {}: {}.", having.join(", "), first(&names, NAMED)));
     }
     Table {
-        caption: format!("Settings in which the {dbms} servers differed"),
+        caption: format!("Settings that differed between the {dbms} servers"),
         reading: reading.join("\n"),
         legend: vec![(
             Highlight::DefaultChanged,
-            "no config sets it: a default that differs, or follows from another setting".into(),
+            "set by no config: the default differs, or follows from another setting".into(),
         )],
         corner: "setting",
         columns: candidates.iter().map(|candidate| Column::words(&candidate.name.0)).collect(),
@@ -59,7 +59,7 @@ fn table(dbms: Dbms, candidates: &[&CandidateFacts]) -> Table {
     }
 }
 
-/// The values of one setting; `None` when all are equal.
+/// The values of one setting; `None` if all are equal.
 fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
     let values: Vec<&str> =
         candidates.iter().filter_map(|candidate| Some(candidate.running.get(name)?.as_str())).collect();
@@ -74,7 +74,7 @@ fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
     Some(Row::new(name, candidates.iter().zip(&values).zip(brief(&values)).map(cell).collect()))
 }
 
-/// The values, of lists only what not all of them hold: `optimizer_switch` of MySQL has a thousand characters.
+/// The values; of lists, only items that some lack, because `optimizer_switch` of MySQL has a thousand characters.
 pub(crate) fn brief(values: &[&str]) -> Vec<String> {
     let items = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
     let lists: Vec<Vec<String>> = values.iter().map(|value| items(value)).collect();
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_default_that_changed_is_marked_and_what_a_config_sets_is_not() {
+    fn a_changed_default_is_marked_and_a_setting_of_a_config_is_not() {
         let (experiment, _) = fixture::sample();
         let tables = differences(&experiment);
         assert_eq!(tables.len(), 1, "SQLite ran once");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn of_lists_the_differing_items_are_shown() {
+    fn only_differing_items_of_lists_are_shown() {
         assert_eq!(brief(&["a=on,b=on", "a=on,b=off"]), ["… b=on", "… b=off"]);
         assert_eq!(brief(&["1", "a,b"]), ["1", "a,b"]);
     }

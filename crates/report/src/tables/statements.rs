@@ -1,11 +1,11 @@
-//! What the kinds of statements of a step came to.
+//! Counts of a step's statements by kind.
 
 use basecase_analysis::{Measured, Results, quotient};
 use basecase_model::{StatementClass, StatementRecord, StepFacts};
 
 use super::{Column, Row, Table, TableCell, grouped, number};
 
-/// One row per candidate and kind of statement; `None` where a step's statements are of no kind.
+/// One row per candidate and kind of statement; `None` if the step's statements have no kinds.
 pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFacts)) -> Option<Table> {
     let mut rows = Vec::new();
     for (candidate, facts) in results.candidates() {
@@ -15,8 +15,8 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
     }
     (!rows.is_empty()).then(|| Table {
         caption: format!("{} statements", step.label),
-        reading: "Statements of the measured window. Writes without effect affected no row; undone rows were put back \
-                  because their transaction was begun anew."
+        reading: "Statements in the measured window. Writes without effect affected no row; undone rows were rolled back \
+                  because their transaction was retried."
             .into(),
         corner: "dbms",
         columns: vec![
@@ -27,9 +27,9 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
             Column::numbers("no effect", "writes that affected no row"),
             Column::numbers("no effect %", "their share of the statements executed"),
             Column::numbers("affected", "rows affected, as the server counted them"),
-            Column::numbers("undone", "rows among them that were put back"),
+            Column::numbers("undone", "affected rows that were rolled back"),
             Column::numbers("fetched", "rows fetched"),
-            Column::numbers("mismatches", "replies that were not as expected"),
+            Column::numbers("mismatches", "unexpected replies"),
         ],
         rows,
         ..Table::default()

@@ -1,4 +1,4 @@
-//! Tables 1 to 3 and the seconds in which the target rate was missed.
+//! Tables 1 to 3, and the seconds below the target rate.
 
 use basecase_analysis::{Results, Shown, Standing, Thresholds, quarters};
 use basecase_model::{Headline, StepFacts};
@@ -6,7 +6,7 @@ use basecase_model::{Headline, StepFacts};
 use super::relative::IN_ROUNDS;
 use super::{Column, Highlight, Row, Table, TableCell, absent, relative};
 
-/// The summary tables in their order. The last two are absent when no step has a target rate.
+/// The summary tables in order. The last two are absent if no step has a target rate.
 pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table> {
     let mut tables = vec![absolute(results), relative_to_base(results, thresholds)];
     if results.steps().any(|(_, step)| step.sla_target.is_some()) {
@@ -17,7 +17,7 @@ pub(crate) fn tables(results: &Results<'_>, thresholds: Thresholds) -> Vec<Table
 
 /// Table 1: the headline value.
 fn absolute(results: &Results<'_>) -> Table {
-    // In rounds what is decided has a colour, and nothing else.
+    // In rounds only decided changes are marked.
     let is_kept = |mark: Highlight| results.rounds.is_none() || mark == Highlight::Ignored;
     let kept = |mark| if is_kept(mark) { mark } else { Highlight::None };
     let columns: Vec<Vec<TableCell>> = results
@@ -44,7 +44,7 @@ fn absolute(results: &Results<'_>) -> Table {
         ),
         legend: [
             (Highlight::TopQuarter, "best quarter of the column's range"),
-            (Highlight::BottomQuarter, "worst quarter of the range, where the range is wide"),
+            (Highlight::BottomQuarter, "worst quarter, if the range is wide"),
             (Highlight::Ignored, "inserts missed their target rate: do not compare"),
         ]
         .into_iter()
@@ -107,10 +107,9 @@ fn insert_rate(results: &Results<'_>) -> Table {
         ..Row::default()
     });
     Table {
-        caption: "Table 3: insert rate of the read-write steps".into(),
+        caption: "Table 3: insert rate in the read-write steps".into(),
         reading:
-            "Rows inserted per second by all background writers together. A step passes from 95 % of its \
-                  target on."
+            "Rows inserted per second by all background writers together. A step passes if it reaches 95 % of its target."
                 .into(),
         legend: vec![(Highlight::SlaFailed, "below 95 % of the target".into())],
         corner: "dbms",
@@ -120,7 +119,7 @@ fn insert_rate(results: &Results<'_>) -> Table {
     }
 }
 
-/// Seconds in which the target rate was missed.
+/// Seconds below the target rate.
 fn missed_seconds(results: &Results<'_>) -> Table {
     let cell = |step, candidate| match results.measured(step, candidate) {
         Some(measured) => match measured.shortfall() {
@@ -132,8 +131,8 @@ fn missed_seconds(results: &Results<'_>) -> Table {
     Table {
         caption: "Seconds below the target insert rate".into(),
         reading:
-            "A second counts when it and its two neighbours together brought less than 95 % of the target, \
-                  because bursty writers move a whole second's rows at once."
+            "A second counts if it and its two neighbours together brought less than 95 % of the target, because bursty \
+             writers move a whole second's rows at once."
                 .into(),
         corner: "dbms",
         columns: target_columns(results),
@@ -167,7 +166,7 @@ fn rows(
     results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, cells(candidate))).collect()
 }
 
-/// Which unit holds for which steps, e.g. `inserts/s in l.i0, l.i1`.
+/// The unit of each step, e.g. `inserts/s in l.i0, l.i1`.
 fn units<'a>(steps: impl Iterator<Item = &'a StepFacts>) -> Vec<String> {
     let mut units: Vec<(Headline, Vec<&str>)> = Vec::new();
     for step in steps {

@@ -1,4 +1,4 @@
-//! One step against numbers of threads: a table for each measure.
+//! One step by number of threads, with a table for each measure.
 
 use basecase_analysis::metrics::{CPU_SHARES, INNODB_ROWS};
 use basecase_analysis::{Measured, Results, Sweep};
@@ -8,10 +8,10 @@ use super::{Column, Row, Table, TableCell, absent, number, relative, relative_to
 use crate::options::Options;
 
 /// How to read the tables of a sweep.
-pub(crate) const READING: &str = "A row for each number of threads, a column for each candidate. Every \
-                                  statement counts as a query, BEGIN and COMMIT included.";
+pub(crate) const READING: &str = "Each row is a number of threads, each column a candidate. Every statement counts as a \
+                                  query, including BEGIN and COMMIT.";
 
-/// Queries per second, and those of the other candidates relative to the base case.
+/// Queries per second, absolute and relative to the base case.
 pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options) -> Vec<Table> {
     let mut tables = vec![table(results, sweep, "queries/s".into(), 0, |step, candidate| {
         Some(TableCell::plain(format!("{:.0}", results.headline(step, candidate)?)).of_trial(step, candidate))
@@ -25,19 +25,19 @@ pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Opt
     tables
 }
 
-/// Latency, CPU and events; rows of InnoDB where any candidate counts them.
+/// Latency, CPU and events; rows of InnoDB if any candidate counts them.
 pub(crate) fn others(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options) -> Vec<Table> {
     let measured = |step, candidate| results.measured(step, candidate);
-    let plain = |caption: String, decimals: usize, of: &dyn Fn(&Measured<'_>) -> Option<f64>| {
+    let plain = |caption: String, decimals: usize, value_of: &dyn Fn(&Measured<'_>) -> Option<f64>| {
         table(results, sweep, caption, 0, |step, candidate| {
-            Some(TableCell::plain(number(of(&measured(step, candidate)?), decimals)))
+            Some(TableCell::plain(number(value_of(&measured(step, candidate)?), decimals)))
         })
     };
     let latency = |measured: &Measured<'_>| measured.event_latency_ms(options.percentile);
     let mut tables = vec![
         plain(format!("event latency, {}", percentile_name(options.percentile)), 3, &latency),
         plain("events/s".into(), 1, &|measured| Some(measured.events_per_second())),
-        plain("CPU of the server per query, µs".into(), 1, &CPU_SHARES[0].of),
+        plain("server CPU per query, µs".into(), 1, &CPU_SHARES[0].of),
     ];
     let trials = || {
         let points = sweep.points.iter();

@@ -1,4 +1,4 @@
-//! What is decided on each step and contender.
+//! The verdict on each step and contender.
 
 use basecase_analysis::{Attribution, Effect, Judged, Results, percent_of_logarithm};
 use basecase_stats::{JudgedMetric, Verdict};
@@ -8,11 +8,12 @@ use super::{Column, Highlight, MISSING, Row, Table, TableCell};
 use crate::words::JudgedWords as _;
 
 /// How to read the table.
-const READING: &str = "Change is that of throughput, CPU that of the server's CPU time per operation, in per cent of the base case's with \
-                       their intervals. Noise is the standard deviation of rounds, and visible the change that so many rounds show with a \
-                       probability of 80 %. Not enough data does not say that nothing changed.";
+const READING: &str = "Change is the change in throughput, and CPU that of the server's CPU time per operation, in per \
+                       cent of the base case, with their intervals. Noise is the between-round standard deviation, and \
+                       visible the change that this many rounds detect with a probability of 80 %. Not enough data does \
+                       not mean that nothing changed.";
 
-/// A row for each step and contender, changes first; `None` where nothing is judged.
+/// A row for each step and contender, changes first; `None` if nothing is judged.
 pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
     let has_several = results.experiment.candidates.len() > 2;
     let row = |judged: &Judged<'_>| {
@@ -34,7 +35,7 @@ pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
     })
 }
 
-/// A row for each contender on one step; `None` where nothing is judged.
+/// A row for each contender in one step; `None` if nothing is judged.
 pub(crate) fn of_step(results: &Results<'_>, step: usize) -> Option<Table> {
     let label = &results.experiment.steps.get(step)?.label;
     let judged = results.candidates().filter_map(|(candidate, _)| results.judged(step, candidate));
@@ -60,12 +61,12 @@ fn blank() -> Table {
 fn columns() -> Vec<Column> {
     vec![
         Column::words("verdict"),
-        Column::numbers("change %", "throughput against the base case's"),
-        Column::numbers("CPU %", "CPU time of the server per operation against the base case's"),
+        Column::numbers("change %", "throughput relative to the base case"),
+        Column::numbers("CPU %", "server CPU time per operation, relative to the base case"),
         Column::words("verdict on CPU"),
-        Column::numbers("rounds", "rounds of both that count, and of how many where some do not"),
-        Column::numbers("noise %", "standard deviation of the effects of rounds"),
-        Column::numbers("visible %", "the change that is seen with a probability of 80 %"),
+        Column::numbers("rounds", "number of rounds that count, out of all if some do not"),
+        Column::numbers("noise %", "between-round standard deviation of effects"),
+        Column::numbers("visible %", "the change that is detected with a probability of 80 %"),
         Column::words("flags"),
     ]
 }
@@ -88,7 +89,7 @@ fn cells(judged: &Judged<'_>) -> Vec<TableCell> {
     ]
 }
 
-/// The verdict on CPU time per operation, of which less is an improvement, and what it says of the cause.
+/// The verdict on CPU time per operation, where less is an improvement, and what it says about the cause.
 fn verdict_on_cpu(judged: &Judged<'_>) -> TableCell {
     let Some(verdict) = judged.cpu.map(|cpu| cpu.verdict) else { return TableCell::plain(MISSING) };
     let word = match verdict {

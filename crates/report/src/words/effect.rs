@@ -1,11 +1,11 @@
-//! How far a contender is from the base case, in the words and digits of a reader.
+//! The difference of a contender from the base case, as text.
 
 use basecase_analysis::{Effect, percent};
 
-/// What stands in the place of an interval that is not known.
+/// Shown in place of an unknown interval.
 pub(crate) const UNKNOWN: &str = "(?)";
 
-/// An effect in words and digits.
+/// An effect as text.
 pub(crate) trait EffectWords {
     /// E.g. `0.76`, with as many digits as its interval allows.
     fn ratio_text(&self) -> String;
@@ -22,7 +22,7 @@ pub(crate) trait EffectWords {
     /// Its interval, e.g. `(-26.4 to -23.1)`.
     fn percent_interval(&self) -> String;
 
-    /// E.g. `24.9 % slower (23.1–26.4 %)`, of a change.
+    /// The size of a change, e.g. `24.9 % slower (23.1–26.4 %)`.
     fn difference(&self) -> String;
 }
 
@@ -80,7 +80,7 @@ fn percent_digits(effect: &Effect) -> usize {
     if width(effect) < 0.002 { 2 } else { 1 }
 }
 
-/// The difference of a ratio to 1 in per cent with its sign, which nothing has that is shown as 0, e.g. `-24.9`.
+/// The difference of a ratio from 1 in per cent with its sign, e.g. `-24.9`; what rounds to 0 has no sign.
 pub(crate) fn percent_text(ratio: f64, digits: usize) -> String {
     let text = format!("{:+.digits$}", percent(ratio));
     if text.chars().any(|letter| ('1'..='9').contains(&letter)) { text } else { format!("{:.digits$}", 0.0) }

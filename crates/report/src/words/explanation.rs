@@ -12,13 +12,13 @@ use basecase_stats::JudgedMetric;
 use super::{EffectWords as _, JudgedWords as _};
 use crate::tables::{number, running::brief};
 
-/// Settings that are named beside a cause.
+/// Most settings named with a cause.
 const SETTINGS: usize = 4;
 
-/// Parts of the names of settings that touch plans.
+/// Parts of names of settings that affect plans.
 const OF_PLANS: [&str; 6] = ["enable_", "page_cost", "statistics", "optimizer", "index", "collapse_limit"];
 
-/// What moved and goes with the change, the likeliest cause first, in a sentence each.
+/// A sentence for each likely cause of the change, likeliest first.
 pub(crate) fn causes(explanation: &Explanation<'_>) -> Vec<String> {
     let sentence = |cause| match cause {
         Cause::Plans => planning(explanation),
@@ -27,23 +27,23 @@ pub(crate) fn causes(explanation: &Explanation<'_>) -> Vec<String> {
     explanation.causes().into_iter().filter_map(sentence).collect()
 }
 
-/// The causes, or that there is none, and how far the host disturbed the comparison; never nothing.
+/// The causes, or that there are none, and any disturbance by the host; never empty.
 pub(crate) fn summary(explanation: &Explanation<'_>) -> Vec<String> {
     let mut lines = causes(explanation);
     if lines.is_empty() {
         lines.push(match &explanation.judged {
             _ if explanation.is_changed() => {
-                "no cost per operation moved enough to account for the change".to_owned()
+                "no cost per operation changed enough to explain the change".to_owned()
             }
-            Some(judged) => format!("no change is decided: {}", judged.verdict()),
-            None => "there is hardly a change to account for".to_owned(),
+            Some(judged) => format!("no change is established: {}", judged.verdict()),
+            None => "there is hardly any change to explain".to_owned(),
         });
     }
     lines.extend(disturbance(explanation));
     lines
 }
 
-/// The change in a sentence.
+/// A sentence on the change.
 pub(crate) fn change(explanation: &Explanation<'_>, step: &StepFacts) -> String {
     let value = |measured: &Measured<'_>| number(measured.headline(), 0);
     let quotient = || explanation.quotient().map_or_else(|| "NA".to_owned(), |ratio| format!("{ratio:.3}"));
@@ -52,7 +52,7 @@ pub(crate) fn change(explanation: &Explanation<'_>, step: &StepFacts) -> String 
         .and_then(|judged| Effect::of_decision(JudgedMetric::Throughput, judged.throughput));
     let ratio = judged.map_or_else(quotient, |effect| effect.ratio_line());
     format!(
-        "{} on {}: {} → {} {} against {}, {ratio} of the base case",
+        "{} on {}: {} → {} {} compared with {}, {ratio} of the base case",
         explanation.candidate_name,
         step.label,
         value(&explanation.base),
@@ -62,33 +62,34 @@ pub(crate) fn change(explanation: &Explanation<'_>, step: &StepFacts) -> String 
     )
 }
 
-/// That statements are executed in another way.
+/// A sentence on changed plans.
 fn planning(explanation: &Explanation<'_>) -> Option<String> {
     let first = explanation.plans.first()?;
-    let mut text = format!("another plan of {}", plan_change(first));
+    let mut text = format!("different plan for {}", plan_change(first));
     let more = explanation.plans.len() - 1;
     if more > 0 {
-        let _ = write!(text, ", and of {more} more");
+        let _ = write!(text, ", and for {more} more");
     }
     append_settings(explanation, &mut text, &OF_PLANS);
     Some(text)
 }
 
-/// The first line of a plan that differs, without its figures.
+/// The first line in which a plan differs, without its numbers.
 fn plan_change(change: &PlanChange<'_>) -> String {
     let (before, after) = change.first_difference();
     format!("{}: {before} → {after}", change.base.statement)
 }
 
-/// What other work on the host did to the comparison, where it changes it by more than a little.
+/// The effect of other work on the host, if it changes the comparison noticeably.
 fn disturbance(explanation: &Explanation<'_>) -> Option<String> {
     let Disturbance { base_us, candidate_us, ratio, undisturbed_ratio } = explanation.disturbance()?;
     Some(format!(
-        "other work on the host took {} µs of CPU from a {} of the base case and {} µs from one of the candidate: without it \
+        "other work on the host took {} µs of CPU per {} of the base case and {} µs per {} of the candidate; without it, \
          the ratio would be about {undisturbed_ratio:.2} instead of {ratio:.2}",
         figure(base_us),
         operation(&explanation.base),
         figure(candidate_us),
+        operation(&explanation.base),
     ))
 }
 
@@ -120,7 +121,7 @@ fn cost_sentence(explanation: &Explanation<'_>, cost: &Cost) -> String {
     text
 }
 
-/// Adds the settings that have one of these parts in their names.
+/// Adds changed settings whose names contain one of these parts.
 fn append_settings(explanation: &Explanation<'_>, text: &mut String, parts: &[&str]) {
     let touching = explanation.touching(parts);
     let words: Vec<String> = touching.into_iter().take(SETTINGS).map(setting_change).collect();
@@ -136,7 +137,7 @@ fn setting_change(change: &SettingChange) -> String {
     format!("{} {base} → {candidate}{default}", change.name)
 }
 
-/// Both values as they are shown: of two lists, the items that differ.
+/// Both values as shown; of lists, only the items that differ.
 pub(crate) fn setting_values(change: &SettingChange) -> (String, String) {
     let (Some(base), Some(candidate)) = (&change.base, &change.candidate) else {
         return (shown(change.base.as_deref()), shown(change.candidate.as_deref()));
@@ -145,12 +146,12 @@ pub(crate) fn setting_values(change: &SettingChange) -> (String, String) {
     (shown(values.first().map(String::as_str)), shown(values.last().map(String::as_str)))
 }
 
-/// Longest value that is shown whole.
+/// Longest value shown in full.
 const LONGEST: usize = 48;
 
 fn shown(value: Option<&str>) -> String {
     match value {
-        None => "not there".to_owned(),
+        None => "absent".to_owned(),
         Some("") => "empty".to_owned(),
         Some(value) if value.chars().count() > LONGEST => {
             format!("{}…", value.chars().take(LONGEST).collect::<String>())
@@ -159,18 +160,18 @@ fn shown(value: Option<&str>) -> String {
     }
 }
 
-/// What is not known of base case and candidate, a sentence for each, or one when it is the same.
+/// A sentence on data missing for the base case and one for the candidate, or one for both if they lack the same.
 pub(crate) fn absences(explanation: &Explanation<'_>) -> Vec<String> {
     let [base, candidate] = &explanation.absent;
     let trials = [explanation.base.trial, explanation.candidate.trial];
     let reason = if trials.iter().any(|trial| !trial.slices.is_empty()) {
-        "since candidates took turns"
+        "because candidates took turns"
     } else {
-        "by --probe off or an older basecase"
+        "because of --probe off or an older basecase"
     };
     let sentence = |names: &str, absent: &[Absent]| {
         let absent: Vec<&str> = absent.iter().copied().map(absent_words).collect();
-        format!("Not kept of {names}, {reason}: {}.", absent.join(", "))
+        format!("Not recorded for {names}, {reason}: {}.", absent.join(", "))
     };
     let (base_name, candidate_name) = (explanation.base_name, explanation.candidate_name);
     if base == candidate && !base.is_empty() {
@@ -182,29 +183,29 @@ pub(crate) fn absences(explanation: &Explanation<'_>) -> Vec<String> {
 
 fn absent_words(absent: Absent) -> &'static str {
     match absent {
-        Absent::Tracks => "numbers over time",
-        Absent::Waits => "what sessions waited for",
+        Absent::Tracks => "time series",
+        Absent::Waits => "wait events",
         Absent::Plans => "plans",
         Absent::Counters => "the server's own counters",
-        Absent::Settings => "settings as the server ran",
+        Absent::Settings => "settings of the running server",
     }
 }
 
-/// That profiled trials have no counters of hardware, and why.
+/// Why profiled trials have no hardware counters.
 pub(crate) fn hardware_absence(absence: HardwareAbsence) -> &'static str {
     match absence {
         HardwareAbsence::NoCounters => {
-            "Instructions, cycles and misses of caches and branches are absent: the machine has no counters of hardware, as \
-             most virtual machines."
+            "Instructions, cycles, cache misses and branch misses are not available: like most virtual machines, this \
+             machine has no hardware counters."
         }
         HardwareAbsence::NothingCounted => {
-            "Instructions, cycles and misses of caches and branches are absent: the kernel counted no events of the \
+            "Instructions, cycles, cache misses and branch misses are not available: the kernel counted no events for the \
              server's threads."
         }
     }
 }
 
-/// A number with three digits that tell something.
+/// A number with about three significant digits.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_told_with_both_values() {
+    fn a_setting_is_shown_with_both_values() {
         let change = |base: Option<&str>, candidate: &str, is_default| SettingChange {
             name: "io_method".into(),
             base: base.map(str::to_owned),
@@ -233,34 +234,34 @@ mod tests {
         assert_eq!(setting_change(&change(Some("sync"), "worker", false)), "io_method sync → worker");
         assert_eq!(
             setting_change(&change(None, "worker", true)),
-            "io_method not there → worker (changed default)"
+            "io_method absent → worker (changed default)"
         );
     }
 
     #[test]
-    fn what_an_older_basecase_did_not_keep_is_said_once() {
+    fn data_missing_on_both_sides_is_named_once() {
         use Absent::{Counters, Plans, Settings, Tracks, Waits};
         let (experiment, trials) = fixture::sample();
         let results = Results::new(&experiment, &trials);
-        let told = |absent: [Vec<Absent>; 2]| {
+        let sentences = |absent: [Vec<Absent>; 2]| {
             let mut explanation = Explanation::of(&results, 0, 1).unwrap();
             explanation.absent = absent;
             absences(&explanation)
         };
-        assert_eq!(told([vec![], vec![]]), Vec::<String>::new());
+        assert_eq!(sentences([vec![], vec![]]), Vec::<String>::new());
         let unwatched = vec![Tracks, Waits, Plans, Counters];
         assert_eq!(
-            told([unwatched.clone(), unwatched]),
+            sentences([unwatched.clone(), unwatched]),
             [
-                "Not kept of pg1711.x10a and pg1711.x10b_sync_off, by --probe off or an older basecase: numbers over time, what sessions waited \
-                 for, plans, the server's own counters."
+                "Not recorded for pg1711.x10a and pg1711.x10b_sync_off, because of --probe off or an older basecase: time \
+                 series, wait events, plans, the server's own counters."
             ]
         );
         assert_eq!(
-            told([vec![Settings], vec![Tracks, Plans]]),
+            sentences([vec![Settings], vec![Tracks, Plans]]),
             [
-                "Not kept of pg1711.x10a, by --probe off or an older basecase: settings as the server ran.",
-                "Not kept of pg1711.x10b_sync_off, by --probe off or an older basecase: numbers over time, plans."
+                "Not recorded for pg1711.x10a, because of --probe off or an older basecase: settings of the running server.",
+                "Not recorded for pg1711.x10b_sync_off, because of --probe off or an older basecase: time series, plans."
             ]
         );
     }

@@ -1,14 +1,14 @@
-//! What failed, in words.
+//! Failures in words.
 
 use basecase_analysis::Failure;
 use basecase_model::Check;
 
 /// A failure in words.
 pub(crate) trait FailureWords {
-    /// Which candidate in which step.
+    /// The candidate and the step, e.g. `pg in l.i0, round 2`.
     fn place(&self) -> String;
 
-    /// Each failed check.
+    /// A line for each failed check.
     fn check_lines(&self) -> Vec<String>;
 }
 

@@ -1,11 +1,11 @@
-//! Which results are beyond the thresholds, group by group, in words.
+//! The results beyond the thresholds, by group, in words.
 
 use basecase_analysis::{Direction, Finding, Judged, Results, Thresholds};
 use basecase_stats::Verdict;
 
 use super::{JudgedWords as _, suite_lines};
 
-/// Most steps of a candidate that are told by name.
+/// Most steps named for one candidate.
 const NAMED: usize = 3;
 
 /// E.g. `slower on 2 of 9 steps: scan 0.84, hot-points 0.91; faster on 1 of 9 steps: …`; `None` when nothing is beyond
@@ -37,8 +37,8 @@ pub(crate) fn range(finding: &Finding) -> String {
     }
 }
 
-/// The most telling lines of a comparison: in rounds what is decided, else for each group which candidates are beyond the
-/// thresholds, how far and where.
+/// The main results, one line each: in rounds the decided changes, else for each group the candidates beyond the thresholds, by how
+/// much and where.
 pub(crate) fn lines(results: &Results<'_>, thresholds: Thresholds) -> Vec<String> {
     if results.rounds.is_some() {
         return decided(results);
@@ -66,10 +66,10 @@ pub(crate) fn lines(results: &Results<'_>, thresholds: Thresholds) -> Vec<String
     lines
 }
 
-/// Most decided steps that are told by themselves.
+/// Most decided steps with a line of their own.
 const DECIDED: usize = 12;
 
-/// Changes and steps that only cost more CPU, the largest first; then what is open, and what all steps say together.
+/// Changes, and steps that only cost more CPU, largest first; then undecided steps, and the summary over all steps.
 fn decided(results: &Results<'_>) -> Vec<String> {
     let all = results.all_judged();
     let place =
@@ -84,7 +84,7 @@ fn decided(results: &Results<'_>) -> Vec<String> {
     let more = lines.len().saturating_sub(DECIDED);
     lines.truncate(DECIDED);
     if more > 0 {
-        lines.push(format!("{more} more, in the table of verdicts"));
+        lines.push(format!("{more} more in the table of verdicts"));
     }
     let open = all.iter().filter(|judged| judged.throughput.verdict == Verdict::NotEnoughData);
     let open: Vec<String> = open.map(place).collect();

@@ -1,12 +1,12 @@
-//! What a pipeline is told, in words.
+//! The result of a gate, in words.
 
 use basecase_analysis::{Conclusion, Effect, Failure, Gate, GateCase, Judged};
 use basecase_stats::{JudgedMetric, Verdict};
 
 use super::{EffectWords as _, FailureWords as _, JudgedWords as _};
 
-/// One line for people, e.g. `2 regressions, 1 improvement, 12 without change, 3 without enough data`; before them what failed, if
-/// anything did.
+/// One line for people, e.g. `2 regressions, 1 improvement, 12 unchanged, 3 without enough data`; failed steps come
+/// first, if there are any.
 pub fn headline(gate: &Gate<'_>) -> String {
     let judged_as = |verdict| gate.count(Conclusion::Judged(verdict));
     let counted =
@@ -18,7 +18,7 @@ pub fn headline(gate: &Gate<'_>) -> String {
     let judged = [
         counted(gate.regressions(), "regression", "regressions"),
         counted(judged_as(Verdict::Improvement), "improvement", "improvements"),
-        format!("{} without change", judged_as(Verdict::NoChange)),
+        format!("{} unchanged", judged_as(Verdict::NoChange)),
         format!("{} without enough data", judged_as(Verdict::NotEnoughData)),
     ];
     failed.into_iter().chain(judged).collect::<Vec<_>>().join(", ")
@@ -30,11 +30,11 @@ pub(crate) struct CaseWords<'a> {
     pub(crate) step: &'a str,
     /// The name of the contender.
     pub(crate) candidate: &'a str,
-    /// The verdict with what it leaves open, or why there is none.
+    /// The verdict, or why there is none.
     pub(crate) words: String,
-    /// The change with its interval, or the end of the log of a server that failed.
+    /// The change with its interval, or the end of a failed server's log.
     pub(crate) details: String,
-    /// How many rounds count.
+    /// Number of rounds that count.
     pub(crate) rounds: String,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn gate_case<'a>(gate: &Gate<'a>, case: &GateCase<'_>) -> CaseWords<'
     let (words, details) = match (&case.failure, &case.judged) {
         (Some(failure), _) => failed(failure),
         (None, Some(judged)) => (judged.verdict(), change(judged)),
-        (None, None) => ("not enough data, no round".to_owned(), String::new()),
+        (None, None) => ("not enough data: no rounds".to_owned(), String::new()),
     };
     CaseWords {
         step: gate.experiment.steps.get(case.step).map_or("", |step| &step.label),

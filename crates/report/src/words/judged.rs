@@ -1,19 +1,19 @@
-//! What the rounds say of a contender on a step, in words.
+//! Verdicts on a contender in a step, in words.
 
 use basecase_analysis::{Effect, Judged, JudgedSuite, Results, Rounds, percent_of_logarithm};
 use basecase_stats::{Decision, JudgedMetric, Outlook, Qualifier, Verdict};
 
 use super::EffectWords as _;
 
-/// What is judged, in words.
+/// A verdict in words.
 pub(crate) trait JudgedWords {
     /// The verdict with its qualifier, e.g. `regression, clear`.
     fn verdict(&self) -> String;
 
-    /// How many rounds count, e.g. `8`, or `5 of 8` where others were dropped.
+    /// Number of rounds that count, e.g. `8`, or `5 of 8` if others were dropped.
     fn rounds(&self) -> String;
 
-    /// E.g. `24.9 % slower (23.1–26.4 %), clear regression`, of a change; of anything else the verdict.
+    /// For a change e.g. `24.9 % slower (23.1–26.4 %), clear regression`; otherwise the verdict.
     fn sentence(&self) -> String;
 }
 
@@ -41,11 +41,11 @@ impl JudgedWords for Judged<'_> {
     }
 }
 
-/// The verdict with its qualifier; `round_s` is how long a round takes, as far as it is known.
+/// The verdict with its qualifier; `round_s` is the length of a round, if known.
 pub(crate) fn verdict(decision: &Decision, round_s: Option<f64>) -> String {
     let Decision { verdict, qualifier, .. } = decision;
     match (verdict, qualifier) {
-        (_, Some(Qualifier::ShortTiming)) => "no verdict: its times were shorter than usual".to_owned(),
+        (_, Some(Qualifier::ShortTiming)) => "no verdict: measured with shortened timing".to_owned(),
         (_, Some(Qualifier::MissedRate)) => format!("{verdict}: {}", missed_rate(decision)),
         (Verdict::Regression | Verdict::Improvement, Some(Qualifier::AtLeast(_))) => change(decision),
         (Verdict::Regression | Verdict::Improvement, _) => format!("{verdict}, clear"),
@@ -60,18 +60,18 @@ pub(crate) fn verdict(decision: &Decision, round_s: Option<f64>) -> String {
     }
 }
 
-/// Who missed the rate in how many rounds, where that is the verdict.
+/// Who missed the target rate in how many rounds, if that decided the verdict.
 fn missed_rate(decision: &Decision) -> String {
     let Decision { verdict, missed_rate, rounds, rounds_dropped, .. } = decision;
     let (who, count) = match verdict {
-        Verdict::Regression => ("missed rate", missed_rate.by_contender),
-        Verdict::Improvement => ("the base case missed the rate", missed_rate.by_base),
-        Verdict::NoChange | Verdict::NotEnoughData => ("both missed the rate", missed_rate.by_both),
+        Verdict::Regression => ("missed the target rate", missed_rate.by_contender),
+        Verdict::Improvement => ("the base case missed the target rate", missed_rate.by_base),
+        Verdict::NoChange | Verdict::NotEnoughData => ("both missed the target rate", missed_rate.by_both),
     };
     format!("{who} in {count} of {} rounds", rounds + rounds_dropped)
 }
 
-/// The verdict on a change within a sentence, e.g. `clear regression`.
+/// The verdict on a change, as part of a sentence, e.g. `clear regression`.
 fn change(decision: &Decision) -> String {
     let verdict = decision.verdict;
     let Some(Qualifier::AtLeast(nearest)) = decision.qualifier else {
@@ -80,41 +80,41 @@ fn change(decision: &Decision) -> String {
     let sign = if verdict == Verdict::Regression { -1.0 } else { 1.0 };
     let least = percent_of_logarithm(sign * nearest).abs();
     let is_on_the_margin = decision.outlook == Outlook::OnTheMargin;
-    let open = if is_on_the_margin { "size on the margin" } else { "size not settled" };
+    let open = if is_on_the_margin { "size close to the margin" } else { "size uncertain" };
     format!("{verdict} of at least {least:.1} %, {open}")
 }
 
-/// What more rounds would bring, e.g. `: about 6 more rounds, 4 min`.
+/// The rounds still needed, e.g. `: about 6 more rounds, 4 min`.
 fn outlook(decision: &Decision, round_s: Option<f64>) -> String {
     let more = match decision.outlook {
         Outlook::MoreRounds(more) => more,
-        Outlook::OnTheMargin => return ": the change is on the margin".into(),
+        Outlook::OnTheMargin => return ": the change is close to the margin".into(),
         Outlook::Settled => return String::new(),
     };
     let rounds = if more == 1 { "round" } else { "rounds" };
-    let told = if decision.leaves {
+    let count = if decision.leaves {
         format!("{more} {rounds} more than planned")
     } else {
         format!("{more} more {rounds}")
     };
     let seconds = round_s.map(|round| round * more as f64);
     let time = seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
-    format!(": about {told}{time}")
+    format!(": about {count}{time}")
 }
 
-/// Why rounds cannot be judged; `None` where they can.
+/// Why rounds cannot be judged; `None` if they can.
 pub(crate) fn refusal(rounds: &Rounds<'_>) -> Option<String> {
     Some(format!("The rounds cannot be judged: {}", rounds.refusal.as_ref()?))
 }
 
-/// What the steps of each contender say together, in a line each.
+/// A summary of all steps, one line for each contender.
 pub(crate) fn suite_lines(results: &Results<'_>) -> Vec<String> {
     let line = |judged: JudgedSuite<'_>| {
         let JudgedSuite { candidate, suite, effect, steps, unchanged, open } = judged;
         let name = &results.experiment.candidates.get(candidate)?.name;
         Some(format!(
-            "{name}: {} of {steps} steps changed, expected false at most {}; {unchanged} unchanged, {open} without enough data; geometric \
-             mean of the ratios {}",
+            "{name}: {} of {steps} steps changed, at most {} of them expected to be false; {unchanged} unchanged, {open} \
+             without enough data; geometric mean of the ratios {}",
             suite.changed,
             suite.expected_false,
             effect.ratio_line(),
@@ -151,7 +151,7 @@ mod tests {
         let (experiment, trials) = fixture::in_rounds();
         let rounds = Rounds::of(&experiment, &trials);
         let results = Results::of(&experiment, &trials, rounds.as_ref());
-        let told = |judged: Judged<'_>| {
+        let line = |judged: Judged<'_>| {
             let step = &experiment.steps[judged.step].label;
             format!(
                 "{step} {} | {} | {} | {}",
@@ -161,12 +161,12 @@ mod tests {
                 judged.flags().join(" ")
             )
         };
-        let all: Vec<String> = results.all_judged().into_iter().map(told).collect();
+        let all: Vec<String> = results.all_judged().into_iter().map(line).collect();
         insta::assert_snapshot!(all.into_iter().chain(suite_lines(&results)).collect::<Vec<_>>().join("\n"));
         assert!(results.changes().iter().all(|judged| judged.throughput.verdict.is_change()));
     }
 
-    /// The invented rounds with writers on a step that reads: the third candidate misses their rate in every round, and the second in none.
+    /// The invented rounds with writers in a step that reads. The third candidate misses the target rate in every round, the second in none.
     fn with_a_missed_rate() -> (Experiment, Vec<Trial>) {
         let (mut experiment, mut trials) = fixture::in_rounds();
         experiment.steps[1].sla_target = Some(100.0);
@@ -194,7 +194,7 @@ mod tests {
         let plain_results = Results::of(&plain, &plain_trials, plain_rounds.as_ref());
         assert_eq!(gate.regressions(), Gate::of(&plain_results).regressions());
         let label = &experiment.steps[1].label;
-        let words = "regression: missed rate in 5 of 5 rounds";
+        let words = "regression: missed the target rate in 5 of 5 rounds";
         let escaped = |name: &str| name.replace('_', "\\_");
         let row = format!("| {} | {} | 🔴 {words} |  | 0 of 5 |\n", escaped(label), escaped(contender));
         assert!(gate_summary(&gate).contains(&row), "{}", gate_summary(&gate));
@@ -215,11 +215,11 @@ mod tests {
         let judged = results.judged(1, 2).unwrap();
         assert_eq!((judged.sentence(), judged.attribution()), (words.to_owned(), None));
         assert_eq!(judged.flags(), ["invalid_sla"]);
-        assert_eq!(results.judged(1, 1).unwrap().rounds(), "5", "the second candidate kept it");
+        assert_eq!(results.judged(1, 1).unwrap().rounds(), "5", "the second candidate reached it");
     }
 
     #[test]
-    fn margins_and_durations_are_told_shortly() {
+    fn margins_and_durations_are_short() {
         assert_eq!([1.02_f64, 1.005, 1.0333].map(|ratio| margin(ratio.ln())), ["2 %", "0.5 %", "3.33 %"]);
         assert_eq!([50.4, 240.0, 12_600.0].map(duration), ["50 s", "4 min", "3.5 h"]);
     }

@@ -1,13 +1,13 @@
-//! The words of verdicts in files.
+//! Identifiers of verdicts in files.
 
 use basecase_stats::{Qualifier, Verdict};
 
-/// The word of a verdict in files, e.g. `not_enough_data`.
+/// The identifier of a verdict, e.g. `not_enough_data`.
 pub(crate) fn verdict_word(verdict: Verdict) -> String {
     verdict.as_str().replace(' ', "_")
 }
 
-/// The word of a qualifier in files.
+/// The identifier of a qualifier.
 pub(crate) fn qualifier_word(qualifier: Qualifier) -> &'static str {
     match qualifier {
         Qualifier::Clear => "clear",

@@ -1,4 +1,4 @@
-//! Findings in words: what stands in sentences, cells and headings, whichever the format.
+//! Findings in words, for sentences, cells and headings of every format.
 
 mod effect;
 mod explanation;

@@ -1,4 +1,4 @@
-//! Parts of a printed report as HTML.
+//! Blocks of a document as HTML.
 
 use basecase_analysis::Results;
 use maud::{Markup, html};
@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::table;
 use crate::documents::Block;
 
-/// One part; headings stand at `level` 2 or 3.
+/// One block, with headings at `level` 2 or 3.
 pub(super) fn render(results: &Results<'_>, block: &Block, level: u8) -> Markup {
     match block {
         Block::Title(text) | Block::Heading(text) if level == 2 => html! { h2 { (text) } },

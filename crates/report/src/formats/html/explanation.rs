@@ -8,8 +8,8 @@ use crate::documents::details;
 use crate::tables::anchor;
 use crate::words::{change, summary};
 
-/// A part for each candidate with its likeliest causes, and all that moved when it is opened; `None` when there is nothing to
-/// hold against the base case.
+/// A part for each candidate with its likeliest causes, and all changes folded away; `None` if there is nothing to compare with the
+/// base case.
 pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
     let facts = results.experiment.steps.get(step)?;
     let found: Vec<(usize, Explanation<'_>)> = results
@@ -24,7 +24,7 @@ pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
                     h3 id=(anchor(*candidate)) { (change(explanation, facts)) }
                     ul { @for cause in summary(explanation) { li { (cause) } } }
                     details {
-                        summary { "Everything that moved" }
+                        summary { "Everything that changed" }
                         @for block in details(explanation) { (blocks::render(results, &block, 3)) }
                     }
                 }

@@ -8,7 +8,7 @@ use crate::documents::notes;
 use crate::tables::{builds, configs, running};
 use crate::words::FailureWords as _;
 
-/// The trials that failed, with what the server said.
+/// The failed trials, with the servers' logs.
 pub(super) fn failed(results: &Results<'_>) -> Markup {
     let failures = failures(results);
     html! {
@@ -34,7 +34,7 @@ pub(super) fn failed(results: &Results<'_>) -> Markup {
     }
 }
 
-/// Advice that makes no trial fail.
+/// Warnings.
 pub(super) fn warnings(results: &Results<'_>) -> Markup {
     let warnings = notes::warnings(results);
     html! {
@@ -47,7 +47,7 @@ pub(super) fn warnings(results: &Results<'_>) -> Markup {
     }
 }
 
-/// What each step is.
+/// The list of steps.
 pub(super) fn steps(results: &Results<'_>) -> Markup {
     html! {
         details #steps {
@@ -62,7 +62,7 @@ pub(super) fn steps(results: &Results<'_>) -> Markup {
     }
 }
 
-/// What was run with what, where.
+/// The experiment, the host and the builds.
 pub(super) fn facts(results: &Results<'_>) -> Markup {
     let experiment = results.experiment;
     html! {
@@ -86,7 +86,7 @@ pub(super) fn facts(results: &Results<'_>) -> Markup {
     }
 }
 
-/// What configs say, and what servers made of it.
+/// Configs, and settings of the running servers.
 pub(super) fn settings(results: &Results<'_>) -> Markup {
     let experiment = results.experiment;
     html! {

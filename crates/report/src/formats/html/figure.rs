@@ -9,12 +9,12 @@ pub(super) fn figure(number: usize, caption: &str) -> Markup {
     html! { figure data-chart=(number) { figcaption { (caption) } } }
 }
 
-/// What readers without JavaScript are told.
+/// The note to readers without JavaScript.
 pub(super) fn without_script() -> Markup {
-    html! { noscript { p.note { "The charts need JavaScript; every table works without." } } }
+    html! { noscript { p.note { "Charts need JavaScript; all tables work without it." } } }
 }
 
-/// The series of all charts of a page, in a form that cannot end the element that holds it.
+/// The series of all charts of a page, escaped so that they cannot close their element.
 pub(super) fn data(charts: &impl Serialize) -> Markup {
     // Serialising plain strings and numbers cannot fail.
     let json = serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c");

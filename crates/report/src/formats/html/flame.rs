@@ -1,4 +1,4 @@
-//! The flame graphs of a report: a file for each profile, and one for each difference from the base case.
+//! The flame graphs of a report: one file for each profile, and one for each difference from the base case.
 
 use basecase_analysis::{Results, hardware_absence};
 use basecase_model::{Profile, ProfileKind};
@@ -35,7 +35,7 @@ fn path(
     Some(format!("{FOLDER}/{name}-{candidate}-{kind}{difference}.svg"))
 }
 
-/// The profile of the base case with the same kind.
+/// The base case's profile of the same kind.
 fn base_of<'a>(results: &Results<'a>, step: usize, kind: ProfileKind) -> Option<&'a Profile> {
     results.profiles(step, 0).iter().find(|profile| profile.kind == kind)
 }
@@ -56,7 +56,7 @@ pub(super) fn write_pictures(
             let own = plain(profile, &title)?.map(|picture| (View::Plain, picture));
             let base = base_of(results, step, profile.kind).filter(|_| candidate > 0);
             let other = match base {
-                Some(base) => differential(base, profile, &format!("{title}, against the base case"))?,
+                Some(base) => differential(base, profile, &format!("{title}, compared with the base case"))?,
                 None => None,
             };
             for (view, picture) in own.into_iter().chain(other.map(|picture| (View::Difference, picture))) {
@@ -72,11 +72,11 @@ pub(super) fn write_pictures(
 fn title(kind: ProfileKind) -> &'static str {
     match kind {
         ProfileKind::Cpu => "CPU time of the server",
-        ProfileKind::OffCpu => "time of the server off the processors",
+        ProfileKind::OffCpu => "off-CPU time of the server",
     }
 }
 
-/// Links to the pictures of a step, a line for each candidate that has some; `None` when none has.
+/// Links to the pictures of a step, a line for each profile; `None` if there are none.
 pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
     let counted_profiles = |candidate: usize| {
         let profiles = results.profiles(step, candidate).iter().filter(|profile| profile.samples > 0);
@@ -89,8 +89,9 @@ pub(super) fn section(results: &Results<'_>, step: usize) -> Option<Markup> {
             section #flame-graphs {
                 h2 { "Flame graphs" }
                 p {
-                    "Stacks of the server while the step ran, as wide as the time that was spent in them. A click on a frame enlarges \
-                     it. In a difference, what takes a larger share than in the base case is red, and a smaller one blue."
+                    "Stacks of the server while the step ran, as wide as the time spent in them. Click a frame to enlarge \
+                     it. In a difference, red frames take a larger share than in the base case, and blue ones a smaller \
+                     share."
                 }
                 @if let Some(absence) = hardware_absence(results, step) { p { (words::hardware_absence(absence)) } }
                 ul {

@@ -1,4 +1,4 @@
-//! The folder of a report: what is written into it, and what an earlier report left there.
+//! The folder of a report: writes its files, and removes those of an earlier report.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
 
-/// The list of a report's own files, with their checksums: lines as `sha256sum` has them.
+/// The list of a report's own files with their checksums, in the format of `sha256sum`.
 const LIST: &str = "assets/files.sha256";
 
 /// A folder into which a report is being written.
@@ -20,17 +20,17 @@ pub(super) struct Folder<'a> {
 }
 
 impl<'a> Folder<'a> {
-    /// The folder, which need not be there.
+    /// The folder, which need not exist yet.
     pub(super) fn new(path: &'a Path) -> Self {
         Folder { path, written: BTreeMap::new() }
     }
 
-    /// Where a file of it is.
+    /// Path of a file in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Writes a page or a picture. What others wrote into it is escaped as far as HTML demands it, and here the rest.
+    /// Writes a page or a picture. HTML escaping is already done; this escapes control characters.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -53,8 +53,7 @@ impl<'a> Folder<'a> {
         Ok(())
     }
 
-    /// Removes what an earlier report left and this one does not have. A file that is not as that report wrote it is somebody else's and
-    /// stays.
+    /// Removes files of an earlier report that this one does not have. A file that changed since then is somebody else's and stays.
     ///
     /// # Errors
     /// When the list of this report's files cannot be written.
@@ -63,10 +62,10 @@ impl<'a> Folder<'a> {
         for (sum, name) in earlier.lines().filter_map(|line| line.split_once("  ")) {
             let path = self.file(name);
             let is_stale = is_within(name) && !self.written.contains_key(name);
-            // A link leads to what no report wrote.
+            // No report writes links.
             let is_file = || fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
             if is_stale && is_file() && fs::read(&path).is_ok_and(|content| checksum(&content) == sum) {
-                // What cannot be removed does no harm.
+                // A leftover file does no harm.
                 let _ = fs::remove_file(&path);
             }
         }
@@ -84,11 +83,11 @@ fn checksum(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Longest name of a page, without its ending: file systems take 255 bytes, and pictures have more behind it.
+/// Longest name of a page, without its extension: file systems allow 255 bytes, and pictures add to it.
 const LONGEST: usize = 120;
 
-/// A name for files, of letters that every file system and every link takes as they are. Different names have different ones, whatever they
-/// hold, also where capitals count as small letters.
+/// A file name of letters that are safe in every file system and link. Different names give different file names, even on file systems
+/// that ignore case.
 pub(super) fn file_name(name: &str) -> String {
     let mut safe = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -100,7 +99,7 @@ pub(super) fn file_name(name: &str) -> String {
     if safe.len() > LONGEST {
         let sum = checksum(name.as_bytes());
         safe.truncate(LONGEST - 34);
-        // No name has it otherwise.
+        // Escapes never produce this.
         safe.push_str("~~");
         safe.push_str(&sum[..32]);
     }
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn defect_20_what_an_earlier_report_left_goes_and_what_others_wrote_stays() {
+    fn defect_20_files_of_an_earlier_report_go_and_files_of_others_stay() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         let report = |names: &[&str]| {

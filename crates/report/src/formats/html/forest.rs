@@ -1,4 +1,4 @@
-//! Intervals of effects as drawings: a line for each step and contender, beside the band in which a change does not matter.
+//! Forest plots: the interval of each step and contender, with the band in which a change does not matter.
 
 use std::f64::consts::LN_10;
 
@@ -10,9 +10,9 @@ use super::page_name;
 use crate::tables::relative::decided;
 use crate::words::{EffectWords as _, percent_text};
 
-/// Differences in per cent at which the axis may have a number; each is taken with its opposite.
+/// Differences in per cent at which the axis may have a label, on both sides.
 const TICKS: [f64; 11] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 900.0];
-/// What numbers on an axis are apart at least, as a share of the reach.
+/// Least distance between labels of an axis, as a share of the reach.
 const ROOM: f64 = 0.3;
 /// Effects beyond a factor of ten are drawn at the edge, as logarithms.
 const FURTHEST: f64 = LN_10;
@@ -23,7 +23,7 @@ struct Line<'a> {
     decision: &'a Decision,
 }
 
-/// A plot of all steps for each contender; `None` where nothing is judged.
+/// A plot of all steps for each contender; `None` if nothing is judged.
 pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
     let all = results.all_judged();
     let step_name = |judged: &Judged<'_>| {
@@ -57,10 +57,10 @@ pub(super) fn of_step<'a>(results: &Results<'a>, step: usize) -> Option<Markup> 
     };
     let lines: Vec<Line<'_>> = judged.iter().map(line).collect();
     let reach = reach(judged.iter().map(|judged| judged.throughput));
-    (!lines.is_empty()).then(|| plot("Throughput against the base case", &lines, reach))
+    (!lines.is_empty()).then(|| plot("Throughput relative to the base case", &lines, reach))
 }
 
-/// The largest effect that a plot has to hold, as a logarithm.
+/// The largest effect that a plot has to show, as a logarithm.
 fn reach<'a>(decisions: impl Iterator<Item = &'a Decision>) -> f64 {
     let largest = |decision: &Decision| {
         let ends = decision.interval.map_or(0.0, Interval::reach);
@@ -108,7 +108,7 @@ fn drawn(Line { name, decision }: &Line<'_>, reach: f64) -> Markup {
     }
 }
 
-/// The class of a drawing, by which it is coloured.
+/// The CSS class of a plot's line, which gives its colour.
 pub(super) fn colour(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Regression => "loss",
@@ -129,7 +129,7 @@ fn axis(reach: f64) -> Markup {
     }
 }
 
-/// The effects at which an axis has a number: 0, on each side the largest that fits, and one between where there is room for it.
+/// The effects at which an axis has a label: 0, on each side the largest that fits, and one between if there is room.
 pub(super) fn ticks(reach: f64) -> Vec<f64> {
     let sides: [fn(f64) -> f64; 2] =
         [|percent| (1.0 - percent / 100.0).ln(), |percent| (1.0 + percent / 100.0).ln()];
@@ -147,13 +147,13 @@ pub(super) fn ticks(reach: f64) -> Vec<f64> {
     ticks
 }
 
-/// The number of a tick, e.g. `-20 %`.
+/// The label of a tick, e.g. `-20 %`.
 pub(super) fn tick_text(effect: f64) -> String {
     let text = percent_text(effect.exp(), 1);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// Where an effect stands on a plot, from its left edge.
+/// The position of an effect on a plot, from its left edge.
 fn place(effect: f64, reach: f64) -> String {
     format!("{:.2}%", share(effect, reach))
 }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_has_few_numbers_on_both_sides() {
+    fn an_axis_has_few_labels_on_both_sides() {
         let texts = |reach: f64| ticks(reach).into_iter().map(tick_text).collect::<Vec<_>>();
         assert_eq!(texts(0.3), ["-20 %", "-10 %", "0 %", "+20 %"]);
         assert_eq!(texts(0.02), ["-1 %", "0 %", "+1 %"]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_edge_stands_at_the_edge() {
+    fn effects_beyond_the_edge_are_drawn_at_the_edge() {
         assert_eq!(
             [-9.0, -0.1, 0.0, 9.0].map(|effect| place(effect, 0.2)),
             ["0.00%", "25.00%", "50.00%", "100.00%"]

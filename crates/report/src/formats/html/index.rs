@@ -22,9 +22,9 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
             (experiment.workload) " workload"
             @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
-            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them to prepare others" }
+            @if results.is_workload_file() && preparing > 0 { ", including " (preparing) " that prepare others" }
             @if let Some(base) = experiment.candidates.first() {
-                "; every number is read against the base case, " strong { (base.name) }
+                "; all numbers are relative to the base case, " strong { (base.name) }
             }
             "."
         }
@@ -54,7 +54,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     )
 }
 
-/// What every reader looks at first.
+/// The tables that come first.
 fn summary(results: &Results<'_>, sections: &[Section], sweeps: &SweepCharts<'_>) -> Markup {
     let sparklines = Sparklines::of(results);
     let mut of_sweeps = sweeps.charts.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The page on how the rounds were decided.
+//! The page on how verdicts were reached.
 
 use basecase_analysis::Results;
 use maud::{Markup, html};

@@ -12,7 +12,7 @@ use crate::tables::resources;
 /// Name of the page.
 pub(super) const PAGE: &str = "metrics.html";
 
-/// The load and the compared steps in the order in which they run, scans last, as published.
+/// The load and the compared steps in execution order, scans last, as published.
 pub(super) fn page(results: &Results<'_>) -> Markup {
     let is_shown = |step: &StepFacts| step.is_compared() || step.headline == Headline::Inserts;
     let mut steps: Vec<(usize, &StepFacts)> = results.steps().filter(|(_, step)| is_shown(step)).collect();

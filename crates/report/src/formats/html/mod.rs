@@ -65,10 +65,10 @@ pub(crate) fn write_pages(
     Ok(index)
 }
 
-/// The page that is opened first.
+/// The page to open first.
 const INDEX: &str = "index.html";
 
-/// File name of a step's page. Names of steps come from users' files and may hold anything.
+/// File name of a step's page. Names of steps come from users' files and may contain anything.
 fn page_name(step: &StepFacts) -> String {
     format!("step-{}.html", file_name(&step.name))
 }

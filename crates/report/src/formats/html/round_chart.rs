@@ -1,4 +1,4 @@
-//! The effects of the rounds of a step, in their order.
+//! Charts of a step's effects round by round.
 
 use basecase_analysis::{Judged, Results};
 use basecase_stats::{Decision, JudgedMetric};
@@ -7,14 +7,14 @@ use maud::{Markup, html};
 use super::forest::{colour, tick_text, ticks};
 use crate::words::percent_text;
 
-/// Height of what is drawn, pixels.
+/// Height of the drawing, pixels.
 const HEIGHT: f64 = 120.0;
-/// Where the first and the last round stand, per cent from the left: numbers are to the left of them.
+/// Positions of the first and the last round, per cent from the left; labels are left of them.
 const SIDES: (f64, f64) = (16.0, 97.0);
-/// Most rounds that have their number below them.
+/// Most rounds with a number below.
 const NUMBERED: usize = 12;
 
-/// A drawing for each contender of a step, all on one scale; `None` where nothing is judged.
+/// A chart for each contender of a step, all on one scale; `None` if nothing is judged.
 pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
     let judgement = &results.rounds?.judgement;
     let effects = |judged: &Judged<'_>| judgement.effects(JudgedMetric::Throughput, step, judged.candidate);

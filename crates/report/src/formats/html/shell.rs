@@ -1,4 +1,4 @@
-//! What is the same on every page.
+//! The frame of every page.
 
 use basecase_analysis::Results;
 use basecase_model::StepFacts;
@@ -24,7 +24,7 @@ pub(super) enum PagePlace<'a> {
 pub(super) struct Page<'a> {
     /// Title of the page.
     pub(super) title: String,
-    /// Which one it is.
+    /// Which page it is.
     pub(super) place: PagePlace<'a>,
     /// Whether it has charts.
     pub(super) charts: bool,
@@ -55,7 +55,7 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
                         }
                         @if results.is_workload_file() {
                             (link(metrics::PAGE, "Costs per operation", page.place == PagePlace::Metrics))
-                            // Their names would fill the first screen of a phone.
+                            // Their names would fill a phone's screen.
                             details {
                                 summary { "Steps" }
                                 div { (steps(results, page.place)) }

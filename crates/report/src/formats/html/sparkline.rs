@@ -1,4 +1,4 @@
-//! Throughput over time as drawings of the size of a word.
+//! Throughput over time as word-sized sparklines.
 
 use std::fmt::Write;
 
@@ -7,24 +7,24 @@ use maud::{Markup, PreEscaped, html};
 
 use super::page_name;
 
-/// Most points of a drawing.
+/// Most points of a sparkline.
 const POINTS: usize = 48;
-/// Height of a drawing in its own unit; the largest throughput of any candidate in the step reaches the top.
+/// Height of a sparkline in its own units; the largest throughput of any candidate in the step reaches the top.
 const HEIGHT: u64 = 20;
 
-/// The drawings of all trials, by step and candidate.
+/// The sparklines of all trials, by step and candidate.
 pub(super) struct Sparklines {
-    // The path of each drawing, with the number of its points.
+    // The path of each sparkline, with the number of its points.
     paths: Vec<Vec<Option<(usize, String)>>>,
 }
 
 impl Sparklines {
-    /// Draws every measured trial; those with fewer than two intervals have nothing to show.
+    /// Draws every measured trial with at least two intervals.
     pub(super) fn of(results: &Results<'_>) -> Sparklines {
         Sparklines { paths: results.steps().map(|(step, _)| paths(results, step)).collect() }
     }
 
-    /// The drawing of one trial as a link to the charts of its step.
+    /// The sparkline of one trial as a link to the charts of its step.
     pub(super) fn render(&self, results: &Results<'_>, (step, candidate): (usize, usize)) -> Markup {
         let path = self.paths.get(step).and_then(|paths| paths.get(candidate)?.as_ref());
         html! {
@@ -68,12 +68,12 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_drawing_reaches_from_bottom_to_top() {
+    fn a_sparkline_reaches_from_bottom_to_top() {
         assert_eq!(path(&[0, 50, 100], 100), "M0 20 1 10 2 0");
     }
 
     #[test]
-    fn every_measured_trial_has_a_drawing_of_at_most_48_points() {
+    fn every_measured_trial_has_a_sparkline_of_at_most_48_points() {
         let (experiment, trials) = fixture::sample_of(100, 1);
         let results = Results::new(&experiment, &trials);
         let sparklines = Sparklines::of(&results);

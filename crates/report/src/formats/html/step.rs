@@ -54,7 +54,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             p { (lines::reading(results)) }
             @for lines in lines::tables(results, step) { (table::render(results, &lines)) }
             details {
-                summary { "What each metric tells" }
+                summary { "What each metric means" }
                 dl {
                     @for metric in metrics::line().chain(metrics::EXTRAS) {
                         dt { (metric.name) }
@@ -73,7 +73,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
     )
 }
 
-/// Horizontal bars from 0: the headline value, and beside queries the insert rate, or events of a workload file.
+/// Horizontal bars from 0: the headline value; for queries also the insert rate, or events of a workload file.
 fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts), options: &Options) -> Markup {
     let inserts =
         |candidate| results.measured(number, candidate).and_then(|measured| measured.inserts_per_second());
@@ -96,7 +96,7 @@ fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts), options: &Op
         div.scroll tabindex="0" role="region" aria-label="Throughput" {
             table.bars {
                 caption {
-                    div { strong { (step.name) " throughput" } " " span { "Bars of each column begin at 0." } }
+                    div { strong { (step.name) " throughput" } " " span { "Bars of each column start at 0." } }
                 }
                 thead {
                     tr {
@@ -143,9 +143,8 @@ fn over_time(results: &Results<'_>, charts: &Charts<'_>) -> Markup {
             h2 { "Charts" }
             (without_script())
             p.small {
-                "Point at a chart to read its values, choose a name below it to hide or show a candidate, drag to \
-                 enlarge a stretch and double-click to see everything again. Intervals that were not measured to \
-                 their end are left out."
+                "Point at a chart to read its values, click a name below it to hide or show a candidate, drag to zoom in, \
+                 and double-click to zoom out. Incomplete intervals are left out."
             }
             @for class in CLASSES { (of_class(charts, class)) }
         }
@@ -156,7 +155,7 @@ fn over_time(results: &Results<'_>, charts: &Charts<'_>) -> Markup {
     }
 }
 
-/// The charts about what is wanted, with their numbers.
+/// The charts on the wanted subjects, with their numbers.
 fn about<'a>(
     charts: &'a Charts<'_>,
     wanted: impl Fn(Subject) -> bool,
@@ -181,8 +180,8 @@ fn of_class(charts: &Charts<'_>, class: OperationClass) -> Markup {
             details {
                 summary { "Latency over time" }
                 p.small {
-                    "A column for each moment, a row for each range of latencies; the darker, the more statements. Rows are a quarter \
-                     of a doubling. Point at a cell to read it."
+                    "Each column is a moment, each row a range of latencies; darker means more statements. Four rows span \
+                     a factor of two. Point at a cell to read it."
                 }
                 div.charts.heats {
                     @for (number, heat) in heats { figure data-heat=(number) { figcaption { (charts.rows[heat.row]) } } }
@@ -218,11 +217,12 @@ fn of_tracks(results: &Results<'_>, charts: &Charts<'_>) -> Markup {
                 (figures(group))
             }
         }
-        @if !charts.idle.is_empty() { p.small { "0 all the time: " (charts.idle.join("; ")) "." } }
+        @if !charts.idle.is_empty() { p.small { "Always 0: " (charts.idle.join("; ")) "." } }
     }
 }
 
-/// What is said of candidates that took turns, and where no trial has a track.
-const UNWATCHED_IN_ROUNDS: &str = "Nothing was kept over time: candidates took turns within seconds. The metrics below are means over all rounds.";
-const UNWATCHED: &str = "Nothing was kept over time: this step was run with --probe off, or by an older basecase, or was too \
-                         short. The metrics below are means over the whole window.";
+/// Shown if no trial has a track.
+const UNWATCHED_IN_ROUNDS: &str = "No time series were recorded, because candidates took turns within seconds. The metrics \
+                                   below are means over all rounds.";
+const UNWATCHED: &str = "No time series were recorded: this step was run with --probe off or by an older basecase, or was \
+                         too short. The metrics below are means over the whole window.";

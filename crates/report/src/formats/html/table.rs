@@ -7,13 +7,12 @@ use super::page_name;
 use super::sparkline::Sparklines;
 use crate::tables::{Column, Highlight, Table, TableCell};
 
-/// The table in a container of its own that scrolls, with the meaning of its colours below.
+/// The table in a scrolling container, with its legend below.
 pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
     html! { div.table { (grid(results, table, None)) (legend(table)) } }
 }
 
-/// Tables side by side, with the course of trials in their cells. What they share is said once above them: their key and the
-/// meaning of their colours.
+/// Tables side by side, with sparklines in their cells. If they share key and legend, those appear once above them.
 pub(super) fn render_together(results: &Results<'_>, tables: &[Table], sparklines: &Sparklines) -> Markup {
     let Some(first) = tables.first() else { return Markup::default() };
     let shares = tables.iter().all(|table| (&table.key, &table.legend) == (&first.key, &first.legend));
@@ -91,7 +90,7 @@ fn heading(results: &Results<'_>, column: &Column, marks: bool) -> Markup {
     }
 }
 
-/// A name, as a link where it is that of a step.
+/// A name, as a link if it is that of a step.
 fn linked(results: &Results<'_>, step: Option<usize>, name: &str) -> Markup {
     let step = step.and_then(|number| results.experiment.steps.get(number));
     html! {
@@ -121,7 +120,7 @@ fn body(cell: &TableCell, column: &Column, marks: bool, trend: Option<Markup>) -
     }
 }
 
-/// What stands below the text of a cell in small print.
+/// The small print of a cell.
 pub(super) fn small(cell: &TableCell) -> Markup {
     html! { @if !cell.small.is_empty() { small { (cell.small) } } }
 }

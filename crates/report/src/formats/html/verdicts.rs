@@ -1,4 +1,4 @@
-//! What is decided, on the overview and on the page of a step.
+//! Verdicts, on the overview and on the page of a step.
 
 use basecase_analysis::Results;
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use super::{forest, round_chart, table};
 use crate::tables::verdicts;
 use crate::words::{refusal, suite_lines};
 
-/// Of all steps; `None` of an experiment that is not in rounds.
+/// The verdicts on all steps; `None` for an experiment that is not in rounds.
 pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
     let refusal = refusal(results.rounds?);
     let found = verdicts::table(results);
@@ -25,7 +25,7 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
     })
 }
 
-/// Of one step; `None` where nothing of it is judged.
+/// The verdicts on one step; `None` if nothing of it is judged.
 pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
     let found = verdicts::of_step(results, step)?;
     Some(html! {
@@ -39,6 +39,7 @@ pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
     })
 }
 
-/// How to read the drawings.
-const READING: &str = "To the right of 0 is faster. A line is an interval, its point the estimate. Within the grey band a change does not \
-                       matter. What is decided has a colour and a sign: + an improvement, - a regression; ? is not enough data.";
+/// How to read the plots.
+const READING: &str = "Right of 0 is faster. Each line is an interval, and its point the estimate. Within the grey band a \
+                       change does not matter. Decided steps have a colour and a sign: + is an improvement, - a \
+                       regression; ? is not enough data.";

@@ -1,4 +1,4 @@
-//! What the rounds say, with all numbers that led to it, as JSON.
+//! Verdicts of rounds as JSON, with all numbers behind them.
 
 use basecase_analysis::{Attribution, Conduct, Effect, Level, Results};
 use basecase_stats::{Decision, Interval, JudgedMetric, Judgement, Modes, Outlook, Qualifier};
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::words::{qualifier_word, refusal, verdict_word};
 
-/// How an experiment in rounds was decided, and what each contender's steps say together.
+/// The plan of an experiment in rounds, and a summary of each contender's steps.
 #[derive(Serialize)]
 pub(super) struct PlanObject<'a> {
     seed: u64,
@@ -31,7 +31,7 @@ struct Suite<'a> {
     expected_false: usize,
 }
 
-/// How the rounds of a step went.
+/// The course of a step's rounds.
 #[derive(Serialize)]
 pub(super) struct Gates<'a> {
     placements: &'a [String],
@@ -51,7 +51,7 @@ struct Levels {
     largest: f64,
 }
 
-/// What is decided on a contender on a step.
+/// The verdicts on a contender in a step.
 #[derive(Serialize)]
 pub(super) struct Verdicts<'a> {
     throughput: Statistics<'a>,
@@ -62,7 +62,7 @@ pub(super) struct Verdicts<'a> {
     seconds: f64,
 }
 
-/// What it comes to with the work that it put off.
+/// The verdict including deferred work.
 #[derive(Serialize)]
 struct DebtInclusive {
     verdict: String,
@@ -72,8 +72,8 @@ struct DebtInclusive {
     server_cpu_interval: Option<[f64; 2]>,
 }
 
-/// One metric of it. Effects, deviations and margins are natural logarithms, of effects above 0 where the contender is better; ratios are of
-/// the metric itself.
+/// The statistics of one metric. Effects, deviations and margins are natural logarithms, and effects are above 0 if the contender is
+/// better; ratios are of the metric itself.
 #[derive(Serialize)]
 struct Statistics<'a> {
     verdict: String,
@@ -124,7 +124,7 @@ struct TwoModes {
     fast: f64,
 }
 
-/// `None` of an experiment that is not in rounds.
+/// `None` for an experiment that is not in rounds.
 pub(super) fn plan<'a>(results: &Results<'a>) -> Option<PlanObject<'a>> {
     let rounds = results.rounds?;
     let plan = rounds.plan();
@@ -155,7 +155,7 @@ pub(super) fn plan<'a>(results: &Results<'a>) -> Option<PlanObject<'a>> {
     })
 }
 
-/// `None` of an experiment that is not in rounds.
+/// `None` for an experiment that is not in rounds.
 pub(super) fn gates<'a>(results: &Results<'a>, step: usize) -> Option<Gates<'a>> {
     let levels = |level: Option<Level>| level.map(|Level { mean, largest }| Levels { mean, largest });
     let conduct: &Conduct = results.rounds?.conduct(step)?;
@@ -172,7 +172,7 @@ pub(super) fn gates<'a>(results: &Results<'a>, step: usize) -> Option<Gates<'a>>
     })
 }
 
-/// `None` where nothing is judged.
+/// `None` if nothing is judged.
 pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize) -> Option<Verdicts<'a>> {
     let judged = results.judged(step, candidate)?;
     let judgement = &results.rounds?.judgement;
@@ -193,7 +193,7 @@ pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize)
     })
 }
 
-/// `None` where it is not known.
+/// `None` if it is not known.
 fn debt_inclusive(judgement: &Judgement, step: usize, candidate: usize) -> Option<DebtInclusive> {
     let decision = judgement.with_debt(JudgedMetric::Throughput, step, candidate)?;
     let throughput = Effect::of_decision(JudgedMetric::Throughput, decision);

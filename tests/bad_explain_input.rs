@@ -154,7 +154,9 @@ fn a_store_of_an_older_version_is_read_and_what_it_lacks_is_said() {
     assert!(words(&explained).contains(lacks), "{explained}");
     said(&sandbox, &["report", STORE, "--out", "pages"]);
     let page = std::fs::read_to_string(sandbox.path().join("pages/step-l.i1.html")).unwrap();
-    assert!(page.contains("No time series were recorded") && page.contains("Not recorded for pg1711.x10a and"));
+    assert!(
+        page.contains("No time series were recorded") && page.contains("Not recorded for pg1711.x10a and")
+    );
     let version: u32 = rusqlite::Connection::open(&path)
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))

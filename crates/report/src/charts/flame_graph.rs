@@ -1,6 +1,6 @@
-//! Pictures of stacks: who called whom, as wide as the time that was spent there.
+//! Flame graphs: pictures of stacks, as wide as the time spent in them.
 //!
-//! They are SVG files that need nothing else: a click on a frame enlarges it, and functions can be searched by name.
+//! They are self-contained SVG files: a click on a frame enlarges it, and functions can be searched by name.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use inferno::flamegraph::{Options, from_lines};
 
 use crate::error::Error;
 
-/// Parts into which all time is divided when two profiles are compared. The picture counts in whole numbers.
+/// Parts into which all time is divided when comparing two profiles, because the picture counts in whole numbers.
 const PARTS: f64 = 1e7;
 
-/// The picture of one profile; `None` when it counted nothing.
+/// The picture of one profile; `None` if it has no samples.
 ///
 /// # Errors
 /// When the stacks are not in folded form.
@@ -32,11 +32,10 @@ pub(crate) fn plain(profile: &Profile, title: &str) -> Result<Option<String>, Er
     draw(&mut options, profile.stacks.lines()).map(Some)
 }
 
-/// The picture of how `candidate` differs from `base`; `None` when one of them counted nothing.
+/// The picture of how `candidate` differs from `base`; `None` if one of them has no samples.
 ///
-/// It shows shares of all time, so that profiles of different length can be compared: frames are as wide as in the candidate, red
-/// where the share grew and blue where it shrank. What only the base has is not in it; the picture with both
-/// exchanged shows that.
+/// It shows shares of all time, so that profiles of different length can be compared. Frames are as wide as in the candidate, red if
+/// their share grew and blue if it shrank. Frames that only the base has are missing; the picture with both exchanged shows them.
 ///
 /// # Errors
 /// When the stacks are not in folded form.
@@ -45,8 +44,8 @@ pub(crate) fn differential(
     candidate: &Profile,
     title: &str,
 ) -> Result<Option<String>, Error> {
-    let (of_base, of_candidate) = (total(base), total(candidate));
-    if of_base == 0 || of_candidate == 0 {
+    let (base_total, candidate_total) = (total(base), total(candidate));
+    if base_total == 0 || candidate_total == 0 {
         return Ok(None);
     }
     let mut both: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -54,7 +53,7 @@ pub(crate) fn differential(
     stacks(candidate).for_each(|(stack, amount)| both.entry(stack).or_default().1 += amount);
     let parts = |amount: u64, total: u64| (amount as f64 / total as f64 * PARTS).round();
     let line = |(stack, (before, after)): (&str, (u64, u64))| {
-        format!("{stack} {} {}", parts(before, of_base), parts(after, of_candidate))
+        format!("{stack} {} {}", parts(before, base_total), parts(after, candidate_total))
     };
     let lines: Vec<String> = both.into_iter().map(line).collect();
     let mut options = options(title);
@@ -66,7 +65,7 @@ pub(crate) fn differential(
 fn options(title: &str) -> Options<'static> {
     let mut options = Options::default();
     options.title = title.to_owned();
-    // One function has one colour in every picture.
+    // A function has the same colour in every picture.
     options.hash = true;
     options.deterministic = true;
     options
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_stands_alone_and_is_always_the_same() {
+    fn a_picture_is_self_contained_and_deterministic() {
         let profile = profile(ProfileKind::Cpu, "postgres;main;ExecScan 3\npostgres;main;operator<< 1\n");
         let picture = plain(&profile, "a <script> & b").unwrap().unwrap();
         assert!(picture.contains("a &lt;script&gt; &amp; b"));
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_one_of_shares() {
+    fn a_difference_compares_shares() {
         let base = profile(ProfileKind::Cpu, "p;same 50\np;less 40\np;more 10\n");
         let candidate = profile(ProfileKind::Cpu, "p;same 500\np;less 100\np;more 400\n");
         let picture = differential(&base, &candidate, "t").unwrap().unwrap();

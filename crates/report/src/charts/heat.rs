@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::charts::packing::packed;
 
-/// Most columns: of longer steps, several seconds are one.
+/// Most columns; in longer steps, a column covers several seconds.
 const COLUMNS: usize = 200;
-/// Shades between nothing and the fullest cell.
+/// Shades from an empty cell to the fullest.
 const SHADES: f64 = 100.0;
 
-/// What one candidate's statements of one class took, second by second.
+/// Latencies of one candidate's statements of one class over time.
 #[derive(Serialize)]
 pub(crate) struct Heat {
     /// The class of statements.
@@ -23,7 +23,7 @@ pub(crate) struct Heat {
     /// Seconds of a column.
     interval: f64,
     columns: usize,
-    /// The upper ends of the rows in milliseconds, the smallest first. Those without any statement at both ends are left out.
+    /// The upper ends of the rows in milliseconds, smallest first, without empty rows at both ends.
     ends: Vec<f64>,
     /// Statements per second of the fullest cell.
     fullest: f64,
@@ -31,13 +31,13 @@ pub(crate) struct Heat {
     cells: String,
 }
 
-/// The heats of trials, each with its candidate's number: those of one class have the same rows and the same shades.
+/// The heat maps of trials, each with its candidate's number. Those of one class share rows and shades.
 pub(crate) fn heats(trials: &[(usize, &Trial)]) -> Vec<Heat> {
     let classes = [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
     classes.into_iter().flat_map(|class| of_class(trials, class)).collect()
 }
 
-/// Whether the track is a part of a heat, and no number for itself.
+/// Whether the track is part of a heat map rather than a metric of its own.
 pub(crate) fn is_part(track: &Track) -> bool {
     track.name.starts_with(names::LATENCY_PREFIX)
 }
@@ -52,7 +52,7 @@ fn of_class(trials: &[(usize, &Trial)], class: OperationClass) -> Vec<Heat> {
     let all: Vec<(usize, Rates)> = found.iter().map(|(row, rows)| (*row, Rates::of(rows, &ends))).collect();
     let cells = all.iter().flat_map(|(_, rates)| rates.rows.iter().flatten());
     let fullest = cells.fold(0.0, |most: f64, rate| most.max(*rate));
-    // A root tells the rare slow ones from none.
+    // The square root keeps rare slow statements visible.
     let shade = |rate: &f64| if *rate > 0.0 { ((rate / fullest).sqrt() * SHADES).ceil() as u64 } else { 0 };
     let heat = |(row, rates): (usize, Rates)| Heat {
         class,
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_by_latency_and_shades_by_the_root_of_the_rate() {
+    fn rows_are_ordered_by_latency_and_shaded_by_the_root_of_the_rate() {
         let tracks = vec![
             track("latency.query.20480_ns", &[0.0, 1.0, 0.0]),
             track("latency.query.2560_ns", &[100.0, 25.0, 0.0]),

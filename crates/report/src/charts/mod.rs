@@ -1,4 +1,4 @@
-//! What is drawn: series, packed for a page, and pictures of stacks.
+//! Charts: series packed for a page, and flame graphs.
 
 pub(crate) mod flame_graph;
 pub(crate) mod heat;

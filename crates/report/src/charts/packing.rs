@@ -1,9 +1,9 @@
-//! Numbers of charts in few characters, as `charts.js` reads them.
+//! Compact encoding of a chart's numbers, as `charts.js` reads them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Differences from one value to the next, zig-zag coded, as little-endian base-128 numbers in base64.
+/// Encodes differences between successive values, zig-zag coded, as little-endian base-128 numbers in base64.
 pub(crate) fn packed<T: Copy>(values: &[T]) -> String
 where
     i64: TryFrom<T>,
@@ -24,7 +24,7 @@ where
     STANDARD_NO_PAD.encode(bytes)
 }
 
-/// What [`packed`] was given.
+/// Decodes the values of [`packed`].
 #[cfg(test)]
 pub(crate) fn unpacked(text: &str) -> Vec<i64> {
     let (mut values, mut value, mut rest, mut shift) = (Vec::new(), 0_i64, 0_u64, 0);

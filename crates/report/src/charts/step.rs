@@ -11,31 +11,31 @@ use crate::documents::CLASSES;
 
 /// Most points of a chart of one client.
 const CLIENT_POINTS: usize = 300;
-/// Most points of all charts of single clients of one page together, which bounds the page's size.
+/// Most points of all single-client charts on a page together, which bounds the page's size.
 const CLIENT_POINTS_OF_PAGE: usize = 200_000;
-/// The latency percentiles that are drawn, as the share of statements that are slower.
+/// The latency percentiles to draw, as shares of slower statements.
 const SLOWER: [f64; 26] = [
     1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.075, 0.05, 0.025, 0.01, 0.0075, 0.005,
     0.0025, 0.001, 0.000_75, 0.000_5, 0.000_25, 0.000_1, 0.000_05, 0.000_01,
 ];
 
-/// Everything that is drawn on the page of one step.
+/// All charts on the page of one step.
 #[derive(Serialize)]
 pub(crate) struct Charts<'a> {
-    /// Names of the candidates; a series tells its candidate by number.
+    /// Names of the candidates; a series refers to its candidate by number.
     pub(crate) rows: Vec<&'a str>,
-    /// For charts of percentiles: the share of slower statements at each point.
+    /// The share of slower statements at each point of percentile charts.
     slower: [f64; 26],
     /// The charts in the order of the page.
     pub(crate) charts: Vec<Chart>,
     /// Latencies over time, of each class and candidate.
     pub(crate) heats: Vec<Heat>,
-    /// What tracks show that were 0 in every trial and have no chart.
+    /// Captions of tracks that were 0 in every trial and have no chart.
     #[serde(skip)]
     pub(crate) idle: Vec<String>,
 }
 
-/// What a chart is about, which decides where on the page it stands.
+/// The subject of a chart, which decides its place on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A class of statements, of all clients.
@@ -49,23 +49,23 @@ pub(crate) enum Subject {
 /// One chart.
 #[derive(Serialize)]
 pub(crate) struct Chart {
-    /// What is drawn.
+    /// The kind of chart.
     pub(crate) kind: ChartKind,
-    /// What it is about.
+    /// Its subject.
     #[serde(skip)]
     pub(crate) subject: Subject,
     /// What it shows.
     #[serde(skip)]
     pub(crate) caption: String,
-    /// Seconds from one point to the next; 0 where x is no time.
+    /// Seconds from one point to the next; 0 if x is not time.
     pub(crate) interval: f64,
-    /// What a packed number is multiplied with.
+    /// Factor of the packed numbers.
     pub(crate) factor: f64,
-    /// A line for each candidate that has one.
+    /// The candidates' lines.
     pub(crate) series: Vec<Line>,
 }
 
-/// What a chart draws.
+/// The kind of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ChartKind {
@@ -101,7 +101,7 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
         charts.extend(over_time(step, class, None, &summed(&trials, of_all)));
         charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(step, class, clock, &trials)));
     }
-    // Threads of a workload file are alike, and there can be a thousand.
+    // Threads of a workload file are interchangeable, and there can be a thousand.
     if step.threads.is_none() {
         charts.extend(of_clients(step, &trials, rounds));
     }
@@ -116,7 +116,7 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
     }
 }
 
-/// Charts of every single client, in fewer points the more of them there are.
+/// Charts of every client, with fewer points the more there are.
 fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)], rounds: impl Fn(usize) -> usize) -> Vec<Chart> {
     let series = |trial: &Trial| trial.roles.iter().filter(|role| !role.series.samples.is_empty()).count();
     let all: usize = trials.iter().map(|(_, trial)| series(trial)).sum();
@@ -150,8 +150,8 @@ fn summed(
     trials.iter().filter_map(|(candidate, trial)| Some((*candidate, of(*candidate, trial)?))).collect()
 }
 
-/// Rate and longest statement over time, or nothing when nothing was measured. Series in other intervals than the
-/// longest ones cannot share their axis and are left out.
+/// Charts of rate and longest statement over time; empty if nothing was measured. Series with shorter intervals than the longest cannot
+/// share their axis, and are left out.
 fn over_time(
     step: &StepFacts,
     class: OperationClass,

@@ -1,4 +1,4 @@
-//! Charts of measures against numbers of threads, as the overview draws them.
+//! Charts of a sweep by number of threads, on the overview.
 
 use basecase_analysis::{Results, Sweep};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use crate::options::Options;
 use crate::tables::events::percentile_name;
 
-/// Everything that is drawn on the overview.
+/// All charts on the overview.
 #[derive(Serialize)]
 pub(crate) struct SweepCharts<'a> {
-    /// Names of the candidates; a series tells its candidate by number.
+    /// Names of the candidates; a series refers to its candidate by number.
     rows: Vec<&'a str>,
     /// The charts, [`CHARTS_OF_SWEEP`] for each sweep.
     pub(crate) charts: Vec<SweepChart>,
@@ -25,7 +25,7 @@ pub(crate) struct SweepChart {
     /// What it shows.
     #[serde(skip)]
     pub(crate) caption: String,
-    /// Where on the x axis the points are.
+    /// Positions on the x axis.
     threads: Vec<u32>,
     series: Vec<Line>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct SweepChart {
 #[derive(Serialize)]
 struct Line {
     row: usize,
-    /// One per number of threads; none where nothing was measured.
+    /// One per number of threads; `None` if nothing was measured.
     values: Vec<Option<f64>>,
 }
 

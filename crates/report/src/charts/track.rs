@@ -6,16 +6,16 @@ use crate::charts::heat;
 use crate::charts::packing::packed;
 use crate::charts::step::{Chart, ChartKind, Line, Subject};
 
-/// Most points of a line: longer tracks are drawn as means of several intervals.
+/// Most points of a line; longer tracks are drawn as means over several intervals.
 const POINTS: usize = 300;
-/// Values between 0 and the largest of a chart that are told apart, at least.
+/// Least number of distinct values between 0 and a chart's largest.
 const LEVELS: f64 = 500.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Which charts stand together.
+/// Groups of charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrackGroup {
-    /// Processors: who used them, and how often they changed hands.
+    /// Processors: their use, and context switches.
     Processors,
     /// The device under the data, and the server's log.
     Storage,
@@ -27,7 +27,7 @@ impl TrackGroup {
     /// Every group in the order of the page.
     pub(crate) const ALL: [TrackGroup; 3] = [TrackGroup::Processors, TrackGroup::Storage, TrackGroup::Others];
 
-    /// The words above its charts.
+    /// The heading above its charts.
     pub(crate) fn title(self) -> &'static str {
         match self {
             TrackGroup::Processors => "processors",
@@ -37,21 +37,21 @@ impl TrackGroup {
     }
 }
 
-/// What the values of a track come to in a chart's unit.
+/// Conversion of a track's values to a chart's unit.
 #[derive(Debug, Clone, Copy)]
 enum Scale {
-    /// So many of the track's unit are one of the chart's.
+    /// This many of the track's unit are one of the chart's.
     Per(f64),
     /// Microseconds per second, as per cent of all processors.
     Processors,
 }
 
-/// A chart that is known by its tracks.
+/// A predefined chart of certain tracks.
 struct Panel {
     group: TrackGroup,
     /// What it shows, with its unit.
     caption: &'static str,
-    /// The tracks that are added up.
+    /// The tracks to add up.
     tracks: &'static [&'static str],
     scale: Scale,
 }
@@ -65,7 +65,7 @@ const fn panel(
     Panel { group, caption, tracks, scale }
 }
 
-/// The charts that are worth one of their own, in the order of the page.
+/// The predefined charts, in the order of the page.
 static PANELS: [Panel; 12] = [
     panel(
         TrackGroup::Processors,
@@ -104,14 +104,14 @@ static PANELS: [Panel; 12] = [
 /// The charts of a step's tracks.
 #[derive(Default)]
 pub(crate) struct TrackCharts {
-    /// The charts: the known ones in their order, then the others by name.
+    /// The predefined charts in order, then the others by name.
     pub(crate) charts: Vec<Chart>,
-    /// What would have had a chart if it had not been 0 in every trial.
+    /// Captions of charts left out because their values were 0 in every trial.
     pub(crate) idle: Vec<String>,
 }
 
 impl TrackCharts {
-    /// The charts of trials, each with its candidate's number, on a host with so many processors.
+    /// The charts of trials, each with its candidate's number, on a host with this many processors.
     pub(crate) fn of(trials: &[(usize, &Trial)], cores: u32) -> TrackCharts {
         let mut charts = TrackCharts::default();
         for panel in &PANELS {

@@ -51,7 +51,7 @@ fn again(experiment: &Experiment) -> Option<String> {
 /// How the Insert Benchmark's numbers differ from published ones.
 const PUBLISHED: &str = "Compared with published results: prices are plain integers here, where the reference writes \
                          decimals that the server parses and casts, so the server uses less CPU per inserted row; and a \
-                         step's clock runs from its first statement to its last, without the start of clients.";
+                         step's clock runs from its first statement to its last, excluding the start of clients.";
 
 /// How the numbers differ from published ones; `None` for a workload file without a mode.
 pub(crate) fn published(results: &Results<'_>) -> Option<String> {

@@ -128,8 +128,8 @@ fn hardware(experiment: &Experiment) -> String {
     let details: Vec<String> = host.details.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let details = if details.is_empty() { String::new() } else { format!(" {}.", details.join(", ")) };
     format!(
-        "The server has {} with {} cores, and {gib:.0} GiB of memory. The OS is {} with kernel {}. The data is on \
-         {}{device}.{details}",
+        "The server's CPU is {} with {} cores, and it has {gib:.0} GiB of memory. The OS is {} with kernel {}. The file \
+         system of the data is {}{device}.{details}",
         host.cpu_model, host.cores, host.os, host.kernel, host.filesystem
     )
 }
@@ -188,7 +188,7 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
     if !causes.is_empty() {
         blocks.push(Block::Heading("Where the time went".into()));
         blocks.push(Block::Paragraph(
-            "What changed most along with the rate. Only changing that one thing alone shows whether it is the cause.".into(),
+            "For each result, what changed most along with the rate. To prove that it is the cause, change it alone.".into(),
         ));
         blocks.push(Block::List(causes));
     }

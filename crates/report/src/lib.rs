@@ -4,6 +4,7 @@
 //! `tables` express it, `documents` arrange it, and `formats` write it.
 
 mod charts;
+mod document;
 mod documents;
 mod error;
 mod formats;
@@ -22,7 +23,8 @@ use basecase_model::{Experiment, Trial};
 
 #[doc(hidden)]
 pub use basecase_analysis::fixture;
-pub use documents::{Answer, Document, kept_apart};
+pub use document::{Answer, Document};
+pub use documents::kept_apart;
 pub use error::Error;
 pub use formats::{FORMATS, Format, PageFormat, TextFormat, VerdictFormat};
 pub use options::Options;
@@ -105,13 +107,13 @@ pub fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>)
     });
     let found = VersionHistory::of(&chosen, others.as_deref(), wanted)?;
     let document = Document(documents::history::compose(&found));
-    Ok(Answer { document, json: documents::history::json(&found) })
+    Ok(Answer { document, json: formats::history_json(&found) })
 }
 
 /// The result of a bisection: the candidate at which a step changed.
 pub fn bisection(bisected: &Bisected<'_>) -> Answer {
     let document = Document(documents::bisection::compose(bisected));
-    Answer { document, json: documents::bisection::json(bisected) }
+    Answer { document, json: formats::bisection_json(bisected) }
 }
 
 /// Planted slowdowns and what was found; empty if nothing was planted. `runs` are calibrations of the same steps and slowdowns with

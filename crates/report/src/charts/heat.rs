@@ -6,6 +6,7 @@ use basecase_model::{OperationClass, Track, Trial, names};
 use serde::Serialize;
 
 use crate::charts::packing::packed;
+use crate::tables::response_time::CLASSES;
 
 /// Most columns; in longer steps, a column covers several seconds.
 const COLUMNS: usize = 200;
@@ -33,8 +34,7 @@ pub(crate) struct Heat {
 
 /// The heat maps of trials, each with its candidate's number. Those of one class share rows and shades.
 pub(crate) fn heats(trials: &[(usize, &Trial)]) -> Vec<Heat> {
-    let classes = [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
-    classes.into_iter().flat_map(|class| of_class(trials, class)).collect()
+    CLASSES.into_iter().flat_map(|class| of_class(trials, class)).collect()
 }
 
 /// Whether the track is part of a heat map rather than a metric of its own.

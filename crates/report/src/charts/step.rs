@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::charts::heat::{Heat, heats};
 use crate::charts::packing::packed;
 use crate::charts::track::{TrackCharts, TrackGroup};
-use crate::documents::CLASSES;
+use crate::tables::response_time::CLASSES;
 
 /// Most points of a chart of one client.
 const CLIENT_POINTS: usize = 300;

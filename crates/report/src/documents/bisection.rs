@@ -2,10 +2,8 @@
 
 use basecase_analysis::{Bisected, Effect, Probed, Side};
 use basecase_stats::BisectionEnd;
-use serde::Serialize;
 
 use crate::documents::Block;
-use crate::formats;
 use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words::{EffectWords as _, verdict};
 
@@ -20,7 +18,7 @@ pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
 }
 
 /// The result, e.g. `102.8 % faster (101.1–104.5 %) since postgres:17.11. …`.
-fn sentence(bisected: &Bisected<'_>) -> String {
+pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
     let words = |candidate: usize| {
         bisected.probed(candidate).map_or_else(
             || "trials failed, so there is no round".to_owned(),
@@ -87,33 +85,8 @@ fn table(bisected: &Bisected<'_>) -> Table {
     }
 }
 
-/// The report as one JSON object with a newline at its end.
-pub(crate) fn json(bisected: &Bisected<'_>) -> String {
-    let candidate = |(number, name): (usize, &String)| {
-        let probed = bisected.probed(number);
-        let effect = probed.and_then(Probed::effect);
-        CandidateObject {
-            candidate: name.clone(),
-            ratio: effect.map(|effect| effect.ratio),
-            interval: effect.and_then(|effect| effect.interval),
-            rounds: probed.map(|probed| probed.decision.rounds),
-            reading: words(bisected.side(number)),
-        }
-    };
-    let bracket = bisected.bisection.bracket();
-    let object = Object {
-        step: bisected.label,
-        is_found: matches!(bisected.bisection.end(), Some(BisectionEnd::Began(_))),
-        before: bracket.map(|(before, _)| bisected.name(before)),
-        since: bracket.map(|(_, since)| bisected.name(since)),
-        sentence: sentence(bisected),
-        candidates: bisected.candidates.iter().enumerate().map(candidate).collect(),
-    };
-    formats::json(&object)
-}
-
 /// The side of a candidate, in words.
-fn words(side: Side) -> &'static str {
+pub(crate) fn words(side: Side) -> &'static str {
     match side {
         Side::First => "the first",
         Side::NotMeasured => "not measured",
@@ -129,25 +102,6 @@ const GO_ON: &str = "Run the same command again to continue; a larger --budget l
 const READING: &str = "The last candidate is compared with the first, and then the middle one of those left with both, \
                        until its whole interval is on one side of half of the change. This assumes a single change: one \
                        that comes and goes in between is not seen.";
-
-#[derive(Serialize)]
-struct Object<'a> {
-    step: &'a str,
-    is_found: bool,
-    before: Option<&'a str>,
-    since: Option<&'a str>,
-    sentence: String,
-    candidates: Vec<CandidateObject>,
-}
-
-#[derive(Serialize)]
-struct CandidateObject {
-    candidate: String,
-    ratio: Option<f64>,
-    interval: Option<[f64; 2]>,
-    rounds: Option<usize>,
-    reading: &'static str,
-}
 
 #[cfg(test)]
 mod tests {

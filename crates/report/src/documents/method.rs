@@ -45,11 +45,11 @@ fn course(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
         results.steps().any(|(step, _)| rounds.conduct(step).is_some_and(|conduct| conduct.slices.is_some()));
     let turns = if takes_turns && results.experiment.is_chain() {
         "Candidates go through all steps in lock-step, one chunk of a step after the other, forward and back in an order \
-         drawn anew for each pass, so that disturbances of the machine hit all alike. Meanwhile the servers of the others \
+         drawn anew for each pass, so that disturbances of the machine affect all alike. Meanwhile the servers of the others \
          are suspended."
     } else if takes_turns {
         "In each step, candidates take turns in short slices, forward and back in an order drawn anew for each pass, so \
-         that disturbances of the machine hit all alike."
+         that disturbances of the machine affect all alike."
     } else {
         "Each candidate goes through all steps by itself, in an order drawn for each round, because each step starts from \
          what the previous one left."

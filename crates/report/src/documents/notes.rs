@@ -3,6 +3,8 @@
 use basecase_analysis::{self as analysis, Results, Warning, replicates, toolchains};
 use basecase_model::Experiment;
 
+use crate::words::first;
+
 /// A note on noise.
 pub(crate) fn noise(results: &Results<'_>) -> &'static str {
     let is_known = || results.knows_noise();
@@ -99,16 +101,6 @@ pub fn kept_apart(experiment: &Experiment, others: &[Experiment]) -> Vec<String>
 
 /// Most experiments named in one such line.
 const NAMED_APART: usize = 3;
-
-/// The first names, and the number of the others: `a, b and 3 more`.
-pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
-    let named: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
-    let named = named.join(", ");
-    match names.len().saturating_sub(most) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
 
 /// The warnings of all chosen trials, each text once with all its places.
 pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {

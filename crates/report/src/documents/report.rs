@@ -1,7 +1,7 @@
 //! The report on an experiment.
 
-use basecase_analysis::{Clock, Results, failures};
-use basecase_model::{OperationClass, StepFacts};
+use basecase_analysis::{Results, failures};
+use basecase_model::StepFacts;
 
 use super::{Block, method, notes};
 use crate::options::Options;
@@ -10,10 +10,6 @@ use crate::tables::{
     response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
 use crate::words::{FailureWords as _, refusal, suite_lines};
-
-/// The classes whose response times are shown, in order.
-pub(crate) const CLASSES: [OperationClass; 3] =
-    [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
 
 /// The whole report.
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
@@ -167,17 +163,12 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks
 }
 
-/// All classes and clocks of latencies.
-pub(crate) fn timed() -> impl Iterator<Item = (OperationClass, Clock)> {
-    CLASSES.into_iter().flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
-}
-
 /// The latencies of a step, and in rounds also relative to the base case.
 pub(crate) fn of_latencies(results: &Results<'_>, step: (usize, &StepFacts)) -> Vec<Table> {
     let tables = |(class, clock)| {
         [response_time::table(results, step, class, clock), latency_ratio::table(results, step, class, clock)]
     };
-    timed().flat_map(tables).flatten().collect()
+    response_time::timed().flat_map(tables).flatten().collect()
 }
 
 /// Tables that only steps of workload files have: events, kinds of statements, and connections.

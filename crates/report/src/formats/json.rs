@@ -1,5 +1,7 @@
 //! The report as one JSON object.
 
+pub(super) mod bisection;
+pub(super) mod history;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -13,7 +15,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::TextFormat;
-use crate::documents::timed;
+use crate::tables::response_time::timed;
 
 /// One JSON object.
 pub(super) const FORMAT: TextFormat = TextFormat { name: "json", render: |results, _| render(results) };
@@ -156,7 +158,7 @@ fn render(results: &Results<'_>) -> String {
 }
 
 /// A JSON document that is safe to print on a terminal.
-pub(crate) fn written(document: &impl Serialize) -> String {
+fn written(document: &impl Serialize) -> String {
     // Serialising plain strings and numbers cannot fail.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
     format!("{}\n", printable_json(&text))

@@ -18,7 +18,8 @@ use crate::options::Options;
 
 pub(crate) use gate_summary::render as gate_summary;
 pub(crate) use html::write_pages;
-pub(crate) use json::written as json;
+pub(crate) use json::bisection::render as bisection_json;
+pub(crate) use json::history::render as history_json;
 pub(crate) use junit::render as junit;
 pub(crate) use markdown::render as markdown;
 pub(crate) use text::render as text;

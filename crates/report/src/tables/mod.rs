@@ -28,11 +28,10 @@ use std::borrow::Cow;
 use basecase_analysis::{Effect, Results};
 
 use crate::words::EffectWords as _;
+pub(crate) use crate::words::{NOT_AVAILABLE, grouped, number};
 
 /// Shown if there is no value to compare.
 pub(crate) const MISSING: &str = "–";
-/// Shown if the value is not available on this machine.
-pub(crate) const NOT_AVAILABLE: &str = "NA";
 /// Shown for a failed trial.
 pub(crate) const FAILED: &str = "failed";
 
@@ -231,38 +230,7 @@ pub(crate) fn absent(results: &Results<'_>, step: usize, candidate: usize) -> Ta
     }
 }
 
-/// A number with this many decimals, or `NA`.
-pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| NOT_AVAILABLE.to_owned(), |value| format!("{value:.decimals$}"))
-}
-
 /// The place of a candidate's explanation on the page of a step.
 pub(crate) fn anchor(candidate: usize) -> String {
     format!("candidate-{candidate}")
-}
-
-/// A whole number with commas between groups of three digits.
-pub(crate) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_of_three() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(30_000_100), "30,000,100");
-    }
 }

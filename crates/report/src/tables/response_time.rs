@@ -8,6 +8,15 @@ use basecase_model::{Histogram, OperationClass, StepFacts};
 
 use super::{Column, FAILED, Highlight, MISSING, Row, Table, TableCell};
 
+/// The classes whose response times are shown, in order.
+pub(crate) const CLASSES: [OperationClass; 3] =
+    [OperationClass::Query, OperationClass::Insert, OperationClass::Delete];
+
+/// All classes and clocks of latencies.
+pub(crate) fn timed() -> impl Iterator<Item = (OperationClass, Clock)> {
+    CLASSES.into_iter().flat_map(|class| Clock::ALL.map(|clock| (class, clock)))
+}
+
 /// How to read every table of response times.
 pub(crate) fn reading(results: &Results<'_>) -> String {
     let events = if results.is_workload_file() { " A statement here is a whole event." } else { "" };

@@ -6,7 +6,7 @@ use basecase_analysis::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 use basecase_model::{CandidateFacts, Dbms, Experiment};
 
 use super::{Column, Highlight, Row, Table, TableCell};
-use crate::documents::notes::first;
+use crate::words::{brief, first};
 
 /// Most names in one line.
 const NAMED: usize = 16;
@@ -74,21 +74,6 @@ fn row(name: &str, candidates: &[&CandidateFacts]) -> Option<Row> {
     Some(Row::new(name, candidates.iter().zip(&values).zip(brief(&values)).map(cell).collect()))
 }
 
-/// The values; of lists, only items that some lack, because `optimizer_switch` of MySQL has a thousand characters.
-pub(crate) fn brief(values: &[&str]) -> Vec<String> {
-    let items = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
-    let lists: Vec<Vec<String>> = values.iter().map(|value| items(value)).collect();
-    if lists.iter().any(|list| list.len() < 2) {
-        return values.iter().map(|value| (*value).to_owned()).collect();
-    }
-    let is_common = |item: &String| lists.iter().all(|list| list.contains(item));
-    let rest = |list: &Vec<String>| {
-        let own: Vec<&str> = list.iter().filter(|item| !is_common(item)).map(String::as_str).collect();
-        if own.len() < list.len() { format!("… {}", own.join(",")) } else { own.join(",") }
-    };
-    lists.iter().map(rest).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use basecase_analysis::fixture;
@@ -116,11 +101,5 @@ mod tests {
         assert_eq!(rows, expected);
         assert!(tables[0].reading.contains("Only in pg181.x10a: io_workers."), "{}", tables[0].reading);
         assert!(!tables[0].reading.contains("data_directory"));
-    }
-
-    #[test]
-    fn only_differing_items_of_lists_are_shown() {
-        assert_eq!(brief(&["a=on,b=on", "a=on,b=off"]), ["… b=on", "… b=off"]);
-        assert_eq!(brief(&["1", "a,b"]), ["1", "a,b"]);
     }
 }

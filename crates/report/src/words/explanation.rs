@@ -9,8 +9,7 @@ use basecase_analysis::{
 use basecase_model::StepFacts;
 use basecase_stats::JudgedMetric;
 
-use super::{EffectWords as _, JudgedWords as _};
-use crate::tables::{number, running::brief};
+use super::{EffectWords as _, JudgedWords as _, brief, number};
 
 /// Most settings named with a cause.
 const SETTINGS: usize = 4;

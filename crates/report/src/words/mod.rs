@@ -7,6 +7,7 @@ mod findings;
 mod gate;
 mod judged;
 mod machine;
+mod value;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{absences, causes, change, figure, hardware_absence, setting_values, summary};
@@ -16,3 +17,4 @@ pub use gate::headline;
 pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
 pub(crate) use machine::{qualifier_word, verdict_word};
+pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};

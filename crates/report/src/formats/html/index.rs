@@ -22,7 +22,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
             (experiment.workload) " workload"
             @let preparing = results.steps().filter(|(_, step)| !step.is_compared()).count();
-            @if results.is_workload_file() && preparing > 0 { ", including " (preparing) " that prepare others" }
+            @if results.is_workload_file() && preparing > 0 { ", " (preparing) " of them for preparation only" }
             @if let Some(base) = experiment.candidates.first() {
                 "; all numbers are relative to the base case, " strong { (base.name) }
             }

@@ -9,8 +9,9 @@ use super::shell::{self, Page, PagePlace};
 use super::{explanation, flame, table, verdicts};
 use crate::charts::step::{Chart, Charts, Subject, charts};
 use crate::charts::track::TrackGroup;
-use crate::documents::{CLASSES, of_events, of_latencies};
+use crate::documents::{of_events, of_latencies};
 use crate::options::Options;
+use crate::tables::response_time::CLASSES;
 use crate::tables::{FAILED, MISSING, lines, relative, resources, response_time, roles};
 
 /// The page of one step.

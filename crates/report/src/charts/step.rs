@@ -97,8 +97,8 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
     let rounds = |candidate: usize| results.measured(number, candidate).map_or(1, |measured| measured.rounds);
     let mut charts = Vec::new();
     for class in CLASSES {
-        let of_all = |candidate, trial: &Trial| Throughput::of(trial.roles_of(class), rounds(candidate));
-        charts.extend(over_time(step, class, None, &summed(&trials, of_all)));
+        let all_roles = |candidate, trial: &Trial| Throughput::of(trial.roles_of(class), rounds(candidate));
+        charts.extend(over_time(step, class, None, &summed(&trials, all_roles)));
         charts.extend(Clock::ALL.into_iter().filter_map(|clock| by_percentile(step, class, clock, &trials)));
     }
     // Threads of a workload file are interchangeable, and there can be a thousand.
@@ -145,9 +145,12 @@ fn of_clients(step: &StepFacts, trials: &[(usize, &Trial)], rounds: impl Fn(usiz
 
 fn summed(
     trials: &[(usize, &Trial)],
-    of: impl Fn(usize, &Trial) -> Option<Throughput>,
+    throughput_of: impl Fn(usize, &Trial) -> Option<Throughput>,
 ) -> Vec<(usize, Throughput)> {
-    trials.iter().filter_map(|(candidate, trial)| Some((*candidate, of(*candidate, trial)?))).collect()
+    trials
+        .iter()
+        .filter_map(|(candidate, trial)| Some((*candidate, throughput_of(*candidate, trial)?)))
+        .collect()
 }
 
 /// Charts of rate and longest statement over time; empty if nothing was measured. Series with shorter intervals than the longest cannot
@@ -162,9 +165,11 @@ fn over_time(
         return Vec::new();
     };
     let same = |(_, throughput): &&(usize, Throughput)| throughput.interval_ms == interval_ms;
-    let lines = |of: fn(&Throughput) -> &Vec<u64>| {
-        let line =
-            |(row, throughput): &(usize, Throughput)| Line { row: *row, values: packed(of(throughput)) };
+    let lines = |values_of: fn(&Throughput) -> &Vec<u64>| {
+        let line = |(row, throughput): &(usize, Throughput)| Line {
+            row: *row,
+            values: packed(values_of(throughput)),
+        };
         series.iter().filter(same).map(line).collect::<Vec<Line>>()
     };
     let all = if step.threads.is_some() { "all threads" } else { "all clients" };
@@ -215,8 +220,8 @@ fn by_percentile(
 
 /// Latencies at [`SLOWER`] in tenths of a microsecond, as far as there are enough statements to tell them apart.
 fn quantiles(histogram: &Histogram) -> Vec<u64> {
-    let told = SLOWER.iter().filter(|slower| **slower * histogram.count() as f64 >= 1.0);
-    told.map(|slower| histogram.quantile_ns(1.0 - slower) / 100).collect()
+    let known = SLOWER.iter().filter(|slower| **slower * histogram.count() as f64 >= 1.0);
+    known.map(|slower| histogram.quantile_ns(1.0 - slower) / 100).collect()
 }
 
 fn unit(class: OperationClass) -> &'static str {

@@ -57,10 +57,10 @@ fn chart(
     results: &Results<'_>,
     sweep: &Sweep<'_>,
     measure: &str,
-    of: impl Fn(usize, usize) -> Option<f64>,
+    value_of: impl Fn(usize, usize) -> Option<f64>,
 ) -> SweepChart {
     let values = |candidate| {
-        let value = |&(_, step): &(u32, usize)| of(step, candidate);
+        let value = |&(_, step): &(u32, usize)| value_of(step, candidate);
         sweep.points.iter().map(value).collect::<Vec<Option<f64>>>()
     };
     SweepChart {

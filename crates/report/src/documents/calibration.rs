@@ -55,17 +55,17 @@ fn false_alarms(recoveries: &[&Recovery]) -> String {
 /// How often each planted slowdown was found.
 fn counted(experiment: &Experiment, groups: &[RecoveryGroup<'_>]) -> Table {
     let row = |group: &RecoveryGroup<'_>| {
-        let said = |verdict: Verdict| {
+        let counted_as = |verdict: Verdict| {
             TableCell::plain(group.count(|recovery| recovery.decision.verdict == verdict).to_string())
         };
         let rounds: usize = group.members.iter().map(|recovery| recovery.decision.rounds).sum();
         let cells = vec![
             TableCell::plain(percent(group.truth())),
             TableCell::plain(group.members.len().to_string()),
-            said(Verdict::Regression),
-            said(Verdict::NoChange),
-            said(Verdict::Improvement),
-            said(Verdict::NotEnoughData),
+            counted_as(Verdict::Regression),
+            counted_as(Verdict::NoChange),
+            counted_as(Verdict::Improvement),
+            counted_as(Verdict::NotEnoughData),
             TableCell::plain(group.count(|recovery| recovery.holds() == Some(true)).to_string()),
             TableCell::plain(format!("{:.1}", rounds as f64 / group.members.len() as f64)),
         ];

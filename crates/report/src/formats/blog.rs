@@ -225,25 +225,7 @@ fn telling(flags: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, render};
-
-    #[test]
-    fn insert_benchmark() {
-        let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn rounds() {
-        let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn microbenchmarks() {
-        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
+    use crate::fixture;
 
     #[test]
     fn many_versions_are_named_by_the_first_and_last() {

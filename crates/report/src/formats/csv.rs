@@ -177,27 +177,6 @@ fn quoted(field: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::options::Options;
-    use crate::{fixture, render};
-
-    #[test]
-    fn whole_report() {
-        let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn microbenchmarks() {
-        let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn rounds() {
-        let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
     #[test]
     fn fields_that_need_it_are_quoted() {
         assert_eq!(super::quoted("plain"), "plain");

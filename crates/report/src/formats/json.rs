@@ -243,26 +243,6 @@ fn state(tables: &[TableState]) -> State<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
-    use crate::{fixture, render};
-
-    #[test]
-    fn rounds() {
-        let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn whole_report() {
-        let (experiment, trials) = fixture::sample();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn microbenchmarks() {
-        let (experiment, trials) = fixture::microbenchmarks(2, &fixture::EXCERPT[4..], 2);
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
 
     #[test]
     fn several_tables_are_summed() {

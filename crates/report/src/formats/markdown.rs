@@ -92,29 +92,6 @@ pub(crate) fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::options::Options;
-    use crate::{fixture, render};
-
-    #[test]
-    fn rounds() {
-        let (experiment, trials) = fixture::in_rounds();
-        let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
-    }
-
-    #[test]
-    fn whole_report() {
-        let (experiment, trials) = fixture::sample();
-        let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
-    }
-
-    #[test]
-    fn microbenchmarks() {
-        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
     #[test]
     fn text_of_others_stays_text() {
         assert_eq!(super::escaped("a|b\n<i>*_"), "a\\|b \\<i\\>\\*\\_");

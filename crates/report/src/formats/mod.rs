@@ -125,6 +125,28 @@ mod tests {
         }
     }
 
+    /// Whole reports on every kind of experiment, one snapshot for each format.
+    #[test]
+    fn reports() {
+        let experiments = [
+            ("insert_benchmark", fixture::sample()),
+            ("microbenchmarks", fixture::microbenchmarks(3, &fixture::EXCERPT, 2)),
+            ("rounds", fixture::in_rounds()),
+        ];
+        let options = Options { steps: true, ..Options::default() };
+        for (name, (experiment, trials)) in &experiments {
+            for format in FORMATS.iter().copied().filter(|format| !matches!(format, Format::Pages(_))) {
+                match write(experiment, trials, format, &options, Path::new("")) {
+                    Ok(Written::Text(text)) => {
+                        insta::assert_snapshot!(format!("{name}_{}", format.name()), text);
+                    }
+                    Ok(Written::Page(page)) => panic!("{} wrote {}", format.name(), page.display()),
+                    Err(error) => assert!(matches!(error, Error::NoVerdicts), "{name}: {error}"),
+                }
+            }
+        }
+    }
+
     #[test]
     fn verdicts_of_single_runs_are_refused() {
         let (experiment, trials) = fixture::sample();

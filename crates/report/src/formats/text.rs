@@ -152,35 +152,15 @@ mod tests {
     use crate::{fixture, render};
 
     #[test]
-    fn rounds() {
-        let (experiment, trials) = fixture::in_rounds();
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
     fn summary() {
         let (experiment, trials) = fixture::sample();
         insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
     }
 
     #[test]
-    fn every_step() {
-        let (experiment, trials) = fixture::sample();
-        let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
-    }
-
-    #[test]
     fn microbenchmarks() {
         let (experiment, trials) = fixture::microbenchmarks(4, &fixture::LIST, 2);
         insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &Options::default()));
-    }
-
-    #[test]
-    fn steps_of_microbenchmarks() {
-        let (experiment, trials) = fixture::microbenchmarks(3, &fixture::EXCERPT, 2);
-        let options = Options { steps: true, ..Options::default() };
-        insta::assert_snapshot!(render(&experiment, &trials, super::FORMAT, &options));
     }
 
     #[test]

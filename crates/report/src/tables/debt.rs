@@ -8,11 +8,11 @@ use super::{Column, MISSING, Row, Table, TableCell};
 
 /// A row for each step and contender whose debt is known; `None` if there is none.
 pub(crate) fn table(results: &Results<'_>, rounds: &Rounds<'_>) -> Option<Table> {
-    let of_step = |(step, facts)| {
+    let step_rows = |(step, facts)| {
         let candidates = results.candidates().skip(1);
         candidates.filter_map(move |(candidate, _)| row(results, rounds, (step, facts), candidate))
     };
-    let rows: Vec<Row> = results.steps().flat_map(of_step).collect();
+    let rows: Vec<Row> = results.steps().flat_map(step_rows).collect();
     (!rows.is_empty()).then(|| Table {
         caption: "Including deferred work".into(),
         reading: "After its last slice, each server completes the work that the step deferred, while the others are \

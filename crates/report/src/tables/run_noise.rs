@@ -18,7 +18,7 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
             contenders.push((candidate, server(facts)));
         }
     }
-    let of_step = |(step, facts): (usize, &StepFacts)| {
+    let step_rows = |(step, facts): (usize, &StepFacts)| {
         let label = facts.label.clone();
         contenders.iter().filter_map(move |(candidate, (dbms, engine))| {
             let known = results.difference_noise(step, *candidate)?;
@@ -35,7 +35,7 @@ pub(crate) fn table(results: &Results<'_>, thresholds: Thresholds) -> Option<Tab
             Some(Row { step: Some(step), ..Row::new(&label, cells) })
         })
     };
-    let rows: Vec<Row> = results.steps().flat_map(of_step).collect();
+    let rows: Vec<Row> = results.steps().flat_map(step_rows).collect();
     (!rows.is_empty()).then(|| Table {
         caption: "Difference between two single runs of identical servers, in per cent".into(),
         corner: "step",

@@ -14,9 +14,9 @@ const NAMED: usize = 16;
 /// A table for each dbms with several servers whose settings are known; the first is the reference.
 pub(crate) fn differences(experiment: &Experiment) -> Vec<Table> {
     let table_of_dbms = |dbms: Dbms| {
-        let told =
+        let has_settings =
             |candidate: &&CandidateFacts| candidate.build.dbms == dbms && !candidate.running.is_empty();
-        let candidates: Vec<&CandidateFacts> = experiment.candidates.iter().filter(told).collect();
+        let candidates: Vec<&CandidateFacts> = experiment.candidates.iter().filter(has_settings).collect();
         (candidates.len() > 1).then(|| table(dbms, &candidates))
     };
     Dbms::ALL.into_iter().filter_map(table_of_dbms).collect()

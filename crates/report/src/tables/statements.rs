@@ -10,8 +10,8 @@ pub(crate) fn table(results: &Results<'_>, (step_number, step): (usize, &StepFac
     let mut rows = Vec::new();
     for (candidate, facts) in results.candidates() {
         let Some(measured) = results.measured(step_number, candidate) else { continue };
-        let of_kind = |record| Row::new(&facts.name.0, cells(&measured, record));
-        rows.extend(measured.trial.statements.iter().map(of_kind));
+        let kind_row = |record| Row::new(&facts.name.0, cells(&measured, record));
+        rows.extend(measured.trial.statements.iter().map(kind_row));
     }
     (!rows.is_empty()).then(|| Table {
         caption: format!("{} statements", step.label),

@@ -87,9 +87,9 @@ fn defect_14_trials_and_experiments_are_in_the_order_in_which_they_were_stored()
         let trial = Trial { started_at: time.into(), status: failed.clone(), ..sample::trial(&cell, 0) };
         store.save_trial("late", &cell, &trial).unwrap();
     }
-    let of = |trials: Vec<Trial>| trials.into_iter().map(|trial| trial.started_at).collect::<Vec<_>>();
-    assert_eq!(of(store.trials("late").unwrap()), times);
-    assert_eq!(of(store.trials_for_cells(&[cell.key()]).unwrap()), times);
+    let times_of = |trials: Vec<Trial>| trials.into_iter().map(|trial| trial.started_at).collect::<Vec<_>>();
+    assert_eq!(times_of(store.trials("late").unwrap()), times);
+    assert_eq!(times_of(store.trials_for_cells(&[cell.key()]).unwrap()), times);
     // Of another experiment, by a clock that is behind.
     let [early, later] = ["2026-01-03T00:00:00Z", "2026-01-02T00:00:00Z"]
         .map(|time| Trial { started_at: time.into(), ..sample::trial(&cell, 0) });

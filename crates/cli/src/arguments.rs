@@ -119,7 +119,7 @@ pub(crate) struct Compare {
     /// How to settle vacuum, checkpoint and write-back debt before the read-write steps
     #[arg(long, help_heading = heading::MEASUREMENT, value_enum, default_value_t = SettleArgument::Condition)]
     pub(crate) settle: SettleArgument,
-    /// Time limit for settling, e.g. 10m, or none [default: one minute plus one second per million rows]
+    /// Time limit for settling, e.g. 10m, or none [default: one minute plus one second per million rows, at most 20 minutes]
     #[arg(long, help_heading = heading::MEASUREMENT, value_name = "TIME|none", value_parser = read_settle_limit)]
     pub(crate) settle_limit: Option<SettleLimit>,
     /// How to check tables after each step: full counts rows, bounds reads only the smallest and largest ids, auto chooses by table size

@@ -5,13 +5,13 @@
   if (!holder || typeof uPlot === "undefined") return;
   const data = JSON.parse(holder.textContent);
 
-  // Colours of the candidates, readable on light and on dark ground; dashes tell a second ten apart.
+  // Colours of the candidates, readable on light and dark backgrounds; a second ten is dashed.
   const colours = ["#3b7dd8", "#d9772b", "#2f9e5b", "#cf4b4b", "#8c6bc8",
                    "#8f7355", "#d065a8", "#808080", "#a39a1f", "#1fa3b8"];
   const muted = "#888";
   const grid = { stroke: "rgba(128,128,128,0.22)", width: 1 };
 
-  // Zig-zag coded differences in base-128 numbers. Multiplies where shifting would cut at 32 bits.
+  // Decodes zig-zag coded differences in base-128 numbers. Multiplies, because shifting would truncate to 32 bits.
   function unpack(text, factor) {
     const bytes = atob(text), values = [];
     let value = 0, rest = 0, weight = 1;
@@ -29,7 +29,7 @@
     return values;
   }
 
-  // Charts over time share their axis, so that what happened at one time stands at one place.
+  // Charts over time share their axis, so that simultaneous events line up.
   const isOverTime = chart => chart.kind !== "percentiles" && chart.kind !== "threads";
   const duration = Math.max(0, ...data.charts.filter(isOverTime).flatMap(chart =>
     chart.series.map(line => unpack(line.values, 1).length * chart.interval)));
@@ -39,7 +39,7 @@
   const threads = x => String(Math.round(Math.pow(2, x)));
   const percentile = x => "p" + String(+(100 - 100 * Math.pow(10, -x)).toFixed(4));
 
-  // Of the places on an axis those whose labels do not touch.
+  // The ticks of an axis whose labels do not overlap.
   function apart(plot, places) {
     const scale = plot.scales.x, shown = [];
     const pixels = (plot.width - 90) / Math.max(scale.max - scale.min, 1e-9);
@@ -107,7 +107,7 @@
     }).observe(figure);
   }
 
-  // Latencies over time: a canvas of one pixel per cell, stretched.
+  // Latencies over time: a stretched canvas with one pixel per cell.
   function drawHeat(figure) {
     if (figure.heat || figure.clientWidth === 0) return;
     const heat = figure.heat = data.heats[+figure.dataset.heat];
@@ -139,14 +139,14 @@
     figure.append(canvas, words);
   }
 
-  // Charts in closed details have no width and are drawn when they are opened.
+  // Charts in closed details have no width, and are drawn when opened.
   const figures = [...document.querySelectorAll("figure[data-chart]")];
   const heats = [...document.querySelectorAll("figure[data-heat]")];
   const drawAll = () => { figures.forEach(draw); heats.forEach(drawHeat); };
   drawAll();
   document.querySelectorAll("details").forEach(details => details.addEventListener("toggle", drawAll));
 
-  // Two charts beside each other on paper, whatever the window's width.
+  // Two charts side by side on paper, whatever the window's width.
   const resize = width => figures.forEach(figure => {
     if (figure.plot) figure.plot.setSize({ width: width || figure.clientWidth, height: figure.plot.height });
   });

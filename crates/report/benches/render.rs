@@ -1,4 +1,4 @@
-//! How long the pages of a large experiment take.
+//! Rendering the pages of large experiments.
 
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, fixture, write_pages};
@@ -24,6 +24,6 @@ fn pages_of_42_steps_and_twelve_candidates(bencher: Bencher<'_, '_>) {
 fn write(bencher: Bencher<'_, '_>, (experiment, trials): &(Experiment, Vec<Trial>)) {
     let directory = std::env::temp_dir().join(format!("basecase-report-bench-{}", std::process::id()));
     bencher.bench(|| write_pages(experiment, trials, &Options::default(), &directory));
-    // A directory that stays behind disturbs nothing.
+    // A leftover directory does no harm.
     let _ = std::fs::remove_dir_all(directory);
 }

@@ -1,6 +1,6 @@
 //! Writes the pages of made-up experiments: `cargo run --example sample -- DIRECTORY [SECONDS] [CLIENTS]`.
 //!
-//! The Insert Benchmark lies in the directory itself, workload files in folders of their own.
+//! The Insert Benchmark is in the directory itself, and each workload file in a folder of its own.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use basecase_builds::{Tool, default_home};
 use basecase_report::{Options, fixture, write_pages};
 
-/// What makes it show a page, print what became of it and end, without asking anybody for anything.
+/// Options that make it show a page, print the result and exit, without network access or questions.
 const ARGUMENTS: [&str; 10] = [
     "--headless",
     "--no-sandbox",
@@ -22,14 +22,14 @@ const ARGUMENTS: [&str; 10] = [
     "--disable-component-update",
     "--disable-sync",
     "--allow-file-access-from-files",
-    // Pauses of the script take no real time.
+    // The script's pauses take no real time.
     "--virtual-time-budget=600000",
 ];
-/// How long it may take.
+/// Time limit.
 const LIMIT: Duration = Duration::from_secs(180);
-/// A phone, a tablet and a screen.
+/// Widths of a phone, a tablet and a screen.
 const WIDTHS: [u32; 3] = [390, 800, 1440];
-/// Height in which the overview of ten steps and four candidates fits on a screen, in pixels.
+/// Most pixels that the overview of ten steps and four candidates may be high, to fit on a screen.
 const SCREEN: u32 = 900;
 
 /// Writes reports of all kinds and returns the pages, relative to the folder.
@@ -105,7 +105,7 @@ fn pages_are_whole_at_every_width_and_in_both_schemes() {
     }
 }
 
-/// Shows all pages at all widths and returns the document into which it is written what was seen.
+/// Shows all pages at all widths and returns the document with the results.
 fn show(browser: &Tool, folder: &Path, pages: &[String], dark: bool) -> String {
     let page = |page: &String| {
         let fits = page == "insert-benchmark/index.html";

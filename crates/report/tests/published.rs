@@ -1,4 +1,4 @@
-//! Published numbers, reproduced: what went into them in, what was printed out.
+//! Reproduces published tables from the data that went into them.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use basecase_model::{Experiment, Histogram, OperationClass, RoleRecord, Trial, names};
@@ -6,7 +6,7 @@ use basecase_report::{Options, TextFormat, fixture, render};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// An experiment of one step with so many candidates on a host with so many cores, and an empty trial for each.
+/// An experiment of one step with this many candidates on a host with this many cores, and an empty trial for each.
 fn experiment(step: &str, candidates: usize, cores: u32, seconds: f64) -> (Experiment, Vec<Trial>) {
     let all: &'static [&'static str] = &fixture::STEPS;
     let number = all.iter().position(|name| *name == step).unwrap();
@@ -21,13 +21,13 @@ fn experiment(step: &str, candidates: usize, cores: u32, seconds: f64) -> (Exper
     (experiment, trials)
 }
 
-/// A role that finished so many items in the whole of a trial.
+/// A role that finished this many items in a whole trial.
 fn role(trial: &Trial, class: OperationClass, items: f64) -> RoleRecord {
     let ended_us = (trial.seconds * 1e6) as u64;
     RoleRecord { items: items as u64, events: items as u64, ended_us, ..fixture::idle_role("any", class) }
 }
 
-/// A cell of a table of the Markdown report, by caption, row and column.
+/// A cell of a table in the Markdown report, by caption, row and column.
 fn cell(report: &str, caption: &str, row: &str, column: &str) -> String {
     let cells = |line: &str| -> Vec<String> {
         let line = line.trim().trim_start_matches('|').trim_end_matches('|');
@@ -111,7 +111,7 @@ fn colours_of_table_1_and_the_sla_of_four_clients() {
     let column = |caption: &str, name: &str| {
         (0..6).map(|row| cell(&report, caption, &format!("row{row}"), name)).collect::<Vec<_>>()
     };
-    // The reference colours the fourth and fifth red, though they failed the SLA: its red rule comes first.
+    // The reference colours the fourth and fifth red although they failed the SLA, because its red rule comes first.
     assert_eq!(
         column("Table 1: throughput", "qr1000"),
         ["4592 `-`", "5018 `-`", "11338 `+`", "3038 `!`", "3176 `!`", "11877 `!`"]
@@ -187,7 +187,7 @@ fn rows_per_second_of_a_scan() {
     (0..20).for_each(|_| service.record_ns(2_761_490_000));
     trials[0].roles = vec![RoleRecord { service, ..role(&trials[0], OperationClass::Query, 20.0) }];
     let shown = cell(&report(&experiment, &trials), "qr100.L1 events", "row0", "K rows/s");
-    // Latencies are kept to three digits.
+    // Latencies have three significant digits.
     let rate: f64 = shown.parse().unwrap();
     assert!((rate - 3621.0).abs() <= 4.0, "{shown}");
 }

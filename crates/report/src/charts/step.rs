@@ -218,7 +218,7 @@ fn by_percentile(
     })
 }
 
-/// Latencies at [`SLOWER`] in tenths of a microsecond, as far as there are enough statements to tell them apart.
+/// Latencies at [`SLOWER`] in tenths of a microsecond, as long as at least one statement is slower.
 fn quantiles(histogram: &Histogram) -> Vec<u64> {
     let known = SLOWER.iter().filter(|slower| **slower * histogram.count() as f64 >= 1.0);
     known.map(|slower| histogram.quantile_ns(1.0 - slower) / 100).collect()

@@ -160,7 +160,7 @@ impl TrackCharts {
             let values: Vec<i64> = sum.means(merged).map(whole).collect();
             Line { row: *row, values: packed(&values) }
         };
-        // Tracks in other intervals than the longest ones cannot share their axis.
+        // Tracks with shorter intervals than the longest cannot share their axis.
         let same = |(_, sum): &&(usize, Sum)| sum.interval_ms == interval_ms;
         self.charts.push(Chart {
             kind: ChartKind::Track,
@@ -180,7 +180,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// `None` when the trial lacks one of them, or one has no values or holds what is no number.
+    /// `None` if the trial lacks one of them, or one has no values or a NaN.
     fn of(trial: &Trial, names: &[&str]) -> Option<Sum> {
         let mut sum: Option<Sum> = None;
         for name in names {
@@ -198,13 +198,13 @@ impl Sum {
         sum.filter(|sum| !sum.values.is_empty() && sum.values.iter().all(|value| value.is_finite()))
     }
 
-    /// The mean of every `merged` values: that of a rate is the rate of the longer interval.
+    /// The mean of every `merged` values. The mean of rates is the rate over the longer interval.
     fn means(&self, merged: usize) -> impl Iterator<Item = f64> {
         self.values.chunks(merged).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64)
     }
 }
 
-/// What follows a track's name in a caption, and how many of the track's unit are one of the chart's.
+/// The unit after a track's name in a caption, and how many of the track's unit make one of it.
 fn unit(track: &Track) -> (String, f64) {
     let (unit, divisor) = match track.name.rsplit('_').next() {
         Some("bytes") => (", MiB", MIB),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_sum_is_no_sum() {
+    fn a_sum_with_a_missing_part_is_not_drawn() {
         let charts = charts(vec![track(names::HOST_CPU_USER_US, &[1e6])]);
         assert!(charts.charts.is_empty());
     }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_0_is_named_and_not_drawn_and_what_is_absent_is_neither() {
+    fn a_track_that_is_always_0_is_named_and_not_drawn() {
         let charts =
             charts(vec![track(names::HOST_CPU_STEAL_US, &[0.0; 5]), track(names::DEVICE_READS, &[])]);
         assert!(charts.charts.is_empty());
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_no_line() {
+    fn a_track_with_nan_is_not_drawn() {
         assert!(charts(vec![track("server.z", &[1.0, f32::NAN])]).charts.is_empty());
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::Answer;
 
-    /// Two candidates in rounds, the second of which is at this level.
+    /// Two candidates in rounds, the second at this level.
     fn pair(level: f64) -> Stored {
         fixture::history(&[0.0, level], 8, 0.005, 7)
     }

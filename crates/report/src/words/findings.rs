@@ -8,7 +8,7 @@ use super::{JudgedWords as _, suite_lines};
 /// Most steps named for one candidate.
 const NAMED: usize = 3;
 
-/// E.g. `slower on 2 of 9 steps: scan 0.84, hot-points 0.91; faster on 1 of 9 steps: …`; `None` when nothing is beyond
+/// E.g. `slower on 2 of 9 steps: scan 0.84, hot-points 0.91; faster on 1 of 9 steps: …`; `None` if nothing is beyond
 /// the thresholds.
 fn beyond(finding: &Finding, results: &Results<'_>, thresholds: Thresholds) -> Option<String> {
     let part = |(word, direction): (&str, Direction)| {

@@ -1,4 +1,4 @@
-//! What a store gives back, and what it finds wrong with itself.
+//! Reading a store, and verifying it.
 
 use basecase_model::{CandidateName, Experiment, Observation, Place, Trial, TrialStatus};
 
@@ -81,7 +81,7 @@ fn defect_14_trials_and_experiments_are_in_the_order_in_which_they_were_stored()
 
     let cell = sample::cell("l.i0");
     let failed = TrialStatus::Failed { reason: "server ended".into(), log_tail: String::new() };
-    // As text, the first is after the second; and then the clock was set back.
+    // Compared as text, the first is later than the second; the third is from before the clock was set back.
     let times = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.5Z", "2026-01-01T00:00:00Z"];
     for time in times {
         let trial = Trial { started_at: time.into(), status: failed.clone(), ..sample::trial(&cell, 0) };
@@ -90,7 +90,7 @@ fn defect_14_trials_and_experiments_are_in_the_order_in_which_they_were_stored()
     let times_of = |trials: Vec<Trial>| trials.into_iter().map(|trial| trial.started_at).collect::<Vec<_>>();
     assert_eq!(times_of(store.trials("late").unwrap()), times);
     assert_eq!(times_of(store.trials_for_cells(&[cell.key()]).unwrap()), times);
-    // Of another experiment, by a clock that is behind.
+    // From another experiment, whose clock is behind.
     let [early, later] = ["2026-01-03T00:00:00Z", "2026-01-02T00:00:00Z"]
         .map(|time| Trial { started_at: time.into(), ..sample::trial(&cell, 0) });
     store.save_trial("late", &cell, &early).unwrap();
@@ -124,9 +124,10 @@ fn defect_21_an_experiment_has_one_complete_trial_of_a_cell_and_round() {
     for _ in 0..2 {
         store.add_warning(&stored, "loaded again").unwrap();
     }
-    let told: Vec<Vec<String>> = store.trials("e").unwrap().into_iter().map(|trial| trial.warnings).collect();
-    assert_eq!(told[0].iter().filter(|warning| *warning == "loaded again").count(), 1);
-    assert!(told[1..].iter().flatten().all(|warning| warning != "loaded again"));
+    let warnings: Vec<Vec<String>> =
+        store.trials("e").unwrap().into_iter().map(|trial| trial.warnings).collect();
+    assert_eq!(warnings[0].iter().filter(|warning| *warning == "loaded again").count(), 1);
+    assert!(warnings[1..].iter().flatten().all(|warning| warning != "loaded again"));
     assert_eq!(store.verify().unwrap(), Vec::<String>::new());
 }
 
@@ -187,7 +188,7 @@ fn defect_fuzz_each_problem_of_a_damaged_file_is_one_line() {
     let path = directory.path().join("damaged.db");
     store.connection().execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
-    // The head of the second page says what kind of page it is.
+    // The head of the second page gives its kind.
     bytes[4096..4100].fill(0xff);
     std::fs::write(&path, bytes).unwrap();
     let problems = Store::open_read_only(&path).unwrap().verify().unwrap();
@@ -248,7 +249,7 @@ fn verify_finds_every_kind_of_damage() {
     ];
     for (damage, expected) in damages {
         let connection = store.connection();
-        // A savepoint would keep `foreign_keys` from changing, so every damage gets a copy of the file.
+        // `foreign_keys` cannot change within a savepoint, so each damage gets its own copy of the file.
         let copy = tempfile::tempdir().unwrap();
         let path = copy.path().join("damaged.db");
         connection.execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();

@@ -1,4 +1,4 @@
-//! A run that is killed. The run is this test binary, started a second time.
+//! Killed runs. The run is this test binary, started a second time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use crate::{Problem, Store};
 
 const STORE_VARIABLE: &str = "BASECASE_TEST_STORE";
 
-/// Not a test by itself: the run that [`a_killed_run_leaves_whole_trials`] kills.
+/// Not a test of its own, but the run that [`a_killed_run_leaves_whole_trials`] kills.
 #[test]
 #[ignore = "is started by another test"]
 fn run_until_killed() {
@@ -92,7 +92,7 @@ fn a_change_that_a_killed_run_left_half_done_is_undone_for_whoever_reads() {
     drop(Store::create_or_open(&path).unwrap());
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.pragma_update(None, "journal_mode", "delete").unwrap();
-    // With the least cache, pages reach the file before the transaction ends.
+    // With the smallest cache, pages reach the file before the transaction ends.
     connection.pragma_update(None, "cache_size", 1).unwrap();
     let change = "begin immediate; create table t (x); \
                   insert into t with recursive n (x) as (select 1 union all select x + 1 from n where x < 20000) select x from n";

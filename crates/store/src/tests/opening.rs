@@ -1,4 +1,4 @@
-//! Which files are opened, and which are refused.
+//! Files that are opened, and files that are refused.
 
 use std::fs;
 
@@ -93,7 +93,7 @@ fn a_store_of_the_first_version_is_read_and_brought_up_to_date() {
     // As every version leaves it.
     old.pragma_update(None, "journal_mode", "WAL").unwrap();
     drop(old);
-    let told = |store: &Store| {
+    let check = |store: &Store| {
         let number = |sql: &str| store.connection().query_row(sql, [], |row| row.get(0)).unwrap();
         let events: u64 = number("SELECT events FROM role");
         assert_eq!(events, 42, "every statement was an event");
@@ -101,10 +101,10 @@ fn a_store_of_the_first_version_is_read_and_brought_up_to_date() {
         assert_eq!(others, 0);
     };
     let before = fs::read(&path).unwrap();
-    told(&Store::open_read_only(&path).unwrap());
+    check(&Store::open_read_only(&path).unwrap());
     assert_eq!(fs::read(&path).unwrap(), before, "a reader changes nothing");
-    told(&Store::create_or_open(&path).unwrap());
-    told(&Store::open_read_only(&path).unwrap());
+    check(&Store::create_or_open(&path).unwrap());
+    check(&Store::open_read_only(&path).unwrap());
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn defect_14_an_older_store_is_brought_into_the_order_of_time_and_keeps_repeated
         let trial = basecase_model::Trial { started_at, ..sample::trial(&cell, round) };
         store.save_trial("e", &cell, &trial).unwrap();
     }
-    // As version 6 left it, with a load that was stored again after a kill.
+    // As left by version 6, with a load that was stored twice because of a kill.
     store
         .connection()
         .execute_batch(
@@ -183,7 +183,7 @@ fn a_damaged_file_is_found_out() {
     }
     drop(store);
     let whole = fs::read(&path).unwrap();
-    // The first page holds the tables' definitions, without which nothing can be read.
+    // The first page holds the tables' definitions, which every read needs.
     for page in 1..whole.len() / 4096 {
         let mut damaged = whole.clone();
         damaged[page * 4096..][..4096].fill(0x5a);

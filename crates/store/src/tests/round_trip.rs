@@ -1,4 +1,4 @@
-//! What is stored comes back equal.
+//! Stored values come back equal.
 
 use basecase_model::{
     Aside, Check, Histogram, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::sample;
 use crate::Store;
 
-/// Counts as SQLite can hold them.
+/// Counts that SQLite can hold.
 fn count() -> impl Strategy<Value = u64> {
     prop_oneof![0..1000_u64, Just(i64::MAX as u64)]
 }

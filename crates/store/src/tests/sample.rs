@@ -1,4 +1,4 @@
-//! Experiments and trials to store.
+//! Sample experiments and trials.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
             label: "l.i0".into(),
             title: "load".into(),
             headline: Headline::Inserts,
-            // No binary fraction, so that a careless reading would show.
+            // Not a binary fraction, so that careless reading would show.
             sla_target: Some(99.1 / 3.0),
             headline_items: None,
             group: None,
@@ -82,7 +82,7 @@ pub(crate) fn cell(step: &str) -> Cell {
     }
 }
 
-/// A complete trial of `cell`; `number` tells it from others.
+/// A complete trial of `cell`, distinguished by `number`.
 pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
     let mut service = Histogram::new();
     for latency_ns in [100_000, 200_000, u64::from(number) * 1_000] {

@@ -21,7 +21,7 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// An event as programs read it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(crate) enum Told<'a> {
+pub(crate) enum ProgressEvent<'a> {
     /// The first event.
     Begin {
         format: u32,
@@ -161,7 +161,7 @@ impl<'a> Step<'a> {
 struct Line<'a> {
     elapsed_seconds: f64,
     #[serde(flatten)]
-    told: &'a Told<'a>,
+    event: &'a ProgressEvent<'a>,
 }
 
 /// Where the lines go.
@@ -178,7 +178,7 @@ impl Events {
     /// Starts writing events to this sink, which takes whole lines.
     pub(crate) fn begin(command: &str, sink: Sink) -> Events {
         let events = Events { began: Instant::now(), sink };
-        events.tell(&Told::Begin {
+        events.write(&ProgressEvent::Begin {
             format: FORMAT,
             program: "basecase",
             version: env!("CARGO_PKG_VERSION"),
@@ -189,9 +189,9 @@ impl Events {
     }
 
     /// Writes an event.
-    pub(crate) fn tell(&self, told: &Told<'_>) {
+    pub(crate) fn write(&self, event: &ProgressEvent<'_>) {
         let elapsed_seconds = rounded(self.began.elapsed().as_secs_f64());
-        match serde_json::to_string(&Line { elapsed_seconds, told }) {
+        match serde_json::to_string(&Line { elapsed_seconds, event }) {
             Ok(line) => (self.sink)(&printable_json(&line)),
             // Only numbers, strings and lists of them, which JSON can always hold.
             Err(error) => debug_assert!(false, "{error}"),
@@ -232,10 +232,10 @@ struct Running {
 impl EventObserver {
     pub(crate) fn new(events: Events) -> EventObserver {
         let running: Arc<Mutex<Option<Running>>> = Arc::default();
-        let (polled, told) = (Arc::clone(&running), events.clone());
+        let (polled, written) = (Arc::clone(&running), events.clone());
         let ticker = Ticker::start(POLL_EVERY, move || {
             if let Some(running) = &mut *held(&polled) {
-                running.poll(&told, Instant::now());
+                running.poll(&written, Instant::now());
             }
         });
         EventObserver { events, running, _ticker: ticker }
@@ -260,7 +260,7 @@ impl Running {
     fn poll(&mut self, events: &Events, now: Instant) {
         if self.awaits_window && self.progress.iter().all(|progress| progress.is_open()) {
             self.awaits_window = false;
-            events.tell(&Told::WindowOpened { step: self.step.clone() });
+            events.write(&ProgressEvent::WindowOpened { step: self.step.clone() });
         }
         let items = [OperationClass::Insert, OperationClass::Delete, OperationClass::Query]
             .map(|class| self.items(class));
@@ -272,7 +272,13 @@ impl Running {
             let shares = self.progress.iter().map(|progress| progress.share());
             let share = shares.sum::<f64>() / self.progress.len().max(1) as f64;
             let share = Some(rounded(share)).filter(|share| *share > 0.0);
-            events.tell(&Told::StepProgress { step: self.step.clone(), share, inserts, deletes, queries });
+            events.write(&ProgressEvent::StepProgress {
+                step: self.step.clone(),
+                share,
+                inserts,
+                deletes,
+                queries,
+            });
         }
     }
 }
@@ -286,7 +292,7 @@ impl Observer for EventObserver {
             // A short step may be over before it was polled.
             running.poll(&self.events, Instant::now());
         }
-        self.events.tell(&told(&event));
+        self.events.write(&progress_event(&event));
         match event {
             Event::StepBegins { step, round, progress, .. } => {
                 let step = Step::new(step, round).into_owned();
@@ -302,9 +308,9 @@ impl Observer for EventObserver {
 }
 
 /// The form for programs of an event of a run.
-fn told<'a>(event: &Event<'a>) -> Told<'a> {
+fn progress_event<'a>(event: &Event<'a>) -> ProgressEvent<'a> {
     match event {
-        Event::ExperimentBegins { experiment, trials } => Told::ExperimentBegins {
+        Event::ExperimentBegins { experiment, trials } => ProgressEvent::ExperimentBegins {
             experiment: &experiment.id,
             name: &experiment.name,
             protocol: if experiment.schedule.is_some() { "rounds" } else { "classic" },
@@ -313,10 +319,12 @@ fn told<'a>(event: &Event<'a>) -> Told<'a> {
             // In rounds their number is not known beforehand.
             trials: experiment.schedule.is_none().then_some(*trials),
         },
-        Event::Phase { candidate, phase } => told_phase(*candidate, *phase),
-        Event::RoundBegins { round, steps } => Told::RoundBegins { round: *round, steps: steps.clone() },
+        Event::Phase { candidate, phase } => phase_event(*candidate, *phase),
+        Event::RoundBegins { round, steps } => {
+            ProgressEvent::RoundBegins { round: *round, steps: steps.clone() }
+        }
         Event::StepBegins { candidate, step, round, number, all, seconds, seconds_after, .. } => {
-            Told::StepBegins {
+            ProgressEvent::StepBegins {
                 step: Step::new(step, *round),
                 candidates: vec![candidate],
                 trial: Some(*number),
@@ -325,7 +333,7 @@ fn told<'a>(event: &Event<'a>) -> Told<'a> {
                 expected_seconds_after: Some(rounded(*seconds_after)),
             }
         }
-        Event::TurnsBegin { round, step, candidates, .. } => Told::StepBegins {
+        Event::TurnsBegin { round, step, candidates, .. } => ProgressEvent::StepBegins {
             step: Step::new(step, *round),
             candidates: candidates.clone(),
             trial: None,
@@ -333,15 +341,18 @@ fn told<'a>(event: &Event<'a>) -> Told<'a> {
             expected_seconds: None,
             expected_seconds_after: None,
         },
-        Event::TrialStored { trial, step, was_found, count } => told_trial(trial, step, *was_found, *count),
-        Event::RoundEnds { round, seconds, decided, open } => {
-            Told::RoundEnds { round: *round, seconds: rounded(*seconds), decided: *decided, open: *open }
-        }
-        Event::Note(text) => Told::Note { text },
+        Event::TrialStored { trial, step, was_found, count } => trial_event(trial, step, *was_found, *count),
+        Event::RoundEnds { round, seconds, decided, open } => ProgressEvent::RoundEnds {
+            round: *round,
+            seconds: rounded(*seconds),
+            decided: *decided,
+            open: *open,
+        },
+        Event::Note(text) => ProgressEvent::Note { text },
     }
 }
 
-fn told_phase<'a>(candidate: Option<&'a str>, phase: Phase<'a>) -> Told<'a> {
+fn phase_event<'a>(candidate: Option<&'a str>, phase: Phase<'a>) -> ProgressEvent<'a> {
     let step = match phase {
         Phase::RebuildStep(step) => Some(step),
         _ => None,
@@ -350,15 +361,20 @@ fn told_phase<'a>(candidate: Option<&'a str>, phase: Phase<'a>) -> Told<'a> {
         Phase::Rebuild(reason) => Some(reason.id()),
         _ => None,
     };
-    Told::Phase { candidate, phase: phase.id(), step, reason, text: phase.words() }
+    ProgressEvent::Phase { candidate, phase: phase.id(), step, reason, text: phase.words() }
 }
 
-fn told_trial<'a>(trial: &'a Trial, step: &'a StepFacts, was_found: bool, count: Option<Count>) -> Told<'a> {
+fn trial_event<'a>(
+    trial: &'a Trial,
+    step: &'a StepFacts,
+    was_found: bool,
+    count: Option<Count>,
+) -> ProgressEvent<'a> {
     let (status, reason, log_tail) = match &trial.status {
         TrialStatus::Complete => ("complete", None, None),
         TrialStatus::Failed { reason, log_tail } => ("failed", Some(reason), Some(log_tail)),
     };
-    Told::TrialStored {
+    ProgressEvent::TrialStored {
         step: Step::new(step, trial.place.round),
         candidate: &trial.candidate,
         was_found,
@@ -383,10 +399,10 @@ mod tests {
     use super::*;
 
     /// The lines of these events, parsed.
-    fn read(tell: impl FnOnce(&Events)) -> Vec<Value> {
+    fn read(write: impl FnOnce(&Events)) -> Vec<Value> {
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink = Arc::clone(&lines);
-        tell(&Events::begin(
+        write(&Events::begin(
             "basecase demo",
             Arc::new(move |line| sink.lock().unwrap().push(line.to_owned())),
         ));
@@ -410,8 +426,9 @@ mod tests {
     }
 
     #[test]
-    fn every_line_says_when_and_the_first_which_version() {
-        let lines = read(|events| events.tell(&Told::Note { text: "a \"quoted\"\nline \u{1b}[2J" }));
+    fn every_line_has_a_time_and_the_first_the_version() {
+        let lines =
+            read(|events| events.write(&ProgressEvent::Note { text: "a \"quoted\"\nline \u{1b}[2J" }));
         assert_eq!(lines[0]["event"], "begin");
         assert_eq!(lines[0]["format"], 1);
         assert_eq!(lines[0]["command"], "basecase demo");
@@ -420,12 +437,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_tells() {
+    fn events_of_a_run() {
         let (step, complete) = (step(), trial(TrialStatus::Complete));
         let failed = trial(TrialStatus::Failed { reason: "it died".into(), log_tail: "panic".into() });
         let count = Some(Count { done: 3, all: 10 });
         let fields_of = |event: Event<'_>| {
-            let mut line = serde_json::to_value(told(&event)).unwrap();
+            let mut line = serde_json::to_value(progress_event(&event)).unwrap();
             let fields = line.as_object_mut().unwrap();
             fields.retain(|_, value| !value.is_null());
             line
@@ -483,12 +500,12 @@ mod tests {
     }
 
     /// One of each.
-    fn all<'a>(step: &Step<'a>, none: &'a [String]) -> Vec<Told<'a>> {
+    fn all<'a>(step: &Step<'a>, none: &'a [String]) -> Vec<ProgressEvent<'a>> {
         let step = || step.clone();
         vec![
-            Told::Begin { format: 1, program: "", version: "", command: "", time: "" },
-            Told::PartBegins { kind: "", name: None, number: 1, of: None },
-            Told::ExperimentBegins {
+            ProgressEvent::Begin { format: 1, program: "", version: "", command: "", time: "" },
+            ProgressEvent::PartBegins { kind: "", name: None, number: 1, of: None },
+            ProgressEvent::ExperimentBegins {
                 experiment: "",
                 name: "",
                 protocol: "",
@@ -496,9 +513,9 @@ mod tests {
                 steps: Vec::new(),
                 trials: None,
             },
-            Told::Phase { candidate: None, phase: "", step: None, reason: None, text: "".into() },
-            Told::RoundBegins { round: 0, steps: Vec::new() },
-            Told::StepBegins {
+            ProgressEvent::Phase { candidate: None, phase: "", step: None, reason: None, text: "".into() },
+            ProgressEvent::RoundBegins { round: 0, steps: Vec::new() },
+            ProgressEvent::StepBegins {
                 step: step(),
                 candidates: Vec::new(),
                 trial: None,
@@ -506,16 +523,23 @@ mod tests {
                 expected_seconds: None,
                 expected_seconds_after: None,
             },
-            Told::WindowOpened { step: step() },
-            Told::StepProgress { step: step(), share: None, inserts: 0, deletes: 0, queries: 0 },
-            Told::RoundEnds { round: 0, seconds: 0.0, decided: 0, open: 0 },
-            Told::Note { text: "" },
-            Told::ReportWritten { path: "" },
-            Told::Summary { store: "", trials: 0, measured: 0, found: 0, failed: none, interrupted: false },
-            Told::Verdicts { regressions: 0, failed: 0, text: "" },
-            Told::Error { message: "", hints: Vec::new() },
-            Told::Interrupted { message: "", hints: Vec::new() },
-            Told::End { exit_code: 0, outcome: "", interrupted: false },
+            ProgressEvent::WindowOpened { step: step() },
+            ProgressEvent::StepProgress { step: step(), share: None, inserts: 0, deletes: 0, queries: 0 },
+            ProgressEvent::RoundEnds { round: 0, seconds: 0.0, decided: 0, open: 0 },
+            ProgressEvent::Note { text: "" },
+            ProgressEvent::ReportWritten { path: "" },
+            ProgressEvent::Summary {
+                store: "",
+                trials: 0,
+                measured: 0,
+                found: 0,
+                failed: none,
+                interrupted: false,
+            },
+            ProgressEvent::Verdicts { regressions: 0, failed: 0, text: "" },
+            ProgressEvent::Error { message: "", hints: Vec::new() },
+            ProgressEvent::Interrupted { message: "", hints: Vec::new() },
+            ProgressEvent::End { exit_code: 0, outcome: "", interrupted: false },
         ]
     }
 
@@ -525,8 +549,8 @@ mod tests {
         let section = formats.split("\n## Progress\n").nth(1).unwrap().split("\n## ").next().unwrap();
         let (facts, complete) = (step(), trial(TrialStatus::Complete));
         let events = all(&Step::new(&facts, 0), &[]);
-        for told in events.iter().chain([&told_trial(&complete, &facts, false, None)]) {
-            let value = serde_json::to_value(Line { elapsed_seconds: 0.0, told }).unwrap();
+        for event in events.iter().chain([&trial_event(&complete, &facts, false, None)]) {
+            let value = serde_json::to_value(Line { elapsed_seconds: 0.0, event }).unwrap();
             let event = value["event"].as_str().unwrap().to_owned();
             let row = section.lines().find(|line| line.starts_with(&format!("| `{event}` |")));
             let row = row.unwrap_or_else(|| panic!("no row of {event} in docs/formats.md"));

@@ -64,7 +64,7 @@ fn progress_of(command: &Command) -> ProgressArgument {
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return output::tell_mistake(&error),
+        Err(error) => return output::print_usage_error(&error),
     };
     let reporter = Reporter::new(progress_of(&arguments.command));
     let result = match arguments.command {

@@ -34,7 +34,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// # Errors
 /// When the report cannot be written for another reason, such as a full disk.
 pub(crate) fn print_report(text: &str) -> Result<()> {
-    told(write(io::stdout().lock(), text))
+    ignoring_broken_pipe(write(io::stdout().lock(), text))
 }
 
 /// Writes an answer to standard output: as JSON, or for people.
@@ -53,7 +53,7 @@ pub(crate) fn print_json(values: Vec<serde_json::Value>) -> Result<()> {
     print_report(&printable_json(&format!("{:#}\n", serde_json::Value::Array(values))))
 }
 
-fn told(written: io::Result<()>) -> Result<()> {
+fn ignoring_broken_pipe(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context(
@@ -63,19 +63,19 @@ fn told(written: io::Result<()>) -> Result<()> {
 }
 
 /// Writes a message to standard error. Quoted text of others cannot steer the terminal.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn print_message(text: &str) {
     // If standard error is gone, there is nowhere to report it.
     let _ = write(io::stderr().lock(), &format!("{}\n", printable(text)));
 }
 
 /// Writes a line to standard error that needs no escaping.
-pub(crate) fn complain_in_json(line: &str) {
-    // As in `complain`.
+pub(crate) fn print_event(line: &str) {
+    // As in `print_message`.
     let _ = write(io::stderr().lock(), &format!("{line}\n"));
 }
 
 /// An error's message, without passwords.
-pub(crate) fn explained(error: &anyhow::Error) -> String {
+pub(crate) fn error_text(error: &anyhow::Error) -> String {
     without_passwords(&basecase_lab::explain(error))
 }
 
@@ -117,13 +117,13 @@ fn is_address_of_code(word: &str) -> bool {
 }
 
 /// Prints clap's message: an error in the command line, or the requested help.
-pub(crate) fn tell_mistake(error: &clap::Error) -> ExitCode {
+pub(crate) fn print_usage_error(error: &clap::Error) -> ExitCode {
     let plain = error.render().to_string();
     if without_passwords(&plain) == plain {
         // With clap's colours. If this fails, there is nowhere to report it.
         let _ = error.print();
     } else {
-        complain(without_passwords(&plain).trim_end());
+        print_message(without_passwords(&plain).trim_end());
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn defect_08_a_reader_that_went_away_is_no_error() {
-        assert!(told(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
-        assert!(told(Err(io::ErrorKind::StorageFull.into())).is_err());
+        assert!(ignoring_broken_pipe(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(ignoring_broken_pipe(Err(io::ErrorKind::StorageFull.into())).is_err());
     }
 }

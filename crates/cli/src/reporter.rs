@@ -9,8 +9,8 @@ use basecase_report::headline;
 
 use crate::Outcome;
 use crate::arguments::ProgressArgument;
-use crate::events::{EventObserver, Events, Told, with_hints};
-use crate::output::{self, INTERRUPTED, complain};
+use crate::events::{EventObserver, Events, ProgressEvent, with_hints};
+use crate::output::{self, INTERRUPTED, print_message};
 use crate::screen::Screen;
 
 /// Who reads the progress.
@@ -36,7 +36,7 @@ impl Reporter {
         match progress {
             ProgressArgument::Text => Reporter::Text,
             ProgressArgument::Json => {
-                Reporter::Json(Events::begin(&output::command_line(), Arc::new(output::complain_in_json)))
+                Reporter::Json(Events::begin(&output::command_line(), Arc::new(output::print_event)))
             }
         }
     }
@@ -53,19 +53,21 @@ impl Reporter {
     pub(crate) fn part(&self, part: &Part<'_>) {
         match (self, part) {
             (Reporter::Text, Part::Size { name, number, of }) => {
-                complain(&format!("size {name}: {number} of {of}"));
+                print_message(&format!("size {name}: {number} of {of}"));
             }
             (Reporter::Text, Part::Calibration { number, of }) => {
-                complain(&format!("calibration {number} of {of}"));
+                print_message(&format!("calibration {number} of {of}"));
             }
-            (Reporter::Text, Part::Probe { name, number }) => complain(&format!("probe {number}: {name}")),
+            (Reporter::Text, Part::Probe { name, number }) => {
+                print_message(&format!("probe {number}: {name}"))
+            }
             (Reporter::Json(events), part) => {
                 let (kind, name, number, of) = match part {
                     Part::Size { name, number, of } => ("size", Some(*name), *number, Some(*of)),
                     Part::Calibration { number, of } => ("calibration", None, *number, Some(*of)),
                     Part::Probe { name, number } => ("probe", Some(*name), *number, None),
                 };
-                events.tell(&Told::PartBegins { kind, name, number, of });
+                events.write(&ProgressEvent::PartBegins { kind, name, number, of });
             }
         }
     }
@@ -74,8 +76,8 @@ impl Reporter {
     pub(crate) fn page_written(&self, page: &Path) {
         let page = page.display().to_string();
         match self {
-            Reporter::Text => complain(&format!("report: {page}")),
-            Reporter::Json(events) => events.tell(&Told::ReportWritten { path: &page }),
+            Reporter::Text => print_message(&format!("report: {page}")),
+            Reporter::Json(events) => events.write(&ProgressEvent::ReportWritten { path: &page }),
         }
     }
 
@@ -83,8 +85,8 @@ impl Reporter {
     pub(crate) fn verdicts(&self, verdicts: &Gate<'_>) {
         let text = headline(verdicts);
         match self {
-            Reporter::Text => complain(&text),
-            Reporter::Json(events) => events.tell(&Told::Verdicts {
+            Reporter::Text => print_message(&text),
+            Reporter::Json(events) => events.write(&ProgressEvent::Verdicts {
                 regressions: verdicts.regressions(),
                 failed: verdicts.failed(),
                 text: &text,
@@ -95,8 +97,8 @@ impl Reporter {
     /// A run is over. Its results are in `store`, which the user called `named`.
     pub(crate) fn summary(&self, summary: &Summary, named: &Path, store: &Path) {
         match self {
-            Reporter::Text => tell_people(summary, named, store),
-            Reporter::Json(events) => events.tell(&Told::Summary {
+            Reporter::Text => print_summary(summary, named, store),
+            Reporter::Json(events) => events.write(&ProgressEvent::Summary {
                 store: &store.display().to_string(),
                 trials: summary.all,
                 measured: summary.measured,
@@ -113,22 +115,22 @@ impl Reporter {
     /// The user stopped the command.
     pub(crate) fn interrupted(&self) {
         match self {
-            Reporter::Text => complain(INTERRUPTED),
+            Reporter::Text => print_message(INTERRUPTED),
             Reporter::Json(events) => {
                 let (message, hints) = with_hints(INTERRUPTED);
-                events.tell(&Told::Interrupted { message, hints });
+                events.write(&ProgressEvent::Interrupted { message, hints });
             }
         }
     }
 
     /// Something went wrong.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let text = output::explained(error);
+        let text = output::error_text(error);
         match self {
-            Reporter::Text => complain(&format!("error: {text}")),
+            Reporter::Text => print_message(&format!("error: {text}")),
             Reporter::Json(events) => {
                 let (message, hints) = with_hints(&text);
-                events.tell(&Told::Error { message, hints });
+                events.write(&ProgressEvent::Error { message, hints });
             }
         }
     }
@@ -137,21 +139,25 @@ impl Reporter {
     pub(crate) fn end(&self, outcome: Outcome) {
         if let Reporter::Json(events) = self {
             let interrupted = basecase_stop::is_asked();
-            events.tell(&Told::End { exit_code: outcome.exit_code(), outcome: outcome.id(), interrupted });
+            events.write(&ProgressEvent::End {
+                exit_code: outcome.exit_code(),
+                outcome: outcome.id(),
+                interrupted,
+            });
         }
     }
 }
 
-fn tell_people(summary: &Summary, named: &Path, store: &Path) {
+fn print_summary(summary: &Summary, named: &Path, store: &Path) {
     let Summary { all, found, failed, interrupted, .. } = summary;
     if *found > 0 {
         let named = named.display();
-        complain(&format!("{found} of {all} trials were already in {named} and were not run again"));
+        print_message(&format!("{found} of {all} trials were already in {named} and were not run again"));
     }
-    complain(&format!("store:  {}", store.display()));
+    print_message(&format!("store:  {}", store.display()));
     if !interrupted && !failed.is_empty() {
-        complain(&format!("failed: {}", failed.join(", ")));
-        complain(
+        print_message(&format!("failed: {}", failed.join(", ")));
+        print_message(
             "hint: the report shows the reasons and the end of each server's log; run the same command again to retry",
         );
     }

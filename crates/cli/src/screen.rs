@@ -9,7 +9,7 @@ use basecase_load::{LatencyCounts, Progress, latency_between};
 use basecase_model::{Measures, OperationClass, StepFacts, Trial, TrialStatus, names, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::complain;
+use crate::output::print_message;
 use crate::ticker::Ticker;
 
 /// What the live line shows.
@@ -135,9 +135,9 @@ impl Screen {
     /// Prints a line that stays.
     fn line(&self, text: &str) {
         if self.painter.is_some() {
-            self.bar.suspend(|| complain(text));
+            self.bar.suspend(|| print_message(text));
         } else {
-            complain(text);
+            print_message(text);
         }
     }
 

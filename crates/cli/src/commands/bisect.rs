@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
         let places_now = PlaceArguments { budget: left, ..places.clone() };
         let measured = measure(&request, &places_now, options, reporter)?;
         if measured.is_interrupted() {
-            return Ok(measured.tell(places, reporter));
+            return Ok(measured.summarize(places, reporter));
         }
         search.learn(&measured.experiment, &measured.trials)?;
         probes.push((candidate, measured));
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
     let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
     let Some((_, last)) = probes.last() else { return printed.map(|()| Outcome::Done) };
     let written = last.write_pages(&options, places, reporter);
-    let outcome = last.tell(places, reporter);
+    let outcome = last.summarize(places, reporter);
     printed.and(written)?;
     Ok(probes.iter().fold(outcome, |worst, (_, measured)| worst.max(measured.outcome())))
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
         }
         let measured = measure(&planted, &places, RunOptions::default(), reporter)?;
         measured.write_pages(&options, &places, reporter)?;
-        worst = worst.max(measured.tell(&places, reporter));
+        worst = worst.max(measured.summarize(&places, reporter));
         runs.push((measured.experiment, measured.trials));
         if basecase_stop::is_asked() {
             break;

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     }
     let pages = measured.write_pages(&options, places, reporter);
     reporter.verdicts(&verdicts);
-    let mut outcome = measured.tell(places, reporter).max(verdict);
+    let mut outcome = measured.summarize(places, reporter).max(verdict);
     for error in [written, pages].into_iter().filter_map(Result::err) {
         reporter.error(&error);
         outcome = outcome.max(Outcome::CouldNotRun);

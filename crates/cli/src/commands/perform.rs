@@ -96,7 +96,7 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &
     let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
-    let outcome = measured.tell(arguments, reporter);
+    let outcome = measured.summarize(arguments, reporter);
     printed.and(written)?;
     Ok(outcome)
 }
@@ -120,7 +120,7 @@ impl Measured {
     }
 
     /// Prints where the results are, and what failed.
-    pub(crate) fn tell(&self, arguments: &PlaceArguments, reporter: &Reporter) -> Outcome {
+    pub(crate) fn summarize(&self, arguments: &PlaceArguments, reporter: &Reporter) -> Outcome {
         reporter.summary(&self.summary, &arguments.store, &absolute(&arguments.store));
         self.outcome()
     }

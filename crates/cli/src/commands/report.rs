@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
     let (experiment, trials) = load_from(&store, arguments.experiment.as_deref())?;
     for note in kept_apart(&experiment, &store.experiments()?) {
-        output::complain(&note);
+        output::print_message(&note);
     }
     let options = Options {
         thresholds: arguments.thresholds.thresholds(),

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Server) -> Result<()> {
                 Some(FromArgument::Source) => compiled(&library, builds, compile)?,
             };
             for source in library.resolve(&builds)? {
-                let build = library.obtain(&source, &mut |text| output::complain(text))?;
+                let build = library.obtain(&source, &mut |text| output::print_message(text))?;
                 output::print(&format!(
                     "{}  {}  {}  {}\n",
                     source.request,
@@ -41,7 +41,7 @@ fn compiled(
     arguments: &CompileArguments,
 ) -> Result<Vec<BuildRequest>> {
     let orders = builds.iter().map(|request| arguments.order(request));
-    let made = orders.map(|order| library.compile(&order, &mut |text| output::complain(text)));
+    let made = orders.map(|order| library.compile(&order, &mut |text| output::print_message(text)));
     made.map(|build| Ok(build?.request())).collect()
 }
 

@@ -4,7 +4,7 @@ use basecase_analysis::{Clock, Results, Throughput, latencies, timed_name};
 use basecase_model::{Histogram, OperationClass, RoleRecord, StepFacts, Trial};
 use serde::Serialize;
 
-use crate::charts::heat::{Heat, heats};
+use crate::charts::heat_map::{HeatMap, heat_maps};
 use crate::charts::packing::packed;
 use crate::charts::track::{TrackCharts, TrackGroup};
 use crate::tables::response_time::CLASSES;
@@ -29,7 +29,7 @@ pub(crate) struct Charts<'a> {
     /// The charts in the order of the page.
     pub(crate) charts: Vec<Chart>,
     /// Latencies over time, of each class and candidate.
-    pub(crate) heats: Vec<Heat>,
+    pub(crate) heats: Vec<HeatMap>,
     /// Captions of tracks that were 0 in every trial and have no chart.
     #[serde(skip)]
     pub(crate) idle: Vec<String>,
@@ -111,7 +111,7 @@ pub(crate) fn charts<'a>(results: &Results<'a>, (number, step): (usize, &StepFac
         rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(),
         slower: SLOWER,
         charts,
-        heats: heats(&trials),
+        heats: heat_maps(&trials),
         idle: tracks.idle,
     }
 }

@@ -2,7 +2,7 @@
 
 use basecase_model::{Track, TrackKind, Trial, names};
 
-use crate::charts::heat;
+use crate::charts::heat_map;
 use crate::charts::packing::packed;
 use crate::charts::step::{Chart, ChartKind, Line, Subject};
 
@@ -124,7 +124,7 @@ impl TrackCharts {
         let mut others: Vec<&Track> = trials.iter().flat_map(|(_, trial)| &trial.tracks).collect();
         let has_panel =
             |track: &Track| PANELS.iter().any(|panel| panel.tracks.contains(&track.name.as_str()));
-        others.retain(|track| !has_panel(track) && !heat::is_part(track));
+        others.retain(|track| !has_panel(track) && !heat_map::is_part(track));
         others.sort_by(|left, right| left.name.cmp(&right.name));
         others.dedup_by(|left, right| left.name == right.name);
         for track in others {

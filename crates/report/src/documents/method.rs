@@ -16,7 +16,7 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
     let plan = rounds.plan();
     let mut blocks = vec![
         Block::Heading("The rounds".into()),
-        Block::List(course(results, rounds)),
+        Block::List(procedure(results, rounds)),
         Block::Table(conduct::table(results, rounds)),
     ];
     blocks.extend(debt::table(results, rounds).map(Block::Table));
@@ -33,7 +33,7 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
     blocks
 }
 
-fn course(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
+fn procedure(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
     let steps = results.steps().filter(|(_, step)| step.is_compared());
     let mut placements: Vec<&str> = steps
         .filter_map(|(step, _)| rounds.conduct(step))

@@ -15,7 +15,7 @@ const SHADES: f64 = 100.0;
 
 /// Latencies of one candidate's statements of one class over time.
 #[derive(Serialize)]
-pub(crate) struct Heat {
+pub(crate) struct HeatMap {
     /// The class of statements.
     #[serde(skip)]
     pub(crate) class: OperationClass,
@@ -33,8 +33,8 @@ pub(crate) struct Heat {
 }
 
 /// The heat maps of trials, each with its candidate's number. Those of one class share rows and shades.
-pub(crate) fn heats(trials: &[(usize, &Trial)]) -> Vec<Heat> {
-    CLASSES.into_iter().flat_map(|class| of_class(trials, class)).collect()
+pub(crate) fn heat_maps(trials: &[(usize, &Trial)]) -> Vec<HeatMap> {
+    CLASSES.into_iter().flat_map(|class| class_maps(trials, class)).collect()
 }
 
 /// Whether the track is part of a heat map rather than a metric of its own.
@@ -42,7 +42,7 @@ pub(crate) fn is_part(track: &Track) -> bool {
     track.name.starts_with(names::LATENCY_PREFIX)
 }
 
-fn of_class(trials: &[(usize, &Trial)], class: OperationClass) -> Vec<Heat> {
+fn class_maps(trials: &[(usize, &Trial)], class: OperationClass) -> Vec<HeatMap> {
     let prefix = format!("{}{}.", names::LATENCY_PREFIX, class.as_str());
     let end_ns = |track: &Track| track.name.strip_prefix(&prefix)?.strip_suffix("_ns")?.parse::<u64>().ok();
     let rows = |trial| rows(trial, &end_ns);
@@ -54,7 +54,7 @@ fn of_class(trials: &[(usize, &Trial)], class: OperationClass) -> Vec<Heat> {
     let fullest = cells.fold(0.0, |most: f64, rate| most.max(*rate));
     // The square root keeps rare slow statements visible.
     let shade = |rate: &f64| if *rate > 0.0 { ((rate / fullest).sqrt() * SHADES).ceil() as u64 } else { 0 };
-    let heat = |(row, rates): (usize, Rates)| Heat {
+    let heat = |(row, rates): (usize, Rates)| HeatMap {
         class,
         row,
         interval: rates.interval_s,
@@ -120,7 +120,7 @@ mod tests {
         let trial = Trial { tracks, ..fixture::empty_trial() };
         let other = vec![track("latency.query.5120_ns", &[25.0, 0.0])];
         let other = Trial { tracks: other, ..fixture::empty_trial() };
-        let heats = heats(&[(4, &trial), (5, &other)]);
+        let heats = heat_maps(&[(4, &trial), (5, &other)]);
         let [heat, other] = heats.as_slice() else { panic!("{}", heats.len()) };
         assert_eq!((heat.row, heat.columns, heat.ends.as_slice()), (4, 3, &[0.00256, 0.00512, 0.02048][..]));
         assert_eq!(unpacked(&heat.cells), [100, 50, 0, 0, 0, 0, 0, 10, 0]);
@@ -132,7 +132,7 @@ mod tests {
     fn long_steps_have_wider_columns() {
         let trial =
             Trial { tracks: vec![track("latency.query.2560_ns", &[2.0; 901])], ..fixture::empty_trial() };
-        let heats = heats(&[(0, &trial)]);
+        let heats = heat_maps(&[(0, &trial)]);
         assert_eq!((heats[0].columns, heats[0].interval), (181, 5.0));
     }
 }

@@ -59,7 +59,7 @@ impl Reporter {
                 print_message(&format!("calibration {number} of {of}"));
             }
             (Reporter::Text, Part::Probe { name, number }) => {
-                print_message(&format!("probe {number}: {name}"))
+                print_message(&format!("probe {number}: {name}"));
             }
             (Reporter::Json(events), part) => {
                 let (kind, name, number, of) = match part {

@@ -84,7 +84,7 @@ fn steps_run_a_second_time_and_their_stacks_are_drawn() {
     // Planning each time is what the setting asks for.
     let output = sandbox.output(&["explain", "s.sqlite", "oltp_point_select"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let functions = text.split("Functions of the server").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let functions = text.split("Server functions").nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(functions.contains("samples of the base case"), "{text}");
 
     // What is there is not run again, in either pass.

@@ -78,7 +78,7 @@ fn another_plan() {
     let causes = causes_on_postgres("", planner, "oltp_point_select", &workload);
     assert_first(
         &causes,
-        "another plan of point_select: Index Scan",
+        "different plan for point_select: Index Scan",
         "Seq Scan on sbtest#; enable_bitmapscan on → off",
     );
 }

@@ -117,10 +117,10 @@ fn colours_of_table_1_and_the_sla_of_four_clients() {
         ["4592 `-`", "5018 `-`", "11338 `+`", "3038 `!`", "3176 `!`", "11877 `!`"]
     );
     assert_eq!(
-        column("Table 3: insert rate of the read-write steps", "qr1000.L5"),
+        column("Table 3: insert rate in the read-write steps", "qr1000.L5"),
         ["3989", "3989", "3989", "550 `!`", "406 `!`", "3700 `!`"]
     );
-    assert_eq!(cell(&report, "Table 3: insert rate of the read-write steps", "target", "qr1000.L5"), "4000");
+    assert_eq!(cell(&report, "Table 3: insert rate in the read-write steps", "target", "qr1000.L5"), "4000");
 }
 
 #[test]

@@ -26,7 +26,7 @@ const READING: &str = "cpupq is the whole host's CPU time in µs per operation (
 pub(crate) fn tables(results: &Results<'_>, step: (usize, &StepFacts)) -> [Table; 2] {
     let lines: Vec<&TrialMetric> = line().collect();
     let others: Vec<&TrialMetric> = EXTRAS.iter().collect();
-    [table(results, step, "metrics", &lines), table(results, step, "other metrics", &others)]
+    [table(results, step, "metrics", &lines), table(results, step, "additional metrics", &others)]
 }
 
 fn table(

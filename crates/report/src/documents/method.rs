@@ -65,7 +65,7 @@ fn procedure(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
 
 fn rules(rounds: &Rounds<'_>, plan: &AnalysisPlan) -> Vec<String> {
     let schedule = &rounds.schedule;
-    let analyses: Vec<String> = schedule.looks.iter().map(u32::to_string).collect();
+    let analyses: Vec<String> = schedule.interim_analyses.iter().map(u32::to_string).collect();
     let margin_of = |share: f64| margin((1.0 + share).ln());
     vec![
         "Each round gives one number per step and candidate: how far the logarithm of throughput in its slices typically \

@@ -55,7 +55,7 @@ fn a_slower_path_of_the_processor() {
         "--detect",
         "5%",
         "--rounds",
-        "5",
+        "3",
     ];
     let causes =
         causes_on_postgres("", "plan_cache_mode = force_custom_plan", "oltp_point_select", &workload);
@@ -117,7 +117,7 @@ fn more_writes() {
         "--detect",
         "5%",
         "--rounds",
-        "5",
+        "3",
     ];
     let pages = "shared_buffers = 512MB";
     let without = format!("{pages}\nfull_page_writes = off");

@@ -33,7 +33,7 @@ impl Calibration {
                 "nothing can be planted in {candidate}: it is no server that basecase starts\nhint: name a build, e.g. postgres:18.6"
             );
         }
-        let connections = request.task.sessions();
+        let connections = request.workload.sessions();
         if connections > 1 {
             anyhow::bail!(
                 "this run opens {connections} connections, and what is planted in one holds up the others\n\

@@ -58,10 +58,10 @@ fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
 /// Asks the user's server which one it is, and refuses to touch tables that are not basecase's, or to work without rights that it will
 /// need after a load.
 fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, request: &Request) -> Result<BuildFacts> {
-    let task = &request.task;
+    let workload = &request.workload;
     let mut session = endpoint.connect()?;
     let server = of_url(endpoint.clone(), spec.table_engine())?.context("a URL names a server")?;
-    let tables = &task.tables();
+    let tables = &workload.tables();
     for table in tables {
         if server.is_foreign(session.as_mut(), table)? {
             bail!(
@@ -73,7 +73,7 @@ fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, request: &Request) -> Re
     if request.settle != Settle::Off {
         server.check_rights(session.as_mut()).with_context(|| format!("candidate {spec}"))?;
     }
-    connections::ask(&spec.to_string(), session.as_mut(), server.dbms(), task.sessions())?;
+    connections::ask(&spec.to_string(), session.as_mut(), server.dbms(), workload.sessions())?;
     let report = server.report(session.as_mut())?;
     let requested = spec.to_string();
     let dbms = server.dbms();

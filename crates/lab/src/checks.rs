@@ -35,10 +35,11 @@ impl Count {
 
 /// What a server counted over a step.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ServerCounts<'a> {
-    pub(crate) measures: &'a Measures,
+pub struct ServerCounts<'a> {
+    /// What was counted.
+    pub measures: &'a Measures,
     /// Whether it may have lost some, so that fewer are none the worse.
-    pub(crate) may_lack_some: bool,
+    pub may_lack_some: bool,
 }
 
 impl ServerCounts<'_> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use basecase_server::{ConfigFile, free_bytes};
 
-use crate::task::Task;
+use crate::workload::Workload;
 
 /// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
 const BYTES_PER_ROW: u64 = 400;
@@ -22,18 +22,18 @@ pub(crate) enum Copies {
 }
 
 /// Bytes that the tables of a candidate take at most.
-pub(crate) fn tables_bytes(task: &Task) -> u64 {
-    task.rows_on_disk().saturating_mul(BYTES_PER_ROW)
+pub(crate) fn tables_bytes(workload: &dyn Workload) -> u64 {
+    workload.rows_on_disk().saturating_mul(BYTES_PER_ROW)
 }
 
 /// Refuses a run that the disk under `data` will not hold.
 pub(crate) fn check<'a>(
-    task: &Task,
+    workload: &dyn Workload,
     configs: impl Iterator<Item = &'a ConfigFile>,
     copies: Copies,
     data: &Path,
 ) -> Result<()> {
-    let needed = needed_bytes(tables_bytes(task), configs, copies);
+    let needed = needed_bytes(tables_bytes(workload), configs, copies);
     let free =
         free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
     if free < needed {

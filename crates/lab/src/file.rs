@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::{self, Pace};
@@ -16,8 +17,7 @@ use crate::protocol::{Protocol, Rounds, read_change, read_time};
 use crate::scale::Scale;
 use crate::settling::read_settle_limit;
 use crate::sizes::Sizes;
-use crate::task::Task;
-use crate::workload_file::WorkloadFile;
+use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 
 /// Why an experiment file was refused.
 #[derive(Debug, Error)]
@@ -190,14 +190,14 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
     check_names(&file.size).map_err(refuse)?;
     let name = file.name.as_deref().unwrap_or(stem);
     let variant = |size: Option<&Size>| {
-        let task = task(&file, size, path, scale)?;
+        let workload = workload(&file, size, path, scale)?;
         if let Protocol::Rounds(rounds) = &protocol {
-            rounds.looks(&task).map_err(|error| format!("schedule.{error}"))?;
+            rounds.looks(workload.as_ref()).map_err(|error| format!("schedule.{error}"))?;
         }
         let request = Request {
             name: size.map_or_else(|| name.to_owned(), |size| format!("{name} {}", size.name)),
             candidates: candidates.clone(),
-            task,
+            workload,
             pin: pin.clone(),
             settle: file.schedule.settle,
             settle_limit,
@@ -235,18 +235,18 @@ fn check_names(sizes: &[Size]) -> Result<(), String> {
 }
 
 /// The workload with its sizes or options. The error says what is wrong and what to do.
-fn task(
+fn workload(
     file: &ExperimentFile,
     size: Option<&Size>,
     path: &str,
     scale: Option<Scale>,
-) -> Result<Task, String> {
-    let workload = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
+) -> Result<Arc<dyn Workload>, String> {
+    let name = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
     let seed = file.schedule.seed;
-    if workload == insert_benchmark::NAME {
+    if name == insert_benchmark::NAME {
         if !file.options.is_empty() || !file.list.is_empty() {
             return Err(format!(
-                "options and list are for workload files, and {workload} is none\nhint: its sizes stand under [sizes]"
+                "options and list are for workload files, and {name} is none\nhint: its sizes stand under [sizes]"
             ));
         }
         let of_size = |size: &Size| {
@@ -262,11 +262,11 @@ fn task(
             Some(scale) => scale.parameters(&parameters).map_err(|error| error.to_string())?,
             None => parameters,
         };
-        return Ok(Task::InsertBenchmark(scaled));
+        return Ok(Arc::new(InsertBenchmark::new(scaled)));
     }
     if file.sizes != Sizes::default() {
         return Err(format!(
-            "sizes are for {}\nhint: what {workload} can be given stands under [options]",
+            "sizes are for {}\nhint: what {name} can be given stands under [options]",
             insert_benchmark::NAME
         ));
     }
@@ -275,14 +275,14 @@ fn task(
     options.extend(size.map(|size| texts(&size.values)).unwrap_or_default());
     options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     // A file is meant beside the experiment that names it.
-    let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(workload);
-    let named = if workload.starts_with("./") { beside.display().to_string() } else { workload.to_owned() };
+    let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(name);
+    let named = if name.starts_with("./") { beside.display().to_string() } else { name.to_owned() };
     let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
     if let Some(scale) = scale {
         options = scale.options(&definition, options);
     }
     let chosen = WorkloadFile::new(definition, &options, &file.list).map_err(|error| error.to_string())?;
-    Ok(Task::WorkloadFile(Box::new(chosen)))
+    Ok(Arc::new(chosen))
 }
 
 /// Names with their values as a command line would give them.
@@ -315,7 +315,10 @@ mod tests {
         let variants = |text: &str| {
             let text = format!("candidates = [\"sqlite\"]\n{text}");
             let variants = super::parse(&text, "e.toml", "e", None).map_err(|error| error.to_string())?;
-            Ok(variants.into_iter().map(|one| (one.request.name, one.request.task.loaded_rows())).collect())
+            Ok(variants
+                .into_iter()
+                .map(|one| (one.request.name, one.request.workload.loaded_rows()))
+                .collect())
         };
         let of = |pairs: &[(&str, u64)]| -> Result<Vec<(String, u64)>, String> {
             Ok(pairs.iter().map(|(name, rows)| ((*name).to_owned(), *rows)).collect())
@@ -350,13 +353,13 @@ mod tests {
             settle = "formula"
         "#;
         let request = parse(text, "e.toml", "e", None).unwrap();
-        let Task::InsertBenchmark(parameters) = &request.task else { panic!("{:?}", request.task) };
         let names: Vec<String> = request.candidates.iter().map(ToString::to_string).collect();
         assert_eq!(
             names.join(" "),
             "sqlite@wal_normal postgres:17.11@x10a postgres:17.11@default postgres:18.6@x10a postgres:18.6@default"
         );
-        assert_eq!((parameters.clients, parameters.rows, parameters.seconds), (2, 30_000, 2));
+        let sizes = request.workload.cell_sizes(0);
+        assert_eq!(["clients", "rows", "seconds"].map(|name| sizes[name].as_u64()), [2, 30_000, 2].map(Some));
         assert_eq!((request.settle, request.name.as_str()), (Settle::Formula, "e"));
     }
 
@@ -450,13 +453,13 @@ mod tests {
         "#;
         let request = parse(text, "e.toml", "e", None).unwrap();
         assert_eq!(request.extra_settings, [("max_connections".to_owned(), "100".to_owned())]);
-        let facts = request.task.facts();
+        let facts = request.workload.facts();
         for fact in [("threads", "8,16"), ("skip_trx", "on"), ("table_size", "1000"), ("seed", "7")] {
             let fact = (fact.0.to_owned(), fact.1.to_owned());
             assert!(facts.contains(&fact), "{fact:?} {facts:?}");
         }
         let labels: Vec<String> =
-            request.task.outlines().into_iter().map(|outline| outline.facts.label).collect();
+            request.workload.outlines().into_iter().map(|outline| outline.facts.label).collect();
         assert_eq!(labels, ["load", "oltp_read_write.dop8", "oltp_read_write.dop16"]);
     }
 
@@ -464,7 +467,7 @@ mod tests {
     fn a_study_runs_small() {
         let rows = |text: &str, scale: &str| {
             let scale = scale.parse().unwrap();
-            parse(text, "e.toml", "e", Some(scale)).unwrap().task.loaded_rows()
+            parse(text, "e.toml", "e", Some(scale)).unwrap().workload.loaded_rows()
         };
         let preset = "candidates = [\"sqlite\"]\n[sizes]\npreset = \"cached-c8\"\nscale = 0.1";
         assert_eq!(rows(preset, "0.01"), 30_000, "on top of the file's own");

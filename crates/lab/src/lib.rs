@@ -5,7 +5,7 @@ mod candidate;
 mod candidate_facts;
 mod checks;
 mod connections;
-mod course;
+
 mod cpu_stressors;
 mod disk;
 pub mod file;
@@ -24,9 +24,8 @@ mod settling;
 mod site;
 mod sizes;
 mod slowdown;
-mod task;
 mod timing;
-mod workload_file;
+mod workload;
 
 pub use calibration::Calibration;
 pub use candidate::{CandidateError, CandidateSpec, Origin, may_hold_password};
@@ -43,9 +42,9 @@ pub use search::{Probe, Search};
 pub use settling::read_settle_limit;
 pub use sizes::Sizes;
 pub use slowdown::Slowdown;
-pub use task::Task;
+
 pub use timing::Timing;
-pub use workload_file::WorkloadFile;
+pub use workload::{InsertBenchmark, Workload, WorkloadFile, builtin as builtin_workloads};
 
 /// The version of SQLite that is embedded.
 pub fn sqlite_version() -> &'static str {

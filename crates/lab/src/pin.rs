@@ -8,7 +8,7 @@ use basecase_model::Dbms;
 use basecase_probe::ProcessorSet;
 use thiserror::Error;
 
-use crate::task::Task;
+use crate::workload::Workload;
 
 /// Processors up to which a machine is small. On a larger one the server's other threads have processors to themselves, and would miss
 /// them.
@@ -47,13 +47,17 @@ impl Pin {
     ///
     /// # Errors
     /// When a processor is named that basecase may not use, or a server that basecase does not start is to be pinned.
-    pub(crate) fn resolve(request: &PinRequest, task: &Task, dbms: &[(Dbms, bool)]) -> Result<Pin> {
+    pub(crate) fn resolve(
+        request: &PinRequest,
+        workload: &dyn Workload,
+        dbms: &[(Dbms, bool)],
+    ) -> Result<Pin> {
         let allowed = ProcessorSet::allowed().context("cannot tell which processors there are")?;
         let is_started = |(dbms, is_url): &(Dbms, bool)| *dbms != Dbms::Sqlite && !is_url;
         match request {
             PinRequest::Off => Ok(Pin::default()),
             PinRequest::Automatic => {
-                let has_one_connection = task.sessions() == 1 && dbms.iter().all(is_started);
+                let has_one_connection = workload.sessions() == 1 && dbms.iter().all(is_started);
                 let is_small = (2..=SMALL_MACHINE).contains(&allowed.numbers().len());
                 let last = allowed.numbers().last().filter(|_| has_one_connection && is_small);
                 let shared = ProcessorSet::of(last.copied());

@@ -3,6 +3,7 @@
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -27,8 +28,8 @@ use crate::observer::Phase;
 use crate::pin::{Pin, PinRequest};
 use crate::protocol::Protocol;
 use crate::replicate::{Replicate, replicates};
-use crate::task::{Outline, Task};
 use crate::timing::Timing;
+use crate::workload::{Outline, Workload};
 
 /// How thoroughly tables are compared with the model after each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub struct Request {
     /// The candidates; the first is the base case.
     pub candidates: Vec<CandidateSpec>,
     /// The workload with its sizes and options.
-    pub task: Task,
+    pub workload: Arc<dyn Workload>,
     /// How debt is settled before the read-write steps.
     pub settle: Settle,
     /// How long that may take, where it is not the formula's time.
@@ -145,7 +146,7 @@ pub struct Plan {
     pub experiment: Experiment,
     /// The candidates in their order.
     pub candidates: Vec<Candidate>,
-    pub(crate) task: Task,
+    pub(crate) workload: Arc<dyn Workload>,
     pub(crate) steps: Vec<Outline>,
     pub(crate) settle: Settle,
     pub(crate) settle_limit: Option<SettleLimit>,
@@ -177,15 +178,15 @@ impl Plan {
         command: &str,
         notify: &mut dyn FnMut(&str),
     ) -> Result<Plan> {
-        connections::check_open_files(request.task.sessions())?;
+        connections::check_open_files(request.workload.sessions())?;
         request.check()?;
         let host = Host::detect();
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
-        let steps = request.task.outlines();
+        let steps = request.workload.outlines();
         let dbms: Vec<(Dbms, bool)> =
             request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
-        let pin = Pin::resolve(&request.pin, &request.task, &dbms)?;
+        let pin = Pin::resolve(&request.pin, request.workload.as_ref(), &dbms)?;
         let (sources, fits_together) = sources(request, places, host, notify)?;
         let mut facts = candidate_facts(request, &sources)?;
         let replicates = replicates(request, &mut facts)?;
@@ -231,16 +232,16 @@ impl Plan {
         if has_servers && let Some(account) = Account::for_servers()? {
             account.check_reaches(&folder)?;
         }
-        let task = &request.task;
+        let workload = request.workload.as_ref();
         for (index, candidate) in candidates.iter().enumerate() {
             if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
                 continue;
             }
             // What of the workload does not fit a dialect should not be found out after a load.
-            let course = task.course(candidate.dialect)?;
-            (0..steps.len()).try_for_each(|step| course.plan(step, Purpose::Measure).map(drop))?;
+            let state = workload.state(candidate.dialect)?;
+            (0..steps.len()).try_for_each(|step| state.plan(step, Purpose::Measure).map(drop))?;
         }
-        let mut parameters = task.facts();
+        let mut parameters = workload.facts();
         parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
         if let Some(limit) = request.settle_limit {
             parameters.push(("settle_limit".into(), limit.to_string()));
@@ -257,15 +258,15 @@ impl Plan {
             command: command.to_owned(),
             basecase_version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol_revision: PROTOCOL_REVISION,
-            workload: task.name().to_owned(),
+            workload: workload.name().to_owned(),
             parameters,
-            clients: task.clients(),
-            loaded_rows: task.loaded_rows(),
-            seed: task.seed(),
+            clients: workload.clients(),
+            loaded_rows: workload.loaded_rows(),
+            seed: workload.seed(),
             host: host_facts,
             candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
-            groups: task.groups(),
-            schedule: request.protocol.schedule(&id, task)?,
+            groups: workload.groups(),
+            schedule: request.protocol.schedule(&id, workload)?,
             steps: steps.iter().map(|step| step.facts.clone()).collect(),
         };
         Ok(Plan {
@@ -274,11 +275,11 @@ impl Plan {
             experiment,
             candidates,
             counts_rows: match request.verify {
-                Verify::Auto => task.loaded_rows() <= COUNTED_ROWS,
+                Verify::Auto => workload.loaded_rows() <= COUNTED_ROWS,
                 Verify::Full => true,
                 Verify::Bounds => false,
             },
-            task: request.task.clone(),
+            workload: Arc::clone(&request.workload),
             steps,
             settle: request.settle,
             settle_limit: request.settle_limit,
@@ -378,8 +379,8 @@ fn sources(
             ConfigFile::find(spec.dbms(), name, host).map(Some)
         })
         .collect::<Result<_, _>>()?;
-    let copies = request.protocol.copies(&request.task);
-    disk::check(&request.task, files.iter().flatten(), copies, &places.data)?;
+    let copies = request.protocol.copies(request.workload.as_ref());
+    disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
     let requests: Vec<BuildRequest> = request
         .candidates
         .iter()
@@ -417,12 +418,12 @@ fn sources(
                 let build = builds.next().context("a build was not resolved")?;
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
                 // A cache that is larger than the tables stays empty beyond them.
-                let most = disk::tables_bytes(&request.task).saturating_add(BESIDE_TABLES);
+                let most = disk::tables_bytes(request.workload.as_ref()).saturating_add(BESIDE_TABLES);
                 needed = needed.saturating_add(
                     check(&build, spec.table_engine(), &config, host, &places.data)?.min(most),
                 );
                 let settings = config.facts().settings;
-                let sessions = request.task.sessions();
+                let sessions = request.workload.sessions();
                 connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
                 Source::Build(Box::new(build), config)
             }
@@ -430,7 +431,7 @@ fn sources(
         });
     }
     let fits_together = needed <= host.memory_bytes;
-    if request.protocol.needs_all_at_once(&request.task) && !fits_together {
+    if request.protocol.needs_all_at_once(request.workload.as_ref()) && !fits_together {
         bail!(
             "the servers of a round run at the same time and may take {} MiB of memory together, and {}\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
             needed >> 20,
@@ -452,7 +453,7 @@ fn cells(
     let identity = build.identity();
     let parameters = |step| {
         let mut parameters = serde_json::json!({
-            "sizes": request.task.cell_sizes(step),
+            "sizes": request.workload.cell_sizes(step),
             "settle": request.settle,
             // Counting rows warms caches for the step after.
             "verify": request.verify,
@@ -486,7 +487,7 @@ fn cells(
             build: identity.clone(),
             engine: facts.engine,
             config: facts.config.sha256.clone(),
-            workload: request.task.name().to_owned(),
+            workload: request.workload.name().to_owned(),
             step: step.facts.name.clone(),
             parameters: parameters(number),
             host: host.id.clone(),

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use basecase_model::Schedule;
-use basecase_stats::Looks;
 use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::disk::Copies;
 use crate::plan::Request;
-use crate::task::Task;
+use crate::workload::Workload;
 
 /// Margins of steps that read and of steps that write, where the user names none.
 const MARGINS: (f64, f64) = (0.02, 0.03);
@@ -74,12 +73,12 @@ impl Protocol {
     ///
     /// # Errors
     /// A margin or a number of rounds that no experiment can have.
-    pub(crate) fn schedule(&self, id: &str, task: &Task) -> Result<Option<Schedule>> {
+    pub(crate) fn schedule(&self, id: &str, workload: &dyn Workload) -> Result<Option<Schedule>> {
         let Protocol::Rounds(rounds) = self else { return Ok(None) };
         let (read_margin, write_margin) = rounds.detect.map_or(MARGINS, |margin| (margin, margin));
-        let looks = rounds.looks(task)?;
+        let looks = rounds.looks(workload)?;
         // Drawn from what is run: the same experiment draws the same orders.
-        let seed = u64::from_str_radix(id, 16).unwrap_or(task.seed());
+        let seed = u64::from_str_radix(id, 16).unwrap_or(workload.seed());
         Ok(Some(Schedule { seed, read_margin, write_margin, looks }))
     }
 
@@ -104,17 +103,17 @@ impl Protocol {
         Ok(())
     }
 
-    /// Whether the servers of all candidates have to run at the same time. Those of the Insert Benchmark do where the memory holds them.
-    pub(crate) fn needs_all_at_once(&self, task: &Task) -> bool {
-        matches!((self, task), (Protocol::Rounds(_), Task::WorkloadFile(_)))
+    /// Whether the servers of all candidates have to run at the same time. Those of a chain do where the memory holds them.
+    pub(crate) fn needs_all_at_once(&self, workload: &dyn Workload) -> bool {
+        matches!(self, Protocol::Rounds(_)) && !workload.is_chain()
     }
 
-    /// How often the tables of each candidate are on the disk: in rounds of workload files as an image and as a copy.
-    pub(crate) fn copies(&self, task: &Task) -> Copies {
-        match (self, task) {
-            (Protocol::Classic, _) => Copies::OneAtATime,
-            (Protocol::Rounds(_), Task::InsertBenchmark(_)) => Copies::Each(1),
-            (Protocol::Rounds(_), Task::WorkloadFile(_)) => Copies::Each(2),
+    /// How often the tables of each candidate are on the disk: in rounds that begin with an image of it, as the image and as a copy.
+    pub(crate) fn copies(&self, workload: &dyn Workload) -> Copies {
+        match self {
+            Protocol::Classic => Copies::OneAtATime,
+            Protocol::Rounds(_) if workload.is_chain() => Copies::Each(1),
+            Protocol::Rounds(_) => Copies::Each(2),
         }
     }
 
@@ -131,12 +130,8 @@ impl Rounds {
     ///
     /// # Errors
     /// When there are to be fewer rounds than a decision takes.
-    pub(crate) fn looks(&self, task: &Task) -> Result<Vec<u32>> {
-        let usual = match task {
-            Task::InsertBenchmark(_) => Looks::write_heavy(),
-            Task::WorkloadFile(_) => Looks::general(),
-        };
-        let mut looks: Vec<u32> = usual.rounds().iter().map(|rounds| *rounds as u32).collect();
+    pub(crate) fn looks(&self, workload: &dyn Workload) -> Result<Vec<u32>> {
+        let mut looks: Vec<u32> = workload.looks().rounds().iter().map(|rounds| *rounds as u32).collect();
         let Some(most) = self.most else { return Ok(looks) };
         if let Some(least) = looks.first().filter(|least| most < **least) {
             bail!(

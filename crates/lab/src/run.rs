@@ -35,13 +35,12 @@ use self::past::{AFTER_RESTART, ON_REBUILT};
 pub use self::profiling::ProfileOrder;
 use self::servers::Servers;
 use self::settling::unrest;
-use crate::course::Course;
 use crate::forecast::Forecast;
 use crate::message::explain;
 use crate::observer::{Count, Event, Observer, Phase};
 use crate::plan::{Candidate, Plan, Source};
 use crate::site::Content;
-use crate::task::Task;
+use crate::workload::WorkloadState;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,10 +128,9 @@ fn run_on<B: Bench>(
             .filter(|observation| is_wanted(&observations, **observation, candidate))
             .count();
         // Of rounds only the loads are known in advance, and of chains nothing.
-        run.summary.all += match (&plan.experiment.schedule, &plan.task) {
-            (None, _) => passes * plan.steps.len(),
-            (Some(_), Task::WorkloadFile(_)) => 1,
-            (Some(_), Task::InsertBenchmark(_)) => 0,
+        run.summary.all += match &plan.experiment.schedule {
+            None => passes * plan.steps.len(),
+            Some(_) => usize::from(!plan.workload.is_chain()),
         };
         if passes < observations.len() {
             let name = &candidate.facts.name;
@@ -141,10 +139,10 @@ fn run_on<B: Bench>(
     }
     run.observer.notice(Event::ExperimentBegins { experiment: &plan.experiment, trials: run.summary.all });
     run.observation = observations[0];
-    let result = match (&plan.experiment.schedule, &plan.task) {
-        (None, _) => run.classic(plan, &mut candidates, &observations),
-        (Some(_), Task::WorkloadFile(_)) => run.rounds(plan, &mut candidates),
-        (Some(_), Task::InsertBenchmark(_)) => run.chains(plan, &mut candidates),
+    let result = match &plan.experiment.schedule {
+        None => run.classic(plan, &mut candidates, &observations),
+        Some(_) if plan.workload.is_chain() => run.chains(plan, &mut candidates),
+        Some(_) => run.rounds(plan, &mut candidates),
     };
     plan.candidates = candidates;
     run.summary.interrupted = stop.load(Ordering::Relaxed);
@@ -327,10 +325,10 @@ impl<B: Bench> Run<'_, B> {
         open: &mut Option<B::Deployment>,
     ) -> Result<()> {
         let first = way.next;
-        let mut course = plan.task.course(candidate.dialect)?;
+        let mut workload_state = plan.workload.state(candidate.dialect)?;
         let mut warning = None;
         if first > 0 {
-            *open = self.find_again(plan, candidate, course.as_mut(), first)?;
+            *open = self.find_again(plan, candidate, workload_state.as_mut(), first)?;
             if open.is_some() {
                 warning = Some(AFTER_RESTART);
                 way.is_whole = true;
@@ -346,7 +344,7 @@ impl<B: Bench> Run<'_, B> {
         self.store.save_experiment(&plan.experiment)?;
         if first > 0 && warning.is_none() {
             warning = Some(ON_REBUILT);
-            (course, _) = self.rebuild(plan, candidate, site, first)?;
+            (workload_state, _) = self.rebuild(plan, candidate, site, first)?;
             way.is_whole = !self.stop.load(Ordering::Relaxed);
         }
         for number in first..plan.steps.len() {
@@ -360,8 +358,9 @@ impl<B: Bench> Run<'_, B> {
                 return Ok(());
             }
             way.is_whole = false;
-            let settled = self.reload(plan, candidate, site, course.as_mut(), number)?.or(settled);
-            let Some(mut trial) = self.step(plan, candidate, site, course.as_mut(), number, index)? else {
+            let settled = self.reload(plan, candidate, site, workload_state.as_mut(), number)?.or(settled);
+            let Some(mut trial) = self.step(plan, candidate, site, workload_state.as_mut(), number, index)?
+            else {
                 return Ok(());
             };
             if let Some(settled) = settled {
@@ -398,7 +397,7 @@ impl<B: Bench> Run<'_, B> {
         plan: &Plan,
         candidate: &Candidate,
         deployment: &mut B::Deployment,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         number: usize,
         position: usize,
     ) -> Result<Option<Trial>> {
@@ -433,7 +432,7 @@ impl<B: Bench> Run<'_, B> {
             profile: profile.filter(|_| self.observation == Observation::Profiled),
             limits: limits(plan, outline.limit, self.stop),
         };
-        let trial = bench.measure(plan, candidate, deployment, course, step, &mut begins)?;
+        let trial = bench.measure(plan, candidate, deployment, workload_state, step, &mut begins)?;
         Ok(trial.filter(|trial| !self.is_cut_short(trial)))
     }
 
@@ -443,16 +442,16 @@ impl<B: Bench> Run<'_, B> {
         plan: &Plan,
         candidate: &Candidate,
         deployment: &mut B::Deployment,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         number: usize,
     ) -> Result<Option<Measures>> {
-        let Some(load) = course.reload(number)? else { return Ok(None) };
+        let Some(load) = workload_state.reload(number)? else { return Ok(None) };
         self.phase(candidate, Phase::Reload);
         let outcome = self.execute(plan, deployment, load, None)?;
         if let Some(failure) = outcome.failure {
             return Err(failure.into());
         }
-        course.reset();
+        workload_state.reset();
         self.settle(plan, candidate, deployment).map(Some)
     }
 

@@ -40,7 +40,7 @@ impl Search {
                 request.candidates.len()
             )
         })?;
-        let outlines = request.task.outlines().into_iter().map(|outline| outline.facts);
+        let outlines = request.workload.outlines().into_iter().map(|outline| outline.facts);
         let steps: Vec<StepFacts> = outlines.filter(StepFacts::is_compared).collect();
         let known = || steps.iter().map(|step| step.label.as_str()).collect::<Vec<_>>().join(", ");
         let meant = match wanted {

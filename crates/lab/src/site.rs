@@ -17,9 +17,9 @@ use basecase_server::{
 
 use crate::candidate_facts::complete;
 use crate::checks;
-use crate::course::Course;
 use crate::message::explain;
 use crate::plan::{Candidate, Plan, Source};
+use crate::workload::WorkloadState;
 
 /// How long a server may take to get ready.
 const START_PATIENCE: Duration = Duration::from_secs(600);
@@ -106,19 +106,19 @@ impl Site {
             served,
             control,
             watch,
-            tables: plan.task.tables(),
-            writers: plan.task.clients() as usize,
+            tables: plan.workload.tables(),
+            writers: plan.workload.clients() as usize,
         };
         site.catch_up()?;
         Ok(Some(site))
     }
 
-    /// Whether the tables hold exactly what the course says they do; one that is not there does not.
+    /// Whether the tables hold exactly what the workload says they do; one that is not there does not.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    pub(crate) fn holds(&mut self, course: &mut dyn Course) -> Result<bool> {
-        match self.state(course, true).and_then(|state| self.compare(course, &state)) {
+    pub(crate) fn holds(&mut self, workload_state: &mut dyn WorkloadState) -> Result<bool> {
+        match self.state(workload_state, true).and_then(|state| self.compare(workload_state, &state)) {
             Ok(checks) => Ok(checks::failures(&checks).is_empty()),
             Err(error) if error.downcast_ref().is_some_and(basecase_client::Error::is_absence) => Ok(false),
             Err(error) => Err(error),
@@ -203,9 +203,9 @@ impl Site {
     }
 
     /// What the tables hold. Rows are counted only where the plan says so.
-    pub(crate) fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State> {
+    pub(crate) fn state(&mut self, workload_state: &dyn WorkloadState, counts_rows: bool) -> Result<State> {
         let mut tables: Vec<TableState> = Vec::new();
-        for table in course.tables() {
+        for table in workload_state.tables() {
             tables.push(self.served.table(
                 self.control.as_mut(),
                 Look {
@@ -221,9 +221,13 @@ impl Site {
 
     /// Compares what the tables hold, and their indexes, with what they must: a build of indexes that was cut short leaves every
     /// row in its place.
-    pub(crate) fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>> {
-        let mut checks = course.check_state(state);
-        for table in course.tables() {
+    pub(crate) fn compare(
+        &mut self,
+        workload_state: &mut dyn WorkloadState,
+        state: &State,
+    ) -> Result<Vec<Check>> {
+        let mut checks = workload_state.check_state(state);
+        for table in workload_state.tables() {
             let present = self.served.secondary_indexes(self.control.as_mut(), &table.name)?;
             checks.push(Check::equal(
                 format!("{} secondary indexes", table.name),

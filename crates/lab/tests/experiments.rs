@@ -51,7 +51,7 @@ fn they_are_named_after_their_files_and_run_small() {
         for (variant, small) in read(&file, None).iter().zip(read(&file, Some("0.01"))) {
             let name = variant.size.as_ref().map_or_else(|| stem.to_owned(), |size| format!("{stem} {size}"));
             assert_eq!(variant.request.name, name);
-            let rows = |variant: &Variant| variant.request.task.loaded_rows();
+            let rows = |variant: &Variant| variant.request.workload.loaded_rows();
             assert!(rows(&small) < rows(variant), "{}", file.display());
         }
     }

@@ -64,7 +64,7 @@ fn go_on(variant: &Variant, folder: &Path, marks: &mut Marks) {
 
 /// The workload, without the folder of its file.
 fn name_of(request: &Request) -> &str {
-    let name = request.task.name();
+    let name = request.workload.name();
     name.rsplit('/').next().unwrap_or(name)
 }
 

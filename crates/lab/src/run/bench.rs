@@ -11,9 +11,9 @@ use basecase_workload::StepPlan;
 
 use super::interleaving::{Interleaved, RunningCandidate};
 use super::profiling::ProfileOrder;
-use crate::course::Course;
 use crate::plan::{Candidate, Plan};
 use crate::site::Content;
+use crate::workload::WorkloadState;
 
 /// One candidate while it is up.
 pub(super) trait Deployment {
@@ -23,23 +23,23 @@ pub(super) trait Deployment {
     /// When it is another version, or does not say.
     fn identify(&mut self, candidate: &mut Candidate) -> Result<()>;
 
-    /// Whether the tables hold exactly what the course says they do.
+    /// Whether the tables hold exactly what the workload says they do.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    fn holds(&mut self, course: &mut dyn Course) -> Result<bool>;
+    fn holds(&mut self, workload_state: &mut dyn WorkloadState) -> Result<bool>;
 
     /// What the tables hold.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State>;
+    fn state(&mut self, workload_state: &dyn WorkloadState, counts_rows: bool) -> Result<State>;
 
     /// Compares what the tables hold with what they must.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>>;
+    fn compare(&mut self, workload_state: &mut dyn WorkloadState, state: &State) -> Result<Vec<Check>>;
 
     /// How a trial failed, with the end of the log.
     fn failure(&mut self, error: &anyhow::Error) -> TrialStatus;
@@ -138,7 +138,7 @@ pub(super) trait Bench {
         plan: &Plan,
         candidate: &Candidate,
         deployment: &mut Self::Deployment,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         begins: &mut dyn FnMut(Arc<Progress>),
     ) -> Result<Option<Trial>>;

@@ -17,9 +17,9 @@ use basecase_workload::{Preparation, StepPlan};
 use super::bench::{Alone, Bench, Deployment, Together};
 use super::interleaving::{Interleaved, RunningCandidate};
 use super::{blank_trial, failed_trial};
-use crate::course::Course;
 use crate::plan::{Candidate, Plan};
 use crate::site::Content;
+use crate::workload::WorkloadState;
 
 /// What a run asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,10 +166,10 @@ impl Folder {
     }
 
     /// Refuses to begin a step on other data than it is to begin with.
-    fn check_past(&self, plan: &Plan, course: &dyn Course, number: usize) -> Result<()> {
+    fn check_past(&self, plan: &Plan, workload_state: &dyn WorkloadState, number: usize) -> Result<()> {
         // In rounds each step of a workload file begins with what the load left.
         let is_after_load = plan.experiment.schedule.is_some() && !plan.experiment.is_chain();
-        let past = if is_after_load { vec![0] } else { course.past(number) };
+        let past = if is_after_load { vec![0] } else { workload_state.past(number) };
         let wanted = past.iter().filter(|step| plan.steps[**step].facts.writes || **step == 0).count();
         let done = self.done();
         ensure!(!done.iter().any(|step| step == BEGUN), "{} begins on half a step: {done:?}", self.candidate);
@@ -213,15 +213,15 @@ impl Deployment for Folder {
         Ok(())
     }
 
-    fn holds(&mut self, _: &mut dyn Course) -> Result<bool> {
+    fn holds(&mut self, _: &mut dyn WorkloadState) -> Result<bool> {
         Ok(!self.done().iter().any(|step| step == BEGUN))
     }
 
-    fn state(&mut self, _: &dyn Course, _: bool) -> Result<State> {
+    fn state(&mut self, _: &dyn WorkloadState, _: bool) -> Result<State> {
         Ok(State::default())
     }
 
-    fn compare(&mut self, _: &mut dyn Course, _: &State) -> Result<Vec<Check>> {
+    fn compare(&mut self, _: &mut dyn WorkloadState, _: &State) -> Result<Vec<Check>> {
         Ok(Vec::new())
     }
 
@@ -317,14 +317,14 @@ impl Bench for Fake {
         plan: &Plan,
         candidate: &Candidate,
         folder: &mut Folder,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         _: &mut dyn FnMut(Arc<Progress>),
     ) -> Result<Option<Trial>> {
         let Alone { number, place, limits, .. } = step;
         let facts = &plan.steps[number].facts;
         if number > 0 {
-            folder.check_past(plan, course, number)?;
+            folder.check_past(plan, workload_state, number)?;
         }
         let call = Call::Measure {
             candidate: candidate.facts.name.0.clone(),
@@ -364,7 +364,7 @@ impl Bench for Fake {
         let place = |position: usize| basecase_model::Place { round, pass: 0, position: position as u32 };
         for (position, running) in all_running.iter_mut().enumerate() {
             if number > 0
-                && let Err(error) = running.site.check_past(plan, running.course.as_ref(), number)
+                && let Err(error) = running.site.check_past(plan, running.workload_state.as_ref(), number)
             {
                 let candidate = &candidates[running.candidate];
                 let trial =

@@ -63,8 +63,9 @@ impl<B: Bench> Run<'_, B> {
                 state
             }
             None => {
-                let mut course = plan.task.course(candidate.dialect)?;
-                let Some(trial) = self.step(plan, candidate, &mut site, course.as_mut(), 0, index)? else {
+                let mut workload_state = plan.workload.state(candidate.dialect)?;
+                let Some(trial) = self.step(plan, candidate, &mut site, workload_state.as_mut(), 0, index)?
+                else {
                     return Ok(false);
                 };
                 self.save(plan, candidate, 0, &trial)?;

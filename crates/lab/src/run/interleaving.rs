@@ -19,9 +19,9 @@ use super::quiet::Quiet;
 use super::rounds::slot_of;
 use super::slice_scheduler::{SliceScheduler, SliceSettings};
 use super::{failed_trial, unrest};
-use crate::course::Course;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
+use crate::workload::WorkloadState;
 
 /// A candidate that is up.
 pub(super) struct RunningCandidate<D> {
@@ -30,7 +30,7 @@ pub(super) struct RunningCandidate<D> {
     /// The directory that its server runs in.
     pub(super) slot: usize,
     pub(super) site: D,
-    pub(super) course: Box<dyn Course>,
+    pub(super) workload_state: Box<dyn WorkloadState>,
     /// What copying its data took, until a trial says so.
     pub(super) copied: Option<Copied>,
     /// What settling before a step came to, until its trial says so.
@@ -84,7 +84,7 @@ pub(super) fn interleave_step(
     let mut crews = Vec::with_capacity(all_running.len());
     let mut portion = None;
     for (position, running) in all_running.iter_mut().enumerate() {
-        match ready(plan, &mut running.site, running.course.as_ref(), number) {
+        match ready(plan, &mut running.site, running.workload_state.as_ref(), number) {
             Ok(Ready { crew, before, portion: own, .. }) => {
                 portion = own;
                 befores.push(Before { counted: before, planted: planted(plan, running) });
@@ -231,8 +231,8 @@ fn conclude_turns(
         drain,
         outcome,
     };
-    let RunningCandidate { site, course, copied, settled, .. } = running;
-    let mut trial = conclude(plan, candidate, site, course.as_mut(), number, ended)
+    let RunningCandidate { site, workload_state, copied, settled, .. } = running;
+    let mut trial = conclude(plan, candidate, site, workload_state.as_mut(), number, ended)
         .unwrap_or_else(|error| failed_trial(plan, candidate, number, place, &error, Some(site)));
     if let Some(Planted { calls, nanoseconds }) = planted {
         trial.gauges.set(names::PLANTED_CALLS, calls as f64);

@@ -21,9 +21,9 @@ use super::observing::{Observations, observe};
 use super::plans::plans;
 use super::profiling::Profiling;
 use crate::checks::{self, ServerCounts};
-use crate::course::Course;
 use crate::plan::{Candidate, Plan};
 use crate::site::Site;
+use crate::workload::WorkloadState;
 
 /// How long the server's counters get to show what closed sessions did.
 const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
@@ -74,12 +74,12 @@ pub(super) fn measure(
     plan: &Plan,
     candidate: &Candidate,
     site: &mut Site,
-    course: &mut dyn Course,
+    workload_state: &mut dyn WorkloadState,
     step: Alone<'_>,
     begins: &mut dyn FnMut(Arc<Progress>),
 ) -> Result<Option<Trial>> {
     let Alone { number, place, observation, profile, limits } = step;
-    let Ready { crew, warm_up, before, .. } = ready(plan, site, course, number)?;
+    let Ready { crew, warm_up, before, .. } = ready(plan, site, workload_state, number)?;
     begins(crew.progress());
     let profiled = profile.zip(site.served.pid());
     let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
@@ -112,7 +112,7 @@ pub(super) fn measure(
         drain: None,
         outcome,
     };
-    let mut trial = conclude(plan, candidate, site, course, number, ended)?;
+    let mut trial = conclude(plan, candidate, site, workload_state, number, ended)?;
     let is_known = site.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
     let neighbours =
         Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
@@ -125,7 +125,7 @@ pub(super) fn conclude(
     plan: &Plan,
     candidate: &Candidate,
     site: &mut Site,
-    course: &mut dyn Course,
+    workload_state: &mut dyn WorkloadState,
     number: usize,
     ended: Ended<'_>,
 ) -> Result<Trial> {
@@ -135,11 +135,11 @@ pub(super) fn conclude(
         let counted = counted_seconds(outcome.seconds, &outcome.statements).unwrap_or(by_time);
         outcome.counters.set(names::SERVER_COUNTED_SECONDS, counted);
     }
-    course.advance(number, &outcome);
+    workload_state.advance(number, &outcome);
     let mut trial = Trial {
         seconds: outcome.seconds,
         warnings: warnings(&outcome, site.served.pid().is_some()),
-        checks: course.check_roles(number, &outcome),
+        checks: workload_state.check_roles(number, &outcome),
         counters: std::mem::take(&mut outcome.counters),
         tracks,
         observation,
@@ -152,12 +152,12 @@ pub(super) fn conclude(
         Some(failure) => Err(failure.into()),
         None => {
             let after = (ended.counts_rows, ended.drain);
-            examine(site, course, number, (&before, &outcome), after, &mut trial)
+            examine(site, workload_state, number, (&before, &outcome), after, &mut trial)
         }
     };
     let examined = examined.and_then(|()| {
         if ended.wants_plans {
-            trial.plans = plans(site, course.plan(number, Purpose::Measure)?)?;
+            trial.plans = plans(site, workload_state.plan(number, Purpose::Measure)?)?;
             // The session that asked for them must not count as one of the next step.
             site.catch_up()?;
         }
@@ -178,9 +178,14 @@ pub(super) fn conclude(
 }
 
 /// Makes a step ready: what comes before the clock starts.
-pub(super) fn ready(plan: &Plan, site: &mut Site, course: &dyn Course, number: usize) -> Result<Ready> {
+pub(super) fn ready(
+    plan: &Plan,
+    site: &mut Site,
+    workload_state: &dyn WorkloadState,
+    number: usize,
+) -> Result<Ready> {
     site.served.drop_logs(site.control.as_mut())?;
-    let step_plan = course.plan(number, Purpose::Measure)?;
+    let step_plan = workload_state.plan(number, Purpose::Measure)?;
     let (warm_up, portion) = (step_plan.window.warm_up, step_plan.portion);
     prepare(site, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
@@ -191,13 +196,13 @@ pub(super) fn ready(plan: &Plan, site: &mut Site, course: &dyn Course, number: u
 /// Looks at the server and the tables after a step that ran to its end.
 fn examine(
     site: &mut Site,
-    course: &mut dyn Course,
+    workload_state: &mut dyn WorkloadState,
     number: usize,
     (before, outcome): (&Counted, &Outcome),
     (counts_rows, drain): (bool, Option<&AtomicBool>),
     trial: &mut Trial,
 ) -> Result<()> {
-    let check = |server: ServerCounts<'_>| course.check_server(number, server, outcome);
+    let check = |server: ServerCounts<'_>| workload_state.check_server(number, server, outcome);
     let (server, checks, is_short) = counters_at_rest(site, &before.statistics, check)?;
     trial.checks.extend(checks);
     if is_short {
@@ -225,8 +230,8 @@ fn examine(
         trial.gauges.extend(site.drain(stop)?);
     }
     // Not before what was put off is paid: reading all rows gives the server time for it.
-    trial.state = site.state(course, counts_rows)?;
-    trial.checks.extend(site.compare(course, &trial.state)?);
+    trial.state = site.state(workload_state, counts_rows)?;
+    trial.checks.extend(site.compare(workload_state, &trial.state)?);
     // After the sizes, which count it.
     site.served.drop_logs(site.control.as_mut())?;
     Ok(())

@@ -9,10 +9,10 @@ use basecase_workload::insert_benchmark::Purpose;
 use super::Run;
 use super::bench::{Bench, Deployment as _};
 use crate::checks;
-use crate::course::Course;
 use crate::observer::{Phase, Reason};
 use crate::plan::{Candidate, Plan};
 use crate::site::Content;
+use crate::workload::WorkloadState;
 
 /// What a resumed candidate's first trial has to say about itself.
 pub(super) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
@@ -29,7 +29,7 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         first: usize,
     ) -> Result<Option<B::Deployment>> {
         if self.options.rebuilds {
@@ -44,13 +44,13 @@ impl<B: Bench> Run<'_, B> {
         let Some(last) = self.stored(plan, candidate, first - 1)? else {
             return Ok(None);
         };
-        course.resume(first, &last.state);
+        workload_state.resume(first, &last.state);
         let is_kept = || is_kept(candidate);
         let opened = self.bench.open(plan, candidate, &candidate.directory, Content::Left);
         let Some(mut site) = opened.with_context(is_kept)? else {
             return Ok(None);
         };
-        let holds = site.holds(course);
+        let holds = site.holds(workload_state);
         if matches!(holds, Ok(true)) {
             return Ok(Some(site));
         }
@@ -67,28 +67,28 @@ impl<B: Bench> Run<'_, B> {
         candidate: &Candidate,
         site: &mut B::Deployment,
         first: usize,
-    ) -> Result<(Box<dyn Course>, State)> {
-        let mut course = plan.task.course(candidate.dialect)?;
-        for step in course.past(first) {
+    ) -> Result<(Box<dyn WorkloadState>, State)> {
+        let mut workload_state = plan.workload.state(candidate.dialect)?;
+        for step in workload_state.past(first) {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok((course, State::default()));
+                return Ok((workload_state, State::default()));
             }
             self.phase(candidate, Phase::RebuildStep(&plan.steps[step].facts.name));
-            let step_plan = course.plan(step, Purpose::Rebuild)?;
+            let step_plan = workload_state.plan(step, Purpose::Rebuild)?;
             let outcome = self.execute(plan, site, step_plan, plan.steps[step].limit)?;
-            course.advance(step, &outcome);
+            workload_state.advance(step, &outcome);
             if let Some(failure) = outcome.failure {
                 return Err(failure.into());
             }
         }
-        let state = site.state(course.as_ref(), plan.counts_rows)?;
-        let failures = checks::failures(&site.compare(course.as_mut(), &state)?);
+        let state = site.state(workload_state.as_ref(), plan.counts_rows)?;
+        let failures = checks::failures(&site.compare(workload_state.as_mut(), &state)?);
         anyhow::ensure!(
             failures.is_empty(),
             "the rebuilt database is not as it was: {}",
             failures.join("; ")
         );
-        Ok((course, state))
+        Ok((workload_state, state))
     }
 }
 

@@ -430,15 +430,15 @@ impl<B: Bench> Run<'_, B> {
         let mut site = site.with_context(is_gone)?;
         site.identify(candidate)?;
         plan.experiment.candidates[index] = candidate.facts.clone();
-        let mut course = plan.task.course(candidate.dialect)?;
+        let mut workload_state = plan.workload.state(candidate.dialect)?;
         if data != Data::Loaded {
-            course.resume(1, &read_state(&image)?.with_context(is_gone)?);
+            workload_state.resume(1, &read_state(&image)?.with_context(is_gone)?);
         }
         Ok(RunningCandidate {
             candidate: index,
             slot,
             site,
-            course,
+            workload_state,
             copied: copied.get(),
             settled: Measures::new(),
         })

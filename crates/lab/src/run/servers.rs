@@ -13,9 +13,9 @@ use super::bench::{Alone, Bench, Deployment, Together};
 use super::interleaving::{Interleaved, RunningCandidate, interleave_step};
 use super::measuring::{assemble, measure, prepare};
 use super::settling::settle_site;
-use crate::course::Course;
 use crate::plan::{Candidate, Plan, Source};
 use crate::site::{self, Content, Site};
+use crate::workload::WorkloadState;
 
 /// Servers on this machine, and the embedded database.
 pub(super) struct Servers;
@@ -25,16 +25,16 @@ impl Deployment for Site {
         Site::identify(self, candidate)
     }
 
-    fn holds(&mut self, course: &mut dyn Course) -> Result<bool> {
-        Site::holds(self, course)
+    fn holds(&mut self, workload_state: &mut dyn WorkloadState) -> Result<bool> {
+        Site::holds(self, workload_state)
     }
 
-    fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State> {
-        Site::state(self, course, counts_rows)
+    fn state(&mut self, workload_state: &dyn WorkloadState, counts_rows: bool) -> Result<State> {
+        Site::state(self, workload_state, counts_rows)
     }
 
-    fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>> {
-        Site::compare(self, course, state)
+    fn compare(&mut self, workload_state: &mut dyn WorkloadState, state: &State) -> Result<Vec<Check>> {
+        Site::compare(self, workload_state, state)
     }
 
     fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
@@ -105,11 +105,11 @@ impl Bench for Servers {
         plan: &Plan,
         candidate: &Candidate,
         deployment: &mut Site,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         begins: &mut dyn FnMut(Arc<Progress>),
     ) -> Result<Option<Trial>> {
-        measure(plan, candidate, deployment, course, step, begins)
+        measure(plan, candidate, deployment, workload_state, step, begins)
     }
 
     fn take_turns(

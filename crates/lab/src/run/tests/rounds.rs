@@ -48,8 +48,10 @@ fn a_clear_change_is_decided_at_the_first_look_and_no_change_takes_more() {
 #[test]
 fn candidates_are_started_in_other_places_each_round_and_steps_that_read_share_a_start() {
     let laboratory = Laboratory::new();
-    let scenario =
-        Scenario { task: steps_of(&["point-query", "range-covered-pk", "insert", "delete"]), ..in_rounds(5) };
+    let scenario = Scenario {
+        workload: steps_of(&["point-query", "range-covered-pk", "insert", "delete"]),
+        ..in_rounds(5)
+    };
     let mut fake = slower_by(0.5);
     let summary = laboratory.run(&scenario, &mut fake).unwrap();
     assert_eq!(summary.failed, Vec::<String>::new());

@@ -1,20 +1,22 @@
 //! From arguments to a workload with its sizes.
 
+use std::sync::Arc;
+
 use anyhow::{Result, anyhow, bail};
-use basecase_lab::{Sizes, Task, WorkloadFile};
-use basecase_workload::Workload;
+use basecase_lab::{InsertBenchmark, Sizes, Workload, WorkloadFile};
+use basecase_workload::Workload as Definition;
 use basecase_workload::insert_benchmark::{self, Pace};
 
 use crate::arguments::{SizeArguments, WorkloadChoice};
 
 /// The workload of this name with what the user gave it.
-pub(crate) fn task(
+pub(crate) fn choose(
     name: &str,
     choice: &WorkloadChoice,
     sizes: &SizeArguments,
     pace: Pace,
     seed: Option<u64>,
-) -> Result<Task> {
+) -> Result<Arc<dyn Workload>> {
     if name == insert_benchmark::NAME {
         if let Some(word) = choice.given() {
             bail!(
@@ -22,16 +24,16 @@ pub(crate) fn task(
             );
         }
         let parameters = Sizes::from(sizes).parameters(pace, seed).map_err(|reason| anyhow!(reason))?;
-        return Ok(Task::InsertBenchmark(parameters));
+        return Ok(Arc::new(InsertBenchmark::new(parameters)));
     }
-    let workload = WorkloadFile::definition_of(name)?;
-    let options = options(&workload, choice, sizes, seed)?;
-    Ok(Task::WorkloadFile(Box::new(WorkloadFile::new(workload, &options, &choice.list)?)))
+    let definition = WorkloadFile::definition_of(name)?;
+    let options = options(&definition, choice, sizes, seed)?;
+    Ok(Arc::new(WorkloadFile::new(definition, &options, &choice.list)?))
 }
 
 /// Everything that the user gave as options of the workload file. What stands behind --option counts most.
 fn options(
-    workload: &Workload,
+    definition: &Definition,
     choice: &WorkloadChoice,
     sizes: &SizeArguments,
     seed: Option<u64>,
@@ -39,14 +41,14 @@ fn options(
     if let Some(word) = sizes.given_for_insert_benchmark() {
         bail!(
             "--{word} is for insert-benchmark\nhint: {} takes --tables, --rows, --threads, --seconds, --write-seconds and --option",
-            workload.name
+            definition.name
         );
     }
     let mut options: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
         options.extend(value.map(|value| (name.to_owned(), value)));
     };
-    let rows = workload.rows_option().map_or("rows", |option| &option.name);
+    let rows = definition.rows_option().map_or("rows", |option| &option.name);
     add("tables", choice.tables.map(|tables| tables.to_string()));
     add(rows, sizes.rows.map(|rows| rows.to_string()));
     add("threads", choice.threads.clone());

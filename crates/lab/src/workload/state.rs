@@ -1,8 +1,5 @@
 //! One candidate's way through a workload: what is executed, and what must come of it.
 
-mod insert_benchmark;
-mod workload_file;
-
 use std::fmt::Debug;
 
 use anyhow::Result;
@@ -13,24 +10,23 @@ use basecase_workload::insert_benchmark::Purpose;
 
 use crate::checks::ServerCounts;
 
-pub(crate) use insert_benchmark::InsertBenchmarkCourse;
-pub(crate) use workload_file::WorkloadFileCourse;
-
 /// A table that a step may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ExpectedTable {
-    pub(crate) name: String,
+pub struct ExpectedTable {
+    /// Its name.
+    pub name: String,
     /// The column of integers that tells its rows apart.
-    pub(crate) key: Option<String>,
+    pub key: Option<String>,
     /// An id at or below the smallest one.
-    pub(crate) least_id: i64,
+    pub least_id: i64,
     /// Whether the last id that the dbms gave is known.
-    pub(crate) has_last_value: bool,
-    pub(crate) secondary_indexes: u64,
+    pub has_last_value: bool,
+    /// Its secondary indexes.
+    pub secondary_indexes: u64,
 }
 
 /// A workload on one candidate, from step to step. Steps are counted from 0.
-pub(crate) trait Course: Debug {
+pub trait WorkloadState: Debug {
     /// The statements of a step.
     ///
     /// # Errors
@@ -38,10 +34,10 @@ pub(crate) trait Course: Debug {
     fn plan(&self, step: usize, purpose: Purpose) -> Result<StepPlan>;
 
     /// The load that has to be executed right before a step, where it begins with tables as they were loaded. What it does is
-    /// taken in by [`Course::reset`].
+    /// taken in by [`WorkloadState::reset`].
     ///
     /// # Errors
-    /// As [`Course::plan`].
+    /// As [`WorkloadState::plan`].
     fn reload(&self, step: usize) -> Result<Option<StepPlan>>;
 
     /// Takes in that the tables were loaded anew.
@@ -56,7 +52,7 @@ pub(crate) trait Course: Debug {
     /// Takes in, from the beginning, that the steps before `step` ran some time ago and left this.
     fn resume(&mut self, step: usize, left: &State);
 
-    /// Compares the roles' counts with each other and with the plan, after [`Course::advance`].
+    /// Compares the roles' counts with each other and with the plan, after [`WorkloadState::advance`].
     fn check_roles(&self, step: usize, outcome: &Outcome) -> Vec<Check>;
 
     /// Compares the server's own counters over the step with what the client did.

@@ -6,13 +6,13 @@ use basecase_model::{Check, OperationClass, State, StatementClass, StatementReco
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Change, Dialect, StatementKind, StepPlan};
 
-use super::{Course, ExpectedTable};
+use super::WorkloadFile;
 use crate::checks::{Count, ServerCounts};
-use crate::workload_file::WorkloadFile;
+use crate::workload::{ExpectedTable, Workload as _, WorkloadState};
 
 /// A workload file on one candidate. Step 0 is the load.
 #[derive(Debug)]
-pub(crate) struct WorkloadFileCourse {
+pub(super) struct WorkloadFileState {
     file: WorkloadFile,
     dialect: Dialect,
     /// Of each step after the load.
@@ -32,15 +32,11 @@ struct Changed {
     kept: u64,
 }
 
-impl WorkloadFileCourse {
-    pub(crate) fn new(file: &WorkloadFile, dialect: Dialect) -> Result<Self> {
-        let of_step = |step| file.workload.kinds(&file.parameters, step, dialect);
+impl WorkloadFileState {
+    pub(super) fn new(file: &WorkloadFile, dialect: Dialect) -> Result<Self> {
+        let of_step = |step| file.definition.kinds(&file.parameters, step, dialect);
         let kinds = file.steps.iter().map(of_step).collect::<Result<_, _>>()?;
-        Ok(WorkloadFileCourse { file: file.clone(), dialect, kinds, rows: None, known: None })
-    }
-
-    fn loaded_rows(&self) -> u64 {
-        self.file.tables.iter().map(|table| table.rows).sum()
+        Ok(WorkloadFileState { file: file.clone(), dialect, kinds, rows: None, known: None })
     }
 
     /// What the statements of one change did, in the whole step.
@@ -62,13 +58,13 @@ impl WorkloadFileCourse {
         let affected = outcome.roles.iter().map(|role| role.affected).sum();
         let mismatches = outcome.roles.iter().map(|role| role.mismatches).sum();
         vec![
-            Check::equal("rows loaded", &self.loaded_rows(), &affected),
+            Check::equal("rows loaded", &self.file.loaded_rows(), &affected),
             Check::equal("unexpected replies", &0, &mismatches),
         ]
     }
 }
 
-impl Course for WorkloadFileCourse {
+impl WorkloadState for WorkloadFileState {
     fn plan(&self, step: usize, _: Purpose) -> Result<StepPlan> {
         Ok(match step.checked_sub(1) {
             None => self.file.load(self.dialect)?,
@@ -85,7 +81,7 @@ impl Course for WorkloadFileCourse {
     }
 
     fn reset(&mut self) {
-        self.rows = Some(self.loaded_rows());
+        self.rows = Some(self.file.loaded_rows());
         self.known = None;
     }
 

@@ -9,8 +9,8 @@ use basecase_workload::insert_benchmark::{
     expected_rows_per_range_query,
 };
 
-use super::{Course, ExpectedTable};
 use crate::checks::{Count, ServerCounts};
+use crate::workload::{ExpectedTable, WorkloadState};
 
 /// How far the mean of rows per query may lie from what is expected, as a share.
 const ROWS_PER_QUERY_TOLERANCE: f64 = 0.03;
@@ -19,7 +19,7 @@ const QUERIES_FOR_A_MEAN: u64 = 1_000;
 
 /// The Insert Benchmark on one candidate.
 #[derive(Debug)]
-pub(crate) struct InsertBenchmarkCourse {
+pub(super) struct InsertBenchmarkState {
     benchmark: InsertBenchmark,
     steps: Vec<Step>,
     /// Before the last step, and after it.
@@ -27,11 +27,11 @@ pub(crate) struct InsertBenchmarkCourse {
     model: Model,
 }
 
-impl InsertBenchmarkCourse {
-    pub(crate) fn new(benchmark: InsertBenchmark) -> Self {
+impl InsertBenchmarkState {
+    pub(super) fn new(benchmark: InsertBenchmark) -> Self {
         let model = Model::new(&benchmark.parameters, benchmark.dialect);
         let steps = Step::all(&benchmark.parameters);
-        InsertBenchmarkCourse { benchmark, steps, before: model.clone(), model }
+        InsertBenchmarkState { benchmark, steps, before: model.clone(), model }
     }
 
     fn apply(&mut self, step: usize) {
@@ -66,7 +66,7 @@ impl InsertBenchmarkCourse {
     }
 }
 
-impl Course for InsertBenchmarkCourse {
+impl WorkloadState for InsertBenchmarkState {
     fn plan(&self, step: usize, purpose: Purpose) -> Result<StepPlan> {
         Ok(self.benchmark.plan(&self.steps[step], purpose))
     }
@@ -179,8 +179,8 @@ mod tests {
     fn a_table_that_differs_is_named() {
         let parameters = Parameters { rows: 1_000, ..PRESETS[0].parameters() };
         let benchmark = InsertBenchmark { parameters, dialect: Dialect::Postgres };
-        let mut course = InsertBenchmarkCourse::new(benchmark);
-        course.apply(0);
+        let mut state = InsertBenchmarkState::new(benchmark);
+        state.apply(0);
         let table = |rows| TableState {
             table: "pi1".into(),
             rows: Some(rows),
@@ -188,9 +188,9 @@ mod tests {
             max_id: Some(1_000),
             last_value: Some(1_000),
         };
-        let checks = course.check_state(&State { tables: vec![table(1_000)] });
+        let checks = state.check_state(&State { tables: vec![table(1_000)] });
         assert!(failures(&checks).is_empty(), "{checks:?}");
-        let checks = course.check_state(&State { tables: vec![table(999)] });
+        let checks = state.check_state(&State { tables: vec![table(999)] });
         assert_eq!(failures(&checks), ["pi1 rows: expected 1000, found 999"]);
     }
 }

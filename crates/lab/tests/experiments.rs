@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use basecase_builds::{BuildRequest, Catalogue};
-use basecase_lab::{Origin, Request, file};
+use basecase_lab::{Origin, Request, experiment_file};
 use basecase_server::{ConfigFile, Host};
-use file::Variant;
+use experiment_file::Variant;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -19,7 +19,7 @@ fn files() -> Vec<PathBuf> {
 
 fn read(file: &Path, scale: Option<&str>) -> Vec<Variant> {
     let scale = scale.map(|scale| scale.parse().unwrap());
-    file::read(file, scale).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
+    experiment_file::read(file, scale).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use basecase_lab::file::{Variant, read};
+use basecase_lab::experiment_file::{Variant, read};
 use basecase_lab::{Origin, Places, Plan, Request, Scale};
 use tempfile::TempDir;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use basecase_lab::file::Variant;
+use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify, file,
+    CandidateSpec, InsertBenchmark, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify,
 };
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::Pace;
@@ -92,7 +92,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
 
 pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     let Run { file, scale, size, places } = arguments;
-    let mut variants = file::read(file, *scale)?;
+    let mut variants = experiment_file::read(file, *scale)?;
     if let Some(size) = size {
         let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
         variants.retain(|variant| variant.size.as_ref() == Some(size));

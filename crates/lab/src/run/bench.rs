@@ -9,14 +9,14 @@ use basecase_load::{Limits, Outcome, Progress};
 use basecase_model::{Check, Measures, Observation, Place, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
-use super::interleaving::{Interleaved, RunningCandidate};
-use super::profiling::ProfileOrder;
+use super::deployment::Content;
+use super::measure::profiling::ProfileOrder;
+use super::rounds::interleaving::{Interleaved, RunningCandidate};
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
 use crate::workload::WorkloadState;
 
 /// One candidate while it is up.
-pub(super) trait Deployment {
+pub(crate) trait Deployment {
     /// Completes the facts of the candidate by what it says of itself.
     ///
     /// # Errors
@@ -55,31 +55,31 @@ pub(super) trait Deployment {
 }
 
 /// A step of one candidate by itself.
-pub(super) struct Alone<'a> {
-    pub(super) number: usize,
-    pub(super) place: Place,
+pub(crate) struct Alone<'a> {
+    pub(crate) number: usize,
+    pub(crate) place: Place,
     /// How it is looked at.
-    pub(super) observation: Observation,
-    pub(super) profile: Option<&'a ProfileOrder>,
-    pub(super) limits: Limits<'a>,
+    pub(crate) observation: Observation,
+    pub(crate) profile: Option<&'a ProfileOrder>,
+    pub(crate) limits: Limits<'a>,
 }
 
 /// A step in which candidates take turns.
-pub(super) struct Together<'a> {
-    pub(super) number: usize,
+pub(crate) struct Together<'a> {
+    pub(crate) number: usize,
     /// Whether the servers have just been started.
-    pub(super) is_first: bool,
-    pub(super) round: u32,
+    pub(crate) is_first: bool,
+    pub(crate) round: u32,
     /// How long a candidate may work at most, where the usual time tells too little.
-    pub(super) most_work: Duration,
+    pub(crate) most_work: Duration,
     /// How often it is looked whether the machine is quiet before it begins all the same.
-    pub(super) patience: &'a mut u32,
-    pub(super) limits: Limits<'a>,
+    pub(crate) patience: &'a mut u32,
+    pub(crate) limits: Limits<'a>,
 }
 
 /// Where candidates are brought up, measured and brought down. A run decides what is done when; nothing that follows here depends on
 /// what was decided before but through the deployments and their data.
-pub(super) trait Bench {
+pub(crate) trait Bench {
     type Deployment: Deployment;
 
     /// The time that budgets are counted by.

@@ -15,15 +15,15 @@ use basecase_model::{Check, Measures, RoleRecord, Slice, State, Trial, TrialStat
 use basecase_workload::{Preparation, StepPlan};
 
 use super::bench::{Alone, Bench, Deployment, Together};
-use super::interleaving::{Interleaved, RunningCandidate};
+use super::deployment::Content;
+use super::rounds::interleaving::{Interleaved, RunningCandidate};
 use super::{blank_trial, failed_trial};
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
 use crate::workload::WorkloadState;
 
 /// What a run asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Call {
+pub(crate) enum Call {
     Forget { candidate: String },
     Open { candidate: String, directory: String, is_fresh: bool },
     Settle { candidate: String },
@@ -37,7 +37,7 @@ pub(super) enum Call {
 
 /// What happens at a call, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mishap {
+pub(crate) enum Mishap {
     /// The process is killed.
     Kill,
     /// The user wants to stop.
@@ -47,7 +47,7 @@ pub(super) enum Mishap {
 }
 
 /// What a process that is killed leaves its stack with.
-pub(super) struct Killed;
+pub(crate) struct Killed;
 
 /// What the benches and deployments of one run share.
 #[derive(Debug)]
@@ -82,16 +82,16 @@ impl Machine {
 type Speed = dyn Fn(&str, &str, u32, u32) -> f64;
 
 /// A bench without servers.
-pub(super) struct Fake {
+pub(crate) struct Fake {
     machine: Rc<RefCell<Machine>>,
     speed: Box<Speed>,
     /// How long a step takes each candidate.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 impl Fake {
     /// In which candidates are so fast.
-    pub(super) fn new(speed: impl Fn(&str, &str, u32, u32) -> f64 + 'static) -> Fake {
+    pub(crate) fn new(speed: impl Fn(&str, &str, u32, u32) -> f64 + 'static) -> Fake {
         let stop = Arc::new(AtomicBool::new(false));
         let machine =
             Machine { calls: Vec::new(), mishap: None, stop, now: Instant::now(), open: Vec::new() };
@@ -99,23 +99,23 @@ impl Fake {
     }
 
     /// The same with something that happens at a call.
-    pub(super) fn with(self, at: usize, mishap: Mishap) -> Fake {
+    pub(crate) fn with(self, at: usize, mishap: Mishap) -> Fake {
         self.machine.borrow_mut().mishap = Some((at, mishap));
         self
     }
 
     /// What says that the user wants to stop.
-    pub(super) fn stop(&self) -> Arc<AtomicBool> {
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.machine.borrow().stop)
     }
 
     /// What was asked for.
-    pub(super) fn calls(&self) -> Vec<Call> {
+    pub(crate) fn calls(&self) -> Vec<Call> {
         self.machine.borrow().calls.clone()
     }
 
     /// How many candidates are up.
-    pub(super) fn up(&self) -> usize {
+    pub(crate) fn up(&self) -> usize {
         self.machine.borrow().open.len()
     }
 
@@ -129,7 +129,7 @@ impl Fake {
 }
 
 /// Whether a caught panic is a kill.
-pub(super) fn is_kill(panic: &(dyn Any + Send)) -> bool {
+pub(crate) fn is_kill(panic: &(dyn Any + Send)) -> bool {
     panic.is::<Killed>()
 }
 
@@ -140,7 +140,7 @@ const BEGUN: &str = "begun";
 
 /// A candidate that is up.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     machine: Rc<RefCell<Machine>>,
     candidate: String,
     directory: PathBuf,

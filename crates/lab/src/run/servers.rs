@@ -10,15 +10,15 @@ use basecase_model::{Check, Measures, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
 use super::bench::{Alone, Bench, Deployment, Together};
-use super::interleaving::{Interleaved, RunningCandidate, interleave_step};
-use super::measuring::{assemble, measure, prepare};
-use super::settling::settle_site;
+use super::deployment::{self, Content, Site};
+use super::measure::settling::settle_site;
+use super::measure::{assemble, measure, prepare};
+use super::rounds::interleaving::{Interleaved, RunningCandidate, interleave_step};
 use crate::plan::{Candidate, Plan, Source};
-use crate::site::{self, Content, Site};
 use crate::workload::WorkloadState;
 
 /// Servers on this machine, and the embedded database.
-pub(super) struct Servers;
+pub(crate) struct Servers;
 
 impl Deployment for Site {
     fn identify(&mut self, candidate: &mut Candidate) -> Result<()> {
@@ -70,7 +70,7 @@ impl Bench for Servers {
     }
 
     fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()> {
-        site::sweep(plan, candidate)
+        deployment::sweep(plan, candidate)
     }
 
     fn forget(&mut self, candidate: &Candidate) {

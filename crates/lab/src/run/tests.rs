@@ -17,11 +17,8 @@ use tempfile::TempDir;
 use super::fake::{Call, Fake, is_kill};
 use super::{RunOptions, Summary, run_on};
 use crate::observer::{Event, Observer};
-use crate::pin::PinRequest;
-use crate::plan::{Places, Plan, Request, Verify};
-use crate::protocol::{Protocol, Rounds};
-use crate::sizes::Sizes;
-use crate::timing::Timing;
+use crate::plan::Plan;
+use crate::request::{PinRequest, Places, Protocol, Request, Rounds, Sizes, Timing, Verify};
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 
 /// What is run.

@@ -7,17 +7,17 @@ use basecase_stats::{NOISY_CORES, NOISY_STEAL};
 
 /// What others than the servers and the client had of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Neighbours {
+pub(crate) struct Neighbours {
     /// Processors that they used.
-    pub(super) cores: f64,
+    pub(crate) cores: f64,
     /// Share of the time of all processors that the hypervisor gave away, 0 to 1.
-    pub(super) steal_share: f64,
+    pub(crate) steal_share: f64,
 }
 
 impl Neighbours {
     /// Out of what was counted of the host, of the client and, of all servers, this much CPU time in µs. `None` where the host's counters are not
     /// known.
-    pub(super) fn of(counters: &Measures, servers_us: impl IntoIterator<Item = f64>) -> Option<Neighbours> {
+    pub(crate) fn of(counters: &Measures, servers_us: impl IntoIterator<Item = f64>) -> Option<Neighbours> {
         let sum_of = |wanted: &[&str]| -> Option<f64> { wanted.iter().map(|name| counters.get(name)).sum() };
         let busy = sum_of(&[names::HOST_CPU_USER_US, names::HOST_CPU_SYSTEM_US])?;
         let idle = sum_of(&[names::HOST_CPU_IDLE_US, names::HOST_CPU_IOWAIT_US])?;
@@ -31,7 +31,7 @@ impl Neighbours {
     }
 
     /// What a reader should know of a single run, by the thresholds of rounds.
-    pub(super) fn warning(self) -> Option<String> {
+    pub(crate) fn warning(self) -> Option<String> {
         let mut told = Vec::new();
         if self.cores > NOISY_CORES {
             told.push(format!("others used {:.1} processors", self.cores));

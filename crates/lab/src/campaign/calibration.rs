@@ -4,10 +4,8 @@ use anyhow::{Context, Result};
 use basecase_model::{CandidateName, Trial, names};
 use basecase_server::Plant;
 
-use crate::candidate::CandidateSpec;
-use crate::plan::Request;
-use crate::replicate::Replicate;
-use crate::slowdown::Slowdown;
+use super::Slowdown;
+use crate::request::{CandidateSpec, Replicate, Request};
 
 /// Spins of the run that finds out what one takes.
 const PROBE_SPINS: u32 = 2_000;

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use basecase_server::{ConfigFile, free_bytes};
 
+use crate::request::Protocol;
 use crate::workload::Workload;
 
 /// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
@@ -19,6 +20,17 @@ pub(crate) enum Copies {
     OneAtATime,
     /// All candidates have so many at the same time.
     Each(u64),
+}
+
+impl Copies {
+    /// In rounds that begin with an image of the data, the image and the copy that a server runs on.
+    pub(crate) fn of(protocol: &Protocol, workload: &dyn Workload) -> Copies {
+        match protocol {
+            Protocol::Classic => Copies::OneAtATime,
+            Protocol::Rounds(_) if workload.is_chain() => Copies::Each(1),
+            Protocol::Rounds(_) => Copies::Each(2),
+        }
+    }
 }
 
 /// Bytes that the tables of a candidate take at most.

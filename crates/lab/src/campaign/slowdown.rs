@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use basecase_server::Plant;
 
-use crate::protocol::read_change;
+use crate::request::read_change;
 
 /// A slowdown, written as `3%`, `3%:every=100` or `10%:starts=0.3`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,8 +7,7 @@ use basecase_model::Schedule;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::disk::Copies;
-use crate::plan::Request;
+use super::Request;
 use crate::workload::Workload;
 
 /// Margins of steps that read and of steps that write, where the user names none.
@@ -106,15 +105,6 @@ impl Protocol {
     /// Whether the servers of all candidates have to run at the same time. Those of a chain do where the memory holds them.
     pub(crate) fn needs_all_at_once(&self, workload: &dyn Workload) -> bool {
         matches!(self, Protocol::Rounds(_)) && !workload.is_chain()
-    }
-
-    /// How often the tables of each candidate are on the disk: in rounds that begin with an image of it, as the image and as a copy.
-    pub(crate) fn copies(&self, workload: &dyn Workload) -> Copies {
-        match self {
-            Protocol::Classic => Copies::OneAtATime,
-            Protocol::Rounds(_) if workload.is_chain() => Copies::Each(1),
-            Protocol::Rounds(_) => Copies::Each(2),
-        }
     }
 
     /// What of the protocol tells a result from others.

@@ -1,5 +1,11 @@
 //! Measures one step: runs it, and holds what came of it against the server, the tables and the workload.
 
+pub(crate) mod neighbours;
+mod observing;
+mod plans;
+pub(crate) mod profiling;
+pub(crate) mod settling;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -14,15 +20,15 @@ use basecase_stop::pause;
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Portion, Preparation, StepPlan};
 
-use super::bench::Alone;
-use super::blank_trial;
-use super::neighbours::Neighbours;
-use super::observing::{Observations, observe};
-use super::plans::plans;
-use super::profiling::Profiling;
+use self::neighbours::Neighbours;
+use self::observing::{Observations, observe};
+use self::plans::plans;
+use self::profiling::Profiling;
 use crate::checks::{self, ServerCounts};
 use crate::plan::{Candidate, Plan};
-use crate::site::Site;
+use crate::run::bench::Alone;
+use crate::run::blank_trial;
+use crate::run::deployment::Site;
 use crate::workload::WorkloadState;
 
 /// How long the server's counters get to show what closed sessions did.
@@ -35,42 +41,42 @@ const STOPPED_S: f64 = 0.5;
 const STOPPED_SHARE: f64 = 0.1;
 
 /// What the server had counted before a step.
-pub(super) struct Counted {
+pub(crate) struct Counted {
     statistics: Measures,
     telemetry: Measures,
 }
 
 /// A step that is ready to be let go.
-pub(super) struct Ready {
-    pub(super) crew: Crew,
-    pub(super) warm_up: Duration,
+pub(crate) struct Ready {
+    pub(crate) crew: Crew,
+    pub(crate) warm_up: Duration,
     /// See [`StepPlan::portion`].
-    pub(super) portion: Option<Portion>,
-    pub(super) before: Counted,
+    pub(crate) portion: Option<Portion>,
+    pub(crate) before: Counted,
 }
 
 /// What came of a step, with what was seen besides.
-pub(super) struct Ended<'a> {
-    pub(super) place: Place,
-    pub(super) warm_up: Duration,
-    pub(super) before: Counted,
-    pub(super) outcome: Outcome,
-    pub(super) tracks: Vec<Track>,
+pub(crate) struct Ended<'a> {
+    pub(crate) place: Place,
+    pub(crate) warm_up: Duration,
+    pub(crate) before: Counted,
+    pub(crate) outcome: Outcome,
+    pub(crate) tracks: Vec<Track>,
     /// Counters that no snapshot of the window has.
-    pub(super) seen: Measures,
-    pub(super) profiles: Vec<Profile>,
+    pub(crate) seen: Measures,
+    pub(crate) profiles: Vec<Profile>,
     /// How it was looked at.
-    pub(super) observation: Observation,
+    pub(crate) observation: Observation,
     /// Whether the plans of its statements are asked for.
-    pub(super) wants_plans: bool,
+    pub(crate) wants_plans: bool,
     /// How the tables are compared with the model.
-    pub(super) counts_rows: bool,
+    pub(crate) counts_rows: bool,
     /// Whether what it put off is paid at once, until the user stops it.
-    pub(super) drain: Option<&'a AtomicBool>,
+    pub(crate) drain: Option<&'a AtomicBool>,
 }
 
 /// Measures one step of one candidate. `None` when the user stopped it.
-pub(super) fn measure(
+pub(crate) fn measure(
     plan: &Plan,
     candidate: &Candidate,
     site: &mut Site,
@@ -121,7 +127,7 @@ pub(super) fn measure(
 }
 
 /// Holds what came of a step against the server, the tables and the workload.
-pub(super) fn conclude(
+pub(crate) fn conclude(
     plan: &Plan,
     candidate: &Candidate,
     site: &mut Site,
@@ -178,7 +184,7 @@ pub(super) fn conclude(
 }
 
 /// Makes a step ready: what comes before the clock starts.
-pub(super) fn ready(
+pub(crate) fn ready(
     plan: &Plan,
     site: &mut Site,
     workload_state: &dyn WorkloadState,
@@ -238,7 +244,7 @@ fn examine(
 }
 
 /// Executes what comes before the sessions are opened.
-pub(super) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
+pub(crate) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
     let control = site.control.as_mut();
     for preparation in &step_plan.before {
         match preparation {
@@ -253,7 +259,7 @@ pub(super) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
 }
 
 /// Opens the sessions.
-pub(super) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
+pub(crate) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
     Ok(Crew::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
 }
 
@@ -354,7 +360,7 @@ fn whose(role: &str, clients: &[u32]) -> String {
 
 /// Over how many seconds the server's own counters counted, at the pace of the window: as if what warmed up had been done as fast. `None`
 /// where statements are not counted.
-pub(super) fn counted_seconds(seconds: f64, statements: &[StatementRecord]) -> Option<f64> {
+pub(crate) fn counted_seconds(seconds: f64, statements: &[StatementRecord]) -> Option<f64> {
     let of_window: u64 = statements.iter().map(|record| record.window.executed).sum();
     let of_all: u64 = statements.iter().map(|record| record.whole().executed).sum();
     (of_window > 0).then(|| seconds * of_all as f64 / of_window as f64)

@@ -4,8 +4,7 @@ use anyhow::{Result, bail};
 use basecase_model::{CandidateFacts, CandidateName};
 use basecase_server::Plant;
 
-use crate::plan::Request;
-use crate::protocol::Protocol;
+use super::{Protocol, Request};
 
 /// What tells a candidate from another of the same build and config.
 #[derive(Debug, Clone, PartialEq)]

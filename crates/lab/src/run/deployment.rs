@@ -15,9 +15,9 @@ use basecase_server::{
     drain, of_instance, of_url,
 };
 
-use crate::candidate_facts::complete;
 use crate::checks;
 use crate::message::explain;
+use crate::plan::complete;
 use crate::plan::{Candidate, Plan, Source};
 use crate::workload::WorkloadState;
 

@@ -11,7 +11,7 @@ use basecase_model::{Measures, OperationClass, Track, TrackKind, names};
 use basecase_probe::{Watch, panic_message};
 use basecase_server::Telemetry;
 
-use crate::site::Site;
+use crate::run::deployment::Site;
 
 /// From one glance at the counters to the next, and the interval of the tracks.
 const GLANCE_EVERY: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What was seen.
 #[derive(Debug, Default)]
-pub(super) struct Observations {
+pub(crate) struct Observations {
     glances: Vec<Glance>,
     /// What each look at the sessions found.
     looks: Vec<(Instant, Vec<(String, u64)>)>,
@@ -47,7 +47,7 @@ const CLASSES: [OperationClass; 3] = [OperationClass::Insert, OperationClass::De
 ///
 /// # Errors
 /// With what came of the work: why nothing was seen.
-pub(super) fn observe<R>(
+pub(crate) fn observe<R>(
     site: &mut Site,
     progress: &Progress,
     work: impl FnOnce(&Watch) -> R,
@@ -171,7 +171,7 @@ impl Spectator<'_> {
 
 impl Observations {
     /// The numbers over the window that opened at `opened`, in whole seconds.
-    pub(super) fn tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
+    pub(crate) fn tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
         let counters = self.tracks_of(opened, seconds, TrackKind::Rate, |glance| &glance.counters);
         let levels = self.tracks_of(opened, seconds, TrackKind::Level, |glance| &glance.levels);
         let latencies = self.latency_tracks(opened, seconds);
@@ -219,7 +219,7 @@ impl Observations {
     }
 
     /// How long sessions were busy in the window, by what they waited for, µs over all sessions; with the number of looks.
-    pub(super) fn sessions(&self, opened: Instant, seconds: f64) -> Measures {
+    pub(crate) fn sessions(&self, opened: Instant, seconds: f64) -> Measures {
         let mut measures = Measures::new();
         let until = opened + Duration::from_secs_f64(seconds.max(0.0));
         let within: Vec<_> = self.looks.iter().filter(|(at, _)| *at >= opened && *at <= until).collect();

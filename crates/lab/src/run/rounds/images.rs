@@ -8,14 +8,15 @@ use anyhow::{Context, Result};
 use basecase_model::State;
 use basecase_server::move_data;
 
-use super::bench::{Bench, Deployment as _};
-use super::past::is_kept;
-use super::rounds::slot_of;
-use super::{Run, unrest};
+use super::slot_of;
 use crate::observer::{Event, Phase};
-use crate::open_comparisons::OpenComparisons;
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
+use crate::run::Run;
+use crate::run::bench::{Bench, Deployment as _};
+use crate::run::deployment::Content;
+use crate::run::measure::settling::unrest;
+use crate::run::resume::is_kept;
+use crate::run::rounds::open_comparisons::OpenComparisons;
 
 /// What the trial of a load says when its data had to be loaded once more.
 const ON_LOADED_AGAIN: &str =
@@ -27,7 +28,7 @@ impl<B: Bench> Run<'_, B> {
     ///
     /// # Errors
     /// When it cannot be loaded, or what is there cannot be read: that stays.
-    pub(super) fn provide_image(
+    pub(crate) fn provide_image(
         &mut self,
         plan: &mut Plan,
         candidates: &mut [Candidate],
@@ -93,12 +94,12 @@ impl<B: Bench> Run<'_, B> {
 }
 
 /// What the load left.
-pub(super) fn image_of(candidate: &Candidate) -> PathBuf {
+pub(crate) fn image_of(candidate: &Candidate) -> PathBuf {
     candidate.directory.join("image")
 }
 
 /// The same, used by servers that changed nothing.
-pub(super) fn kept_of(candidate: &Candidate) -> PathBuf {
+pub(crate) fn kept_of(candidate: &Candidate) -> PathBuf {
     candidate.directory.join("kept")
 }
 
@@ -109,7 +110,7 @@ const STATE: &str = "state.json";
 ///
 /// # Errors
 /// When the file cannot be read, which says nothing about the image.
-pub(super) fn read_state(image: &Path) -> Result<Option<State>> {
+pub(crate) fn read_state(image: &Path) -> Result<Option<State>> {
     let path = image.join(STATE);
     let text = match basecase_probe::read_text(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -137,7 +138,7 @@ fn write_state(image: &Path, state: &State) -> Result<()> {
 }
 
 /// Removes a folder, under another name from the first on: whoever is killed meanwhile must not take what is left of it for the whole.
-pub(super) fn remove_folder(folder: &Path) -> Result<()> {
+pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     let mut going = folder.as_os_str().to_owned();
     going.push(".going");
     let if_there = |done: io::Result<()>| match done {

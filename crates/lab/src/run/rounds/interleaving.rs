@@ -11,46 +11,47 @@ use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
 use basecase_stats::Orders;
 
-use super::bench::Together;
-use super::measuring::{Counted, Ended, Ready, conclude, counted_seconds, ready};
-use super::neighbours::Neighbours;
-use super::portion_scheduler::PortionScheduler;
+use super::chunk_scheduler::PortionScheduler;
 use super::quiet::Quiet;
-use super::rounds::slot_of;
 use super::slice_scheduler::{SliceScheduler, SliceSettings};
-use super::{failed_trial, unrest};
+use super::slot_of;
 use crate::plan::{Candidate, Plan};
-use crate::site::Site;
+use crate::run::bench::Together;
+use crate::run::deployment::Site;
+use crate::run::failed_trial;
+use crate::run::measure::neighbours::Neighbours;
+use crate::run::measure::settling::unrest;
+use crate::run::measure::{Counted, Ended, Ready, conclude, counted_seconds, ready};
 use crate::workload::WorkloadState;
 
 /// A candidate that is up.
-pub(super) struct RunningCandidate<D> {
+pub(crate) struct RunningCandidate<D> {
     /// Its number.
-    pub(super) candidate: usize,
+    pub(crate) candidate: usize,
     /// The directory that its server runs in.
-    pub(super) slot: usize,
-    pub(super) site: D,
-    pub(super) workload_state: Box<dyn WorkloadState>,
+    pub(crate) slot: usize,
+    pub(crate) site: D,
+    pub(crate) workload_state: Box<dyn WorkloadState>,
     /// What copying its data took, until a trial says so.
-    pub(super) copied: Option<Copied>,
+    pub(crate) copied: Option<Copied>,
     /// What settling before a step came to, until its trial says so.
-    pub(super) settled: Measures,
+    pub(crate) settled: Measures,
 }
 
 /// Which step is measured when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StepRun {
-    pub(super) number: usize,
+pub(crate) struct StepRun {
+    pub(crate) number: usize,
     /// Whether the servers have just been started.
-    pub(super) is_first: bool,
+    pub(crate) is_first: bool,
 }
 
 /// What came of a step in which candidates took turns.
-pub(super) struct Interleaved {
+pub(crate) struct Interleaved {
     /// Trials with the numbers of their candidates.
-    pub(super) trials: Vec<(usize, Trial)>,
+    pub(crate) trials: Vec<(usize, Trial)>,
     /// Whether the trials are only of candidates that failed: the others have none, for their turns were cut short.
-    pub(super) is_broken_off: bool,
+    pub(crate) is_broken_off: bool,
 }
 
 /// What was counted of a candidate before its turns.
@@ -68,7 +69,7 @@ struct Turns {
 }
 
 /// Measures one step of these candidates; `None` when the user stopped it.
-pub(super) fn interleave_step(
+pub(crate) fn interleave_step(
     plan: &Plan,
     candidates: &[Candidate],
     all_running: &mut [&mut RunningCandidate<Site>],

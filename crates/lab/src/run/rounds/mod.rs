@@ -1,5 +1,12 @@
 //! Rounds: all candidates freshly started from the same data, again and again until each step is decided.
 
+pub(crate) mod chunk_scheduler;
+mod images;
+pub(crate) mod interleaving;
+pub(crate) mod open_comparisons;
+pub(crate) mod quiet;
+pub(crate) mod slice_scheduler;
+
 use std::cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,20 +18,20 @@ use basecase_model::{Cell, Measures, Trial};
 use basecase_server::{copy_data, keep_data, remove_data, take_data};
 use basecase_stats::Orders;
 
-use super::bench::{Bench, Deployment as _, Together};
-use super::images::{image_of, kept_of, read_state, remove_folder};
-use super::interleaving::{Interleaved, RunningCandidate, StepRun};
-use super::past::is_kept;
-use super::slice_scheduler::MOST_WORK;
-use super::{Run, failed_trial, limits};
+use self::images::{image_of, kept_of, read_state, remove_folder};
+use self::interleaving::{Interleaved, RunningCandidate, StepRun};
+use self::slice_scheduler::MOST_WORK;
 use crate::observer::{Event, Phase};
-use crate::open_comparisons::OpenComparisons;
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
+use crate::run::bench::{Bench, Deployment as _, Together};
+use crate::run::deployment::Content;
+use crate::run::resume::is_kept;
+use crate::run::rounds::open_comparisons::OpenComparisons;
+use crate::run::{Run, failed_trial, limits};
 
 impl<B: Bench> Run<'_, B> {
     /// Rounds in which the candidates take turns in each step, which begins with what the load left.
-    pub(super) fn rounds(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
+    pub(crate) fn rounds(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
         self.until_decided(plan, candidates, |run, plan, candidates, open_comparisons, steps| {
             run.round(plan, candidates, open_comparisons, steps)
         })?;
@@ -38,7 +45,7 @@ impl<B: Bench> Run<'_, B> {
     }
 
     /// Rounds in which all candidates go through all steps, since each begins with what the one before it left.
-    pub(super) fn chains(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
+    pub(crate) fn chains(&mut self, plan: &mut Plan, candidates: &mut [Candidate]) -> Result<()> {
         self.until_decided(plan, candidates, |run, plan, candidates, open_comparisons, steps| {
             if plan.fits_together {
                 // Who fails leaves the others' chains cut off.
@@ -488,7 +495,7 @@ enum Data {
 const SLOTS: &str = "slots";
 
 /// A directory in which a server runs. A candidate has another one in every round: what depends on its path hits all alike.
-pub(super) fn slot_of(plan: &Plan, slot: usize) -> PathBuf {
+pub(crate) fn slot_of(plan: &Plan, slot: usize) -> PathBuf {
     plan.folder.join(SLOTS).join(slot.to_string())
 }
 

@@ -8,9 +8,9 @@ use basecase_client::sqlite::SqliteSession;
 use basecase_model::{BuildFacts, CandidateFacts, CandidateName, ConfigFacts, Dbms};
 use basecase_server::{SelfReport, Settle, of_url};
 
-use crate::candidate::CandidateSpec;
-use crate::connections;
-use crate::plan::{Request, Source};
+use super::candidate::Source;
+use super::connections;
+use crate::request::{CandidateSpec, Request};
 
 /// What is known of each candidate before it runs. A URL is asked here, so that a wrong password ends the run at once.
 pub(crate) fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<CandidateFacts>> {

@@ -6,18 +6,18 @@ use anyhow::{Context, Result};
 use basecase_model::State;
 use basecase_workload::insert_benchmark::Purpose;
 
-use super::Run;
-use super::bench::{Bench, Deployment as _};
 use crate::checks;
 use crate::observer::{Phase, Reason};
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
+use crate::run::Run;
+use crate::run::bench::{Bench, Deployment as _};
+use crate::run::deployment::Content;
 use crate::workload::WorkloadState;
 
 /// What a resumed candidate's first trial has to say about itself.
-pub(super) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
+pub(crate) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
 /// The same where the database was found again.
-pub(super) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
+pub(crate) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
 impl<B: Bench> Run<'_, B> {
     /// What an interrupted run left, when its tables hold exactly what the last stored step left. `None` when they do not, or nothing is
@@ -25,7 +25,7 @@ impl<B: Bench> Run<'_, B> {
     ///
     /// # Errors
     /// When what is left cannot be looked at, which says nothing against it: it stays.
-    pub(super) fn find_again(
+    pub(crate) fn find_again(
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
@@ -61,7 +61,7 @@ impl<B: Bench> Run<'_, B> {
     }
 
     /// Brings a fresh database to the state before step `first`. Returns what it holds then.
-    pub(super) fn rebuild(
+    pub(crate) fn rebuild(
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
@@ -93,7 +93,7 @@ impl<B: Bench> Run<'_, B> {
 }
 
 /// What is said of data that an earlier run left, and that cannot be used as things are.
-pub(super) fn is_kept(candidate: &Candidate) -> String {
+pub(crate) fn is_kept(candidate: &Candidate) -> String {
     format!(
         "what an earlier run left of {} cannot be used now, and is kept\nhint: mend the cause and give the same command again, or add --rebuild, \
          which throws that data away and loads it again",

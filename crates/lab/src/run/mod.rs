@@ -1,22 +1,14 @@
 //! Runs an experiment, or goes on with one that was cut short.
 
 mod bench;
+mod classic;
+mod deployment;
 #[cfg(test)]
 mod fake;
-mod images;
-mod interleaving;
-mod measuring;
-mod neighbours;
-mod observing;
-mod past;
-mod plans;
-mod portion_scheduler;
-mod profiling;
-mod quiet;
+mod measure;
+mod resume;
 mod rounds;
 mod servers;
-mod settling;
-mod slice_scheduler;
 #[cfg(test)]
 mod tests;
 
@@ -31,15 +23,16 @@ use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
 
 use self::bench::{Alone, Bench, Deployment};
-use self::past::{AFTER_RESTART, ON_REBUILT};
-pub use self::profiling::ProfileOrder;
+use self::classic::forecast::Forecast;
+use self::deployment::Content;
+pub use self::measure::profiling::ProfileOrder;
+use self::measure::settling::unrest;
+use self::resume::{AFTER_RESTART, ON_REBUILT};
+use self::rounds::{quiet, slice_scheduler};
 use self::servers::Servers;
-use self::settling::unrest;
-use crate::forecast::Forecast;
 use crate::message::explain;
 use crate::observer::{Count, Event, Observer, Phase};
 use crate::plan::{Candidate, Plan, Source};
-use crate::site::Content;
 use crate::workload::WorkloadState;
 
 /// How a run ended.

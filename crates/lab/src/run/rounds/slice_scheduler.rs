@@ -7,7 +7,7 @@ use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_model::StepFacts;
 use basecase_stats::{Orders, turns_wanted};
 
-use crate::timing::Timing;
+use crate::request::Timing;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -26,14 +26,14 @@ const ENDINGS: u32 = 50;
 /// How long each candidate works for a step in a round, when all have had their slices.
 const WORK: Duration = MS.saturating_mul(1_500);
 /// The same where that was too little to tell a change as large as the margin.
-pub(super) const MOST_WORK: Duration = MS.saturating_mul(6_000);
+pub(crate) const MOST_WORK: Duration = MS.saturating_mul(6_000);
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
 /// Passes from which on it is known what is typical of them, as far as the slices are shorter than [`LONG`].
 const TYPICAL_PASSES: u32 = 6;
 /// From this length on, slices have as few passes as can be, and are waited for: what others do during shorter ones hits all candidates
 /// alike.
-pub(super) const LONG: Duration = MS.saturating_mul(1_000);
+pub(crate) const LONG: Duration = MS.saturating_mul(1_000);
 /// How long each candidate warms up for a step: half of it, then the others, then the other half.
 const WARM_UP: Duration = MS.saturating_mul(1_200);
 /// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
@@ -47,17 +47,17 @@ const WRITING_PASSES: u32 = 24;
 
 /// What is asked of a round of a step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SliceSettings {
+pub(crate) struct SliceSettings {
     /// The number of the base case among the candidates.
-    pub(super) base: usize,
+    pub(crate) base: usize,
     /// Length of slices that was asked for.
-    pub(super) slice: Option<Duration>,
+    pub(crate) slice: Option<Duration>,
     /// The smallest change that matters, as a logarithm.
-    pub(super) margin: f64,
+    pub(crate) margin: f64,
     /// How long each candidate may work at most, where the usual time tells too little.
-    pub(super) most_work: Duration,
+    pub(crate) most_work: Duration,
     /// How long all that has a length of its own lasts.
-    pub(super) timing: Timing,
+    pub(crate) timing: Timing,
 }
 
 /// A slice that warms up.
@@ -129,7 +129,7 @@ impl PrecisionTarget {
 ///
 /// Short slices of steps that read go on where they tell too little: how often is decided once, after the usual number of passes, by
 /// how far their differences scatter and not by which candidate is better.
-pub(super) struct SliceScheduler {
+pub(crate) struct SliceScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
@@ -157,7 +157,7 @@ pub(super) struct SliceScheduler {
 
 impl SliceScheduler {
     /// Of so many candidates; `is_first` when the servers have just been started.
-    pub(super) fn new(
+    pub(crate) fn new(
         orders: Orders,
         name: String,
         candidates: usize,
@@ -204,7 +204,7 @@ impl SliceScheduler {
     }
 
     /// The next slice after `taken`; `None` when there is none.
-    pub(super) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
+    pub(crate) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         match (result, &mut self.target) {
             (Some(result), _) if result.spec.pass.is_none() => self.learn(result),
             (Some(result), Some(target)) => target.learn(result),

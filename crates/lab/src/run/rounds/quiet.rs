@@ -9,15 +9,15 @@ use basecase_stats::NOISY_CORES;
 use basecase_stop::pause;
 
 use super::slice_scheduler::LONG;
-use crate::timing::Timing;
+use crate::request::Timing;
 
 /// How long one look at the machine takes.
 const LOOK: Duration = Duration::from_secs(1);
 /// The most looks that a step has in a round, of which the first finds most machines quiet.
-pub(super) const LOOKS: u32 = 60;
+pub(crate) const LOOKS: u32 = 60;
 
 /// The waiting of one step in one round.
-pub(super) struct Quiet<'a> {
+pub(crate) struct Quiet<'a> {
     stop: &'a AtomicBool,
     timing: Timing,
     /// What is left of this step's looks.
@@ -28,12 +28,12 @@ pub(super) struct Quiet<'a> {
 
 impl<'a> Quiet<'a> {
     /// With the patience that earlier steps have left.
-    pub(super) fn new(stop: &'a AtomicBool, timing: Timing, patience: &'a mut u32) -> Self {
+    pub(crate) fn new(stop: &'a AtomicBool, timing: Timing, patience: &'a mut u32) -> Self {
         Quiet { stop, timing, looks: *patience, patience }
     }
 
     /// Waits before a pass of long slices when others were at work in the slice before it, or nothing is known of that.
-    pub(super) fn wait_before(&mut self, spec: &SliceSpec, result: Option<&SliceResult>) {
+    pub(crate) fn wait_before(&mut self, spec: &SliceSpec, result: Option<&SliceResult>) {
         let begins_pass = spec.pass.is_some() && result.is_none_or(|result| result.spec.pass != spec.pass);
         let is_long = matches!(spec.end, SliceEnd::After(time) if time >= self.timing.of(LONG));
         if !begins_pass || !is_long || result.is_some_and(|result| was_quiet(result, self.timing)) {

@@ -4,9 +4,7 @@ use anyhow::{Context, Result, bail};
 use basecase_model::{Experiment, StepFacts, Trial};
 use basecase_stats::{Bisection, BisectionProbe, Judgement, Metric};
 
-use crate::candidate::CandidateSpec;
-use crate::plan::Request;
-use crate::protocol::{Protocol, Rounds};
+use crate::request::{CandidateSpec, Protocol, Request, Rounds};
 
 /// A search for the candidate with which a step changed, among those of a request in their order.
 #[derive(Debug, Clone)]

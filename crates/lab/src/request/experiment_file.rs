@@ -9,14 +9,12 @@ use basecase_workload::insert_benchmark::{self, Pace};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::candidate::without_urls;
+use super::candidate_spec::without_urls;
+use super::{
+    CandidateError, PinError, PinRequest, Protocol, Request, Rounds, Scale, Sizes, Verify, read_change,
+    read_settle_limit, read_time,
+};
 use crate::message::explain;
-use crate::pin::{PinError, PinRequest};
-use crate::plan::{Request, Verify};
-use crate::protocol::{Protocol, Rounds, read_change, read_time};
-use crate::scale::Scale;
-use crate::settling::read_settle_limit;
-use crate::sizes::Sizes;
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 
 /// Why an experiment file was refused.
@@ -181,7 +179,7 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
         .iter()
         .map(|name| name.parse())
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error: crate::candidate::CandidateError| refuse(error.to_string()))?;
+        .map_err(|error: CandidateError| refuse(error.to_string()))?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
     let settle_limit = value("settle_limit", file.schedule.settle_limit.as_deref(), read_settle_limit);
     let settle_limit = settle_limit.map_err(refuse)?;

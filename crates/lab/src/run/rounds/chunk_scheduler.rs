@@ -7,7 +7,7 @@ use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_stats::Orders;
 use basecase_workload::Portion;
 
-use crate::timing::Timing;
+use crate::request::Timing;
 
 /// A portion of a step whose writers keep a rate. They write once in a second: every other portion has some of it.
 const TIME: Duration = Duration::from_millis(500);
@@ -19,7 +19,7 @@ const CUT: Duration = Duration::from_millis(100);
 ///
 /// Candidates go through a step in lock-step, so that whatever the machine does hits all of them alike, and their tables are equally old.
 /// The step is never cut: each begins a portion with what its own last one left, while the others stand still.
-pub(super) struct PortionScheduler {
+pub(crate) struct PortionScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
@@ -32,7 +32,7 @@ pub(super) struct PortionScheduler {
 }
 
 impl PortionScheduler {
-    pub(super) fn new(
+    pub(crate) fn new(
         orders: Orders,
         name: String,
         candidates: usize,
@@ -44,7 +44,7 @@ impl PortionScheduler {
     }
 
     /// The next portion after `taken`; `None` when all candidates are done.
-    pub(super) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
+    pub(crate) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         if let Some(result) = result.filter(|result| result.is_last) {
             self.is_done[result.spec.runner] = true;
         }

@@ -13,7 +13,7 @@ pub struct ProfileOrder {
     frequency_hz: u32,
     /// Whether the trials that are measured are profiled themselves; else all steps run a second time for it, so that the profile
     /// costs the measured numbers nothing.
-    pub(super) in_same_pass: bool,
+    pub(crate) in_same_pass: bool,
 }
 
 impl ProfileOrder {
@@ -30,7 +30,7 @@ impl ProfileOrder {
 }
 
 /// A server that is being profiled.
-pub(super) struct Profiling {
+pub(crate) struct Profiling {
     profiler: Profiler,
     /// None where there are too many threads, or the kernel counts nothing.
     hardware: Option<HardwareCounters>,
@@ -38,7 +38,7 @@ pub(super) struct Profiling {
 
 impl Profiling {
     /// Begins with the tree of processes that grows from `root`.
-    pub(super) fn begin(order: &ProfileOrder, root: u32) -> Result<Self> {
+    pub(crate) fn begin(order: &ProfileOrder, root: u32) -> Result<Self> {
         Ok(Profiling {
             hardware: HardwareCounters::open(root).ok(),
             profiler: Profiler::start(root, &order.kinds, order.frequency_hz)?,
@@ -46,7 +46,7 @@ impl Profiling {
     }
 
     /// Ends it: the stacks, and what the hardware counted.
-    pub(super) fn end(self) -> Result<(Vec<Profile>, Measures)> {
+    pub(crate) fn end(self) -> Result<(Vec<Profile>, Measures)> {
         let Profiling { profiler, hardware } = self;
         let mut counted = Measures::new();
         if let Some(mut hardware) = hardware {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use basecase_model::{Operation, Parameter, Reply, StatementPlan};
 use basecase_workload::{Next, SetUp, StepPlan, Work};
 
-use crate::site::Site;
+use crate::run::deployment::Site;
 
 /// Operations of a role among which its kinds of statements are looked for.
 const OPERATIONS: usize = 200;
@@ -16,7 +16,7 @@ const OPERATIONS: usize = 200;
 ///
 /// # Errors
 /// When the server cannot be reached.
-pub(super) fn plans(site: &mut Site, step_plan: StepPlan) -> Result<Vec<StatementPlan>> {
+pub(crate) fn plans(site: &mut Site, step_plan: StepPlan) -> Result<Vec<StatementPlan>> {
     let kinds: Vec<String> = step_plan.kinds.iter().map(|kind| kind.name.clone()).collect();
     let mut plans = Vec::new();
     let mut known = HashSet::new();

@@ -7,11 +7,11 @@ use basecase_load::Limits;
 use basecase_model::Measures;
 use basecase_server::{LOOK_EVERY, Settle, Settling, settle};
 
-use super::Run;
-use super::bench::Bench;
 use crate::observer::Phase;
 use crate::plan::{Candidate, Plan};
-use crate::site::Site;
+use crate::run::Run;
+use crate::run::bench::Bench;
+use crate::run::deployment::Site;
 
 /// How long settling took, and whether it came to rest.
 const SETTLE_SECONDS: &str = "settle.seconds";
@@ -19,7 +19,7 @@ const AT_REST: &str = "settle.at_rest";
 
 impl<B: Bench> Run<'_, B> {
     /// Settles as the plan says. How it went, and what was left.
-    pub(super) fn settle(
+    pub(crate) fn settle(
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
@@ -31,7 +31,7 @@ impl<B: Bench> Run<'_, B> {
 }
 
 /// Settles a server. How it went, and what was left.
-pub(super) fn settle_site(plan: &Plan, site: &mut Site, stop: &AtomicBool) -> Result<Measures> {
+pub(crate) fn settle_site(plan: &Plan, site: &mut Site, stop: &AtomicBool) -> Result<Measures> {
     let Site { served, control, tables, .. } = site;
     let settling = Settling {
         mode: plan.settle,
@@ -47,7 +47,7 @@ pub(super) fn settle_site(plan: &Plan, site: &mut Site, stop: &AtomicBool) -> Re
 }
 
 /// What the reader should know of a step that began with a debt which settling should have paid.
-pub(super) fn unrest(mode: Settle, settled: &Measures) -> Option<String> {
+pub(crate) fn unrest(mode: Settle, settled: &Measures) -> Option<String> {
     if mode == Settle::Off || settled.get(AT_REST) != Some(0.0) {
         return None;
     }

@@ -1,0 +1,3 @@
+//! Each candidate once, from start to end.
+
+pub(crate) mod forecast;

@@ -38,7 +38,7 @@ pub(crate) fn measure(
     let mut store = Store::create_or_open(&arguments.store)?;
     let _lock = store.lock_for_run(&command)?;
     let mut observer = reporter.observer();
-    let mut plan = prepare(request, arguments, &command, observer.as_mut())?;
+    let plan = prepare(request, arguments, &command, observer.as_mut())?;
     for note in kept_apart(&plan.experiment, &store.experiments()?) {
         observer.notice(Event::Note(&note));
     }
@@ -55,9 +55,9 @@ pub(crate) fn measure(
     let summary = {
         // Before and after, a signal ends the process as it does any other: nothing is lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
-        basecase_lab::run(&mut plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
+        basecase_lab::run(&plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
-    let experiment = plan.experiment;
+    let experiment = summary.experiment.clone();
     let trials = store.trials(&experiment.id)?;
     let noise = known_noise(&store, &experiment)?;
     Ok(Measured { experiment, trials, noise, summary })

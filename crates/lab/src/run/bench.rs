@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::{Limits, Outcome, Progress};
-use basecase_model::{Check, Measures, Observation, Place, State, Trial, TrialStatus};
+use basecase_model::{CandidateFacts, Check, Measures, Observation, Place, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
 use super::deployment::Content;
@@ -17,11 +17,11 @@ use crate::workload::WorkloadState;
 
 /// One candidate while it is up.
 pub(crate) trait Deployment {
-    /// Completes the facts of the candidate by what it says of itself.
+    /// These facts of the candidate, completed by what it says of itself.
     ///
     /// # Errors
     /// When it is another version, or does not say.
-    fn identify(&mut self, candidate: &mut Candidate) -> Result<()>;
+    fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts>;
 
     /// Whether the tables hold exactly what the workload says they do.
     ///
@@ -72,6 +72,8 @@ pub(crate) struct Together<'a> {
     pub(crate) round: u32,
     /// How long a candidate may work at most, where the usual time tells too little.
     pub(crate) most_work: Duration,
+    /// The smallest change that matters, as a logarithm.
+    pub(crate) margin: f64,
     /// How often it is looked whether the machine is quiet before it begins all the same.
     pub(crate) patience: &'a mut u32,
     pub(crate) limits: Limits<'a>,
@@ -150,7 +152,6 @@ pub(crate) trait Bench {
     fn take_turns(
         &mut self,
         plan: &Plan,
-        candidates: &[Candidate],
         all_running: &mut [&mut RunningCandidate<Self::Deployment>],
         step: Together<'_>,
         begins: &mut dyn FnMut(Vec<Arc<Progress>>),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use basecase_builds::Build;
 use basecase_client::{Endpoint, Session};
-use basecase_model::{Check, Measures, State, TableState, TrialStatus, names};
+use basecase_model::{CandidateFacts, Check, Measures, State, TableState, TrialStatus, names};
 use basecase_probe::{Target, Watch};
 use basecase_process::Owner;
 use basecase_server::{
@@ -30,7 +30,7 @@ const RECOVERY_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 const LOG_LINES: usize = 40;
 
 /// One candidate while it is up.
-pub(crate) struct Site {
+pub(crate) struct LiveDeployment {
     pub(crate) served: Box<dyn Served>,
     pub(crate) control: Box<dyn Session>,
     pub(crate) watch: Watch,
@@ -63,14 +63,14 @@ impl Content<'_> {
     }
 }
 
-impl Site {
+impl LiveDeployment {
     /// Brings a candidate up in a directory. `None` when its content was to be found again, and nothing was left that could be.
     pub(crate) fn open(
         plan: &Plan,
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
-    ) -> Result<Option<Site>> {
+    ) -> Result<Option<LiveDeployment>> {
         let served: Box<dyn Served> = match &candidate.source {
             Source::Build(build, config) => {
                 let mut instance = instance(plan, candidate, build, config, directory)?;
@@ -102,15 +102,15 @@ impl Site {
         };
         let control = connect(served.endpoint())?;
         let watch = Watch::new(Target { device: plan.device.clone(), server: served.pid() });
-        let mut site = Site {
+        let mut deployment = LiveDeployment {
             served,
             control,
             watch,
             tables: plan.workload.tables(),
             writers: plan.workload.clients() as usize,
         };
-        site.catch_up()?;
-        Ok(Some(site))
+        deployment.catch_up()?;
+        Ok(Some(deployment))
     }
 
     /// Whether the tables hold exactly what the workload says they do; one that is not there does not.
@@ -125,10 +125,11 @@ impl Site {
         }
     }
 
-    /// Completes the facts of the build by what the running server says, and refuses one of another version.
-    pub(crate) fn identify(&mut self, candidate: &mut Candidate) -> Result<()> {
+    /// These facts of the candidate, completed by what the running server says. One of another version is refused.
+    pub(crate) fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
         let report = self.served.report(self.control.as_mut())?;
-        let build = &mut candidate.facts.build;
+        let mut facts = facts.clone();
+        let build = &mut facts.build;
         if !build.version.is_empty() && build.version != report.version {
             bail!(
                 "{} was to be version {}, and the running server says {}\nhint: the build's files were changed; remove its folder and get it again",
@@ -138,8 +139,8 @@ impl Site {
             );
         }
         complete(build, report);
-        candidate.facts.running = self.served.settings(self.control.as_mut())?;
-        Ok(())
+        facts.running = self.served.settings(self.control.as_mut())?;
+        Ok(facts)
     }
 
     /// How a trial failed: a server that was killed for memory says more than what its clients saw of it.
@@ -240,7 +241,7 @@ impl Site {
 
     /// Brings the candidate down and removes its data. Returns a note when the server did not stop smoothly.
     pub(crate) fn discard(self) -> Result<Option<String>> {
-        let Site { served, control, tables, .. } = self;
+        let LiveDeployment { served, control, tables, .. } = self;
         Ok(served.discard(control, &tables)?)
     }
 }

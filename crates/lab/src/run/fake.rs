@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use basecase_load::{Limits, Outcome, Progress};
-use basecase_model::{Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
+use basecase_model::{CandidateFacts, Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
 use basecase_workload::{Preparation, StepPlan};
 
 use super::bench::{Alone, Bench, Deployment, Together};
@@ -168,7 +168,7 @@ impl Folder {
     /// Refuses to begin a step on other data than it is to begin with.
     fn check_past(&self, plan: &Plan, workload_state: &dyn WorkloadState, number: usize) -> Result<()> {
         // In rounds each step of a workload file begins with what the load left.
-        let is_after_load = plan.experiment.schedule.is_some() && !plan.experiment.is_chain();
+        let is_after_load = plan.experiment.schedule.is_some() && !plan.workload.is_chain();
         let past = if is_after_load { vec![0] } else { workload_state.past(number) };
         let wanted = past.iter().filter(|step| plan.steps[**step].facts.writes || **step == 0).count();
         let done = self.done();
@@ -209,8 +209,8 @@ impl Drop for Folder {
 }
 
 impl Deployment for Folder {
-    fn identify(&mut self, _: &mut Candidate) -> Result<()> {
-        Ok(())
+    fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
+        Ok(facts.clone())
     }
 
     fn holds(&mut self, _: &mut dyn WorkloadState) -> Result<bool> {
@@ -354,7 +354,6 @@ impl Bench for Fake {
     fn take_turns(
         &mut self,
         plan: &Plan,
-        candidates: &[Candidate],
         all_running: &mut [&mut RunningCandidate<Folder>],
         step: Together<'_>,
         _: &mut dyn FnMut(Vec<Arc<Progress>>),
@@ -364,19 +363,28 @@ impl Bench for Fake {
         let place = |position: usize| basecase_model::Place { round, pass: 0, position: position as u32 };
         for (position, running) in all_running.iter_mut().enumerate() {
             if number > 0
-                && let Err(error) = running.site.check_past(plan, running.workload_state.as_ref(), number)
+                && let Err(error) =
+                    running.deployment.check_past(plan, running.workload_state.as_ref(), number)
             {
-                let candidate = &candidates[running.candidate];
-                let trial =
-                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut running.site));
+                let candidate = &plan.candidates[running.candidate];
+                let trial = failed_trial(
+                    plan,
+                    candidate,
+                    number,
+                    place(position),
+                    &error,
+                    Some(&mut running.deployment),
+                );
                 return Ok(Some(Interleaved {
                     trials: vec![(running.candidate, trial)],
                     is_broken_off: true,
                 }));
             }
         }
-        let names: Vec<String> =
-            all_running.iter().map(|running| candidates[running.candidate].facts.name.0.clone()).collect();
+        let names: Vec<String> = all_running
+            .iter()
+            .map(|running| plan.candidates[running.candidate].facts.name.0.clone())
+            .collect();
         let call = Call::Turns { round, step: facts.name.clone(), candidates: names, is_first, most_work };
         let called = self.call(call);
         let changes = facts.writes || number == 0;
@@ -388,14 +396,15 @@ impl Bench for Fake {
         let last = all_running.len() - 1;
         if let Err(error) = called {
             let running = &mut all_running[last];
-            let candidate = &candidates[running.candidate];
-            let trial = failed_trial(plan, candidate, number, place(last), &error, Some(&mut running.site));
+            let candidate = &plan.candidates[running.candidate];
+            let trial =
+                failed_trial(plan, candidate, number, place(last), &error, Some(&mut running.deployment));
             return Ok(Some(Interleaved { trials: vec![(running.candidate, trial)], is_broken_off: true }));
         }
         let mut trials = Vec::with_capacity(all_running.len());
         for (position, running) in all_running.iter_mut().enumerate() {
-            running.site.execute(&facts.name, changes, number == 0, || Ok(()))?;
-            let candidate = &candidates[running.candidate];
+            running.deployment.execute(&facts.name, changes, number == 0, || Ok(()))?;
+            let candidate = &plan.candidates[running.candidate];
             let trial = blank_trial(plan, candidate, number, place(position), SystemTime::now());
             let name = &candidate.facts.name.0;
             let slices = (0..6).flat_map(|pass| [pass, pass]).enumerate();

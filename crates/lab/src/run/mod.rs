@@ -16,18 +16,15 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use basecase_load::{Limits, Outcome};
-use basecase_model::{Measures, Observation, Place, Trial, TrialStatus};
+use basecase_model::{Experiment, Observation, Place, Trial, TrialStatus};
 use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
 
 use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
-use self::deployment::Content;
 pub use self::measure::profiling::ProfileOrder;
-use self::measure::settling::unrest;
-use self::resume::{AFTER_RESTART, ON_REBUILT};
 use self::rounds::{quiet, slice_scheduler};
 use self::servers::Servers;
 use crate::message::explain;
@@ -36,8 +33,10 @@ use crate::plan::{Candidate, Plan, Source};
 use crate::workload::WorkloadState;
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
+    /// The experiment as it ran: with what the servers told of themselves.
+    pub experiment: Experiment,
     /// Trials that were wanted.
     pub all: usize,
     /// Trials measured now.
@@ -77,7 +76,7 @@ pub struct RunOptions {
 /// # Errors
 /// When the store fails, or holds rounds that were begun otherwise. A candidate that fails is stored as failed, and the next one runs.
 pub fn run(
-    plan: &mut Plan,
+    plan: &Plan,
     store: &mut Store,
     options: RunOptions,
     stop: &AtomicBool,
@@ -89,24 +88,32 @@ pub fn run(
 /// The same on any bench.
 fn run_on<B: Bench>(
     bench: &mut B,
-    plan: &mut Plan,
+    plan: &Plan,
     store: &mut Store,
     options: RunOptions,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    check_schedule(plan, store, &options)?;
-    store.save_experiment(&plan.experiment)?;
-    store.save_cells(&plan.experiment.id, &plan.cells())?;
+    let experiment = experiment_of(plan, store, &options)?;
+    store.save_experiment(&experiment)?;
+    store.save_cells(&experiment.id, &plan.cells())?;
     let observations = observations(&options);
     let mut run = Run {
+        plan,
         bench,
         store,
         stop,
         observer,
-        summary: Summary { all: 0, measured: 0, found: 0, failed: Vec::new(), interrupted: false },
+        summary: Summary {
+            experiment,
+            all: 0,
+            measured: 0,
+            found: 0,
+            failed: Vec::new(),
+            interrupted: false,
+        },
         forecast: Forecast::new(plan),
-        observation: Observation::default(),
+        observation: observations[0],
         round: 0,
         patience: quiet::LOOKS,
         most_work: plan.timing.of(slice_scheduler::MOST_WORK),
@@ -114,50 +121,34 @@ fn run_on<B: Bench>(
         unopened: BTreeSet::new(),
         options,
     };
-    let mut candidates = std::mem::take(&mut plan.candidates);
-    for candidate in &candidates {
-        let passes = observations
-            .iter()
-            .filter(|observation| is_wanted(&observations, **observation, candidate))
-            .count();
-        // Of rounds only the loads are known in advance, and of chains nothing.
-        run.summary.all += match &plan.experiment.schedule {
-            None => passes * plan.steps.len(),
-            Some(_) => usize::from(!plan.workload.is_chain()),
-        };
-        if passes < observations.len() {
-            let name = &candidate.facts.name;
-            run.observer.notice(Event::Note(&format!("{name} has no server that can be profiled here")));
-        }
+    run.announce(&observations);
+    match &plan.experiment.schedule {
+        None => run.classic(&observations)?,
+        Some(_) if plan.workload.is_chain() => run.chains()?,
+        Some(_) => run.rounds()?,
     }
-    run.observer.notice(Event::ExperimentBegins { experiment: &plan.experiment, trials: run.summary.all });
-    run.observation = observations[0];
-    let result = match &plan.experiment.schedule {
-        None => run.classic(plan, &mut candidates, &observations),
-        Some(_) if plan.workload.is_chain() => run.chains(plan, &mut candidates),
-        Some(_) => run.rounds(plan, &mut candidates),
-    };
-    plan.candidates = candidates;
-    run.summary.interrupted = stop.load(Ordering::Relaxed);
-    let summary = run.summary;
-    result.map(|()| summary)
+    run.summary.interrupted = run.is_stopped();
+    Ok(run.summary)
 }
 
-/// Refuses to go on with rounds that were begun with other margins or looks: who changes them after having seen results gives up
-/// what the verdicts promise.
-fn check_schedule(plan: &mut Plan, store: &Store, options: &RunOptions) -> Result<()> {
-    let Some(schedule) = &mut plan.experiment.schedule else { return Ok(()) };
+/// The experiment of a plan as it is run: in rounds with the margins that it was begun with, where those are kept.
+///
+/// # Errors
+/// When rounds were begun with other margins or looks: who changes them after having seen results gives up what the verdicts promise.
+fn experiment_of(plan: &Plan, store: &Store, options: &RunOptions) -> Result<Experiment> {
+    let mut experiment = plan.experiment.clone();
+    let Some(schedule) = &mut experiment.schedule else { return Ok(experiment) };
     if options.profile.is_some() {
         anyhow::bail!(
             "--profile: nothing is profiled in rounds, whose slices it would disturb\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
         );
     }
-    let begun = store.experiment(&plan.experiment.id)?.and_then(|experiment| experiment.schedule);
+    let begun = store.experiment(&experiment.id)?.and_then(|experiment| experiment.schedule);
     if let Some(begun) = begun.as_ref().filter(|_| options.keeps_margins) {
         (schedule.read_margin, schedule.write_margin) = (begun.read_margin, begun.write_margin);
     }
     match begun.filter(|begun| begun != schedule) {
-        None => Ok(()),
+        None => Ok(experiment),
         Some(begun) => anyhow::bail!(
             "these rounds were begun with margins of {:.3} % where a step reads and {:.3} % where it writes, and at most {} rounds; that is fixed before the first\nhint: give the same --detect and --rounds as then, or another --store",
             begun.read_margin * 100.0,
@@ -187,7 +178,9 @@ fn observations(options: &RunOptions) -> Vec<Observation> {
     }
 }
 
+/// A run and all that changes while it goes on.
 struct Run<'a, B: Bench> {
+    plan: &'a Plan,
     bench: &'a mut B,
     store: &'a mut Store,
     options: RunOptions,
@@ -208,41 +201,49 @@ struct Run<'a, B: Bench> {
     unopened: BTreeSet<usize>,
 }
 
-/// How far a candidate has come.
-struct Way {
-    /// The step that an error belongs to.
-    next: usize,
-    /// Whether its data is exactly what the steps before that one left: it is worth keeping, whatever fails.
-    is_whole: bool,
-}
-
 impl<B: Bench> Run<'_, B> {
-    /// Each candidate once, from start to end.
-    fn classic(
-        &mut self,
-        plan: &mut Plan,
-        candidates: &mut [Candidate],
-        observations: &[Observation],
-    ) -> Result<()> {
-        for &observation in observations {
-            self.observation = observation;
-            for (index, candidate) in candidates.iter_mut().enumerate() {
-                if !self.stop.load(Ordering::Relaxed) && is_wanted(observations, observation, candidate) {
-                    self.candidate(plan, index, candidate)?;
-                }
+    /// Counts the trials that are known in advance, and tells the observer what begins.
+    fn announce(&mut self, observations: &[Observation]) {
+        let plan = self.plan;
+        for candidate in &plan.candidates {
+            let is_wanted = |observation: &&Observation| is_wanted(observations, **observation, candidate);
+            let passes = observations.iter().filter(is_wanted).count();
+            // Of rounds only the loads are known in advance, and of chains nothing.
+            self.summary.all += match &plan.experiment.schedule {
+                None => passes * plan.steps.len(),
+                Some(_) => usize::from(!plan.workload.is_chain()),
+            };
+            if passes < observations.len() {
+                self.note(&format!("{} has no server that can be profiled here", candidate.facts.name));
             }
         }
-        Ok(())
+        let Summary { experiment, all, .. } = &self.summary;
+        self.observer.notice(Event::ExperimentBegins { experiment, trials: *all });
+    }
+
+    /// Whether the user wants to stop.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// The complete trial of a step, if it is in the store. In rounds only what this experiment measured can be compared with what it
     /// measures next.
-    fn stored(&self, plan: &Plan, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
+    fn stored(&self, candidate: &Candidate, step: usize) -> Result<Option<Trial>> {
         let is_profiled = self.observation == Observation::Profiled;
         let found = self.store.complete_trial(&candidate.cells[step].key(), self.round, is_profiled)?;
-        let is_own =
-            |trial: &Trial| plan.experiment.schedule.is_none() || trial.measured_by == plan.experiment.id;
-        Ok(found.filter(is_own))
+        let Experiment { id, schedule, .. } = &self.plan.experiment;
+        Ok(found.filter(|trial| schedule.is_none() || trial.measured_by == *id))
+    }
+
+    /// Takes in what a candidate that is up tells of its build and its settings.
+    fn identify(&mut self, index: usize, deployment: &mut B::Deployment) -> Result<()> {
+        let facts = &mut self.summary.experiment.candidates[index];
+        *facts = deployment.identify(facts)?;
+        Ok(())
+    }
+
+    fn note(&mut self, note: &str) {
+        self.observer.notice(Event::Note(note));
     }
 
     fn phase(&mut self, candidate: &Candidate, phase: Phase<'_>) {
@@ -251,149 +252,32 @@ impl<B: Bench> Run<'_, B> {
 
     /// Says what a user who wants to stop still waits for: a server that stops in order goes on later where it was.
     fn tell_stopping(&mut self, candidate: &Candidate) {
-        if self.stop.load(Ordering::Relaxed) && has_process(candidate) {
+        if self.is_stopped() && has_process(candidate) {
             self.phase(candidate, Phase::Stop);
         }
-    }
-
-    /// Runs what is missing of one candidate.
-    fn candidate(&mut self, plan: &mut Plan, index: usize, candidate: &mut Candidate) -> Result<()> {
-        let mut first = 0;
-        while first < plan.steps.len() {
-            let Some(trial) = self.stored(plan, candidate, first)? else { break };
-            self.forecast.learn(first, trial.seconds);
-            first += 1;
-            self.summary.found += 1;
-            self.tell_stored(plan, first - 1, &trial, true);
-        }
-        if first == plan.steps.len() {
-            if !self.options.keep_data
-                && let Err(error) = self.bench.sweep(plan, candidate)
-            {
-                self.observer.notice(Event::Note(&format!("cannot clean up: {}", explain(&error))));
-            }
-            return Ok(());
-        }
-        // A failure outside a step belongs to the step that could not be reached.
-        let mut way = Way { next: first, is_whole: false };
-        let mut site = None;
-        let result = self.steps(plan, index, candidate, &mut way, &mut site);
-        let interrupted = self.stop.load(Ordering::Relaxed);
-        let is_worth_keeping = result.is_err() && way.is_whole;
-        if let Err(error) = result
-            && !interrupted
-        {
-            let trial = failed_trial(plan, candidate, way.next, self.place(index), &error, site.as_mut());
-            self.save(plan, candidate, way.next, &trial)?;
-        }
-        if let Some(site) = site {
-            let note = if interrupted || self.options.keep_data || is_worth_keeping {
-                self.tell_stopping(candidate);
-                site.stop()
-            } else {
-                self.phase(candidate, candidate.closing());
-                // Whatever cannot be cleaned up must not keep the next candidate from running.
-                site.discard().unwrap_or_else(|error| Some(format!("cannot clean up: {}", explain(&error))))
-            };
-            if let Some(note) = note {
-                self.observer.notice(Event::Note(&note));
-            }
-            if is_worth_keeping && !interrupted {
-                let name = &candidate.facts.name;
-                let note =
-                    format!("the data of {name} is kept: it is whole, and the same command goes on from it");
-                self.observer.notice(Event::Note(&note));
-            }
-        }
-        Ok(())
-    }
-
-    /// Brings a candidate to the state before its first missing step, and runs the steps from there.
-    fn steps(
-        &mut self,
-        plan: &mut Plan,
-        index: usize,
-        candidate: &mut Candidate,
-        way: &mut Way,
-        open: &mut Option<B::Deployment>,
-    ) -> Result<()> {
-        let first = way.next;
-        let mut workload_state = plan.workload.state(candidate.dialect)?;
-        let mut warning = None;
-        if first > 0 {
-            *open = self.find_again(plan, candidate, workload_state.as_mut(), first)?;
-            if open.is_some() {
-                warning = Some(AFTER_RESTART);
-                way.is_whole = true;
-            }
-        }
-        if open.is_none() {
-            self.phase(candidate, candidate.opening());
-            *open = self.bench.open(plan, candidate, &candidate.directory, Content::Fresh)?;
-        }
-        let site = open.as_mut().context("the candidate was not opened")?;
-        site.identify(candidate)?;
-        plan.experiment.candidates[index] = candidate.facts.clone();
-        self.store.save_experiment(&plan.experiment)?;
-        if first > 0 && warning.is_none() {
-            warning = Some(ON_REBUILT);
-            (workload_state, _) = self.rebuild(plan, candidate, site, first)?;
-            way.is_whole = !self.stop.load(Ordering::Relaxed);
-        }
-        for number in first..plan.steps.len() {
-            way.next = number;
-            let settles = number > 0 && plan.steps[number - 1].settles_after
-                || (number == first
-                    && warning == Some(ON_REBUILT)
-                    && plan.steps[number].settles_after_rebuild);
-            let settled = if settles { Some(self.settle(plan, candidate, site)?) } else { None };
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            way.is_whole = false;
-            let settled = self.reload(plan, candidate, site, workload_state.as_mut(), number)?.or(settled);
-            let Some(mut trial) = self.step(plan, candidate, site, workload_state.as_mut(), number, index)?
-            else {
-                return Ok(());
-            };
-            if let Some(settled) = settled {
-                trial.warnings.extend(unrest(plan.settle, &settled));
-                trial.gauges.extend(settled);
-            }
-            if let Some(warning) = warning.filter(|_| number == first) {
-                trial.warnings.push(warning.to_owned());
-            }
-            self.save(plan, candidate, number, &trial)?;
-            if !trial.is_complete() {
-                return Ok(());
-            }
-            way.is_whole = true;
-        }
-        Ok(())
     }
 
     /// Runs the roles of a step and nothing else.
     fn execute(
         &mut self,
-        plan: &Plan,
         deployment: &mut B::Deployment,
         step_plan: StepPlan,
         limit: Option<Duration>,
     ) -> Result<Outcome> {
-        let limits = limits(plan, limit, self.stop);
-        self.bench.execute(plan, deployment, step_plan, &limits)
+        let limits = limits(self.plan, limit, self.stop);
+        self.bench.execute(self.plan, deployment, step_plan, &limits)
     }
 
     /// Measures one step. `None` when the user stopped it.
     fn step(
         &mut self,
-        plan: &Plan,
         candidate: &Candidate,
         deployment: &mut B::Deployment,
         workload_state: &mut dyn WorkloadState,
         number: usize,
         position: usize,
     ) -> Result<Option<Trial>> {
+        let plan = self.plan;
         let outline = &plan.steps[number];
         let place = self.place(position);
         self.store.begin_step(&InFlight {
@@ -429,44 +313,25 @@ impl<B: Bench> Run<'_, B> {
         Ok(trial.filter(|trial| !self.is_cut_short(trial)))
     }
 
-    /// Loads the tables anew for a step that begins with them as they were, and tells how they settled.
-    fn reload(
-        &mut self,
-        plan: &Plan,
-        candidate: &Candidate,
-        deployment: &mut B::Deployment,
-        workload_state: &mut dyn WorkloadState,
-        number: usize,
-    ) -> Result<Option<Measures>> {
-        let Some(load) = workload_state.reload(number)? else { return Ok(None) };
-        self.phase(candidate, Phase::Reload);
-        let outcome = self.execute(plan, deployment, load, None)?;
-        if let Some(failure) = outcome.failure {
-            return Err(failure.into());
-        }
-        workload_state.reset();
-        self.settle(plan, candidate, deployment).map(Some)
-    }
-
-    fn save(&mut self, plan: &Plan, candidate: &Candidate, number: usize, trial: &Trial) -> Result<()> {
-        self.store.save_trial(&plan.experiment.id, &candidate.cells[number], trial)?;
-        self.take_in(plan, number, trial);
-        self.tell_stored(plan, number, trial, false);
+    fn save(&mut self, candidate: &Candidate, number: usize, trial: &Trial) -> Result<()> {
+        self.store.save_trial(&self.plan.experiment.id, &candidate.cells[number], trial)?;
+        self.take_in(number, trial);
+        self.tell_stored(number, trial, false);
         Ok(())
     }
 
     /// Whether what a trial lacks may be lacking because the user wants to stop, in which case nothing is said of it.
     fn is_cut_short(&self, trial: &Trial) -> bool {
-        !trial.is_complete() && self.stop.load(Ordering::Relaxed)
+        !trial.is_complete() && self.is_stopped()
     }
 
     /// Counts a trial that was stored.
-    fn take_in(&mut self, plan: &Plan, number: usize, trial: &Trial) {
+    fn take_in(&mut self, number: usize, trial: &Trial) {
         self.summary.measured += 1;
         if trial.is_complete() {
             self.forecast.learn(number, trial.seconds);
         } else {
-            self.summary.failed.push(format!("{} {}", trial.candidate, plan.steps[number].facts.label));
+            self.summary.failed.push(format!("{} {}", trial.candidate, self.plan.steps[number].facts.label));
         }
     }
 
@@ -475,16 +340,16 @@ impl<B: Bench> Run<'_, B> {
         Place { round: self.round, pass: 0, position: position as u32 }
     }
 
-    fn tell_stored(&mut self, plan: &Plan, number: usize, trial: &Trial, was_found: bool) {
+    fn tell_stored(&mut self, number: usize, trial: &Trial, was_found: bool) {
         let count = Count { done: self.summary.measured + self.summary.found, all: self.summary.all };
-        let step = &plan.experiment.steps[number];
+        let step = &self.plan.experiment.steps[number];
         self.observer.notice(Event::TrialStored { trial, step, was_found, count: Some(count) });
     }
 
     /// Counts a trial of a step in which candidates take turns, which was stored, and tells of it.
-    fn take_in_turns(&mut self, plan: &Plan, number: usize, trial: &Trial) {
-        self.take_in(plan, number, trial);
-        let step = &plan.experiment.steps[number];
+    fn take_in_turns(&mut self, number: usize, trial: &Trial) {
+        self.take_in(number, trial);
+        let step = &self.plan.experiment.steps[number];
         self.observer.notice(Event::TrialStored { trial, step, was_found: false, count: None });
     }
 }

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 use basecase_load::{Limits, Outcome, Progress};
-use basecase_model::{Check, Measures, State, Trial, TrialStatus};
+use basecase_model::{CandidateFacts, Check, Measures, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
 use super::bench::{Alone, Bench, Deployment, Together};
-use super::deployment::{self, Content, Site};
-use super::measure::settling::settle_site;
+use super::deployment::{self, Content, LiveDeployment};
+use super::measure::settling::settle_deployment;
 use super::measure::{assemble, measure, prepare};
 use super::rounds::interleaving::{Interleaved, RunningCandidate, interleave_step};
 use crate::plan::{Candidate, Plan, Source};
@@ -20,40 +20,40 @@ use crate::workload::WorkloadState;
 /// Servers on this machine, and the embedded database.
 pub(crate) struct Servers;
 
-impl Deployment for Site {
-    fn identify(&mut self, candidate: &mut Candidate) -> Result<()> {
-        Site::identify(self, candidate)
+impl Deployment for LiveDeployment {
+    fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
+        LiveDeployment::identify(self, facts)
     }
 
     fn holds(&mut self, workload_state: &mut dyn WorkloadState) -> Result<bool> {
-        Site::holds(self, workload_state)
+        LiveDeployment::holds(self, workload_state)
     }
 
     fn state(&mut self, workload_state: &dyn WorkloadState, counts_rows: bool) -> Result<State> {
-        Site::state(self, workload_state, counts_rows)
+        LiveDeployment::state(self, workload_state, counts_rows)
     }
 
     fn compare(&mut self, workload_state: &mut dyn WorkloadState, state: &State) -> Result<Vec<Check>> {
-        Site::compare(self, workload_state, state)
+        LiveDeployment::compare(self, workload_state, state)
     }
 
     fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
-        Site::failure(self, error)
+        LiveDeployment::failure(self, error)
     }
 
     fn stop(self) -> Option<String> {
-        let Site { mut served, control, .. } = self;
+        let LiveDeployment { mut served, control, .. } = self;
         drop(control);
         served.stop()
     }
 
     fn discard(self) -> Result<Option<String>> {
-        Site::discard(self)
+        LiveDeployment::discard(self)
     }
 }
 
 impl Bench for Servers {
-    type Deployment = Site;
+    type Deployment = LiveDeployment;
 
     fn now(&self) -> Instant {
         Instant::now()
@@ -65,8 +65,8 @@ impl Bench for Servers {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
-    ) -> Result<Option<Site>> {
-        Site::open(plan, candidate, directory, content)
+    ) -> Result<Option<LiveDeployment>> {
+        LiveDeployment::open(plan, candidate, directory, content)
     }
 
     fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()> {
@@ -79,14 +79,19 @@ impl Bench for Servers {
         }
     }
 
-    fn settle(&mut self, plan: &Plan, deployment: &mut Site, limits: &Limits<'_>) -> Result<Measures> {
-        settle_site(plan, deployment, limits.stop)
+    fn settle(
+        &mut self,
+        plan: &Plan,
+        deployment: &mut LiveDeployment,
+        limits: &Limits<'_>,
+    ) -> Result<Measures> {
+        settle_deployment(plan, deployment, limits.stop)
     }
 
     fn execute(
         &mut self,
         plan: &Plan,
-        deployment: &mut Site,
+        deployment: &mut LiveDeployment,
         step_plan: StepPlan,
         limits: &Limits<'_>,
     ) -> Result<Outcome> {
@@ -104,7 +109,7 @@ impl Bench for Servers {
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
-        deployment: &mut Site,
+        deployment: &mut LiveDeployment,
         workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         begins: &mut dyn FnMut(Arc<Progress>),
@@ -115,11 +120,10 @@ impl Bench for Servers {
     fn take_turns(
         &mut self,
         plan: &Plan,
-        candidates: &[Candidate],
-        all_running: &mut [&mut RunningCandidate<Site>],
+        all_running: &mut [&mut RunningCandidate<LiveDeployment>],
         step: Together<'_>,
         begins: &mut dyn FnMut(Vec<Arc<Progress>>),
     ) -> Result<Option<Interleaved>> {
-        interleave_step(plan, candidates, all_running, step, begins)
+        interleave_step(plan, all_running, step, begins)
     }
 }

@@ -110,11 +110,11 @@ impl Laboratory {
 
     /// Runs a scenario; `None` when it was killed.
     fn run(&self, scenario: &Scenario, fake: &mut Fake) -> Option<Summary> {
-        let mut plan = self.plan(scenario);
+        let plan = self.plan(scenario);
         let mut store = Store::create_or_open(&self.folder.path().join("s.sqlite")).unwrap();
         let stop = fake.stop();
         let run = AssertUnwindSafe(|| {
-            run_on(fake, &mut plan, &mut store, scenario.options.clone(), &stop, &mut Nobody).unwrap()
+            run_on(fake, &plan, &mut store, scenario.options.clone(), &stop, &mut Nobody).unwrap()
         });
         match catch_unwind(run) {
             Ok(summary) => Some(summary),

@@ -28,7 +28,7 @@ use crate::checks::{self, ServerCounts};
 use crate::plan::{Candidate, Plan};
 use crate::run::bench::Alone;
 use crate::run::blank_trial;
-use crate::run::deployment::Site;
+use crate::run::deployment::LiveDeployment;
 use crate::workload::WorkloadState;
 
 /// How long the server's counters get to show what closed sessions did.
@@ -79,21 +79,21 @@ pub(crate) struct Ended<'a> {
 pub(crate) fn measure(
     plan: &Plan,
     candidate: &Candidate,
-    site: &mut Site,
+    deployment: &mut LiveDeployment,
     workload_state: &mut dyn WorkloadState,
     step: Alone<'_>,
     begins: &mut dyn FnMut(Arc<Progress>),
 ) -> Result<Option<Trial>> {
     let Alone { number, place, observation, profile, limits } = step;
-    let Ready { crew, warm_up, before, .. } = ready(plan, site, workload_state, number)?;
+    let Ready { crew, warm_up, before, .. } = ready(plan, deployment, workload_state, number)?;
     begins(crew.progress());
-    let profiled = profile.zip(site.served.pid());
+    let profiled = profile.zip(deployment.served.pid());
     let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
     let (mut outcome, observations) = match observation {
-        Observation::Off => (crew.run(&site.watch, &limits), Ok(Observations::default())),
+        Observation::Off => (crew.run(&deployment.watch, &limits), Ok(Observations::default())),
         Observation::Usual | Observation::Profiled => {
             let progress = crew.progress();
-            observe(site, &progress, |watch| crew.run(watch, &limits))
+            observe(deployment, &progress, |watch| crew.run(watch, &limits))
         }
     };
     if matches!(outcome.failure, Some(Failure::Interrupted)) {
@@ -118,8 +118,8 @@ pub(crate) fn measure(
         drain: None,
         outcome,
     };
-    let mut trial = conclude(plan, candidate, site, workload_state, number, ended)?;
-    let is_known = site.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
+    let mut trial = conclude(plan, candidate, deployment, workload_state, number, ended)?;
+    let is_known = deployment.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
     let neighbours =
         Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
     trial.warnings.extend(neighbours.and_then(Neighbours::warning));
@@ -130,7 +130,7 @@ pub(crate) fn measure(
 pub(crate) fn conclude(
     plan: &Plan,
     candidate: &Candidate,
-    site: &mut Site,
+    deployment: &mut LiveDeployment,
     workload_state: &mut dyn WorkloadState,
     number: usize,
     ended: Ended<'_>,
@@ -144,7 +144,7 @@ pub(crate) fn conclude(
     workload_state.advance(number, &outcome);
     let mut trial = Trial {
         seconds: outcome.seconds,
-        warnings: warnings(&outcome, site.served.pid().is_some()),
+        warnings: warnings(&outcome, deployment.served.pid().is_some()),
         checks: workload_state.check_roles(number, &outcome),
         counters: std::mem::take(&mut outcome.counters),
         tracks,
@@ -158,14 +158,14 @@ pub(crate) fn conclude(
         Some(failure) => Err(failure.into()),
         None => {
             let after = (ended.counts_rows, ended.drain);
-            examine(site, workload_state, number, (&before, &outcome), after, &mut trial)
+            examine(deployment, workload_state, number, (&before, &outcome), after, &mut trial)
         }
     };
     let examined = examined.and_then(|()| {
         if ended.wants_plans {
-            trial.plans = plans(site, workload_state.plan(number, Purpose::Measure)?)?;
+            trial.plans = plans(deployment, workload_state.plan(number, Purpose::Measure)?)?;
             // The session that asked for them must not count as one of the next step.
-            site.catch_up()?;
+            deployment.catch_up()?;
         }
         Ok(())
     });
@@ -178,7 +178,7 @@ pub(crate) fn conclude(
         Ok(())
     });
     if let Err(error) = examined {
-        trial.status = site.failure(&error);
+        trial.status = deployment.failure(&error);
     }
     Ok(trial)
 }
@@ -186,22 +186,22 @@ pub(crate) fn conclude(
 /// Makes a step ready: what comes before the clock starts.
 pub(crate) fn ready(
     plan: &Plan,
-    site: &mut Site,
+    deployment: &mut LiveDeployment,
     workload_state: &dyn WorkloadState,
     number: usize,
 ) -> Result<Ready> {
-    site.served.drop_logs(site.control.as_mut())?;
+    deployment.served.drop_logs(deployment.control.as_mut())?;
     let step_plan = workload_state.plan(number, Purpose::Measure)?;
     let (warm_up, portion) = (step_plan.window.warm_up, step_plan.portion);
-    prepare(site, &step_plan)?;
+    prepare(deployment, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
-    let before = Counted { statistics: site.statistics()?, telemetry: site.telemetry()? };
-    Ok(Ready { crew: assemble(plan, site, step_plan)?, warm_up, portion, before })
+    let before = Counted { statistics: deployment.statistics()?, telemetry: deployment.telemetry()? };
+    Ok(Ready { crew: assemble(plan, deployment, step_plan)?, warm_up, portion, before })
 }
 
 /// Looks at the server and the tables after a step that ran to its end.
 fn examine(
-    site: &mut Site,
+    deployment: &mut LiveDeployment,
     workload_state: &mut dyn WorkloadState,
     number: usize,
     (before, outcome): (&Counted, &Outcome),
@@ -209,7 +209,7 @@ fn examine(
     trial: &mut Trial,
 ) -> Result<()> {
     let check = |server: ServerCounts<'_>| workload_state.check_server(number, server, outcome);
-    let (server, checks, is_short) = counters_at_rest(site, &before.statistics, check)?;
+    let (server, checks, is_short) = counters_at_rest(deployment, &before.statistics, check)?;
     trial.checks.extend(checks);
     if is_short {
         trial.warnings.push(
@@ -217,40 +217,40 @@ fn examine(
                 .to_owned(),
         );
     }
-    let (counters, levels) = site.telemetry_since(&before.telemetry)?;
+    let (counters, levels) = deployment.telemetry_since(&before.telemetry)?;
     trial.counters.extend(counters);
     trial.gauges.extend(levels);
     trial.counters.extend(server);
-    for (name, value) in site.debt()?.measures.iter() {
+    for (name, value) in deployment.debt()?.measures.iter() {
         // What was left of it before the step stands under its own name.
         trial.gauges.set(&format!("end.{name}"), value);
     }
-    trial.gauges.extend(site.served.sizes(site.control.as_mut())?);
-    if let Some(bytes) = site.served.pid().and_then(basecase_probe::server_pss_bytes) {
+    trial.gauges.extend(deployment.served.sizes(deployment.control.as_mut())?);
+    if let Some(bytes) = deployment.served.pid().and_then(basecase_probe::server_pss_bytes) {
         trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
     }
     if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
         trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
     }
     if let Some(stop) = drain {
-        trial.gauges.extend(site.drain(stop)?);
+        trial.gauges.extend(deployment.drain(stop)?);
     }
     // Not before what was put off is paid: reading all rows gives the server time for it.
-    trial.state = site.state(workload_state, counts_rows)?;
-    trial.checks.extend(site.compare(workload_state, &trial.state)?);
+    trial.state = deployment.state(workload_state, counts_rows)?;
+    trial.checks.extend(deployment.compare(workload_state, &trial.state)?);
     // After the sizes, which count it.
-    site.served.drop_logs(site.control.as_mut())?;
+    deployment.served.drop_logs(deployment.control.as_mut())?;
     Ok(())
 }
 
 /// Executes what comes before the sessions are opened.
-pub(crate) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
-    let control = site.control.as_mut();
+pub(crate) fn prepare(deployment: &mut LiveDeployment, step_plan: &StepPlan) -> Result<()> {
+    let control = deployment.control.as_mut();
     for preparation in &step_plan.before {
         match preparation {
             Preparation::Execute(statement) => drop(control.query(statement)?),
             Preparation::Drop(table) => anyhow::ensure!(
-                site.served.drop_table(control, table)?,
+                deployment.served.drop_table(control, table)?,
                 "the server has a table {table} that basecase did not make, and it was not there when the run began\nhint: name a database of its own"
             ),
         }
@@ -259,25 +259,25 @@ pub(crate) fn prepare(site: &mut Site, step_plan: &StepPlan) -> Result<()> {
 }
 
 /// Opens the sessions.
-pub(crate) fn assemble(plan: &Plan, site: &mut Site, step_plan: StepPlan) -> Result<Crew> {
-    Ok(Crew::assemble(step_plan, site.served.endpoint())?.confined(plan.pin.client.clone()))
+pub(crate) fn assemble(plan: &Plan, deployment: &mut LiveDeployment, step_plan: StepPlan) -> Result<Crew> {
+    Ok(Crew::assemble(step_plan, deployment.served.endpoint())?.confined(plan.pin.client.clone()))
 }
 
 /// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
 /// `check` says of them, and whether they may only lack what the server lost.
 fn counters_at_rest(
-    site: &mut Site,
+    deployment: &mut LiveDeployment,
     before: &Measures,
     check: impl Fn(ServerCounts<'_>) -> Vec<Check>,
 ) -> Result<(Measures, Vec<Check>, bool)> {
     let until = Instant::now() + COUNTERS_PATIENCE;
     loop {
-        let server = site.statistics()?.since(before);
+        let server = deployment.statistics()?.since(before);
         let of = |may_lack_some| check(ServerCounts { measures: &server, may_lack_some });
         let checks = of(false);
         let is_whole = checks::failures(&checks).is_empty();
         if is_whole || Instant::now() >= until {
-            let is_short = !is_whole && site.served.may_lose_counts();
+            let is_short = !is_whole && deployment.served.may_lose_counts();
             let checks = if is_short { of(true) } else { checks };
             return Ok((server, checks, is_short));
         }

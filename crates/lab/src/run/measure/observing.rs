@@ -11,7 +11,7 @@ use basecase_model::{Measures, OperationClass, Track, TrackKind, names};
 use basecase_probe::{Watch, panic_message};
 use basecase_server::Telemetry;
 
-use crate::run::deployment::Site;
+use crate::run::deployment::LiveDeployment;
 
 /// From one glance at the counters to the next, and the interval of the tracks.
 const GLANCE_EVERY: Duration = Duration::from_secs(1);
@@ -48,12 +48,12 @@ const CLASSES: [OperationClass; 3] = [OperationClass::Insert, OperationClass::De
 /// # Errors
 /// With what came of the work: why nothing was seen.
 pub(crate) fn observe<R>(
-    site: &mut Site,
+    deployment: &mut LiveDeployment,
     progress: &Progress,
     work: impl FnOnce(&Watch) -> R,
 ) -> (R, Result<Observations, Failure>) {
-    let telemetry = site.served.telemetry();
-    let Site { control, watch, .. } = site;
+    let telemetry = deployment.served.telemetry();
+    let LiveDeployment { control, watch, .. } = deployment;
     let watch = &*watch;
     let interrupt = control.interrupter().ok();
     let spectator = Spectator {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use basecase_model::{Operation, Parameter, Reply, StatementPlan};
 use basecase_workload::{Next, SetUp, StepPlan, Work};
 
-use crate::run::deployment::Site;
+use crate::run::deployment::LiveDeployment;
 
 /// Operations of a role among which its kinds of statements are looked for.
 const OPERATIONS: usize = 200;
@@ -16,7 +16,7 @@ const OPERATIONS: usize = 200;
 ///
 /// # Errors
 /// When the server cannot be reached.
-pub(crate) fn plans(site: &mut Site, step_plan: StepPlan) -> Result<Vec<StatementPlan>> {
+pub(crate) fn plans(deployment: &mut LiveDeployment, step_plan: StepPlan) -> Result<Vec<StatementPlan>> {
     let kinds: Vec<String> = step_plan.kinds.iter().map(|kind| kind.name.clone()).collect();
     let mut plans = Vec::new();
     let mut known = HashSet::new();
@@ -32,7 +32,7 @@ pub(crate) fn plans(site: &mut Site, step_plan: StepPlan) -> Result<Vec<Statemen
             let session = match &mut session {
                 Some(session) => session,
                 none => {
-                    let mut opened = site.served.endpoint().connect()?;
+                    let mut opened = deployment.served.endpoint().connect()?;
                     for set_up in &role.set_up {
                         if let SetUp::Text(text) = set_up {
                             opened.query(text)?;
@@ -41,7 +41,7 @@ pub(crate) fn plans(site: &mut Site, step_plan: StepPlan) -> Result<Vec<Statemen
                     none.insert(opened)
                 }
             };
-            if let Ok(text) = site.served.explain(session.as_mut(), &sql) {
+            if let Ok(text) = deployment.served.explain(session.as_mut(), &sql) {
                 plans.push(StatementPlan { statement, sql, text });
             }
         }

@@ -11,7 +11,7 @@ use crate::observer::Phase;
 use crate::plan::{Candidate, Plan};
 use crate::run::Run;
 use crate::run::bench::Bench;
-use crate::run::deployment::Site;
+use crate::run::deployment::LiveDeployment;
 
 /// How long settling took, and whether it came to rest.
 const SETTLE_SECONDS: &str = "settle.seconds";
@@ -21,18 +21,21 @@ impl<B: Bench> Run<'_, B> {
     /// Settles as the plan says. How it went, and what was left.
     pub(crate) fn settle(
         &mut self,
-        plan: &Plan,
         candidate: &Candidate,
         deployment: &mut B::Deployment,
     ) -> Result<Measures> {
-        self.phase(candidate, Phase::Settle(plan.settle));
-        self.bench.settle(plan, deployment, &Limits { stop: self.stop, time: None })
+        self.phase(candidate, Phase::Settle(self.plan.settle));
+        self.bench.settle(self.plan, deployment, &Limits { stop: self.stop, time: None })
     }
 }
 
 /// Settles a server. How it went, and what was left.
-pub(crate) fn settle_site(plan: &Plan, site: &mut Site, stop: &AtomicBool) -> Result<Measures> {
-    let Site { served, control, tables, .. } = site;
+pub(crate) fn settle_deployment(
+    plan: &Plan,
+    deployment: &mut LiveDeployment,
+    stop: &AtomicBool,
+) -> Result<Measures> {
+    let LiveDeployment { served, control, tables, .. } = deployment;
     let settling = Settling {
         mode: plan.settle,
         limit: plan.settle_limit,

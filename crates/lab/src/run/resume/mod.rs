@@ -1,14 +1,12 @@
 //! What an earlier run left of a candidate's database, and how it is built again.
 
-use std::sync::atomic::Ordering;
-
 use anyhow::{Context, Result};
 use basecase_model::State;
 use basecase_workload::insert_benchmark::Purpose;
 
 use crate::checks;
 use crate::observer::{Phase, Reason};
-use crate::plan::{Candidate, Plan};
+use crate::plan::Candidate;
 use crate::run::Run;
 use crate::run::bench::{Bench, Deployment as _};
 use crate::run::deployment::Content;
@@ -27,7 +25,6 @@ impl<B: Bench> Run<'_, B> {
     /// When what is left cannot be looked at, which says nothing against it: it stays.
     pub(crate) fn find_again(
         &mut self,
-        plan: &Plan,
         candidate: &Candidate,
         workload_state: &mut dyn WorkloadState,
         first: usize,
@@ -37,24 +34,24 @@ impl<B: Bench> Run<'_, B> {
             return Ok(None);
         }
         self.phase(candidate, Phase::Inspect);
-        if plan.steps[first].changes_rows_in_place {
+        if self.plan.steps[first].changes_rows_in_place {
             self.phase(candidate, Phase::Rebuild(Reason::ChangesRows));
             return Ok(None);
         }
-        let Some(last) = self.stored(plan, candidate, first - 1)? else {
+        let Some(last) = self.stored(candidate, first - 1)? else {
             return Ok(None);
         };
         workload_state.resume(first, &last.state);
         let is_kept = || is_kept(candidate);
-        let opened = self.bench.open(plan, candidate, &candidate.directory, Content::Left);
-        let Some(mut site) = opened.with_context(is_kept)? else {
+        let opened = self.bench.open(self.plan, candidate, &candidate.directory, Content::Left);
+        let Some(mut deployment) = opened.with_context(is_kept)? else {
             return Ok(None);
         };
-        let holds = site.holds(workload_state);
+        let holds = deployment.holds(workload_state);
         if matches!(holds, Ok(true)) {
-            return Ok(Some(site));
+            return Ok(Some(deployment));
         }
-        site.stop();
+        deployment.stop();
         holds.with_context(is_kept)?;
         self.phase(candidate, Phase::Rebuild(Reason::HadBegun));
         Ok(None)
@@ -63,26 +60,26 @@ impl<B: Bench> Run<'_, B> {
     /// Brings a fresh database to the state before step `first`. Returns what it holds then.
     pub(crate) fn rebuild(
         &mut self,
-        plan: &Plan,
         candidate: &Candidate,
-        site: &mut B::Deployment,
+        deployment: &mut B::Deployment,
         first: usize,
     ) -> Result<(Box<dyn WorkloadState>, State)> {
+        let plan = self.plan;
         let mut workload_state = plan.workload.state(candidate.dialect)?;
         for step in workload_state.past(first) {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.is_stopped() {
                 return Ok((workload_state, State::default()));
             }
             self.phase(candidate, Phase::RebuildStep(&plan.steps[step].facts.name));
             let step_plan = workload_state.plan(step, Purpose::Rebuild)?;
-            let outcome = self.execute(plan, site, step_plan, plan.steps[step].limit)?;
+            let outcome = self.execute(deployment, step_plan, plan.steps[step].limit)?;
             workload_state.advance(step, &outcome);
             if let Some(failure) = outcome.failure {
                 return Err(failure.into());
             }
         }
-        let state = site.state(workload_state.as_ref(), plan.counts_rows)?;
-        let failures = checks::failures(&site.compare(workload_state.as_mut(), &state)?);
+        let state = deployment.state(workload_state.as_ref(), plan.counts_rows)?;
+        let failures = checks::failures(&deployment.compare(workload_state.as_mut(), &state)?);
         anyhow::ensure!(
             failures.is_empty(),
             "the rebuilt database is not as it was: {}",

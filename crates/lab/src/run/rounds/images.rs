@@ -9,8 +9,8 @@ use basecase_model::State;
 use basecase_server::move_data;
 
 use super::slot_of;
-use crate::observer::{Event, Phase};
-use crate::plan::{Candidate, Plan};
+use crate::observer::Phase;
+use crate::plan::Candidate;
 use crate::run::Run;
 use crate::run::bench::{Bench, Deployment as _};
 use crate::run::deployment::Content;
@@ -30,34 +30,32 @@ impl<B: Bench> Run<'_, B> {
     /// When it cannot be loaded, or what is there cannot be read: that stays.
     pub(crate) fn provide_image(
         &mut self,
-        plan: &mut Plan,
-        candidates: &mut [Candidate],
         open_comparisons: &mut OpenComparisons,
         index: usize,
     ) -> Result<bool> {
-        let image = image_of(&candidates[index]);
+        let plan = self.plan;
+        let candidate = &plan.candidates[index];
+        let image = image_of(candidate);
         let loaded = open_comparisons.load(index).cloned();
         let is_wanted_anew = self.options.rebuilds && !self.rebuilt.contains(&index);
         if !is_wanted_anew && loaded.is_some() {
-            let state = read_state(&image).with_context(|| is_kept(&candidates[index]))?;
+            let state = read_state(&image).with_context(|| is_kept(candidate))?;
             if state.is_some() {
                 return Ok(true);
             }
         }
         remove_folder(&image)?;
-        remove_folder(&kept_of(&candidates[index]))?;
-        let candidate = &mut candidates[index];
+        remove_folder(&kept_of(candidate))?;
         let slot = slot_of(plan, 0);
         self.phase(candidate, candidate.opening());
         let opened = self.bench.open(plan, candidate, &slot, Content::Fresh)?;
-        let mut site = opened.context("the candidate was not opened")?;
-        site.identify(candidate)?;
-        plan.experiment.candidates[index] = candidate.facts.clone();
-        self.store.save_experiment(&plan.experiment)?;
+        let mut deployment = opened.context("the candidate was not opened")?;
+        self.identify(index, &mut deployment)?;
+        self.store.save_experiment(&self.summary.experiment)?;
         let state = match loaded {
             Some(loaded) => {
-                let (_, state) = self.rebuild(plan, candidate, &mut site, 1)?;
-                if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let (_, state) = self.rebuild(candidate, &mut deployment, 1)?;
+                if self.is_stopped() {
                     return Ok(false);
                 }
                 self.store.add_warning(&loaded, ON_LOADED_AGAIN)?;
@@ -65,11 +63,11 @@ impl<B: Bench> Run<'_, B> {
             }
             None => {
                 let mut workload_state = plan.workload.state(candidate.dialect)?;
-                let Some(trial) = self.step(plan, candidate, &mut site, workload_state.as_mut(), 0, index)?
+                let Some(trial) = self.step(candidate, &mut deployment, workload_state.as_mut(), 0, index)?
                 else {
                     return Ok(false);
                 };
-                self.save(plan, candidate, 0, &trial)?;
+                self.save(candidate, 0, &trial)?;
                 if !trial.is_complete() {
                     return Ok(false);
                 }
@@ -78,13 +76,13 @@ impl<B: Bench> Run<'_, B> {
                 state
             }
         };
-        let settled = self.settle(plan, candidate, &mut site)?;
+        let settled = self.settle(candidate, &mut deployment)?;
         if let Some(warning) = unrest(plan.settle, &settled) {
-            self.observer.notice(Event::Note(&format!("{}, image: {warning}", candidate.facts.name)));
+            self.note(&format!("{}, image: {warning}", candidate.facts.name));
         }
         self.phase(candidate, Phase::Keep);
-        if let Some(note) = site.stop() {
-            self.observer.notice(Event::Note(&note));
+        if let Some(note) = deployment.stop() {
+            self.note(&note);
         }
         move_data(&slot, &image)?;
         write_state(&image, &state)?;

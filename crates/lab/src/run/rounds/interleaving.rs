@@ -9,15 +9,14 @@ use basecase_load::{Crew, Failure, Outcome, Progress, Runner, SliceResult, Slice
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
-use basecase_stats::Orders;
 
 use super::chunk_scheduler::PortionScheduler;
 use super::quiet::Quiet;
 use super::slice_scheduler::{SliceScheduler, SliceSettings};
-use super::slot_of;
+use super::{orders, slot_of};
 use crate::plan::{Candidate, Plan};
 use crate::run::bench::Together;
-use crate::run::deployment::Site;
+use crate::run::deployment::LiveDeployment;
 use crate::run::failed_trial;
 use crate::run::measure::neighbours::Neighbours;
 use crate::run::measure::settling::unrest;
@@ -30,7 +29,7 @@ pub(crate) struct RunningCandidate<D> {
     pub(crate) candidate: usize,
     /// The directory that its server runs in.
     pub(crate) slot: usize,
-    pub(crate) site: D,
+    pub(crate) deployment: D,
     pub(crate) workload_state: Box<dyn WorkloadState>,
     /// What copying its data took, until a trial says so.
     pub(crate) copied: Option<Copied>,
@@ -71,12 +70,11 @@ struct Turns {
 /// Measures one step of these candidates; `None` when the user stopped it.
 pub(crate) fn interleave_step(
     plan: &Plan,
-    candidates: &[Candidate],
-    all_running: &mut [&mut RunningCandidate<Site>],
+    all_running: &mut [&mut RunningCandidate<LiveDeployment>],
     step: Together<'_>,
     begins: &mut dyn FnMut(Vec<Arc<Progress>>),
 ) -> Result<Option<Interleaved>> {
-    let Together { number, is_first, round, most_work, patience, limits } = step;
+    let Together { number, is_first, round, most_work, margin, patience, limits } = step;
     let stop = limits.stop;
     let place = |position: usize| Place { round, pass: 0, position: position as u32 };
     let outline = &plan.steps[number];
@@ -85,7 +83,7 @@ pub(crate) fn interleave_step(
     let mut crews = Vec::with_capacity(all_running.len());
     let mut portion = None;
     for (position, running) in all_running.iter_mut().enumerate() {
-        match ready(plan, &mut running.site, running.workload_state.as_ref(), number) {
+        match ready(plan, &mut running.deployment, running.workload_state.as_ref(), number) {
             Ok(Ready { crew, before, portion: own, .. }) => {
                 portion = own;
                 befores.push(Before { counted: before, planted: planted(plan, running) });
@@ -93,9 +91,15 @@ pub(crate) fn interleave_step(
             }
             Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => {
-                let candidate = &candidates[running.candidate];
-                let trial =
-                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut running.site));
+                let candidate = &plan.candidates[running.candidate];
+                let trial = failed_trial(
+                    plan,
+                    candidate,
+                    number,
+                    place(position),
+                    &error,
+                    Some(&mut running.deployment),
+                );
                 return Ok(Some(Interleaved {
                     trials: vec![(running.candidate, trial)],
                     is_broken_off: true,
@@ -104,15 +108,14 @@ pub(crate) fn interleave_step(
         }
     }
     begins(crews.iter().map(Crew::progress).collect());
-    let orders = Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed));
+    let orders = orders(plan);
     let name = format!("{} in round {round}", outline.facts.name);
     let mut scheduler = match portion {
         None => {
-            let schedule = plan.experiment.schedule.as_ref();
             let settings = SliceSettings {
                 base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
                 slice: plan.slice,
-                margin: schedule.map_or(0.0, |schedule| schedule.margin(&outline.facts)).ln_1p(),
+                margin,
                 most_work,
                 timing: plan.timing,
             };
@@ -130,7 +133,7 @@ pub(crate) fn interleave_step(
         }
     };
     let runners = all_running.iter().zip(crews).map(|(running, crew)| {
-        let Site { watch, served, .. } = &running.site;
+        let LiveDeployment { watch, served, .. } = &running.deployment;
         let portions_of = portion.map(|_| outline.facts.headline.class());
         // Of reads a server has nothing to catch up on.
         let stands_still = portion.is_some() || outline.facts.writes;
@@ -155,7 +158,7 @@ pub(crate) fn interleave_step(
     let turns = ended.map(|(position, ((running, before), outcome))| {
         (&mut **running, Turns { number, place: place(position), before, outcome })
     });
-    let mut trials = conclude_all(plan, candidates, turns.collect(), is_broken_off, stop);
+    let mut trials = conclude_all(plan, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
     Ok(Some(Interleaved { trials, is_broken_off }))
 }
@@ -164,24 +167,24 @@ pub(crate) fn interleave_step(
 /// next one has to do with. What others do is thrown away with their data: it is paid now, while the other servers stand still.
 fn conclude_all(
     plan: &Plan,
-    candidates: &[Candidate],
-    turns: Vec<(&mut RunningCandidate<Site>, Turns)>,
+    turns: Vec<(&mut RunningCandidate<LiveDeployment>, Turns)>,
     is_broken_off: bool,
     stop: &AtomicBool,
 ) -> Vec<(usize, Trial)> {
     let writes = turns.first().is_some_and(|(_, turns)| plan.steps[turns.number].facts.writes);
-    let drains = writes && !is_broken_off && !plan.experiment.is_chain() && plan.settle != Settle::Off;
-    let drained = |running: &RunningCandidate<Site>| running.site.served.pid().filter(|_| drains);
+    let drains = writes && !is_broken_off && !plan.workload.is_chain() && plan.settle != Settle::Off;
+    let drained =
+        |running: &RunningCandidate<LiveDeployment>| running.deployment.served.pid().filter(|_| drains);
     let mut suspender = Suspender::default();
     for server in turns.iter().filter_map(|(running, _)| drained(running)) {
         suspender.suspend(server);
     }
-    let conclude = |(running, turns): (&mut RunningCandidate<Site>, Turns)| {
+    let conclude = |(running, turns): (&mut RunningCandidate<LiveDeployment>, Turns)| {
         let server = drained(running);
         if let Some(server) = server {
             suspender.resume(server);
         }
-        let candidate = &candidates[running.candidate];
+        let candidate = &plan.candidates[running.candidate];
         let trial = conclude_turns(plan, candidate, running, turns, drains.then_some(stop));
         if let Some(server) = server {
             suspender.suspend(server);
@@ -212,7 +215,7 @@ impl Scheduler {
 fn conclude_turns(
     plan: &Plan,
     candidate: &Candidate,
-    running: &mut RunningCandidate<Site>,
+    running: &mut RunningCandidate<LiveDeployment>,
     turns: Turns,
     drain: Option<&AtomicBool>,
 ) -> Trial {
@@ -232,9 +235,9 @@ fn conclude_turns(
         drain,
         outcome,
     };
-    let RunningCandidate { site, workload_state, copied, settled, .. } = running;
-    let mut trial = conclude(plan, candidate, site, workload_state.as_mut(), number, ended)
-        .unwrap_or_else(|error| failed_trial(plan, candidate, number, place, &error, Some(site)));
+    let RunningCandidate { deployment, workload_state, copied, settled, .. } = running;
+    let mut trial = conclude(plan, candidate, deployment, workload_state.as_mut(), number, ended)
+        .unwrap_or_else(|error| failed_trial(plan, candidate, number, place, &error, Some(deployment)));
     if let Some(Planted { calls, nanoseconds }) = planted {
         trial.gauges.set(names::PLANTED_CALLS, calls as f64);
         trial.gauges.set(names::PLANTED_US, nanoseconds as f64 / 1e3);
@@ -249,7 +252,7 @@ fn conclude_turns(
 }
 
 /// What a planted library has done so far in a candidate's server.
-fn planted(plan: &Plan, running: &RunningCandidate<Site>) -> Option<Planted> {
+fn planted(plan: &Plan, running: &RunningCandidate<LiveDeployment>) -> Option<Planted> {
     Planted::read(&slot_of(plan, running.slot))
 }
 

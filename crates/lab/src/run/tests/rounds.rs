@@ -144,11 +144,11 @@ fn rounds_that_were_begun_otherwise_are_refused_and_only_the_wanted_step_is_meas
         protocol: Protocol::Rounds(Rounds { detect: Some(0.05), most: Some(40), slice: None }),
         ..scenario
     };
-    let mut plan = laboratory.plan(&other);
+    let plan = laboratory.plan(&other);
     let mut store = Store::create_or_open(&laboratory.folder.path().join("s.sqlite")).unwrap();
     let mut fake = slower_by(0.5);
     let stop = fake.stop();
-    let refused = run_on(&mut fake, &mut plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
+    let refused = run_on(&mut fake, &plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
     assert!(refused.unwrap_err().to_string().contains("that is fixed before the first"));
     assert_eq!(fake.calls(), []);
 }

@@ -92,7 +92,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: candidates sqlite3541.one and sqlite3541.other are the same build with the same settings, under two names
-    hint: leave one away, or change a setting; what is measured is told apart by what was run
+    hint: leave one out, or change a setting; results are told apart by what was run
     "#);
     assert_snapshot!(compare(&sandbox, &[]), @r#"
     exit code 2

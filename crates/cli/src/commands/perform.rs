@@ -47,7 +47,7 @@ pub(crate) fn measure(
     let options = RunOptions {
         keep_data: arguments.keep_data,
         rebuilds: arguments.rebuild,
-        looks_away: arguments.probe == ProbeArgument::Off,
+        counters_only: arguments.probe == ProbeArgument::Off,
         profile,
         budget: arguments.budget,
         ..options

@@ -55,13 +55,13 @@ impl Calibration {
     /// # Errors
     /// When the probe has no complete trials.
     pub fn planted(&self, probe: &[Trial], slowdowns: &[Slowdown], copies: usize) -> Result<Request> {
-        let of = |tag: &str| {
+        let trial_of = |tag: &str| {
             let is_of = |trial: &&Trial| {
                 trial.is_complete() && trial.candidate.ends_with(tag) && !trial.slices.is_empty()
             };
             probe.iter().find(is_of).context("the run that finds out what spins cost has no complete trial")
         };
-        let spin = of("_probe")?;
+        let spin = trial_of("_probe")?;
         let base = probe.iter().find(|trial| {
             trial.step == spin.step && trial.candidate.ends_with("_nothing") && trial.is_complete()
         });

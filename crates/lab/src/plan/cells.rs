@@ -10,7 +10,8 @@ use crate::workload::Outline;
 
 /// The cells of a candidate's steps.
 pub(super) fn cells(
-    (facts, replicate): (&CandidateFacts, Option<&Replicate>),
+    facts: &CandidateFacts,
+    replicate: Option<&Replicate>,
     request: &Request,
     places: &Places,
     steps: &[Outline],

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use basecase_model::{CandidateName, Cell, Dbms, Experiment, PROTOCOL_REVISION};
+use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, PROTOCOL_REVISION};
 use basecase_process::{Account, FolderHold, Owner};
 use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
 use basecase_workload::Dialect;
@@ -26,7 +26,7 @@ use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
 use self::sources::sources;
-use crate::request::{Pin, Places, Protocol, Request, Timing, Verify, replicates};
+use crate::request::{Pin, Places, Request, Timing, Verify, replicates};
 use crate::workload::{Outline, Workload};
 
 /// Rows of all tables up to which [`Verify::Auto`] counts them.
@@ -60,7 +60,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Resolves and obtains builds, checks configs against them, looks at the machine, and computes cells. `command` is the
+    /// Resolves and obtains builds, checks configs against them, inspects the machine, and computes cells. `command` is the
     /// command line for the report; `notify` is called before anything that takes long.
     ///
     /// # Errors
@@ -87,20 +87,14 @@ impl Plan {
             .iter()
             .zip(&replicates)
             .map(|(facts, replicate)| {
-                cells((facts, replicate.as_ref()), request, places, &steps, &pin, &host_facts)
+                cells(facts, replicate.as_ref(), request, places, &steps, &pin, &host_facts)
             })
             .collect();
         let plants: Vec<Option<Plant>> =
             replicates.iter().map(|replicate| replicate.as_ref()?.plant).collect();
         let is_planted = plants.iter().any(Option::is_some);
         let library = is_planted.then(|| Plant::library(&places.home)).transpose()?;
-        if let Some((one, other)) = same_cell(&cells) {
-            bail!(
-                "candidates {} and {} are the same build with the same settings, under two names\nhint: leave one away, or change a setting; what is measured is told apart by what was run",
-                facts[one].name,
-                facts[other].name
-            );
-        }
+        refuse_same_cells(&facts, &cells)?;
         let id = experiment_id(&cells);
         let candidates: Vec<Candidate> = facts
             .into_iter()
@@ -117,33 +111,10 @@ impl Plan {
             })
             .collect();
         let folder = places.data.join(&id);
-        let mut started = candidates.iter().filter(|one| matches!(one.source, Source::Build(..))).peekable();
-        let has_servers = started.peek().is_some();
-        started.try_for_each(|candidate| Instance::check_path(&absolute(&candidate.directory)))?;
-        let owner = Owner { experiment: id.clone(), candidate: "every candidate".into() };
-        let hold = FolderHold::take(&folder, owner)?;
-        if has_servers && let Some(account) = Account::for_servers()? {
-            account.check_reaches(&folder)?;
-        }
+        let hold = hold_folder(&folder, &id, &candidates)?;
         let workload = request.workload.as_ref();
-        for (index, candidate) in candidates.iter().enumerate() {
-            if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
-                continue;
-            }
-            // What of the workload does not fit a dialect should not be found out after a load.
-            let state = workload.state(candidate.dialect)?;
-            (0..steps.len()).try_for_each(|step| state.plan(step, Purpose::Measure).map(drop))?;
-        }
-        let mut parameters = workload.facts();
-        parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
-        if let Some(limit) = request.settle_limit {
-            parameters.push(("settle_limit".into(), limit.to_string()));
-        }
-        parameters.push(("transport".into(), transports(&candidates, places.transport)));
-        parameters.push(("placement".into(), pin.to_string()));
-        if let Some(mark) = places.timing.mark() {
-            parameters.push((Experiment::TIMING.into(), mark));
-        }
+        check_dialects(workload, steps.len(), &candidates)?;
+        let parameters = shown_parameters(request, places, &candidates, &pin);
         let experiment = Experiment {
             id: id.clone(),
             name: request.name.clone(),
@@ -167,11 +138,7 @@ impl Plan {
             _hold: hold,
             experiment,
             candidates,
-            counts_rows: match request.verify {
-                Verify::Auto => workload.loaded_rows() <= COUNTED_ROWS,
-                Verify::Full => true,
-                Verify::Bounds => false,
-            },
+            counts_rows: counts_rows(request.verify, workload),
             workload: Arc::clone(&request.workload),
             steps,
             settle: request.settle,
@@ -181,10 +148,7 @@ impl Plan {
             timing: places.timing,
             pin,
             folder,
-            slice: match &request.protocol {
-                Protocol::Classic => None,
-                Protocol::Rounds(rounds) => rounds.slice,
-            },
+            slice: request.protocol.slice(),
             fits_together,
         })
     }
@@ -200,6 +164,70 @@ impl Plan {
     }
 }
 
+/// Refuses two candidates whose results could not be told apart.
+fn refuse_same_cells(facts: &[CandidateFacts], cells: &[Vec<Cell>]) -> Result<()> {
+    let Some((one, other)) = same_cell(cells) else { return Ok(()) };
+    bail!(
+        "candidates {} and {} are the same build with the same settings, under two names\nhint: leave one out, or change a setting; results are told apart by what was run",
+        facts[one].name,
+        facts[other].name
+    );
+}
+
+/// Takes the experiment's folder for this process alone, once it is certain that servers can run in it.
+fn hold_folder(folder: &Path, experiment: &str, candidates: &[Candidate]) -> Result<FolderHold> {
+    let mut started = candidates.iter().filter(|one| matches!(one.source, Source::Build(..))).peekable();
+    let has_servers = started.peek().is_some();
+    started.try_for_each(|candidate| Instance::check_path(&absolute(&candidate.directory)))?;
+    let owner = Owner { experiment: experiment.to_owned(), candidate: "every candidate".into() };
+    let hold = FolderHold::take(folder, owner)?;
+    if has_servers && let Some(account) = Account::for_servers()? {
+        account.check_reaches(folder)?;
+    }
+    Ok(hold)
+}
+
+/// Refuses a workload that does not fit the dialect of a candidate: this should not be found out after a load.
+fn check_dialects(workload: &dyn Workload, steps: usize, candidates: &[Candidate]) -> Result<()> {
+    for (index, candidate) in candidates.iter().enumerate() {
+        if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
+            continue;
+        }
+        let state = workload.state(candidate.dialect)?;
+        (0..steps).try_for_each(|step| state.plan(step, Purpose::Measure).map(drop))?;
+    }
+    Ok(())
+}
+
+/// Sizes, options and circumstances as they are shown.
+fn shown_parameters(
+    request: &Request,
+    places: &Places,
+    candidates: &[Candidate],
+    pin: &Pin,
+) -> Vec<(String, String)> {
+    let mut parameters = request.workload.facts();
+    parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
+    if let Some(limit) = request.settle_limit {
+        parameters.push(("settle_limit".into(), limit.to_string()));
+    }
+    parameters.push(("transport".into(), transports(candidates, places.transport)));
+    parameters.push(("placement".into(), pin.to_string()));
+    if let Some(mark) = places.timing.mark() {
+        parameters.push((Experiment::TIMING.into(), mark));
+    }
+    parameters
+}
+
+/// Whether tables are checked by counting all of their rows.
+fn counts_rows(verify: Verify, workload: &dyn Workload) -> bool {
+    match verify {
+        Verify::Auto => workload.loaded_rows() <= COUNTED_ROWS,
+        Verify::Full => true,
+        Verify::Bounds => false,
+    }
+}
+
 fn transport_name(transport: Transport) -> &'static str {
     match transport {
         Transport::UnixSocket => "socket",
@@ -209,7 +237,7 @@ fn transport_name(transport: Transport) -> &'static str {
 
 /// How clients reach the servers, in words: `loopback for postgres, socket for mysql` where the user left it to what was published.
 fn transports(candidates: &[Candidate], chosen: Option<Transport>) -> String {
-    let of = |dbms: Dbms| transport_name(chosen.unwrap_or(Transport::published(dbms)));
+    let name_for = |dbms: Dbms| transport_name(chosen.unwrap_or(Transport::published(dbms)));
     let started = |candidate: &&Candidate| matches!(candidate.source, Source::Build(..));
     let mut dbms: Vec<Dbms> =
         candidates.iter().filter(started).map(|candidate| candidate.facts.build.dbms).collect();
@@ -217,10 +245,14 @@ fn transports(candidates: &[Candidate], chosen: Option<Transport>) -> String {
     dbms.dedup();
     match dbms.as_slice() {
         [] => "none".to_owned(),
-        [first, rest @ ..] if rest.iter().all(|other| of(*other) == of(*first)) => of(*first).to_owned(),
-        several => {
-            several.iter().map(|dbms| format!("{} for {dbms}", of(*dbms))).collect::<Vec<_>>().join(", ")
+        [first, rest @ ..] if rest.iter().all(|other| name_for(*other) == name_for(*first)) => {
+            name_for(*first).to_owned()
         }
+        several => several
+            .iter()
+            .map(|dbms| format!("{} for {dbms}", name_for(*dbms)))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 

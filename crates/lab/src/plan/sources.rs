@@ -1,7 +1,7 @@
 //! How the candidates of a request are started: their builds and configs, found, obtained and checked.
 
 use anyhow::{Context, Result, anyhow, bail};
-use basecase_builds::{BuildRequest, Library};
+use basecase_builds::{Build, BuildRequest, Library};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::SqliteSession;
 use basecase_model::{Dbms, Engine};
@@ -34,40 +34,10 @@ pub(super) fn sources(
     notify: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Source>, bool)> {
     // Configs first: a typo should not wait for a download.
-    let files: Vec<Option<ConfigFile>> = request
-        .candidates
-        .iter()
-        .map(|spec| {
-            if spec.is_url() {
-                return Ok(None);
-            }
-            let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
-            ConfigFile::find(spec.dbms(), name, host).map(Some)
-        })
-        .collect::<Result<_, _>>()?;
+    let files = config_files(&request.candidates, host)?;
     let copies = Copies::of(&request.protocol, request.workload.as_ref());
     disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
-    let requests: Vec<BuildRequest> = request
-        .candidates
-        .iter()
-        .filter_map(|spec| match &spec.origin {
-            Origin::Build(request) => Some(request.clone()),
-            _ => None,
-        })
-        .collect();
-    if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
-        bail!(
-            "--set {name}: no candidate is a server that basecase starts\nhint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf"
-        );
-    }
-    let mut builds = Vec::new();
-    if !requests.is_empty() {
-        let library = Library::open(&places.home)?;
-        for source in library.resolve(&requests)? {
-            builds.push(library.obtain(&source, notify)?);
-        }
-    }
-    let mut builds = builds.into_iter();
+    let mut builds = obtain_builds(request, places, notify)?.into_iter();
     let mut sources = Vec::new();
     let mut needed = 0_u64;
     for (spec, file) in request.candidates.iter().zip(files) {
@@ -105,4 +75,39 @@ pub(super) fn sources(
         );
     }
     Ok((sources, fits_together))
+}
+
+/// The config of each candidate; `None` of the user's own server.
+fn config_files(candidates: &[CandidateSpec], host: Host) -> Result<Vec<Option<ConfigFile>>> {
+    let config_file = |spec: &CandidateSpec| {
+        if spec.is_url() {
+            return Ok(None);
+        }
+        let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
+        ConfigFile::find(spec.dbms(), name, host).map(Some)
+    };
+    Ok(candidates.iter().map(config_file).collect::<Result<_, _>>()?)
+}
+
+/// Finds and obtains the builds of all candidates that basecase starts, in their order.
+fn obtain_builds(request: &Request, places: &Places, notify: &mut dyn FnMut(&str)) -> Result<Vec<Build>> {
+    let requests: Vec<BuildRequest> = request
+        .candidates
+        .iter()
+        .filter_map(|spec| match &spec.origin {
+            Origin::Build(request) => Some(request.clone()),
+            _ => None,
+        })
+        .collect();
+    if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
+        bail!(
+            "--set {name}: no candidate is a server that basecase starts\nhint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf"
+        );
+    }
+    if requests.is_empty() {
+        return Ok(Vec::new());
+    }
+    let library = Library::open(&places.home)?;
+    let resolved = library.resolve(&requests)?;
+    resolved.iter().map(|source| Ok(library.obtain(source, notify)?)).collect()
 }

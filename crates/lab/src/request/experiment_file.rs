@@ -190,7 +190,7 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
     let variant = |size: Option<&Size>| {
         let workload = workload(&file, size, path, scale)?;
         if let Protocol::Rounds(rounds) = &protocol {
-            rounds.looks(workload.as_ref()).map_err(|error| format!("schedule.{error}"))?;
+            rounds.interim_analyses(workload.as_ref()).map_err(|error| format!("schedule.{error}"))?;
         }
         let request = Request {
             name: size.map_or_else(|| name.to_owned(), |size| format!("{name} {}", size.name)),
@@ -318,13 +318,13 @@ mod tests {
                 .map(|one| (one.request.name, one.request.workload.loaded_rows()))
                 .collect())
         };
-        let of = |pairs: &[(&str, u64)]| -> Result<Vec<(String, u64)>, String> {
+        let expected = |pairs: &[(&str, u64)]| -> Result<Vec<(String, u64)>, String> {
             Ok(pairs.iter().map(|(name, rows)| ((*name).to_owned(), *rows)).collect())
         };
         let chain = "[sizes]\nrows = 2000\n[[size]]\nname = \"one\"\n[[size]]\nname = \"four\"\nclients = 4";
-        assert_eq!(variants(chain), of(&[("e one", 2_000), ("e four", 8_000)]));
+        assert_eq!(variants(chain), expected(&[("e one", 2_000), ("e four", 8_000)]));
         let file = "workload = \"oltp_read_write\"\n[options]\ntable-size = 1000\n[[size]]\nname = \"a\"\n[[size]]\nname = \"b\"\ntable_size = 3000";
-        assert_eq!(variants(file), of(&[("e a", 1_000), ("e b", 3_000)]));
+        assert_eq!(variants(file), expected(&[("e a", 1_000), ("e b", 3_000)]));
         let refused = |text: &str| variants(text).unwrap_err();
         let unknown = refused("[[size]]\nname = \"a\"\nrow = 3");
         assert!(unknown.contains("size a: unknown field `row`") && unknown.contains("hint: "), "{unknown}");

@@ -86,7 +86,7 @@ pub struct Places {
     pub data: PathBuf,
     /// How clients reach a server that basecase starts; `None` as in published results: see [`Transport::published`].
     pub transport: Option<Transport>,
-    /// How long warm-ups, slices, pauses and looks last.
+    /// How long warm-ups, slices, pauses and polls last.
     pub timing: Timing,
 }
 

@@ -33,7 +33,7 @@ pub enum Protocol {
 pub struct Rounds {
     /// The relative change up to which there is none, for every step; by default 2 % where a step reads and 3 % where it writes.
     pub detect: Option<f64>,
-    /// The most rounds, of which each step gets as many as it needs; by default as many as the steps' looks go.
+    /// The most rounds, of which each step gets as many as it needs; by default as many as the steps' interim analyses allow.
     pub most: Option<u32>,
     /// Length of slices of steps that read, instead of what their speed calls for.
     pub slice: Option<Duration>,
@@ -75,7 +75,7 @@ impl Protocol {
     pub(crate) fn schedule(&self, id: &str, workload: &dyn Workload) -> Result<Option<Schedule>> {
         let Protocol::Rounds(rounds) = self else { return Ok(None) };
         let (read_margin, write_margin) = rounds.detect.map_or(MARGINS, |margin| (margin, margin));
-        let looks = rounds.looks(workload)?;
+        let looks = rounds.interim_analyses(workload)?;
         // Drawn from what is run: the same experiment draws the same orders.
         let seed = u64::from_str_radix(id, 16).unwrap_or(workload.seed());
         Ok(Some(Schedule { seed, read_margin, write_margin, looks }))
@@ -107,6 +107,14 @@ impl Protocol {
         matches!(self, Protocol::Rounds(_)) && !workload.is_chain()
     }
 
+    /// Length of slices that was asked for.
+    pub(crate) fn slice(&self) -> Option<Duration> {
+        match self {
+            Protocol::Classic => None,
+            Protocol::Rounds(rounds) => rounds.slice,
+        }
+    }
+
     /// What of the protocol tells a result from others.
     pub(crate) fn cell_parameters(&self) -> Option<serde_json::Value> {
         let Protocol::Rounds(rounds) = self else { return None };
@@ -116,21 +124,22 @@ impl Protocol {
 }
 
 impl Rounds {
-    /// After how many rounds it is looked at whether a step is decided.
+    /// The numbers of rounds after which an interim analysis says whether a step is decided.
     ///
     /// # Errors
     /// When there are to be fewer rounds than a decision takes.
-    pub(crate) fn looks(&self, workload: &dyn Workload) -> Result<Vec<u32>> {
-        let mut looks: Vec<u32> = workload.looks().rounds().iter().map(|rounds| *rounds as u32).collect();
-        let Some(most) = self.most else { return Ok(looks) };
-        if let Some(least) = looks.first().filter(|least| most < **least) {
+    pub(crate) fn interim_analyses(&self, workload: &dyn Workload) -> Result<Vec<u32>> {
+        let mut analyses: Vec<u32> =
+            workload.interim_analyses().rounds().iter().map(|rounds| *rounds as u32).collect();
+        let Some(most) = self.most else { return Ok(analyses) };
+        if let Some(least) = analyses.first().filter(|least| most < **least) {
             bail!(
                 "rounds is {most}, and nothing can be decided in fewer than {least}\nhint: leave rounds away, and limit the time with --budget"
             );
         }
-        looks.retain(|look| *look < most);
-        looks.push(most);
-        Ok(looks)
+        analyses.retain(|rounds| *rounds < most);
+        analyses.push(most);
+        Ok(analyses)
     }
 }
 

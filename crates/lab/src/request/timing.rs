@@ -1,18 +1,18 @@
-//! How long everything lasts that has a length of its own.
+//! A factor that shortens every fixed duration.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How much shorter than usual warm-ups, slices, the work of a round, pauses and looks are. Tests of what comes after what need not wait
-/// for them; what is measured then is marked, is never used beside ordinary trials, and gets no verdict.
+/// How much shorter than usual warm-ups, slices, the work of a round, pauses and polls are. Tests of the order of things need not wait
+/// for them. Trials measured like this are marked, are never used beside ordinary ones, and get no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     divisor: NonZeroU32,
 }
 
 impl Timing {
-    /// What is measured is worth something.
+    /// Durations as they are: results say something about servers.
     pub const ORDINARY: Timing = Timing { divisor: NonZeroU32::MIN };
 
     /// The mark of what is measured like this, `1/50`; `None` of what is ordinary.
@@ -20,7 +20,7 @@ impl Timing {
         (self != Timing::ORDINARY).then(|| format!("1/{}", self.divisor))
     }
 
-    /// How long it lasts instead of so long.
+    /// The shortened duration.
     pub(crate) fn of(self, usual: Duration) -> Duration {
         usual / self.divisor.get()
     }

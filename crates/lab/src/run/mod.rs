@@ -54,8 +54,8 @@ pub struct Summary {
 pub struct RunOptions {
     /// Leave the data of finished candidates where it is.
     pub keep_data: bool,
-    /// Take counters at both ends of a window only, and nothing in between: no plans either.
-    pub looks_away: bool,
+    /// Take counters only at both ends of a window: nothing in between, and no plans.
+    pub counters_only: bool,
     /// Where the server's time goes is to be taken as well.
     pub profile: Option<ProfileOrder>,
     /// When no more rounds begin; one does in any case.
@@ -115,7 +115,7 @@ fn run_on<B: Bench>(
         forecast: Forecast::new(plan),
         observation: observations[0],
         round: 0,
-        patience: quiet::LOOKS,
+        patience: quiet::MOST_POLLS,
         most_work: plan.timing.of(slice_scheduler::MOST_WORK),
         rebuilt: BTreeSet::new(),
         unopened: BTreeSet::new(),
@@ -134,7 +134,7 @@ fn run_on<B: Bench>(
 /// The experiment of a plan as it is run: in rounds with the margins that it was begun with, where those are kept.
 ///
 /// # Errors
-/// When rounds were begun with other margins or looks: who changes them after having seen results gives up what the verdicts promise.
+/// When rounds were begun with other margins or interim analyses: changing them after seeing results voids what the verdicts promise.
 fn experiment_of(plan: &Plan, store: &Store, options: &RunOptions) -> Result<Experiment> {
     let mut experiment = plan.experiment.clone();
     let Some(schedule) = &mut experiment.schedule else { return Ok(experiment) };
@@ -170,7 +170,7 @@ fn is_wanted(all: &[Observation], observation: Observation, candidate: &Candidat
 
 /// How closely the steps are looked at, one time after the other that all of them run.
 fn observations(options: &RunOptions) -> Vec<Observation> {
-    let usual = if options.looks_away { Observation::Off } else { Observation::Usual };
+    let usual = if options.counters_only { Observation::Off } else { Observation::Usual };
     match &options.profile {
         None => vec![usual],
         Some(order) if order.in_same_pass => vec![Observation::Profiled],
@@ -191,7 +191,7 @@ struct Run<'a, B: Bench> {
     observation: Observation,
     /// The round that is measured, from 0.
     round: u32,
-    /// How often a step looks whether the machine is quiet before it begins all the same.
+    /// How often a step polls whether the machine is quiet before it begins anyway.
     patience: u32,
     /// How long a candidate may work for a step in a round, where the usual time tells too little.
     most_work: Duration,

@@ -62,7 +62,7 @@ pub trait Workload: Debug + Send + Sync {
     fn is_chain(&self) -> bool;
 
     /// The numbers of rounds after which verdicts may be given, unless the user says otherwise.
-    fn looks(&self) -> Looks;
+    fn interim_analyses(&self) -> Looks;
 
     /// The state of one candidate before the first step.
     ///

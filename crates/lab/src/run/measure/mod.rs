@@ -69,9 +69,15 @@ pub(crate) struct Ended<'a> {
     pub(crate) observation: Observation,
     /// Whether the plans of its statements are asked for.
     pub(crate) wants_plans: bool,
-    /// How the tables are compared with the model.
+    pub(crate) inspection: Inspection<'a>,
+}
+
+/// How the server and its tables are inspected after a step.
+#[derive(Clone, Copy)]
+pub(crate) struct Inspection<'a> {
+    /// Whether all rows are counted.
     pub(crate) counts_rows: bool,
-    /// Whether what it put off is paid at once, until the user stops it.
+    /// Whether the step's debt is paid at once, until the user stops it.
     pub(crate) drain: Option<&'a AtomicBool>,
 }
 
@@ -114,8 +120,7 @@ pub(crate) fn measure(
         profiles,
         observation,
         wants_plans: observation != Observation::Off,
-        counts_rows: plan.counts_rows,
-        drain: None,
+        inspection: Inspection { counts_rows: plan.counts_rows, drain: None },
         outcome,
     };
     let mut trial = conclude(plan, candidate, deployment, workload_state, number, ended)?;
@@ -156,10 +161,7 @@ pub(crate) fn conclude(
     trial.counters.extend(seen);
     let examined = match outcome.failure.take() {
         Some(failure) => Err(failure.into()),
-        None => {
-            let after = (ended.counts_rows, ended.drain);
-            examine(deployment, workload_state, number, (&before, &outcome), after, &mut trial)
-        }
+        None => examine(deployment, workload_state, number, &before, &outcome, ended.inspection, &mut trial),
     };
     let examined = examined.and_then(|()| {
         if ended.wants_plans {
@@ -204,8 +206,9 @@ fn examine(
     deployment: &mut LiveDeployment,
     workload_state: &mut dyn WorkloadState,
     number: usize,
-    (before, outcome): (&Counted, &Outcome),
-    (counts_rows, drain): (bool, Option<&AtomicBool>),
+    before: &Counted,
+    outcome: &Outcome,
+    inspection: Inspection<'_>,
     trial: &mut Trial,
 ) -> Result<()> {
     let check = |server: ServerCounts<'_>| workload_state.check_server(number, server, outcome);
@@ -232,11 +235,11 @@ fn examine(
     if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
         trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
     }
-    if let Some(stop) = drain {
+    if let Some(stop) = inspection.drain {
         trial.gauges.extend(deployment.drain(stop)?);
     }
     // Not before what was put off is paid: reading all rows gives the server time for it.
-    trial.state = deployment.state(workload_state, counts_rows)?;
+    trial.state = deployment.state(workload_state, inspection.counts_rows)?;
     trial.checks.extend(deployment.compare(workload_state, &trial.state)?);
     // After the sizes, which count it.
     deployment.served.drop_logs(deployment.control.as_mut())?;
@@ -273,12 +276,12 @@ fn counters_at_rest(
     let until = Instant::now() + COUNTERS_PATIENCE;
     loop {
         let server = deployment.statistics()?.since(before);
-        let of = |may_lack_some| check(ServerCounts { measures: &server, may_lack_some });
-        let checks = of(false);
+        let compare = |may_lack_some| check(ServerCounts { measures: &server, may_lack_some });
+        let checks = compare(false);
         let is_whole = checks::failures(&checks).is_empty();
         if is_whole || Instant::now() >= until {
             let is_short = !is_whole && deployment.served.may_lose_counts();
-            let checks = if is_short { of(true) } else { checks };
+            let checks = if is_short { compare(true) } else { checks };
             return Ok((server, checks, is_short));
         }
         pause(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Looks at the machine and the server while a step runs.
+//! Observes the machine and the server while a step runs.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,26 +13,26 @@ use basecase_server::Telemetry;
 
 use crate::run::deployment::LiveDeployment;
 
-/// From one glance at the counters to the next, and the interval of the tracks.
-const GLANCE_EVERY: Duration = Duration::from_secs(1);
-/// From one look at the sessions to the next.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Of so many parts of the time, observing takes one at most: a server that answers slowly is asked more seldom.
+/// From one reading of the counters to the next, and the interval of the tracks.
+const READ_EVERY: Duration = Duration::from_secs(1);
+/// From one sample of the sessions to the next.
+const SAMPLE_EVERY: Duration = Duration::from_millis(200);
+/// Observing takes at most one part in this many of the time: a server that answers slowly is asked less often.
 const SHARE: u32 = 100;
-/// How long the last answer of the server is waited for.
+/// How long to wait for the server's last answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What was seen.
+/// What was observed.
 #[derive(Debug, Default)]
 pub(crate) struct Observations {
-    glances: Vec<Glance>,
-    /// What each look at the sessions found.
-    looks: Vec<(Instant, Vec<(String, u64)>)>,
+    readings: Vec<CounterReading>,
+    /// What each sample of the sessions found.
+    samples: Vec<(Instant, Vec<(String, u64)>)>,
 }
 
 /// The counters and levels at one instant.
 #[derive(Debug)]
-struct Glance {
+struct CounterReading {
     at: Instant,
     counters: Measures,
     levels: Measures,
@@ -43,7 +43,7 @@ struct Glance {
 /// The classes whose latencies are kept over time.
 const CLASSES: [OperationClass; 3] = [OperationClass::Insert, OperationClass::Delete, OperationClass::Query];
 
-/// Does `work`, and looks on every second until it is done. Whoever watches the progress sees the last second.
+/// Does `work`, and observes every second until it is done. Whoever watches the progress sees the last second.
 ///
 /// # Errors
 /// With what came of the work: why nothing was seen.
@@ -56,20 +56,20 @@ pub(crate) fn observe<R>(
     let LiveDeployment { control, watch, .. } = deployment;
     let watch = &*watch;
     let interrupt = control.interrupter().ok();
-    let spectator = Spectator {
+    let session_observer = SessionObserver {
         watch,
         telemetry,
         session: Some(control.as_mut()),
         seen: Observations::default(),
         progress,
     };
-    beside(|begin, ended| spectator.look_on(begin, ended), || work(watch), interrupt)
+    beside(|begin, ended| session_observer.watch(begin, ended), || work(watch), interrupt)
 }
 
-/// Does `work` while `look_on` looks on, which says when it has begun and ends when it is told to. A panic of it is a failure: what was
-/// not looked at must not pass for what did not happen.
+/// Does `work` while `watch` observes it: that says when it has begun, and ends when it is told to. A panic of it is a failure, because what
+/// was not observed must not pass for what did not happen.
 fn beside<R>(
-    look_on: impl FnOnce(&Sender<()>, &Receiver<()>) -> Observations + Send,
+    watch: impl FnOnce(&Sender<()>, &Receiver<()>) -> Observations + Send,
     work: impl FnOnce() -> R,
     interrupt: Option<Interrupter>,
 ) -> (R, Result<Observations, Failure>) {
@@ -78,11 +78,11 @@ fn beside<R>(
     thread::scope(|scope| {
         let (done, is_done) = channel();
         let thread = scope.spawn(move || {
-            let seen = look_on(&begin, &ended);
+            let seen = watch(&begin, &ended);
             drop::<Sender<()>>(done);
             seen
         });
-        // The first glance lies before the window, so that its opening lies between two.
+        // The first reading lies before the window, so that its opening lies between two.
         let _ = begun.recv();
         let result = work();
         drop::<Sender<()>>(end);
@@ -91,7 +91,7 @@ fn beside<R>(
     })
 }
 
-/// Breaks off a query of a server that does not answer any more.
+/// Interrupts a query of a server that no longer answers.
 fn break_off_after(patience: Duration, is_done: &Receiver<()>, interrupt: Option<Interrupter>) {
     if is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout)
         && let Some(interrupt) = interrupt
@@ -100,40 +100,40 @@ fn break_off_after(patience: Duration, is_done: &Receiver<()>, interrupt: Option
     }
 }
 
-struct Spectator<'a> {
+struct SessionObserver<'a> {
     watch: &'a Watch,
     telemetry: Telemetry,
-    /// None once it has failed: the machine is observed all the same.
+    /// None once it has failed: the machine is still observed.
     session: Option<&'a mut dyn Session>,
     seen: Observations,
     progress: &'a Progress,
 }
 
-impl Spectator<'_> {
-    fn look_on(mut self, begin: &Sender<()>, ended: &Receiver<()>) -> Observations {
-        let (mut next_glance, mut next_look) = (Instant::now(), Instant::now());
+impl SessionObserver<'_> {
+    fn watch(mut self, begin: &Sender<()>, ended: &Receiver<()>) -> Observations {
+        let (mut next_reading, mut next_sample) = (Instant::now(), Instant::now());
         loop {
             let now = Instant::now();
-            if now >= next_glance {
-                self.glance();
-                // Nobody waits for more than the first.
+            if now >= next_reading {
+                self.read_counters();
+                // Only the first is waited for.
                 let _ = begin.send(());
-                next_glance = (next_glance + GLANCE_EVERY).max(now + now.elapsed() * SHARE);
+                next_reading = (next_reading + READ_EVERY).max(now + now.elapsed() * SHARE);
             }
             let now = Instant::now();
-            if now >= next_look {
-                self.look();
-                next_look = (next_look + LOOK_EVERY).max(now + now.elapsed() * SHARE);
+            if now >= next_sample {
+                self.sample_sessions();
+                next_sample = (next_sample + SAMPLE_EVERY).max(now + now.elapsed() * SHARE);
             }
-            let pause = next_glance.min(next_look).saturating_duration_since(Instant::now());
+            let pause = next_reading.min(next_sample).saturating_duration_since(Instant::now());
             if ended.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
-                self.glance();
+                self.read_counters();
                 return self.seen;
             }
         }
     }
 
-    fn glance(&mut self) {
+    fn read_counters(&mut self) {
         let (snapshot, mut levels) = self.watch.glance();
         let mut counters = snapshot.measures().clone();
         let at = Instant::now();
@@ -148,7 +148,7 @@ impl Spectator<'_> {
             Some(Err(_)) => self.session = None,
             None => {}
         }
-        if let Some(last) = self.seen.glances.last() {
+        if let Some(last) = self.seen.readings.last() {
             let seconds = (at - last.at).as_secs_f64().max(1e-3);
             let mut vitals = levels.clone();
             for (name, added) in counters.since(&last.counters).iter() {
@@ -157,12 +157,12 @@ impl Spectator<'_> {
             self.progress.set_vitals(vitals);
         }
         let latencies = CLASSES.map(|class| self.progress.latencies(class)).into();
-        self.seen.glances.push(Glance { at, counters, levels, latencies });
+        self.seen.readings.push(CounterReading { at, counters, levels, latencies });
     }
 
-    fn look(&mut self) {
+    fn sample_sessions(&mut self) {
         match self.session.as_deref_mut().map(|session| self.telemetry.sessions(session)) {
-            Some(Ok(Some(found))) => self.seen.looks.push((Instant::now(), found)),
+            Some(Ok(Some(found))) => self.seen.samples.push((Instant::now(), found)),
             Some(Err(_)) => self.session = None,
             Some(Ok(None)) | None => {}
         }
@@ -172,28 +172,28 @@ impl Spectator<'_> {
 impl Observations {
     /// The numbers over the window that opened at `opened`, in whole seconds.
     pub(crate) fn tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
-        let counters = self.tracks_of(opened, seconds, TrackKind::Rate, |glance| &glance.counters);
-        let levels = self.tracks_of(opened, seconds, TrackKind::Level, |glance| &glance.levels);
+        let counters = self.tracks_of(opened, seconds, TrackKind::Rate, |reading| &reading.counters);
+        let levels = self.tracks_of(opened, seconds, TrackKind::Level, |reading| &reading.levels);
         let latencies = self.latency_tracks(opened, seconds);
         counters.into_iter().chain(levels).chain(latencies).collect()
     }
 
     /// Statements per second by their latency, for each bucket that has any.
     fn latency_tracks(&self, opened: Instant, seconds: f64) -> Vec<Track> {
-        let Some(last) = self.glances.last() else { return Vec::new() };
+        let Some(last) = self.readings.last() else { return Vec::new() };
         let mut tracks = Vec::new();
         for (place, class) in CLASSES.iter().enumerate() {
-            let count = |glance: &Glance, bucket: usize| {
-                glance.latencies.get(place).map_or(0, |counts| counts[bucket])
+            let count = |reading: &CounterReading, bucket: usize| {
+                reading.latencies.get(place).map_or(0, |counts| counts[bucket])
             };
             let buckets = last.latencies.get(place).map_or(0, |counts| counts.len());
             for bucket in (0..buckets).filter(|bucket| count(last, *bucket) > 0) {
                 let name =
                     format!("{}{}.{}_ns", names::LATENCY_PREFIX, class.as_str(), end_of(bucket).as_nanos());
                 let points = self
-                    .glances
+                    .readings
                     .iter()
-                    .map(|glance| (since(opened, glance.at), count(glance, bucket) as f64));
+                    .map(|reading| (since(opened, reading.at), count(reading, bucket) as f64));
                 tracks.extend(track(name, points.collect(), seconds, TrackKind::Rate));
             }
         }
@@ -206,23 +206,23 @@ impl Observations {
         opened: Instant,
         seconds: f64,
         kind: TrackKind,
-        of: fn(&Glance) -> &Measures,
+        of: fn(&CounterReading) -> &Measures,
     ) -> Vec<Track> {
         let mut points: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-        for glance in &self.glances {
-            for (name, value) in of(glance).iter() {
-                points.entry(name).or_default().push((since(opened, glance.at), value));
+        for reading in &self.readings {
+            for (name, value) in of(reading).iter() {
+                points.entry(name).or_default().push((since(opened, reading.at), value));
             }
         }
         let of_name = |(name, points): (&str, _)| track(name.to_owned(), points, seconds, kind);
         points.into_iter().filter_map(of_name).collect()
     }
 
-    /// How long sessions were busy in the window, by what they waited for, µs over all sessions; with the number of looks.
+    /// How long sessions were busy in the window, by what they waited for, µs over all sessions; with the number of samples.
     pub(crate) fn sessions(&self, opened: Instant, seconds: f64) -> Measures {
         let mut measures = Measures::new();
         let until = opened + Duration::from_secs_f64(seconds.max(0.0));
-        let within: Vec<_> = self.looks.iter().filter(|(at, _)| *at >= opened && *at <= until).collect();
+        let within: Vec<_> = self.samples.iter().filter(|(at, _)| *at >= opened && *at <= until).collect();
         if within.is_empty() {
             return measures;
         }
@@ -248,7 +248,7 @@ fn since(opened: Instant, at: Instant) -> f64 {
 
 /// What points of a counter or a level come to in whole intervals of the window; `None` where they do not cover it.
 fn track(name: String, points: Vec<(f64, f64)>, seconds: f64, kind: TrackKind) -> Option<Track> {
-    let interval_s = GLANCE_EVERY.as_secs_f64();
+    let interval_s = READ_EVERY.as_secs_f64();
     let value = |number: u32| {
         let begin = f64::from(number) * interval_s;
         Some(match kind {
@@ -260,7 +260,7 @@ fn track(name: String, points: Vec<(f64, f64)>, seconds: f64, kind: TrackKind) -
         } as f32)
     };
     let values: Vec<f32> = (0..seconds as u32).map(value).collect::<Option<_>>()?;
-    let interval_ms = GLANCE_EVERY.as_millis() as u32;
+    let interval_ms = READ_EVERY.as_millis() as u32;
     (!values.is_empty()).then_some(Track { name, kind, interval_ms, values })
 }
 
@@ -286,31 +286,31 @@ mod tests {
     }
 
     #[test]
-    fn defect_20_a_panic_of_whoever_looks_on_is_a_failure_with_its_message() {
+    fn defect_20_a_panic_of_the_observer_is_a_failure_with_its_message() {
         let (result, seen) = beside(|_, _| panic!("no counters"), || 1, None);
         assert_eq!(result, 1, "what was measured is kept for whoever says why it failed");
         let told = seen.unwrap_err().to_string();
         assert!(told.starts_with("a thread of basecase panicked: no counters\nhint: "), "{told}");
-        let look_on = |begin: &Sender<()>, ended: &Receiver<()>| {
+        let watch = |begin: &Sender<()>, ended: &Receiver<()>| {
             begin.send(()).unwrap();
             assert!(ended.recv().is_err());
             Observations::default()
         };
-        assert!(beside(look_on, || 1, None).1.is_ok());
+        assert!(beside(watch, || 1, None).1.is_ok());
     }
 
     #[test]
-    fn a_steady_counter_has_a_steady_rate_wherever_the_glances_fall() {
+    fn a_steady_counter_has_a_steady_rate_wherever_the_readings_fall() {
         let start = Instant::now();
         let opened = start + Duration::from_millis(700);
-        let glance = |at_ms: u64| Glance {
+        let reading = |at_ms: u64| CounterReading {
             at: start + Duration::from_millis(at_ms),
             counters: measures("a", at_ms as f64 / 10.0),
             levels: measures("b", at_ms as f64),
             latencies: Vec::new(),
         };
         let observations =
-            Observations { glances: [0, 1010, 1990, 3050, 4000].map(glance).into(), looks: Vec::new() };
+            Observations { readings: [0, 1010, 1990, 3050, 4000].map(reading).into(), samples: Vec::new() };
         let tracks = observations.tracks(opened, 3.2);
         let [rate, level] = tracks.as_slice() else { panic!("{tracks:?}") };
         assert_eq!((rate.name.as_str(), rate.kind, rate.values.len()), ("a", TrackKind::Rate, 3));
@@ -321,32 +321,32 @@ mod tests {
     #[test]
     fn a_counter_that_was_not_there_throughout_has_no_track() {
         let start = Instant::now();
-        let glance = |at: u64, counters| Glance {
+        let reading = |at: u64, counters| CounterReading {
             at: start + Duration::from_secs(at),
             counters,
             levels: Measures::new(),
             latencies: Vec::new(),
         };
-        let glances =
-            vec![glance(0, Measures::new()), glance(1, measures("a", 1.0)), glance(2, measures("a", 2.0))];
-        let observations = Observations { glances, looks: Vec::new() };
+        let readings =
+            vec![reading(0, Measures::new()), reading(1, measures("a", 1.0)), reading(2, measures("a", 2.0))];
+        let observations = Observations { readings, samples: Vec::new() };
         assert!(observations.tracks(start, 2.0).is_empty());
         assert_eq!(observations.tracks(start + Duration::from_secs(1), 1.0).len(), 1);
     }
 
     #[test]
-    fn sessions_are_busy_for_their_share_of_the_looks() {
+    fn sessions_are_busy_for_their_share_of_the_samples() {
         let opened = Instant::now();
-        let look = |at_ms: u64, found: &[(&str, u64)]| {
+        let sample = |at_ms: u64, found: &[(&str, u64)]| {
             let found = found.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
             (opened + Duration::from_millis(at_ms), found)
         };
-        let looks = vec![
-            look(100, &[("session.cpu_us", 3), ("session.lock_us", 1)]),
-            look(300, &[("session.cpu_us", 1)]),
-            look(5000, &[("session.cpu_us", 9)]),
+        let samples = vec![
+            sample(100, &[("session.cpu_us", 3), ("session.lock_us", 1)]),
+            sample(300, &[("session.cpu_us", 1)]),
+            sample(5000, &[("session.cpu_us", 9)]),
         ];
-        let sessions = Observations { glances: Vec::new(), looks }.sessions(opened, 2.0);
+        let sessions = Observations { readings: Vec::new(), samples }.sessions(opened, 2.0);
         assert_eq!(sessions.get("session.cpu_us"), Some(4e6));
         assert_eq!(sessions.get("session.lock_us"), Some(1e6));
         assert_eq!(sessions.get(names::SESSION_LOOKS), Some(2.0));

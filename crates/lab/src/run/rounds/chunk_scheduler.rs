@@ -1,4 +1,4 @@
-//! Whose turn it is in a step that all candidates do to its end, and with which portion of it.
+//! Whose turn it is in a step that all candidates do to its end, and with which chunk of it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use basecase_workload::Portion;
 
 use crate::request::Timing;
 
-/// A portion of a step whose writers keep a rate. They write once in a second: every other portion has some of it.
+/// A chunk of a step whose writers keep a rate. They write once in a second: every other chunk has some of it.
 const TIME: Duration = Duration::from_millis(500);
 
-/// A portion of a step that cannot rest, whose statements take seconds.
+/// A chunk of a step that cannot rest, whose statements take seconds.
 const CUT: Duration = Duration::from_millis(100);
 
-/// Decides after each portion which one comes next.
+/// Decides after each chunk which one comes next.
 ///
 /// Candidates go through a step in lock-step, so that whatever the machine does hits all of them alike, and their tables are equally old.
-/// The step is never cut: each begins a portion with what its own last one left, while the others stand still.
-pub(crate) struct PortionScheduler {
+/// The step is never cut: each candidate begins a chunk with what its own last one left, while the others are suspended.
+pub(crate) struct ChunkScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
@@ -31,7 +31,7 @@ pub(crate) struct PortionScheduler {
     specs: VecDeque<usize>,
 }
 
-impl PortionScheduler {
+impl ChunkScheduler {
     pub(crate) fn new(
         orders: Orders,
         name: String,
@@ -40,10 +40,10 @@ impl PortionScheduler {
         timing: Timing,
     ) -> Self {
         let is_done = vec![false; candidates];
-        PortionScheduler { orders, name, portion, timing, is_done, passes: 0, specs: VecDeque::new() }
+        ChunkScheduler { orders, name, portion, timing, is_done, passes: 0, specs: VecDeque::new() }
     }
 
-    /// The next portion after `taken`; `None` when all candidates are done.
+    /// The next chunk after `result`; `None` when all candidates are done.
     pub(crate) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         if let Some(result) = result.filter(|result| result.is_last) {
             self.is_done[result.spec.runner] = true;
@@ -77,11 +77,11 @@ mod tests {
 
     /// Who has his turn when; each has so many portions, and comes to its end in one more.
     fn turns(portion: Portion, each: &[usize]) -> Vec<(usize, Option<u32>)> {
-        let mut portions =
-            PortionScheduler::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
+        let mut chunks =
+            ChunkScheduler::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
         let mut result: Option<SliceResult> = None;
         let mut turns: Vec<(usize, Option<u32>)> = Vec::new();
-        while let Some(spec) = portions.next(result.as_ref()) {
+        while let Some(spec) = chunks.next(result.as_ref()) {
             turns.push((spec.runner, spec.pass));
             let count = turns.iter().filter(|turn| turn.0 == spec.runner).count();
             result = Some(SliceResult {

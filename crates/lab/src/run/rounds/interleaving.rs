@@ -10,7 +10,7 @@ use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
 
-use super::chunk_scheduler::PortionScheduler;
+use super::chunk_scheduler::ChunkScheduler;
 use super::quiet::Quiet;
 use super::slice_scheduler::{SliceScheduler, SliceSettings};
 use super::{orders, slot_of};
@@ -20,7 +20,7 @@ use crate::run::deployment::LiveDeployment;
 use crate::run::failed_trial;
 use crate::run::measure::neighbours::Neighbours;
 use crate::run::measure::settling::unrest;
-use crate::run::measure::{Counted, Ended, Ready, conclude, counted_seconds, ready};
+use crate::run::measure::{Counted, Ended, Inspection, Ready, conclude, counted_seconds, ready};
 use crate::workload::WorkloadState;
 
 /// A candidate that is up.
@@ -59,8 +59,8 @@ struct Before {
     planted: Option<Planted>,
 }
 
-/// A candidate's turns in a step.
-struct Turns {
+/// What came of one candidate's turns in a step.
+struct CandidateOutcome {
     number: usize,
     place: Place,
     before: Before,
@@ -91,45 +91,31 @@ pub(crate) fn interleave_step(
             }
             Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => {
-                let candidate = &plan.candidates[running.candidate];
-                let trial = failed_trial(
-                    plan,
-                    candidate,
-                    number,
-                    place(position),
-                    &error,
-                    Some(&mut running.deployment),
-                );
-                return Ok(Some(Interleaved {
-                    trials: vec![(running.candidate, trial)],
-                    is_broken_off: true,
-                }));
+                return Ok(Some(broken_off_before(plan, running, number, place(position), &error)));
             }
         }
     }
     begins(crews.iter().map(Crew::progress).collect());
-    let orders = orders(plan);
+    let settings = SliceSettings {
+        base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
+        slice: plan.slice,
+        margin,
+        most_work,
+        timing: plan.timing,
+    };
     let name = format!("{} in round {round}", outline.facts.name);
+    let candidates = all_running.len();
     let mut scheduler = match portion {
-        None => {
-            let settings = SliceSettings {
-                base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
-                slice: plan.slice,
-                margin,
-                most_work,
-                timing: plan.timing,
-            };
-            Scheduler::Slices(SliceScheduler::new(
-                orders,
-                name,
-                all_running.len(),
-                &outline.facts,
-                is_first,
-                settings,
-            ))
-        }
+        None => Scheduler::Slices(SliceScheduler::new(
+            orders(plan),
+            name,
+            candidates,
+            &outline.facts,
+            is_first,
+            settings,
+        )),
         Some(portion) => {
-            Scheduler::Portions(PortionScheduler::new(orders, name, all_running.len(), portion, plan.timing))
+            Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, portion, plan.timing))
         }
     };
     let runners = all_running.iter().zip(crews).map(|(running, crew)| {
@@ -145,10 +131,8 @@ pub(crate) fn interleave_step(
         quiet.wait_before(&spec, result);
         Some(spec)
     });
-    let is_interrupted = |outcome: &Outcome| matches!(outcome.failure, Some(Failure::Interrupted));
     let is_broken_off = outcomes.iter().any(|outcome| outcome.failure.is_some());
-    // A session that was broken off may have told first.
-    if outcomes.iter().any(is_interrupted) || (is_broken_off && stop.load(Ordering::Relaxed)) {
+    if is_interrupted(&outcomes, stop) {
         return Ok(None);
     }
     let mut surroundings = others(&outcomes);
@@ -156,18 +140,38 @@ pub(crate) fn interleave_step(
     let ended = all_running.iter_mut().zip(befores).zip(outcomes).enumerate();
     let ended = ended.filter(|(_, (_, outcome))| !is_broken_off || outcome.failure.is_some());
     let turns = ended.map(|(position, ((running, before), outcome))| {
-        (&mut **running, Turns { number, place: place(position), before, outcome })
+        (&mut **running, CandidateOutcome { number, place: place(position), before, outcome })
     });
     let mut trials = conclude_all(plan, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
     Ok(Some(Interleaved { trials, is_broken_off }))
 }
 
+/// What came of a step that one candidate could not begin, so that no other did either.
+fn broken_off_before(
+    plan: &Plan,
+    running: &mut RunningCandidate<LiveDeployment>,
+    number: usize,
+    place: Place,
+    error: &anyhow::Error,
+) -> Interleaved {
+    let candidate = &plan.candidates[running.candidate];
+    let trial = failed_trial(plan, candidate, number, place, error, Some(&mut running.deployment));
+    Interleaved { trials: vec![(running.candidate, trial)], is_broken_off: true }
+}
+
+/// Whether the user stopped the step. A session that was broken off may have told first.
+fn is_interrupted(outcomes: &[Outcome], stop: &AtomicBool) -> bool {
+    let failures = || outcomes.iter().filter_map(|outcome| outcome.failure.as_ref());
+    failures().any(|failure| matches!(failure, Failure::Interrupted))
+        || failures().next().is_some() && stop.load(Ordering::Relaxed)
+}
+
 /// Holds what came of all turns against servers, tables and workload, one candidate after the other. What a step of a chain puts off, the
 /// next one has to do with. What others do is thrown away with their data: it is paid now, while the other servers stand still.
 fn conclude_all(
     plan: &Plan,
-    turns: Vec<(&mut RunningCandidate<LiveDeployment>, Turns)>,
+    turns: Vec<(&mut RunningCandidate<LiveDeployment>, CandidateOutcome)>,
     is_broken_off: bool,
     stop: &AtomicBool,
 ) -> Vec<(usize, Trial)> {
@@ -179,7 +183,7 @@ fn conclude_all(
     for server in turns.iter().filter_map(|(running, _)| drained(running)) {
         suspender.suspend(server);
     }
-    let conclude = |(running, turns): (&mut RunningCandidate<LiveDeployment>, Turns)| {
+    let conclude = |(running, turns): (&mut RunningCandidate<LiveDeployment>, CandidateOutcome)| {
         let server = drained(running);
         if let Some(server) = server {
             suspender.resume(server);
@@ -199,14 +203,14 @@ enum Scheduler {
     /// Steps that go on for as long as they are let.
     Slices(SliceScheduler),
     /// Steps that have an end.
-    Portions(PortionScheduler),
+    Chunks(ChunkScheduler),
 }
 
 impl Scheduler {
     fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         match self {
             Scheduler::Slices(slices) => slices.next(result),
-            Scheduler::Portions(portions) => portions.next(result),
+            Scheduler::Chunks(chunks) => chunks.next(result),
         }
     }
 }
@@ -216,10 +220,10 @@ fn conclude_turns(
     plan: &Plan,
     candidate: &Candidate,
     running: &mut RunningCandidate<LiveDeployment>,
-    turns: Turns,
+    turns: CandidateOutcome,
     drain: Option<&AtomicBool>,
 ) -> Trial {
-    let Turns { number, place, before, mut outcome } = turns;
+    let CandidateOutcome { number, place, before, mut outcome } = turns;
     outcome.counters = own_counters(&outcome);
     let planted = planted(plan, running).zip(before.planted).map(|(now, before)| now.since(before));
     let ended = Ended {
@@ -231,8 +235,7 @@ fn conclude_turns(
         profiles: Vec::new(),
         observation: Observation::Off,
         wants_plans: place.round == 0,
-        counts_rows: plan.counts_rows && plan.steps[number].facts.writes,
-        drain,
+        inspection: Inspection { counts_rows: plan.counts_rows && plan.steps[number].facts.writes, drain },
         outcome,
     };
     let RunningCandidate { deployment, workload_state, copied, settled, .. } = running;

@@ -42,7 +42,7 @@ impl<'a, B: Bench> Run<'a, B> {
         &mut self,
         mut round_of: impl FnMut(&mut Self, &mut OpenComparisons, &[usize]) -> Result<()>,
     ) -> Result<()> {
-        let last_analysis = self.looks().last().copied();
+        let last_analysis = self.interim_analyses().last().copied();
         let trials = self.store.trials(&self.plan.experiment.id)?;
         let mut open_comparisons =
             OpenComparisons::new(&self.summary.experiment, trials, self.options.only_step.as_deref());
@@ -87,7 +87,7 @@ impl<'a, B: Bench> Run<'a, B> {
     }
 
     /// The numbers of rounds after which there is an interim analysis.
-    fn looks(&self) -> &'a [u32] {
+    fn interim_analyses(&self) -> &'a [u32] {
         self.plan.experiment.schedule.as_ref().map_or(&[], |schedule| &schedule.looks)
     }
 
@@ -102,7 +102,8 @@ impl<'a, B: Bench> Run<'a, B> {
         self.round = round;
         let labels = steps.iter().map(|step| self.plan.steps[*step].facts.label.as_str());
         self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
-        let to_first_analysis = self.looks().first().map_or(0, |rounds| rounds.saturating_sub(round));
+        let to_first_analysis =
+            self.interim_analyses().first().map_or(0, |rounds| rounds.saturating_sub(round));
         let turns: usize = steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
         self.most_work = most_work(left, to_first_analysis as usize * turns, self.plan.timing.of(MOST_WORK));
     }
@@ -160,8 +161,8 @@ impl Done {
     }
 }
 
-/// How long a candidate may work in each of so many turns that lead to the first look, where the usual time tells too little: as long as
-/// half of what is left of a budget goes to work. Short of the first look nothing at all is told.
+/// How long a candidate may work in each of the `turns` before the first interim analysis, if the usual time is not precise enough: half of
+/// the remaining budget, spread over them. Without a first interim analysis there is no verdict at all.
 fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
     let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
     share.map_or(most, |share| share.min(most))
@@ -185,14 +186,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_does_for_the_first_look_before_it_does_for_more_work() {
-        let of = |seconds: u64, turns| {
+    fn a_budget_reaches_the_first_interim_analysis_before_it_buys_more_work() {
+        let seconds_of_work = |seconds: u64, turns| {
             most_work(Some(Duration::from_secs(seconds)), turns, MOST_WORK).as_secs_f64()
         };
-        assert_eq!(of(84, 10), 4.2);
-        assert_eq!(of(1, 10), 0.05, "which is no more than the usual time");
-        assert_eq!(of(3600, 10), 6.0);
-        assert_eq!(of(1, 0), 6.0, "the first look is behind");
+        assert_eq!(seconds_of_work(84, 10), 4.2);
+        assert_eq!(seconds_of_work(1, 10), 0.05, "which is no more than the usual time");
+        assert_eq!(seconds_of_work(3600, 10), 6.0);
+        assert_eq!(seconds_of_work(1, 0), 6.0, "the first interim analysis is over");
         assert_eq!(most_work(None, 10, MOST_WORK), MOST_WORK);
     }
 }

@@ -149,14 +149,15 @@ impl OpenComparisons {
 
     /// What the verdict on a step still takes, with the steps of a chain that lead to it.
     fn cost(&self, judgement: &Judgement, step: usize) -> Cost {
-        let of = |candidate: usize| judgement.decision(Metric::Throughput, step, candidate);
+        let decision = |candidate: usize| judgement.decision(Metric::Throughput, step, candidate);
         let open = || self.runners(step).into_iter().skip(1).filter(|one| !judgement.is_settled(step, *one));
-        let rounds = |candidate: usize| match of(candidate).map(|decision| decision.outlook) {
+        let rounds = |candidate: usize| match decision(candidate).map(|decision| decision.outlook) {
             Some(Outlook::MoreRounds(rounds)) => rounds,
             Some(Outlook::Settled | Outlook::OnTheMargin) | None => 1,
         };
         let rounds = open().map(rounds).max().unwrap_or(0);
-        let has_verdicts = open().all(|one| of(one).is_some_and(|decision| decision.verdict.is_change()));
+        let has_verdicts =
+            open().all(|one| decision(one).is_some_and(|decision| decision.verdict.is_change()));
         Cost { step, has_verdicts, seconds: rounds as f64 * self.seconds_of_round(&[step]) }
     }
 
@@ -265,20 +266,20 @@ mod tests {
             trial("a", "s", true),
             trial("c", "s", true),
         ];
-        let of = |trials: &[Trial]| OpenComparisons::new(&experiment(), trials.to_vec(), None);
-        assert!(of(&trials).has(1, 0));
+        let comparisons = |trials: &[Trial]| OpenComparisons::new(&experiment(), trials.to_vec(), None);
+        assert!(comparisons(&trials).has(1, 0));
         trials.push(trial("b", "load", true));
-        let open_comparisons = of(&trials);
+        let open_comparisons = comparisons(&trials);
         assert!(open_comparisons.has(1, 0), "it has its first round beside the others' second");
         assert!(open_comparisons.has_own(&trials[3]) && !open_comparisons.has_own(&trial("b", "s", true)));
         assert!(open_comparisons.load(1).is_some());
         // As a bisection does, whose probes share the first and the last candidate.
         let of_another = |trial: &Trial| Trial { measured_by: "another".to_owned(), ..trial.clone() };
         let others: Vec<Trial> = trials.iter().map(of_another).collect();
-        assert!(!of(&others).has(1, 0), "another experiment did not have the second candidate");
+        assert!(!comparisons(&others).has(1, 0), "another experiment did not have the second candidate");
         // Each by itself: a round goes on until all have it.
         trials.iter_mut().for_each(|trial| trial.gauges = basecase_model::Measures::new());
-        assert!(!of(&trials).has(1, 0));
+        assert!(!comparisons(&trials).has(1, 0));
     }
 
     #[test]

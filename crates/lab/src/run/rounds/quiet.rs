@@ -1,4 +1,4 @@
-//! Waits with long slices until others leave the machine alone.
+//! Holds back long slices until no other work uses the machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,43 +11,43 @@ use basecase_stop::pause;
 use super::slice_scheduler::LONG;
 use crate::request::Timing;
 
-/// How long one look at the machine takes.
-const LOOK: Duration = Duration::from_secs(1);
-/// The most looks that a step has in a round, of which the first finds most machines quiet.
-pub(crate) const LOOKS: u32 = 60;
+/// How long one poll of the machine takes.
+const POLL: Duration = Duration::from_secs(1);
+/// The most polls of a step in a round. The first finds most machines quiet.
+pub(crate) const MOST_POLLS: u32 = 60;
 
 /// The waiting of one step in one round.
 pub(crate) struct Quiet<'a> {
     stop: &'a AtomicBool,
     timing: Timing,
-    /// What is left of this step's looks.
-    looks: u32,
-    /// The looks of a step. They become fewer while the machine never is quiet.
+    /// The polls that this step has left.
+    polls: u32,
+    /// The polls of a step. There are fewer as long as the machine is never quiet.
     patience: &'a mut u32,
 }
 
 impl<'a> Quiet<'a> {
-    /// With the patience that earlier steps have left.
+    /// With the patience that earlier steps left.
     pub(crate) fn new(stop: &'a AtomicBool, timing: Timing, patience: &'a mut u32) -> Self {
-        Quiet { stop, timing, looks: *patience, patience }
+        Quiet { stop, timing, polls: *patience, patience }
     }
 
-    /// Waits before a pass of long slices when others were at work in the slice before it, or nothing is known of that.
+    /// Waits before a pass of long slices if other work disturbed the slice before it, or if that is unknown.
     pub(crate) fn wait_before(&mut self, spec: &SliceSpec, result: Option<&SliceResult>) {
         let begins_pass = spec.pass.is_some() && result.is_none_or(|result| result.spec.pass != spec.pass);
         let is_long = matches!(spec.end, SliceEnd::After(time) if time >= self.timing.of(LONG));
         if !begins_pass || !is_long || result.is_some_and(|result| was_quiet(result, self.timing)) {
             return;
         }
-        let looks = self.looks;
-        while self.looks > 0 && !self.stop.load(Ordering::Relaxed) {
-            self.looks -= 1;
-            if is_quiet(self.timing.of(LOOK)) {
-                *self.patience = LOOKS;
+        let polls = self.polls;
+        while self.polls > 0 && !self.stop.load(Ordering::Relaxed) {
+            self.polls -= 1;
+            if is_quiet(self.timing.of(POLL)) {
+                *self.patience = MOST_POLLS;
                 return;
             }
         }
-        if looks > 0 {
+        if polls > 0 {
             *self.patience = (*self.patience / 2).max(1);
         }
     }
@@ -61,12 +61,12 @@ fn was_quiet(result: &SliceResult, timing: Timing) -> bool {
 }
 
 /// Whether others use little now; also where the kernel does not tell.
-fn is_quiet(look: Duration) -> bool {
+fn is_quiet(poll: Duration) -> bool {
     let Some(before) = OthersTime::now() else { return true };
-    pause(look);
+    pause(poll);
     OthersTime::now().is_none_or(|now| {
         let OthersTime { busy_us, steal_us } = now.since(before);
-        busy_us + steal_us <= NOISY_CORES * look.as_secs_f64() * 1e6
+        busy_us + steal_us <= NOISY_CORES * poll.as_secs_f64() * 1e6
     })
 }
 
@@ -87,17 +87,17 @@ mod tests {
             is_last: false,
         };
         assert!(was_quiet(&result(0.2e6), Timing::ORDINARY) && !was_quiet(&result(0.4e6), Timing::ORDINARY));
-        let mut patience = LOOKS;
+        let mut patience = MOST_POLLS;
         let mut quiet = Quiet::new(&stop, Timing::ORDINARY, &mut patience);
         quiet.wait_before(&spec(Some(1)), Some(&result(0.4e6)));
-        assert_eq!(quiet.looks, LOOKS);
+        assert_eq!(quiet.polls, MOST_POLLS);
         stop.store(false, Ordering::Relaxed);
         quiet.wait_before(&spec(Some(0)), Some(&result(0.4e6)));
         quiet.wait_before(&spec(None), Some(&result(0.4e6)));
         quiet.wait_before(&spec(Some(1)), Some(&result(0.1e6)));
-        assert_eq!(quiet.looks, LOOKS, "nothing to wait for");
-        quiet.looks = 1;
+        assert_eq!(quiet.polls, MOST_POLLS, "nothing to wait for");
+        quiet.polls = 1;
         quiet.wait_before(&spec(Some(1)), Some(&result(0.4e6)));
-        assert_eq!(quiet.looks, 0, "patience ends");
+        assert_eq!(quiet.polls, 0, "patience ends");
     }
 }

@@ -203,7 +203,7 @@ impl SliceScheduler {
         }
     }
 
-    /// The next slice after `taken`; `None` when there is none.
+    /// The next slice after `result`; `None` when there is none.
     pub(crate) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
         match (result, &mut self.target) {
             (Some(result), _) if result.spec.pass.is_none() => self.learn(result),
@@ -314,18 +314,18 @@ fn length_at(rate: f64, shortest: Duration, timing: Timing) -> Duration {
 mod tests {
     use super::*;
 
-    /// The legs of a step whose two candidates do so many operations per second.
+    /// The slices of a step whose two candidates do so many operations per second.
     fn specs(writes: bool, rate: f64) -> Vec<SliceSpec> {
-        legs_of(writes, rate, 1, Duration::ZERO)
+        specs_of(writes, rate, 1, Duration::ZERO)
     }
 
     /// With so many connections, whose last answers come so long after the end.
-    fn legs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<SliceSpec> {
-        legs_among(2, writes, rate, threads, ending)
+    fn specs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<SliceSpec> {
+        specs_among(2, writes, rate, threads, ending)
     }
 
     /// Of so many candidates, the second of which is the base case.
-    fn legs_among(
+    fn specs_among(
         candidates: usize,
         writes: bool,
         rate: f64,
@@ -342,11 +342,11 @@ mod tests {
         };
         let scheduler =
             SliceScheduler::new(Orders::new(7), "step".into(), candidates, &step, false, settings);
-        legs_at(scheduler, |_| rate, ending)
+        specs_at(scheduler, |_| rate, ending)
     }
 
     /// Of candidates that do `rate` operations per second in each slice.
-    fn legs_at(
+    fn specs_at(
         mut scheduler: SliceScheduler,
         mut rate: impl FnMut(&SliceSpec) -> f64,
         ending: Duration,
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn a_base_case_of_many_has_two_slices_each_way() {
         let counts = |candidates: usize, writes: bool| -> Vec<Vec<usize>> {
-            let specs = legs_among(candidates, writes, 50_000.0, 1, Duration::ZERO);
+            let specs = specs_among(candidates, writes, 50_000.0, 1, Duration::ZERO);
             let kept: Vec<SliceSpec> = specs.into_iter().filter(|spec| spec.pass.is_some()).collect();
             let ways =
                 kept.chunk_by(|one, next| one.pass == next.pass).flat_map(|pass| pass.chunks(pass.len() / 2));
@@ -419,7 +419,7 @@ mod tests {
             let own = if spec.runner == 1 { 1.0 - slower } else { 1.0 };
             1e6 * own * if slices % 3 == 0 { 1.0 - uneven } else { 1.0 }
         };
-        let specs = legs_at(scheduler, rate, Duration::ZERO);
+        let specs = specs_at(scheduler, rate, Duration::ZERO);
         specs.iter().filter_map(|spec| spec.pass).max().map_or(0, |last| last as usize + 1)
     }
 
@@ -448,7 +448,7 @@ mod tests {
     #[test]
     fn slices_of_several_connections_are_long_against_their_endings() {
         let last = |writes, threads| {
-            legs_of(writes, 1_000.0, threads, 4 * MS).pop().map(|spec| (spec.end, spec.pass))
+            specs_of(writes, 1_000.0, threads, 4 * MS).pop().map(|spec| (spec.end, spec.pass))
         };
         assert_eq!(last(false, 1), Some((SliceEnd::After(30 * MS), Some(24))));
         assert_eq!(last(false, 8), Some((SliceEnd::After(200 * MS), Some(5))));
@@ -465,15 +465,15 @@ mod tests {
     #[test]
     fn tables_that_are_written_grow_old_together() {
         let specs = specs(true, 1_000.0);
-        let of = |runner: usize| -> Vec<SliceEnd> {
+        let ends_of = |runner: usize| -> Vec<SliceEnd> {
             specs.iter().filter(|spec| spec.runner == runner).map(|spec| spec.end).collect()
         };
         let first = specs[0].runner;
         assert_eq!(specs[0].end, SliceEnd::Counted(PROBE));
-        assert_eq!(of(1 - first)[0], SliceEnd::Events(50), "as many as the first had in its time");
-        assert_eq!(of(first)[1..], of(1 - first)[1..]);
-        assert_eq!(of(first)[1], SliceEnd::Events(600));
-        assert_eq!(of(first).last(), Some(&SliceEnd::Events(50)));
-        assert_eq!(of(first).len(), 2 + 2 * WRITING_PASSES as usize);
+        assert_eq!(ends_of(1 - first)[0], SliceEnd::Events(50), "as many as the first had in its time");
+        assert_eq!(ends_of(first)[1..], ends_of(1 - first)[1..]);
+        assert_eq!(ends_of(first)[1], SliceEnd::Events(600));
+        assert_eq!(ends_of(first).last(), Some(&SliceEnd::Events(50)));
+        assert_eq!(ends_of(first).len(), 2 + 2 * WRITING_PASSES as usize);
     }
 }

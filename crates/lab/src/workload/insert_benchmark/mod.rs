@@ -114,7 +114,7 @@ impl Workload for InsertBenchmark {
         true
     }
 
-    fn looks(&self) -> Looks {
+    fn interim_analyses(&self) -> Looks {
         Looks::write_heavy()
     }
 

@@ -235,7 +235,7 @@ impl Workload for WorkloadFile {
         false
     }
 
-    fn looks(&self) -> Looks {
+    fn interim_analyses(&self) -> Looks {
         Looks::general()
     }
 

@@ -143,9 +143,9 @@ impl WorkloadState for WorkloadFileState {
         }
         // What failed counts for the server too.
         let is_exact = outcome.roles.iter().all(|role| role.retries == 0);
-        let of = |change| self.changed(step, change, &outcome.statements);
-        let statements = |change| Count::of(of(change).statements, is_exact);
-        let affected = |change| Count::of(of(change).affected, is_exact);
+        let changed = |change| self.changed(step, change, &outcome.statements);
+        let statements = |change| Count::of(changed(change).statements, is_exact);
+        let affected = |change| Count::of(changed(change).affected, is_exact);
         server.check([
             connections,
             (names::SERVER_INSERT_STATEMENTS, statements(Change::Insert)),

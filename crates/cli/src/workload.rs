@@ -20,7 +20,7 @@ pub(crate) fn choose(
     if name == insert_benchmark::NAME {
         if let Some(word) = choice.given() {
             bail!(
-                "--{word} is for workload files, and {name} is none\nhint: give its sizes by --preset, --rows, --writes, --seconds and --clients"
+                "--{word} is for workload files, and {name} is not one\nhint: give its sizes by --preset, --rows, --writes, --seconds and --clients"
             );
         }
         let parameters = Sizes::from(sizes).parameters(pace, seed).map_err(|reason| anyhow!(reason))?;

@@ -28,7 +28,7 @@ impl Calibration {
         let candidate = request.candidates.first().cloned().context("no candidate is named")?;
         if candidate.is_url() || candidate.dbms() == basecase_model::Dbms::Sqlite {
             anyhow::bail!(
-                "nothing can be planted in {candidate}: it is no server that basecase starts\nhint: name a build, e.g. postgres:18.6"
+                "nothing can be planted in {candidate}: it is not a server that basecase starts\nhint: name a build, e.g. postgres:18.6"
             );
         }
         let connections = request.workload.sessions();
@@ -59,13 +59,16 @@ impl Calibration {
             let is_of = |trial: &&Trial| {
                 trial.is_complete() && trial.candidate.ends_with(tag) && !trial.slices.is_empty()
             };
-            probe.iter().find(is_of).context("the run that finds out what spins cost has no complete trial")
+            probe
+                .iter()
+                .find(is_of)
+                .context("the probe run that measures what spins cost has no complete trial")
         };
         let spin = trial_of("_probe")?;
         let base = probe.iter().find(|trial| {
             trial.step == spin.step && trial.candidate.ends_with("_nothing") && trial.is_complete()
         });
-        let base = base.context("the run that finds out what spins cost has no base case")?;
+        let base = base.context("the probe run that measures what spins cost has no base case")?;
         let spin_us = (per_message_us(spin)? - per_message_us(base)?) / f64::from(PROBE_SPINS);
         let threads = base.roles.len() as f64;
         let rate = base.slices.iter().map(|slice| slice.rate).sum::<f64>() / base.slices.len() as f64;

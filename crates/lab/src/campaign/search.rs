@@ -34,7 +34,7 @@ impl Search {
     pub fn new(request: Request, wanted: Option<&str>) -> Result<Self> {
         let bisection = Bisection::new(request.candidates.len()).with_context(|| {
             format!(
-                "{} candidates have none between them with which a change could have begun\nhint: name three or more, the oldest first; two are for `basecase compare`",
+                "{} candidates have none between them where a change could have begun\nhint: name three or more, the oldest first; two are for `basecase compare`",
                 request.candidates.len()
             )
         })?;
@@ -51,7 +51,7 @@ impl Search {
                 bail!("the workload has no step {wanted}\nhint: --step names one of these: {}", known())
             }
             _ => bail!(
-                "{} steps are meant, and a change is looked for in one\nhint: --step names one of these: {}",
+                "{} steps match, and a change is searched for in one step\nhint: --step names one of these: {}",
                 meant.len(),
                 known()
             ),
@@ -81,7 +81,7 @@ impl Search {
     /// Takes in what the experiment of [`Search::probe`] came to.
     ///
     /// # Errors
-    /// When a trial holds what no trial can hold.
+    /// When a trial holds impossible values.
     pub fn learn(&mut self, experiment: &Experiment, trials: &[Trial]) -> Result<()> {
         let judgement = Judgement::of(experiment, trials)?;
         let step = experiment.steps.iter().position(|step| step.name == self.step);

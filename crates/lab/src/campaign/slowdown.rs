@@ -55,7 +55,7 @@ impl FromStr for Slowdown {
             };
             read.ok_or_else(|| {
                 format!(
-                    "{part:?} is no shape of a slowdown; write 3%, 3%:every=100 for one message in a hundred, or 10%:starts=0.3 for three \
+                    "{part:?} is not a form of slowdown; write 3%, 3%:every=100 for one message in a hundred, or 10%:starts=0.3 for three \
                      starts in ten"
                 )
             })?;

@@ -65,7 +65,7 @@ fn url_facts(spec: &CandidateSpec, endpoint: &Endpoint, request: &Request) -> Re
     for table in tables {
         if server.is_foreign(session.as_mut(), table)? {
             bail!(
-                "candidate {spec} has a table {table} that basecase did not make\nhint: name a database of its own, for the run drops and creates {}",
+                "candidate {spec} has a table {table} that basecase did not make\nhint: use a separate database: the run drops and creates {}",
                 names_of(tables)
             );
         }

@@ -28,7 +28,7 @@ pub(super) fn cells(
             "verify": request.verify,
             "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
         });
-        // Without one the key is that of results from before there was a choice.
+        // Without a limit the key stays that of results from before there was a choice.
         if let Some(limit) = request.settle_limit {
             parameters["settle_limit"] = limit.to_string().into();
         }

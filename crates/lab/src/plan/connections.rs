@@ -1,14 +1,14 @@
-//! Whether a server lets as many sessions in as a run opens.
+//! Whether a server admits as many sessions as a run opens.
 
 use anyhow::{Result, bail};
 use basecase_client::Session;
 use basecase_model::{Dbms, Value};
 use basecase_probe::raise_open_files;
 
-/// The setting that limits sessions, of every server that basecase starts.
+/// The setting that limits sessions, in every server that basecase starts.
 const SETTING: &str = "max_connections";
 
-/// Its value where nothing is said: section 20.3 of the manual of Postgres, and 7.1.8 of that of MySQL 8.0.
+/// Its default: section 20.3 of the Postgres manual, and 7.1.8 of the MySQL 8.0 manual.
 fn default_limit(dbms: Dbms) -> Option<u64> {
     match dbms {
         Dbms::Postgres => Some(100),
@@ -27,7 +27,7 @@ pub(crate) fn check(candidate: &str, dbms: Dbms, settings: &[(String, String)], 
     refuse_more(candidate, limit, sessions, &format!("leave room with --set {SETTING}={}", room(sessions)))
 }
 
-/// Refuses a run that opens more sessions than the user's own server lets in.
+/// Refuses a run that opens more sessions than the user's own server admits.
 pub(crate) fn ask(candidate: &str, session: &mut dyn Session, dbms: Dbms, sessions: u32) -> Result<()> {
     let question = match dbms {
         Dbms::Postgres => "show max_connections",
@@ -45,7 +45,7 @@ pub(crate) fn ask(candidate: &str, session: &mut dyn Session, dbms: Dbms, sessio
 
 /// Refuses a run for which this process may not have enough files open.
 pub(crate) fn check_open_files(sessions: u32) -> Result<()> {
-    // Two for each session, and what else there is.
+    // Two for each session, and some for everything else.
     let needed = 2 * u64::from(sessions) + 100;
     match raise_open_files().filter(|limit| *limit < needed) {
         None => Ok(()),
@@ -55,7 +55,7 @@ pub(crate) fn check_open_files(sessions: u32) -> Result<()> {
     }
 }
 
-/// With the session that watches, and some to spare.
+/// Includes the session that observes, and some to spare.
 fn room(sessions: u32) -> u32 {
     sessions + 10
 }

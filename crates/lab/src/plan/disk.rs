@@ -10,15 +10,15 @@ use crate::workload::Workload;
 
 /// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
 const BYTES_PER_ROW: u64 = 400;
-/// Bytes for logs, WAL and what else a small database needs.
+/// Bytes for logs, WAL and everything else that a small database needs.
 const BYTES_BESIDES: u64 = 1 << 30;
 
-/// How often the tables of each candidate are on the disk.
+/// How many copies of each candidate's tables are on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copies {
     /// Candidates run one after the other, and each is removed when it is done: the largest counts.
     OneAtATime,
-    /// All candidates have so many at the same time.
+    /// All candidates have this many at the same time.
     Each(u64),
 }
 

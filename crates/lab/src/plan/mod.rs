@@ -1,4 +1,4 @@
-//! From a request to a plan: everything that can be wrong is found here, before any work starts.
+//! From a request to a plan. Every mistake that can be found before work starts is found here.
 
 mod candidate;
 mod candidate_facts;
@@ -64,7 +64,7 @@ impl Plan {
     /// command line for the report; `notify` is called before anything that takes long.
     ///
     /// # Errors
-    /// With everything that can be known to be wrong before a server is started.
+    /// Every mistake that can be found before a server is started.
     pub fn prepare(
         request: &Request,
         places: &Places,
@@ -235,7 +235,7 @@ fn transport_name(transport: Transport) -> &'static str {
     }
 }
 
-/// How clients reach the servers, in words: `loopback for postgres, socket for mysql` where the user left it to what was published.
+/// How clients reach the servers, in words: `loopback for postgres, socket for mysql` where the published defaults apply.
 fn transports(candidates: &[Candidate], chosen: Option<Transport>) -> String {
     let name_for = |dbms: Dbms| transport_name(chosen.unwrap_or(Transport::published(dbms)));
     let started = |candidate: &&Candidate| matches!(candidate.source, Source::Build(..));

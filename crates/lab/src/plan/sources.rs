@@ -22,11 +22,11 @@ fn default_config(spec: &CandidateSpec) -> &'static str {
     }
 }
 
-/// Memory that a server takes besides what it keeps of its tables, bytes.
+/// Memory that a server takes besides its cache of tables, bytes.
 const BESIDE_TABLES: u64 = 1 << 30;
 
-/// Resolves all builds together, so that they come from one toolchain where they can, obtains them and checks configs. Also returns
-/// whether the memory holds all servers at the same time.
+/// Resolves all builds together, so that they come from one toolchain if possible, obtains them and checks configs. Also returns whether the
+/// memory holds all servers at the same time.
 pub(super) fn sources(
     request: &Request,
     places: &Places,
@@ -101,7 +101,7 @@ fn obtain_builds(request: &Request, places: &Places, notify: &mut dyn FnMut(&str
         .collect();
     if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
         bail!(
-            "--set {name}: no candidate is a server that basecase starts\nhint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf"
+            "--set {name}: no candidate is a server that basecase starts\nhint: leave out --set; SQLite's settings belong in its config, as in sqlite@FILE.conf"
         );
     }
     if requests.is_empty() {

@@ -41,14 +41,14 @@ pub enum CandidateError {
     /// The URL cannot be read.
     #[error(transparent)]
     Url(#[from] AddressError),
-    /// A URL without the word that says so. The text is not repeated, for it may hold a password.
+    /// A URL without the prefix `url:`. The text is not repeated, because it may hold a password.
     #[error(
         "a candidate that is a URL begins with url:\nhint: write url:postgres://USER:PASSWORD@HOST:PORT/DATABASE or url:mysql://…"
     )]
     BareUrl,
     /// The engine part names no engine.
     #[error(
-        "candidate {candidate:?} names the engine {engine:?}\nhint: after '#' stands innodb or rocksdb, as in mariadb:10.11.18#rocksdb"
+        "candidate {candidate:?} names the engine {engine:?}\nhint: write innodb or rocksdb after '#', as in mariadb:10.11.18#rocksdb"
     )]
     UnknownEngine {
         /// The candidate.
@@ -58,7 +58,7 @@ pub enum CandidateError {
     },
     /// The dbms has no engines to choose from.
     #[error(
-        "candidate {candidate:?} names the engine {engine}, and {dbms} has no engines to choose from\nhint: leave #{engine} away"
+        "candidate {candidate:?} names the engine {engine}, and {dbms} has no engines to choose from\nhint: leave out #{engine}"
     )]
     NoEngines {
         /// The candidate.
@@ -70,7 +70,7 @@ pub enum CandidateError {
     },
     /// The config part is empty.
     #[error(
-        "candidate {0:?} has nothing after '@'\nhint: name a config or a file, as in postgres:18.6@x10b, or leave '@' away"
+        "candidate {0:?} has nothing after '@'\nhint: name a config or a file, as in postgres:18.6@x10b, or leave out '@'"
     )]
     EmptyConfig(String),
 }
@@ -141,14 +141,14 @@ impl CandidateSpec {
     }
 }
 
-/// Whether a word may hold a password: it is a URL, or nearly one. Nobody repeats it then.
+/// Whether a word may hold a password, because it is a URL or nearly one. Such a word is never repeated.
 pub fn may_hold_password(word: &str) -> bool {
     let is_path = word.starts_with("path:");
     let begins_like_one = word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("url:"));
     begins_like_one || word.contains("://") || (!is_path && word.contains(":/") && word.contains('@'))
 }
 
-/// Text without what follows `://` in a line of it, which may hold a password.
+/// The text without the rest of a line after `://`, which may hold a password.
 pub(crate) fn without_urls(text: &str) -> String {
     let line = |line: &str| match line.split_once("://") {
         Some((head, _)) => format!("{head}://…"),
@@ -157,13 +157,13 @@ pub(crate) fn without_urls(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Splits `#ENGINE` off a URL. A `#` before anything else is left in it, and refused there: it may belong to a password.
+/// Splits `#ENGINE` off a URL. Any other `#` stays in the URL and is refused there, because it may belong to a password.
 fn split_url(url: &str) -> (&str, Option<Engine>) {
     let split = url.rsplit_once('#').and_then(|(head, word)| Some((head, word.parse().ok()?)));
     split.map_or((url, None), |(head, engine)| (head, Some(engine)))
 }
 
-/// Splits `#ENGINE` off. In a path a `#` with something else after it than a word is part of it.
+/// Splits `#ENGINE` off. In a path, a `#` that is not followed by a word is part of the path.
 fn split_engine<'a>(build: &'a str, candidate: &str) -> Result<(&'a str, Option<Engine>), CandidateError> {
     let Some((head, word)) = build.rsplit_once('#') else { return Ok((build, None)) };
     if word.contains(['/', '@', '.']) {

@@ -30,7 +30,7 @@ pub enum FileError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// The file is not the TOML of an experiment. The text holds line and column.
+    /// The file is not the TOML of an experiment. The message names line and column.
     #[error(
         "experiment file {path} cannot be understood\n{reason}\nhint: docs/formats.md describes every key"
     )]
@@ -85,7 +85,7 @@ struct Size {
     values: toml::Table,
 }
 
-/// An experiment of a file, which has one for each of its sizes.
+/// One experiment of a file. A file has one for each of its sizes.
 #[derive(Debug, Clone)]
 pub struct Variant {
     /// What its size is called; `None` of a file with one.
@@ -130,7 +130,7 @@ impl Schedule {
         };
         match (self.protocol, Protocol::asked(rounds)) {
             (Some(ProtocolWord::Classic), Protocol::Rounds(_)) => Err(
-                "schedule.protocol is \"classic\", and detect, rounds and slice are for rounds\nhint: leave these away, or the protocol".into(),
+                "schedule.protocol is \"classic\", and detect, rounds and slice are for rounds\nhint: leave out these, or the protocol".into(),
             ),
             (Some(ProtocolWord::Rounds), protocol) => Ok(protocol.in_rounds()),
             (_, protocol) => Ok(protocol),
@@ -148,7 +148,7 @@ fn value<T>(
     text.map(|text| reader(text).map_err(|wanted| refuse(text, wanted))).transpose()
 }
 
-/// Reads an experiment file: an experiment for each of its sizes. With a scale, these are multiplied by that.
+/// Reads an experiment file: an experiment for each of its sizes, multiplied by the scale.
 ///
 /// # Errors
 /// When the file cannot be read, is not the TOML of an experiment, or holds a value that no run can have.
@@ -215,14 +215,14 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
     variants.map_err(refuse)
 }
 
-/// Refuses names of sizes that are no names of folders, or not each its own.
+/// Refuses names of sizes that cannot name a folder, or are used twice.
 fn check_names(sizes: &[Size]) -> Result<(), String> {
     let mut known = BTreeSet::new();
     for Size { name, .. } in sizes {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         if name.starts_with('.') || name.is_empty() || !name.chars().all(is_plain) {
             return Err(format!(
-                "a size is named {name:?}\nhint: its pages have a folder of this name: letters, digits, - and _, e.g. name = \"cached\""
+                "a size is named {name:?}\nhint: its pages go into a folder of this name: use letters, digits, - and _, e.g. name = \"cached\""
             ));
         }
         if !known.insert(name) {
@@ -244,7 +244,7 @@ fn workload(
     if name == insert_benchmark::NAME {
         if !file.options.is_empty() || !file.list.is_empty() {
             return Err(format!(
-                "options and list are for workload files, and {name} is none\nhint: its sizes stand under [sizes]"
+                "options and list are for workload files, and {name} is not one\nhint: its sizes go under [sizes]"
             ));
         }
         let of_size = |size: &Size| {
@@ -264,15 +264,15 @@ fn workload(
     }
     if file.sizes != Sizes::default() {
         return Err(format!(
-            "sizes are for {}\nhint: what {name} can be given stands under [options]",
+            "sizes are for {}\nhint: the options of {name} go under [options]",
             insert_benchmark::NAME
         ));
     }
     let mut options = texts(&file.options);
-    // Of two values of an option the last counts.
+    // The last value of an option counts.
     options.extend(size.map(|size| texts(&size.values)).unwrap_or_default());
     options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
-    // A file is meant beside the experiment that names it.
+    // A path that begins with ./ is relative to the experiment file.
     let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(name);
     let named = if name.starts_with("./") { beside.display().to_string() } else { name.to_owned() };
     let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
@@ -283,7 +283,7 @@ fn workload(
     Ok(Arc::new(chosen))
 }
 
-/// Names with their values as a command line would give them.
+/// Names and values as a command line would give them.
 fn texts(table: &toml::Table) -> Vec<(String, String)> {
     let text = |value: &toml::Value| match value {
         toml::Value::String(text) => text.clone(),
@@ -332,7 +332,7 @@ mod tests {
         assert!(misplaced.contains("size a: ") && !misplaced.contains("topsecret"), "{misplaced}");
         let twice = refused("[[size]]\nname = \"a\"\n[[size]]\nname = \"a\"");
         assert!(twice.contains("two sizes are named a\nhint: "), "{twice}");
-        assert!(refused("[[size]]\nname = \"../a\"").contains("hint: its pages have a folder"));
+        assert!(refused("[[size]]\nname = \"../a\"").contains("hint: its pages go into a folder"));
         assert!(refused("[[size]]\nrows = 3").contains("missing field `name`"));
         assert!(refused("[[size]]\nname = \"a\"\nrows = 3").contains("rows is 3"));
     }
@@ -377,7 +377,7 @@ mod tests {
             read("settle = \"off\"\nsettle_limit = \"90m\"")
                 .unwrap_err()
                 .to_string()
-                .contains("leave the limit away")
+                .contains("leave out the limit")
         );
     }
 

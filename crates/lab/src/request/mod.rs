@@ -39,7 +39,7 @@ pub struct Request {
     pub workload: Arc<dyn Workload>,
     /// How debt is settled before the read-write steps.
     pub settle: Settle,
-    /// How long that may take, where it is not the formula's time.
+    /// How long that may take, unless the mode is the formula.
     pub settle_limit: Option<SettleLimit>,
     /// How thoroughly tables are checked.
     pub verify: Verify,
@@ -52,24 +52,24 @@ pub struct Request {
     pub extra_settings: Vec<(String, String)>,
     /// How often and in which order candidates are measured.
     pub protocol: Protocol,
-    /// What tells candidates apart that are otherwise the same, one for each candidate; fewer are none.
+    /// The replicates, one for each candidate; missing ones are none.
     pub replicates: Vec<Replicate>,
 }
 
 impl Request {
-    /// What an experiment is called that was given no name: its candidates.
+    /// The default name of an experiment: its candidates.
     pub fn named_after(candidates: &[CandidateSpec]) -> String {
         candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 
-    /// Refuses what does not go together.
+    /// Refuses options that contradict each other.
     ///
     /// # Errors
-    /// With what to leave away.
+    /// Which option to leave out.
     pub fn check(&self) -> Result<()> {
         if self.settle_limit.is_some() && matches!(self.settle, Settle::Formula | Settle::Off) {
             bail!(
-                "a limit of settling goes with the settle modes condition and purged, and this is {}\nhint: leave the limit away, or choose another mode",
+                "a settling limit applies to the settle modes condition and purged, but the mode is {}\nhint: leave out the limit, or choose another mode",
                 format!("{:?}", self.settle).to_lowercase()
             );
         }
@@ -97,7 +97,7 @@ pub enum Verify {
     /// Fully up to a million rows, by bounds above.
     #[default]
     Auto,
-    /// Count every row and search the smallest id from the beginning.
+    /// Count every row, and search for the smallest id from the beginning.
     Full,
     /// Compare the smallest and largest id, the server's counters and the rows that statements affected. Reads nothing that
     /// would change the caches for the next step.

@@ -14,12 +14,12 @@ use crate::workload::Workload;
 /// them.
 const SMALL_MACHINE: usize = 4;
 
-/// What the user wants of placement.
+/// The placement that the user asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PinRequest {
-    /// A run whose load is one connection is pinned on a small machine: client and server to the last processor, for only one of
-    /// them is at work at any time. Left alone, one binary ran at 11,000 or at 44,000 queries a second on two processors, as it
-    /// happened; pinned like this, at 46,000 to 52,000.
+    /// On a small machine, a run with one connection is pinned: client and server to the last processor, because only one of them works at any
+    /// time. Unpinned, one binary ran at 11,000 or at 44,000 queries a second on two processors, by chance; pinned like this, at 46,000 to
+    /// 52,000.
     #[default]
     Automatic,
     /// The operating system decides.
@@ -110,7 +110,7 @@ impl FromStr for PinRequest {
             "off" | "unpinned" => return Ok(PinRequest::Off),
             _ => {}
         }
-        // A comma also stands between the processors of one list.
+        // A comma also separates the processors of one list.
         let mut lists: Vec<(&str, String)> = Vec::new();
         for part in text.split(',') {
             match (part.split_once('='), lists.last_mut()) {

@@ -10,12 +10,12 @@ use serde::Serialize;
 use super::Request;
 use crate::workload::Workload;
 
-/// Margins of steps that read and of steps that write, where the user names none.
+/// Default margins of steps that read and of steps that write.
 const MARGINS: (f64, f64) = (0.02, 0.03);
 /// Margins that make sense, as shares.
 const SENSIBLE_MARGINS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
-/// The longest time that is read, and longer than anybody waits.
+/// The longest accepted time, longer than anybody waits.
 const LONGEST_TIME: Duration = Duration::from_secs(2_400 * 3_600);
 
 /// How often and in which order candidates are measured.
@@ -31,15 +31,15 @@ pub enum Protocol {
 /// An experiment in rounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rounds {
-    /// The relative change up to which there is none, for every step; by default 2 % where a step reads and 3 % where it writes.
+    /// The largest relative change that counts as none, for every step; by default 2 % for steps that read and 3 % for steps that write.
     pub detect: Option<f64>,
     /// The most rounds, of which each step gets as many as it needs; by default as many as the steps' interim analyses allow.
     pub most: Option<u32>,
-    /// Length of slices of steps that read, instead of what their speed calls for.
+    /// Length of slices of steps that read, instead of one chosen by their speed.
     pub slice: Option<Duration>,
 }
 
-/// How rounds are measured, as far as it tells results from others.
+/// How rounds are measured, as far as it is part of a cell.
 #[derive(Serialize)]
 struct Measured {
     protocol: &'static str,
@@ -48,7 +48,7 @@ struct Measured {
 }
 
 impl Protocol {
-    /// In rounds when anything is asked of them, else classic.
+    /// In rounds if any of their options is given, else classic.
     pub fn asked(rounds: Rounds) -> Self {
         if rounds == Rounds::default() { Protocol::Classic } else { Protocol::Rounds(rounds) }
     }
@@ -62,7 +62,7 @@ impl Protocol {
         }
     }
 
-    /// In rounds where there is a budget: it is spent round by round.
+    /// In rounds if there is a budget, which is spent round by round.
     #[must_use]
     pub fn with_budget(self, budget: Option<Duration>) -> Self {
         if budget.is_some() { self.in_rounds() } else { self }
@@ -81,10 +81,10 @@ impl Protocol {
         Ok(Some(Schedule { seed, read_margin, write_margin, looks }))
     }
 
-    /// Refuses what cannot run in rounds.
+    /// Refuses requests that cannot run in rounds.
     ///
     /// # Errors
-    /// A candidate that has no others beside it, or that basecase does not start.
+    /// A single candidate, or one that basecase does not start.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         if *self == Protocol::Classic {
             return Ok(());
@@ -102,7 +102,7 @@ impl Protocol {
         Ok(())
     }
 
-    /// Whether the servers of all candidates have to run at the same time. Those of a chain do where the memory holds them.
+    /// Whether the servers of all candidates have to run at the same time. Those of a chain do so only if the memory holds them.
     pub(crate) fn needs_all_at_once(&self, workload: &dyn Workload) -> bool {
         matches!(self, Protocol::Rounds(_)) && !workload.is_chain()
     }
@@ -115,7 +115,7 @@ impl Protocol {
         }
     }
 
-    /// What of the protocol tells a result from others.
+    /// The part of the protocol that belongs to a cell.
     pub(crate) fn cell_parameters(&self) -> Option<serde_json::Value> {
         let Protocol::Rounds(rounds) = self else { return None };
         let slice_us = rounds.slice.map(|slice| slice.as_micros() as u64);
@@ -127,14 +127,14 @@ impl Rounds {
     /// The numbers of rounds after which an interim analysis says whether a step is decided.
     ///
     /// # Errors
-    /// When there are to be fewer rounds than a decision takes.
+    /// When fewer rounds are allowed than a decision takes.
     pub(crate) fn interim_analyses(&self, workload: &dyn Workload) -> Result<Vec<u32>> {
         let mut analyses: Vec<u32> =
             workload.interim_analyses().rounds().iter().map(|rounds| *rounds as u32).collect();
         let Some(most) = self.most else { return Ok(analyses) };
         if let Some(least) = analyses.first().filter(|least| most < **least) {
             bail!(
-                "rounds is {most}, and nothing can be decided in fewer than {least}\nhint: leave rounds away, and limit the time with --budget"
+                "rounds is {most}, and nothing can be decided in fewer than {least}\nhint: leave out rounds, and limit the time with --budget"
             );
         }
         analyses.retain(|rounds| *rounds < most);
@@ -146,7 +146,7 @@ impl Rounds {
 /// Reads a time such as `60m`, `2h`, `1h 30m` or `30ms`.
 ///
 /// # Errors
-/// In words, when it is none, or not above 0.
+/// A message for people, if it is not a time above 0.
 pub fn read_time(text: &str) -> Result<Duration, String> {
     let time: Option<SignedDuration> = text.trim().parse().ok();
     let time = time.and_then(|time| Duration::try_from(time).ok());
@@ -157,7 +157,7 @@ pub fn read_time(text: &str) -> Result<Duration, String> {
 /// Reads a relative change such as `3%` as a share.
 ///
 /// # Errors
-/// In words, when it is none.
+/// A message for people, if it is not one.
 pub fn read_change(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
     let share = number.map(|percent| percent / 100.0).filter(|share| SENSIBLE_MARGINS.contains(share));

@@ -9,17 +9,17 @@ use super::{Protocol, Request};
 /// What tells a candidate from another of the same build and config.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replicate {
-    /// What is put behind its name.
+    /// The suffix of its name.
     pub tag: String,
     /// What is planted in its server.
     pub plant: Option<Plant>,
 }
 
-/// The twins among the candidates: those that the request tells apart, and in rounds those that are named again, which shows how far one
-/// differs from itself. Their tags are put behind the names.
+/// The replicates among the candidates: those that the request tells apart, and in rounds repeated candidates, which show how far one differs
+/// from itself. Their tags are appended to the names.
 ///
 /// # Errors
-/// When a candidate is named again where each is measured once.
+/// When a candidate is repeated although each is measured once.
 pub(crate) fn replicates(request: &Request, facts: &mut [CandidateFacts]) -> Result<Vec<Option<Replicate>>> {
     let mut replicates: Vec<Option<Replicate>> = Vec::with_capacity(facts.len());
     let names: Vec<_> = facts.iter().map(|facts| facts.name.clone()).collect();
@@ -29,7 +29,7 @@ pub(crate) fn replicates(request: &Request, facts: &mut [CandidateFacts]) -> Res
             Some(replicate) => Some(replicate.clone()),
             None if times == 0 => None,
             None if request.protocol == Protocol::Classic => bail!(
-                "candidate {} is named twice\nhint: give each build with each config once; in rounds, as with --rounds 10, one that is named again shows \
+                "candidate {} is named twice\nhint: name each build with each config once; in rounds, as with --rounds 10, a repeated candidate shows \
                  how far it differs from itself",
                 facts.name
             ),

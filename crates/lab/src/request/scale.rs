@@ -1,13 +1,13 @@
-//! How large an experiment is run, compared with what its file says.
+//! A factor on the sizes in an experiment file.
 
 use std::str::FromStr;
 
 use basecase_workload::Workload;
 use basecase_workload::insert_benchmark::{Parameters, ParametersError};
 
-/// The fewest rows per table that are left of a workload file.
+/// The fewest rows per table to which a workload file is scaled down.
 const LEAST_ROWS: f64 = 100.0;
-/// The fewest seconds of a step that are left of a workload file.
+/// The fewest seconds to which a step of a workload file is scaled down.
 const LEAST_SECONDS: f64 = 1.0;
 
 /// A factor on the sizes of an experiment, above 0.
@@ -27,13 +27,13 @@ impl Scale {
     /// Rows, writes and seconds of the Insert Benchmark, times the factor.
     ///
     /// # Errors
-    /// None of a factor above 0.
+    /// Never for a factor above 0.
     pub(crate) fn parameters(self, parameters: &Parameters) -> Result<Parameters, ParametersError> {
         parameters.scaled(self.0)
     }
 
     /// Rows per table of a workload file, whether they are named or not, and the seconds that are, times the factor.
-    /// What is no number stays, and is refused by whoever reads it.
+    /// A value that is not a number stays as it is, and is refused later.
     pub(crate) fn options(
         self,
         workload: &Workload,
@@ -52,7 +52,7 @@ impl Scale {
                 _ => continue,
             };
             if let Ok(number) = value.replace('_', "").parse::<f64>() {
-                // What is smaller from the beginning does not grow.
+                // A value that is already smaller does not grow.
                 *value = (number * self.0).round().max(least.min(number)).to_string();
             }
         }

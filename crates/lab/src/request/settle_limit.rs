@@ -1,4 +1,4 @@
-//! How long settling may take, as it is asked for.
+//! The limit of settling, as the user writes it.
 
 use basecase_server::SettleLimit;
 
@@ -7,7 +7,7 @@ use super::protocol::read_time;
 /// Reads how long settling may take: a time, or `none`.
 ///
 /// # Errors
-/// In words, when it is neither.
+/// A message for people, if it is neither.
 pub fn read_settle_limit(text: &str) -> Result<SettleLimit, String> {
     if text.trim() == "none" {
         return Ok(SettleLimit::Endless);

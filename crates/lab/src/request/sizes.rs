@@ -22,7 +22,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// These sizes, and those of `base` where these say nothing.
+    /// These sizes, completed from `base`.
     pub(crate) fn over(self, base: &Sizes) -> Sizes {
         Sizes {
             preset: self.preset.or_else(|| base.preset.clone()),

@@ -23,7 +23,7 @@ use crate::workload::WorkloadState;
 
 /// How long a server may take to get ready.
 const START_PATIENCE: Duration = Duration::from_secs(600);
-/// The same on data that an interrupted run left: after a crash it recovers first.
+/// The same on data that an interrupted run left: after a crash the server recovers first.
 const RECOVERY_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// Lines of the server's log that a failed trial keeps.
@@ -64,7 +64,7 @@ impl Content<'_> {
 }
 
 impl LiveDeployment {
-    /// Brings a candidate up in a directory. `None` when its content was to be found again, and nothing was left that could be.
+    /// Starts a candidate in a directory. `None` when leftover content was wanted and nothing usable was left.
     pub(crate) fn open(
         plan: &Plan,
         candidate: &Candidate,
@@ -113,7 +113,7 @@ impl LiveDeployment {
         Ok(Some(deployment))
     }
 
-    /// Whether the tables hold exactly what the workload says they do; one that is not there does not.
+    /// Whether the tables hold exactly what the workload says they do. A missing table does not.
     ///
     /// # Errors
     /// When the dbms does not tell.
@@ -125,14 +125,14 @@ impl LiveDeployment {
         }
     }
 
-    /// These facts of the candidate, completed by what the running server says. One of another version is refused.
+    /// These facts of the candidate, completed by what the running server reports. A server of another version is refused.
     pub(crate) fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
         let report = self.served.report(self.control.as_mut())?;
         let mut facts = facts.clone();
         let build = &mut facts.build;
         if !build.version.is_empty() && build.version != report.version {
             bail!(
-                "{} was to be version {}, and the running server says {}\nhint: the build's files were changed; remove its folder and get it again",
+                "{} should be version {}, but the running server says {}\nhint: the build's files were changed; remove its folder and get it again",
                 build.requested,
                 build.version,
                 report.version
@@ -143,7 +143,7 @@ impl LiveDeployment {
         Ok(facts)
     }
 
-    /// How a trial failed: a server that was killed for memory says more than what its clients saw of it.
+    /// How a trial failed. That the server was killed for memory says more than what its clients saw.
     pub(crate) fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
         let reason = match self.served.killed_for_memory() {
             Some(killed) => killed.to_string(),
@@ -162,12 +162,12 @@ impl LiveDeployment {
         Ok(self.served.catch_up(self.control.as_mut())?)
     }
 
-    /// What has been put off.
+    /// The server's debt.
     pub(crate) fn debt(&mut self) -> Result<Debt> {
         Ok(debt(self.served.as_ref(), self.control.as_mut(), &self.tables)?)
     }
 
-    /// Pays what the server has put off. What that took; nothing when it was not paid after a while.
+    /// Pays the server's debt. Returns what that took, or nothing if the debt was not paid in time.
     pub(crate) fn drain(&mut self, stop: &AtomicBool) -> Result<Measures> {
         let before = self.watch.snapshot();
         let seconds = drain(self.served.as_ref(), self.control.as_mut(), &self.tables, stop)?;
@@ -182,7 +182,7 @@ impl LiveDeployment {
         Ok(measures)
     }
 
-    /// Everything that the server tells of itself.
+    /// All counters and levels that the server reports.
     pub(crate) fn telemetry(&mut self) -> Result<Measures> {
         Ok(self.served.telemetry().read(self.control.as_mut())?)
     }
@@ -220,8 +220,8 @@ impl LiveDeployment {
         Ok(State { tables })
     }
 
-    /// Compares what the tables hold, and their indexes, with what they must: a build of indexes that was cut short leaves every
-    /// row in its place.
+    /// Compares the tables' rows and indexes with what is expected. Rows alone do not suffice: an interrupted index build leaves them all in
+    /// place.
     pub(crate) fn compare(
         &mut self,
         workload_state: &mut dyn WorkloadState,
@@ -239,14 +239,14 @@ impl LiveDeployment {
         Ok(checks)
     }
 
-    /// Brings the candidate down and removes its data. Returns a note when the server did not stop smoothly.
+    /// Stops the candidate and removes its data. Returns a note when the server did not shut down cleanly.
     pub(crate) fn discard(self) -> Result<Option<String>> {
         let LiveDeployment { served, control, tables, .. } = self;
         Ok(served.discard(control, &tables)?)
     }
 }
 
-/// Removes what a finished candidate left when the run was cut short before it cleaned up. A server that it left is stopped.
+/// Removes what a finished candidate left if the run was interrupted before it cleaned up. A server that is still running is stopped.
 pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
     if !candidate.directory.exists() {
         return Ok(());

@@ -138,7 +138,7 @@ const LOADED: &str = "loaded";
 /// A step that had begun and did not end.
 const BEGUN: &str = "begun";
 
-/// A candidate that is up.
+/// A running candidate.
 #[derive(Debug)]
 pub(crate) struct Folder {
     machine: Rc<RefCell<Machine>>,

@@ -1,4 +1,4 @@
-//! Runs an experiment, or goes on with one that was cut short.
+//! Runs an experiment, or continues one that was interrupted.
 
 mod bench;
 mod classic;
@@ -35,7 +35,7 @@ use crate::workload::WorkloadState;
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// The experiment as it ran: with what the servers told of themselves.
+    /// The experiment as it ran, with what the servers reported about themselves.
     pub experiment: Experiment,
     /// Trials that were wanted.
     pub all: usize,
@@ -56,25 +56,25 @@ pub struct RunOptions {
     pub keep_data: bool,
     /// Take counters only at both ends of a window: nothing in between, and no plans.
     pub counters_only: bool,
-    /// Where the server's time goes is to be taken as well.
+    /// Whether and how to profile the servers.
     pub profile: Option<ProfileOrder>,
-    /// When no more rounds begin; one does in any case.
+    /// The time after which no more rounds begin. One round always runs.
     pub budget: Option<Duration>,
-    /// Rounds that there are to be, with those that there are; `None` is as many as it takes.
+    /// The most rounds, counting those already measured; `None` is as many as it takes.
     pub most_rounds: Option<u32>,
     /// The only step, by name, that rounds are to decide; `None` is all.
     pub only_step: Option<String>,
     /// Whether rounds that were begun keep the margins that they had: those of the plan were reckoned from other rounds, which may have
     /// become more.
     pub keeps_margins: bool,
-    /// Load the data again, instead of going on with what an earlier run left of it.
+    /// Reload the data instead of continuing with what an earlier run left.
     pub rebuilds: bool,
 }
 
 /// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
 ///
 /// # Errors
-/// When the store fails, or holds rounds that were begun otherwise. A candidate that fails is stored as failed, and the next one runs.
+/// When the store fails, or holds rounds that began with another schedule. A candidate that fails is stored as failed, and the next one runs.
 pub fn run(
     plan: &Plan,
     store: &mut Store,
@@ -140,7 +140,7 @@ fn experiment_of(plan: &Plan, store: &Store, options: &RunOptions) -> Result<Exp
     let Some(schedule) = &mut experiment.schedule else { return Ok(experiment) };
     if options.profile.is_some() {
         anyhow::bail!(
-            "--profile: nothing is profiled in rounds, whose slices it would disturb\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
+            "--profile: rounds cannot be profiled, because a profiler would disturb their slices\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
         );
     }
     let begun = store.experiment(&experiment.id)?.and_then(|experiment| experiment.schedule);
@@ -150,7 +150,7 @@ fn experiment_of(plan: &Plan, store: &Store, options: &RunOptions) -> Result<Exp
     match begun.filter(|begun| begun != schedule) {
         None => Ok(experiment),
         Some(begun) => anyhow::bail!(
-            "these rounds were begun with margins of {:.3} % where a step reads and {:.3} % where it writes, and at most {} rounds; that is fixed before the first\nhint: give the same --detect and --rounds as then, or another --store",
+            "these rounds began with margins of {:.3} % for steps that read and {:.3} % for steps that write, and at most {} rounds; these are fixed before the first round\nhint: give the same --detect and --rounds as before, or another --store",
             begun.read_margin * 100.0,
             begun.write_margin * 100.0,
             begun.looks.last().unwrap_or(&0)
@@ -163,12 +163,12 @@ fn has_process(candidate: &Candidate) -> bool {
     matches!(candidate.source, Source::Build(..))
 }
 
-/// Whether a candidate is looked at like this. One without a process cannot be profiled apart.
+/// Whether a candidate is observed like this. One without a process cannot be profiled in a pass of its own.
 fn is_wanted(all: &[Observation], observation: Observation, candidate: &Candidate) -> bool {
     observation != Observation::Profiled || all.len() == 1 || has_process(candidate)
 }
 
-/// How closely the steps are looked at, one time after the other that all of them run.
+/// How closely each pass over all steps is observed, in order.
 fn observations(options: &RunOptions) -> Vec<Observation> {
     let usual = if options.counters_only { Observation::Off } else { Observation::Usual };
     match &options.profile {
@@ -193,11 +193,11 @@ struct Run<'a, B: Bench> {
     round: u32,
     /// How often a step polls whether the machine is quiet before it begins anyway.
     patience: u32,
-    /// How long a candidate may work for a step in a round, where the usual time tells too little.
+    /// How long a candidate may work for a step in a round if the usual time is not precise enough.
     most_work: Duration,
     /// The candidates whose data for rounds this run has loaded.
     rebuilt: BTreeSet<usize>,
-    /// The candidates that could not begin with the data of their rounds, which is kept for another try.
+    /// The candidates that could not start from the data of their rounds, which is kept for another try.
     unopened: BTreeSet<usize>,
 }
 
@@ -235,7 +235,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(found.filter(|trial| schedule.is_none() || trial.measured_by == *id))
     }
 
-    /// Takes in what a candidate that is up tells of its build and its settings.
+    /// Records what a running candidate reports about its build and settings.
     fn identify(&mut self, index: usize, deployment: &mut B::Deployment) -> Result<()> {
         let facts = &mut self.summary.experiment.candidates[index];
         *facts = deployment.identify(facts)?;
@@ -250,7 +250,7 @@ impl<B: Bench> Run<'_, B> {
         self.observer.notice(Event::Phase { candidate: Some(&candidate.facts.name.0), phase });
     }
 
-    /// Says what a user who wants to stop still waits for: a server that stops in order goes on later where it was.
+    /// Says what a user who wants to stop is still waiting for: a server that is shut down cleanly can continue later.
     fn tell_stopping(&mut self, candidate: &Candidate) {
         if self.is_stopped() && has_process(candidate) {
             self.phase(candidate, Phase::Stop);
@@ -320,7 +320,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Whether what a trial lacks may be lacking because the user wants to stop, in which case nothing is said of it.
+    /// Whether a trial may be incomplete because the user wants to stop. Such a trial is not reported.
     fn is_cut_short(&self, trial: &Trial) -> bool {
         !trial.is_complete() && self.is_stopped()
     }
@@ -346,7 +346,7 @@ impl<B: Bench> Run<'_, B> {
         self.observer.notice(Event::TrialStored { trial, step, was_found, count: Some(count) });
     }
 
-    /// Counts a trial of a step in which candidates take turns, which was stored, and tells of it.
+    /// Counts and announces a stored trial of a step in which candidates take turns.
     fn take_in_turns(&mut self, number: usize, trial: &Trial) {
         self.take_in(number, trial);
         let step = &self.plan.experiment.steps[number];

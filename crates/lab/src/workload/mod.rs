@@ -24,7 +24,7 @@ pub trait Workload: Debug + Send + Sync {
     /// Sizes, options, steps and their statements in words, for this dialect.
     ///
     /// # Errors
-    /// What of the workload does not fit the dialect.
+    /// When the workload does not fit the dialect.
     fn describe(&self, dialect: Dialect) -> Result<String>;
 
     /// Connections that work at once, at most; of the Insert Benchmark, clients.
@@ -67,7 +67,7 @@ pub trait Workload: Debug + Send + Sync {
     /// The state of one candidate before the first step.
     ///
     /// # Errors
-    /// What of the workload does not fit the dialect.
+    /// When the workload does not fit the dialect.
     fn state(&self, dialect: Dialect) -> Result<Box<dyn WorkloadState>>;
 }
 

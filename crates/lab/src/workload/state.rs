@@ -15,7 +15,7 @@ use crate::checks::ServerCounts;
 pub struct ExpectedTable {
     /// Its name.
     pub name: String,
-    /// The column of integers that tells its rows apart.
+    /// The integer column that identifies its rows.
     pub key: Option<String>,
     /// An id at or below the smallest one.
     pub least_id: i64,
@@ -30,26 +30,26 @@ pub trait WorkloadState: Debug {
     /// The statements of a step.
     ///
     /// # Errors
-    /// What of the step does not fit the candidate's dialect.
+    /// When the step does not fit the candidate's dialect.
     fn plan(&self, step: usize, purpose: Purpose) -> Result<StepPlan>;
 
-    /// The load that has to be executed right before a step, where it begins with tables as they were loaded. What it does is
-    /// taken in by [`WorkloadState::reset`].
+    /// The load that has to be executed right before a step that begins with freshly loaded tables. [`WorkloadState::reset`] records that it
+    /// was.
     ///
     /// # Errors
     /// As [`WorkloadState::plan`].
     fn reload(&self, step: usize) -> Result<Option<StepPlan>>;
 
-    /// Takes in that the tables were loaded anew.
+    /// Records that the tables were reloaded.
     fn reset(&mut self);
 
     /// The steps that bring a fresh database to the state before `step`.
     fn past(&self, step: usize) -> Vec<usize>;
 
-    /// Takes in that a step ran to its end.
+    /// Records that a step ran to its end.
     fn advance(&mut self, step: usize, outcome: &Outcome);
 
-    /// Takes in, from the beginning, that the steps before `step` ran some time ago and left this.
+    /// Starts over from the state that the steps before `step` left in an earlier run.
     fn resume(&mut self, step: usize, left: &State);
 
     /// Compares the roles' counts with each other and with the plan, after [`WorkloadState::advance`].
@@ -58,9 +58,9 @@ pub trait WorkloadState: Debug {
     /// Compares the server's own counters over the step with what the client did.
     fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &Outcome) -> Vec<Check>;
 
-    /// The tables that there are now.
+    /// The tables that exist now.
     fn tables(&self) -> Vec<ExpectedTable>;
 
-    /// Compares what the tables hold with what they must, and takes it as known from now on.
+    /// Compares what the tables hold with what they must, and records it as known.
     fn check_state(&mut self, state: &State) -> Vec<Check>;
 }

@@ -99,7 +99,7 @@ impl<B: Bench> Run<'_, B> {
         if is_worth_keeping && !is_interrupted {
             let name = &candidate.facts.name;
             self.note(&format!(
-                "the data of {name} is kept: it is whole, and the same command goes on from it"
+                "the data of {name} is kept: it is complete, and the same command continues from it"
             ));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Measures one step: runs it, and holds what came of it against the server, the tables and the workload.
+//! Measures one step: runs it, and checks the result against the server, the tables and the workload.
 
 pub(crate) mod neighbours;
 mod observing;
@@ -33,10 +33,10 @@ use crate::workload::WorkloadState;
 
 /// How long the server's counters get to show what closed sessions did.
 const COUNTERS_PATIENCE: Duration = Duration::from_secs(5);
-/// Share of a closed loop's time on the CPU from which the client is said to be the limit.
+/// From this share of a closed loop's time on the CPU, the client is reported as the limit.
 const CLIENT_BOUND_SHARE: f64 = 0.8;
 
-/// Seconds in which basecase itself did not run from which on that is told; of short steps, half of it and this share of the time.
+/// From this many seconds in which basecase itself did not run, that is reported. In short steps, from half of it and this share of the time.
 const STOPPED_S: f64 = 0.5;
 const STOPPED_SHARE: f64 = 0.1;
 
@@ -46,7 +46,7 @@ pub(crate) struct Counted {
     telemetry: Measures,
 }
 
-/// A step that is ready to be let go.
+/// A step that is ready to start.
 pub(crate) struct Ready {
     pub(crate) crew: Crew,
     pub(crate) warm_up: Duration,
@@ -55,7 +55,7 @@ pub(crate) struct Ready {
     pub(crate) before: Counted,
 }
 
-/// What came of a step, with what was seen besides.
+/// The result of a step, with what was observed beside it.
 pub(crate) struct Ended<'a> {
     pub(crate) place: Place,
     pub(crate) warm_up: Duration,
@@ -65,9 +65,9 @@ pub(crate) struct Ended<'a> {
     /// Counters that no snapshot of the window has.
     pub(crate) seen: Measures,
     pub(crate) profiles: Vec<Profile>,
-    /// How it was looked at.
+    /// How it was observed.
     pub(crate) observation: Observation,
-    /// Whether the plans of its statements are asked for.
+    /// Whether the server is asked for the plans of its statements.
     pub(crate) wants_plans: bool,
     pub(crate) inspection: Inspection<'a>,
 }
@@ -131,7 +131,7 @@ pub(crate) fn measure(
     Ok(Some(trial))
 }
 
-/// Holds what came of a step against the server, the tables and the workload.
+/// Checks the result of a step against the server, the tables and the workload.
 pub(crate) fn conclude(
     plan: &Plan,
     candidate: &Candidate,
@@ -185,7 +185,7 @@ pub(crate) fn conclude(
     Ok(trial)
 }
 
-/// Makes a step ready: what comes before the clock starts.
+/// Prepares a step: everything before the clock starts.
 pub(crate) fn ready(
     plan: &Plan,
     deployment: &mut LiveDeployment,
@@ -201,7 +201,7 @@ pub(crate) fn ready(
     Ok(Ready { crew: assemble(plan, deployment, step_plan)?, warm_up, portion, before })
 }
 
-/// Looks at the server and the tables after a step that ran to its end.
+/// Inspects the server and the tables after a step that ran to its end.
 fn examine(
     deployment: &mut LiveDeployment,
     workload_state: &mut dyn WorkloadState,
@@ -266,8 +266,8 @@ pub(crate) fn assemble(plan: &Plan, deployment: &mut LiveDeployment, step_plan: 
     Ok(Crew::assemble(step_plan, deployment.served.endpoint())?.confined(plan.pin.client.clone()))
 }
 
-/// The server's counters since `before`, once they show what the closed sessions did, or after a while as they are; with what
-/// `check` says of them, and whether they may only lack what the server lost.
+/// The server's counters since `before`: once they include what the closed sessions did, or as they are after a while. Also the checks of
+/// them, and whether the server may have lost the missing counts.
 fn counters_at_rest(
     deployment: &mut LiveDeployment,
     before: &Measures,
@@ -288,7 +288,7 @@ fn counters_at_rest(
     }
 }
 
-/// What the reader should know of a trial that is otherwise good.
+/// Warnings about a trial that is otherwise good.
 fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(share) =
@@ -315,7 +315,7 @@ fn warnings(outcome: &Outcome, has_server: bool) -> Vec<String> {
     warnings
 }
 
-/// That basecase itself did not run for long; `None` where it did.
+/// The warning that basecase itself was not running for a long time; `None` if it was.
 fn stopped(client: &Measures, seconds: f64) -> Option<String> {
     let stopped_s = client.get(names::CLIENT_STOPPED_US)? / 1e6;
     let passes = client.iter().filter(|(name, _)| name.starts_with(names::CLIENT_STOPPED_PASS)).count();
@@ -332,7 +332,7 @@ fn stopped(client: &Measures, seconds: f64) -> Option<String> {
     })
 }
 
-/// Which roles repeated statements. Of a role with many connections it is told once.
+/// Which roles retried statements. A role with many connections is mentioned once.
 fn repetitions(roles: &[RoleRecord]) -> Vec<String> {
     let mut sums: Vec<(&str, Vec<u32>, u64)> = Vec::new();
     for record in roles.iter().filter(|record| record.retries > 0) {
@@ -361,8 +361,8 @@ fn whose(role: &str, clients: &[u32]) -> String {
     }
 }
 
-/// Over how many seconds the server's own counters counted, at the pace of the window: as if what warmed up had been done as fast. `None`
-/// where statements are not counted.
+/// How many seconds the server's own counters cover, at the pace of the window: as if the warm-up had been as fast. `None` if statements are
+/// not counted.
 pub(crate) fn counted_seconds(seconds: f64, statements: &[StatementRecord]) -> Option<f64> {
     let of_window: u64 = statements.iter().map(|record| record.window.executed).sum();
     let of_all: u64 = statements.iter().map(|record| record.whole().executed).sum();

@@ -1,11 +1,11 @@
-//! What others had of the machine while candidates were measured.
+//! How much of the machine other work used while candidates were measured.
 
 use std::num::NonZero;
 
 use basecase_model::{Measures, names};
 use basecase_stats::{NOISY_CORES, NOISY_STEAL};
 
-/// What others than the servers and the client had of the machine.
+/// How much of the machine was used by work other than the servers' and the client's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Neighbours {
     /// Processors that they used.
@@ -30,7 +30,7 @@ impl Neighbours {
         Some(Neighbours { cores: share(busy - own - client) * cores, steal_share: share(steal) })
     }
 
-    /// What a reader should know of a single run, by the thresholds of rounds.
+    /// The warning for a single run, by the thresholds of rounds.
     pub(crate) fn warning(self) -> Option<String> {
         let mut told = Vec::new();
         if self.cores > NOISY_CORES {

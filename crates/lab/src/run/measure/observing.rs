@@ -46,7 +46,7 @@ const CLASSES: [OperationClass; 3] = [OperationClass::Insert, OperationClass::De
 /// Does `work`, and observes every second until it is done. Whoever watches the progress sees the last second.
 ///
 /// # Errors
-/// With what came of the work: why nothing was seen.
+/// Beside the result of the work: why there are no observations.
 pub(crate) fn observe<R>(
     deployment: &mut LiveDeployment,
     progress: &Progress,
@@ -246,7 +246,7 @@ fn since(opened: Instant, at: Instant) -> f64 {
     }
 }
 
-/// What points of a counter or a level come to in whole intervals of the window; `None` where they do not cover it.
+/// The values of a counter or a level in whole intervals of the window; `None` if the points do not cover it.
 fn track(name: String, points: Vec<(f64, f64)>, seconds: f64, kind: TrackKind) -> Option<Track> {
     let interval_s = READ_EVERY.as_secs_f64();
     let value = |number: u32| {

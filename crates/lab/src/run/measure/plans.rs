@@ -1,4 +1,4 @@
-//! How the server executes the statements of a step: one of each kind, asked after the step.
+//! The execution plans of a step's statements: one of each kind, requested after the step.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use basecase_workload::{Next, SetUp, StepPlan, Work};
 
 use crate::run::deployment::LiveDeployment;
 
-/// Operations of a role among which its kinds of statements are looked for.
+/// How many operations of a role are searched for its kinds of statements.
 const OPERATIONS: usize = 200;
 
-/// The plans of the statements that read, update or delete, as the step begins with them. A statement that the server cannot
-/// explain has none.
+/// The plans of the statements that read, update or delete, with the values of the step's first operations. A statement that the server
+/// cannot explain has none.
 ///
 /// # Errors
 /// When the server cannot be reached.

@@ -1,10 +1,10 @@
-//! Takes the stacks of the server while a step runs.
+//! Samples the server's stacks while a step runs.
 
 use anyhow::Result;
 use basecase_model::{Measures, Profile, ProfileKind};
 use basecase_probe::{HardwareCounters, Profiler};
 
-/// That runs are profiled, and how. The kernel lets this user do it.
+/// How runs are profiled. The kernel has been asked, and permits it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileOrder {
     /// What is counted.

@@ -1,4 +1,4 @@
-//! Settles what a step put off, before the next one.
+//! Settles the debt of a step before the next one.
 
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +18,7 @@ const SETTLE_SECONDS: &str = "settle.seconds";
 const AT_REST: &str = "settle.at_rest";
 
 impl<B: Bench> Run<'_, B> {
-    /// Settles as the plan says. How it went, and what was left.
+    /// Settles as the plan says. Returns how it went, and the debt that was left.
     pub(crate) fn settle(
         &mut self,
         candidate: &Candidate,
@@ -29,7 +29,7 @@ impl<B: Bench> Run<'_, B> {
     }
 }
 
-/// Settles a server. How it went, and what was left.
+/// Settles a server. Returns how it went, and the debt that was left.
 pub(crate) fn settle_deployment(
     plan: &Plan,
     deployment: &mut LiveDeployment,
@@ -49,7 +49,7 @@ pub(crate) fn settle_deployment(
     Ok(gauges)
 }
 
-/// What the reader should know of a step that began with a debt which settling should have paid.
+/// The warning about a step that began with a debt that settling should have paid.
 pub(crate) fn unrest(mode: Settle, settled: &Measures) -> Option<String> {
     if mode == Settle::Off || settled.get(AT_REST) != Some(0.0) {
         return None;

@@ -1,4 +1,4 @@
-//! What an earlier run left of a candidate's database, and how it is built again.
+//! Reuses or rebuilds the data that an earlier run left of a candidate.
 
 use anyhow::{Context, Result};
 use basecase_model::State;
@@ -12,17 +12,17 @@ use crate::run::bench::{Bench, Deployment as _};
 use crate::run::deployment::Content;
 use crate::workload::WorkloadState;
 
-/// What a resumed candidate's first trial has to say about itself.
+/// The warning on a resumed candidate's first trial.
 pub(crate) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
-/// The same where the database was found again.
+/// The same if the database was found again.
 pub(crate) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
 impl<B: Bench> Run<'_, B> {
-    /// What an interrupted run left, when its tables hold exactly what the last stored step left. `None` when they do not, or nothing is
-    /// left, or the user wants to begin anew.
+    /// The data that an interrupted run left, if the tables hold exactly what the last stored step left. `None` if they do not, nothing is left,
+    /// or the user asked for a rebuild.
     ///
     /// # Errors
-    /// When what is left cannot be looked at, which says nothing against it: it stays.
+    /// When the data cannot be inspected. It is kept then, because it may be good.
     pub(crate) fn find_again(
         &mut self,
         candidate: &Candidate,
@@ -89,11 +89,11 @@ impl<B: Bench> Run<'_, B> {
     }
 }
 
-/// What is said of data that an earlier run left, and that cannot be used as things are.
+/// The message about leftover data that cannot be used at present, but is kept.
 pub(crate) fn is_kept(candidate: &Candidate) -> String {
     format!(
-        "what an earlier run left of {} cannot be used now, and is kept\nhint: mend the cause and give the same command again, or add --rebuild, \
-         which throws that data away and loads it again",
+        "what an earlier run left of {} cannot be used now, and is kept\nhint: fix the cause and repeat the command, or add --rebuild, \
+         which discards that data and loads it again",
         candidate.facts.name
     )
 }

@@ -52,7 +52,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(is_broken_off)
     }
 
-    /// Each candidate all steps by itself, where the memory does not hold all servers.
+    /// Each candidate goes through all steps by itself, if the memory does not hold all servers.
     fn separate_chains(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<()> {
         for index in orders(self.plan).balanced("chains", self.round as usize, self.plan.candidates.len()) {
             if self.is_stopped() || !open_comparisons.runners_of_any(steps).contains(&index) {
@@ -70,7 +70,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Settles what the step before this one left. Who cannot is left behind.
+    /// Settles what the previous step left. A candidate that fails to settle drops out.
     fn settle_candidates(
         &mut self,
         open_comparisons: &mut OpenComparisons,

@@ -1,4 +1,4 @@
-//! Whose turn it is in a step that all candidates do to its end, and with which chunk of it.
+//! Which candidate runs next in a step that has an end, and which chunk of it.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The data that a candidate's rounds begin with: what the load left, kept while it is not in use.
+//! The data that a candidate's rounds begin with: the result of the load, stored while it is not in use.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,16 +18,16 @@ use crate::run::measure::settling::unrest;
 use crate::run::resume::is_kept;
 use crate::run::rounds::open_comparisons::OpenComparisons;
 
-/// What the trial of a load says when its data had to be loaded once more.
+/// The warning on the trial of a load whose data had to be loaded again.
 const ON_LOADED_AGAIN: &str =
     "the data was loaded again for rounds that came later: same rows, and no trial of its own";
 
 impl<B: Bench> Run<'_, B> {
-    /// Loads the data that a candidate's rounds begin with, unless it is there, and the store tells how it came there. Returns whether
-    /// it is there.
+    /// Loads the data that a candidate's rounds begin with, unless it exists and the store has the trial of its load. Returns whether it
+    /// exists now.
     ///
     /// # Errors
-    /// When it cannot be loaded, or what is there cannot be read: that stays.
+    /// When it cannot be loaded, or existing data cannot be read. Existing data is kept then.
     pub(crate) fn provide_image(
         &mut self,
         open_comparisons: &mut OpenComparisons,
@@ -118,7 +118,7 @@ pub(crate) fn read_state(image: &Path) -> Result<Option<State>> {
     Ok(Some(state))
 }
 
-/// Writes it whole or not at all: whoever is killed meanwhile must not leave half of it.
+/// Writes it atomically: a process that is killed meanwhile must not leave half of it.
 fn write_state(image: &Path, state: &State) -> Result<()> {
     let (path, new) = (image.join(STATE), image.join("state.json.new"));
     let write = || {
@@ -135,7 +135,7 @@ fn write_state(image: &Path, state: &State) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Removes a folder, under another name from the first on: whoever is killed meanwhile must not take what is left of it for the whole.
+/// Removes a folder after renaming it: if the process is killed meanwhile, the remainder must not pass for the whole.
 pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     let mut going = folder.as_os_str().to_owned();
     going.push(".going");

@@ -23,7 +23,7 @@ use crate::run::measure::settling::unrest;
 use crate::run::measure::{Counted, Ended, Inspection, Ready, conclude, counted_seconds, ready};
 use crate::workload::WorkloadState;
 
-/// A candidate that is up.
+/// A running candidate.
 pub(crate) struct RunningCandidate<D> {
     /// Its number.
     pub(crate) candidate: usize,
@@ -31,9 +31,9 @@ pub(crate) struct RunningCandidate<D> {
     pub(crate) slot: usize,
     pub(crate) deployment: D,
     pub(crate) workload_state: Box<dyn WorkloadState>,
-    /// What copying its data took, until a trial says so.
+    /// The cost of copying its data, until a trial records it.
     pub(crate) copied: Option<Copied>,
-    /// What settling before a step came to, until its trial says so.
+    /// The result of settling before a step, until its trial records it.
     pub(crate) settled: Measures,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct StepRun {
 pub(crate) struct Interleaved {
     /// Trials with the numbers of their candidates.
     pub(crate) trials: Vec<(usize, Trial)>,
-    /// Whether the trials are only of candidates that failed: the others have none, for their turns were cut short.
+    /// Whether only failed candidates have trials, because the others' turns were cut short.
     pub(crate) is_broken_off: bool,
 }
 
@@ -167,8 +167,8 @@ fn is_interrupted(outcomes: &[Outcome], stop: &AtomicBool) -> bool {
         || failures().next().is_some() && stop.load(Ordering::Relaxed)
 }
 
-/// Holds what came of all turns against servers, tables and workload, one candidate after the other. What a step of a chain puts off, the
-/// next one has to do with. What others do is thrown away with their data: it is paid now, while the other servers stand still.
+/// Checks all turns against servers, tables and workload, one candidate after the other. The debt of a step in a chain falls on the next
+/// step. Other steps' debt would be discarded with their data, so it is paid now, while the other servers are suspended.
 fn conclude_all(
     plan: &Plan,
     turns: Vec<(&mut RunningCandidate<LiveDeployment>, CandidateOutcome)>,
@@ -200,7 +200,7 @@ fn conclude_all(
 
 /// What says whose turn comes next.
 enum Scheduler {
-    /// Steps that go on for as long as they are let.
+    /// Steps without an end of their own.
     Slices(SliceScheduler),
     /// Steps that have an end.
     Chunks(ChunkScheduler),
@@ -215,7 +215,7 @@ impl Scheduler {
     }
 }
 
-/// Holds what came of a candidate's turns against its server, the tables and the workload.
+/// Checks a candidate's turns against its server, the tables and the workload.
 fn conclude_turns(
     plan: &Plan,
     candidate: &Candidate,
@@ -259,7 +259,7 @@ fn planted(plan: &Plan, running: &RunningCandidate<LiveDeployment>) -> Option<Pl
     Planted::read(&slot_of(plan, running.slot))
 }
 
-/// What others than the servers and the client took of the machine while the candidates took turns.
+/// How much of the machine work other than the servers' and the client's took while the candidates took turns.
 fn others(outcomes: &[Outcome]) -> Measures {
     let mut measures = Measures::new();
     let servers_us = outcomes.iter().filter_map(|outcome| outcome.counters.get(names::SERVER_CPU_US));
@@ -271,9 +271,9 @@ fn others(outcomes: &[Outcome]) -> Measures {
     measures
 }
 
-/// What of the counters over all turns is the candidate's alone: its server worked in no turn but its own, while host and client did
-/// in all. Of what the operating system counted of the server, the share of the operations that count; the server itself counted
-/// those that warmed up as well, and over how long tells [`names::SERVER_COUNTED_SECONDS`].
+/// The part of the counters over all turns that belongs to the candidate alone. Its server worked only in its own turns, but host and client
+/// in all. Of the operating system's counts of the server, the share of the operations that count. The server's own counts include the
+/// warm-up; [`names::SERVER_COUNTED_SECONDS`] says how long they ran.
 fn own_counters(outcome: &Outcome) -> Measures {
     let counted: u64 = outcome.slices.iter().map(|slice| slice.operations).sum();
     let beside: u64 = outcome.slices.iter().map(|slice| slice.warm_up_operations).sum();

@@ -37,7 +37,7 @@ impl<'a, B: Bench> Run<'a, B> {
         Ok(())
     }
 
-    /// Runs rounds until every step is decided, there may be no more, or the time is over.
+    /// Runs rounds until every step is decided, the limit of rounds is reached, or time runs out.
     fn until_decided(
         &mut self,
         mut round_of: impl FnMut(&mut Self, &mut OpenComparisons, &[usize]) -> Result<()>,
@@ -153,7 +153,7 @@ struct Done {
 }
 
 impl Done {
-    /// How long a round of these steps will take: this one, less the steps that it had and the next one has not.
+    /// How long a round of these steps will take: as long as this one, corrected for the steps in which they differ.
     fn seconds_of_next(&self, open_comparisons: &OpenComparisons, steps: &[usize]) -> f64 {
         let (own, next) =
             (open_comparisons.seconds_of_round(&self.steps), open_comparisons.seconds_of_round(steps));
@@ -176,7 +176,7 @@ pub(crate) fn orders(plan: &Plan) -> Orders {
 /// The folder of the directories that servers run in.
 const SLOTS: &str = "slots";
 
-/// A directory in which a server runs. A candidate has another one in every round: what depends on its path hits all alike.
+/// A directory in which a server runs. A candidate gets a different one in every round, so that effects of its path hit all candidates alike.
 pub(crate) fn slot_of(plan: &Plan, slot: usize) -> PathBuf {
     plan.folder.join(SLOTS).join(slot.to_string())
 }

@@ -1,4 +1,4 @@
-//! What is still to be decided of an experiment in rounds.
+//! The comparisons that are still open in an experiment in rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,17 +7,17 @@ use anyhow::Result;
 use basecase_model::{Experiment, StepFacts, Trial, names};
 use basecase_stats::{Judgement, Metric, Outlook};
 
-/// What the verdict on a step still takes.
+/// The remaining cost of a verdict on a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
     step: usize,
-    /// Whether all candidates have one, and only how large the change is remains open.
+    /// Whether all candidates have a verdict, and only the size of the change is open.
     has_verdicts: bool,
     seconds: f64,
 }
 
-/// The steps that can be decided in the time that is left: the cheapest first, those that have a verdict last, and one in any case. The
-/// steps of a chain share its rounds.
+/// The steps that can be decided in the remaining time: the cheapest first, those with a verdict last, and always at least one. The steps of
+/// a chain share its rounds.
 fn affordable(mut costs: Vec<Cost>, left: Duration, is_chain: bool) -> Vec<usize> {
     costs.sort_by(|one, other| {
         one.has_verdicts.cmp(&other.has_verdicts).then(one.seconds.total_cmp(&other.seconds))
@@ -34,19 +34,19 @@ fn affordable(mut costs: Vec<Cost>, left: Duration, is_chain: bool) -> Vec<usize
     steps
 }
 
-/// The trials of an experiment in rounds, and what they leave open.
+/// The trials of an experiment in rounds, and the comparisons that they leave open.
 pub(crate) struct OpenComparisons {
     experiment: Experiment,
     /// In the order in which they were measured.
     trials: Vec<Trial>,
-    /// Candidates by the steps that they failed in this run: they would fail again.
+    /// Candidates and the steps that they failed in this run, and would fail again.
     out: BTreeSet<(usize, usize)>,
     /// The steps that are to be decided.
     wanted: Vec<usize>,
 }
 
 impl OpenComparisons {
-    /// With the trials that there are. Every step that is compared is to be decided, or that of this name alone.
+    /// Starts from these trials. All compared steps are to be decided, or only the one of this name.
     pub(crate) fn new(experiment: &Experiment, trials: Vec<Trial>, only: Option<&str>) -> Self {
         let steps = experiment.steps.iter().enumerate().filter(|(_, step)| step.is_compared());
         let is_wanted = |(_, step): &(usize, &StepFacts)| only.is_none_or(|name| step.name == name);
@@ -78,7 +78,7 @@ impl OpenComparisons {
         self.trials.iter().filter(is_load).find(|trial| trial.measured_by == *id)
     }
 
-    /// Asks a candidate for nothing any more.
+    /// Excludes a candidate from all steps.
     pub(crate) fn dismiss(&mut self, candidate: usize) {
         self.out.extend((0..self.experiment.steps.len()).map(|step| (candidate, step)));
     }
@@ -98,7 +98,7 @@ impl OpenComparisons {
     /// What the trials say so far.
     ///
     /// # Errors
-    /// When a trial holds what no trial can hold.
+    /// When a trial holds impossible values.
     pub(crate) fn judgement(&self) -> Result<Judgement> {
         Ok(Judgement::of(&self.experiment, &self.trials)?)
     }
@@ -112,8 +112,8 @@ impl OpenComparisons {
         self.wanted.iter().copied().filter(is_open).collect()
     }
 
-    /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open. Where the time that is
-    /// left does not do for all of them, only of those that are nearest to a verdict.
+    /// The first round that an open step lacks, with all open steps that lack it; `None` when nothing is open. If the remaining time does not
+    /// suffice for all of them, only those nearest to a verdict.
     pub(crate) fn next_round(
         &self,
         judgement: &Judgement,
@@ -129,8 +129,8 @@ impl OpenComparisons {
         Some((round, open.into_iter().filter(|step| !self.has(*step, round)).collect()))
     }
 
-    /// How long a round of these steps takes, by the rounds so far: without starting servers and bringing data. A chain also has the steps
-    /// that lead to them.
+    /// How long a round of these steps takes, judging by the rounds so far, without starting servers and copying data. A chain includes the
+    /// steps that lead to them.
     pub(crate) fn seconds_of_round(&self, steps: &[usize]) -> f64 {
         let last = steps.iter().max();
         let is_run = |step: &usize| {
@@ -147,7 +147,7 @@ impl OpenComparisons {
         seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
     }
 
-    /// What the verdict on a step still takes, with the steps of a chain that lead to it.
+    /// The remaining cost of a verdict on a step, including the steps of a chain that lead to it.
     fn cost(&self, judgement: &Judgement, step: usize) -> Cost {
         let decision = |candidate: usize| judgement.decision(Metric::Throughput, step, candidate);
         let open = || self.runners(step).into_iter().skip(1).filter(|one| !judgement.is_settled(step, *one));
@@ -161,8 +161,8 @@ impl OpenComparisons {
         Cost { step, has_verdicts, seconds: rounds as f64 * self.seconds_of_round(&[step]) }
     }
 
-    /// Whether a round of a step was measured: candidates that took turns had it together, whoever was not among them, and is asked in
-    /// rounds to come. Where each had it by itself, all that did not fail have a complete trial.
+    /// Whether a round of a step was measured. Candidates that took turns were measured together; one that was missing joins later rounds.
+    /// Where each was measured by itself, all that did not fail have a complete trial.
     pub(crate) fn has(&self, step: usize, round: u32) -> bool {
         let name = &self.experiment.steps[step].name;
         let is_of = |trial: &&Trial| trial.is_complete() && trial.place.round == round && trial.step == *name;
@@ -191,8 +191,8 @@ impl OpenComparisons {
         self.trials.iter().filter(is_own).any(|known| place(known) == place(trial))
     }
 
-    /// Whether the last that is known of a candidate up to a round, or of its trials of this step, is a failure. Another run asks it
-    /// again, in rounds to come.
+    /// Whether a candidate's latest trial up to a round, of any step or of this one, is a failure. Another run tries it again in later
+    /// rounds.
     fn had_failed(&self, candidate: usize, step: usize, round: u32) -> bool {
         let (name, step) = (self.name(candidate), &self.experiment.steps[step].name);
         let known =

@@ -11,7 +11,7 @@ use basecase_stop::pause;
 use super::slice_scheduler::LONG;
 use crate::request::Timing;
 
-/// How long one poll of the machine takes.
+/// How long one poll of the machine lasts.
 const POLL: Duration = Duration::from_secs(1);
 /// The most polls of a step in a round. The first finds most machines quiet.
 pub(crate) const MOST_POLLS: u32 = 60;
@@ -53,14 +53,14 @@ impl<'a> Quiet<'a> {
     }
 }
 
-/// Whether others used little during a slice that lasted long enough to tell.
+/// Whether other work used little during a slice that was long enough to tell.
 fn was_quiet(result: &SliceResult, timing: Timing) -> bool {
     let time_us = result.time.as_secs_f64() * 1e6;
     result.time >= timing.of(LONG)
         && result.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
 }
 
-/// Whether others use little now; also where the kernel does not tell.
+/// Whether other work uses little now, or the kernel does not say.
 fn is_quiet(poll: Duration) -> bool {
     let Some(before) = OthersTime::now() else { return true };
     pause(poll);

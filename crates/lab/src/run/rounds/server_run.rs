@@ -19,7 +19,7 @@ use crate::run::resume::is_kept;
 use crate::run::{Run, failed_trial, limits};
 
 impl<B: Bench> Run<'_, B> {
-    /// Brings the candidates up, measures these steps and brings them down again. One that fails is left behind.
+    /// Starts the candidates, measures these steps and stops the candidates again. One that fails drops out.
     pub(super) fn server_run(
         &mut self,
         open_comparisons: &mut OpenComparisons,
@@ -37,7 +37,7 @@ impl<B: Bench> Run<'_, B> {
         all_running.into_iter().try_for_each(|running| self.stop_candidate(running, data))
     }
 
-    /// Brings candidates up in the order of these slots, for steps from `first` on. One that fails is left behind.
+    /// Starts candidates in the order of these slots, for steps from `first` on. One that fails drops out.
     pub(super) fn start_candidates(
         &mut self,
         open_comparisons: &mut OpenComparisons,
@@ -62,8 +62,8 @@ impl<B: Bench> Run<'_, B> {
         Ok(all_running)
     }
 
-    /// Measures a step of those that are up and still take part in it, and brings down who fails. Returns whether the others have
-    /// nothing of it, because one that failed broke it off.
+    /// Measures a step of the running candidates that still take part in it, and stops those that fail. Returns whether the others have no
+    /// result, because one that failed ended the step early.
     pub(super) fn take_turns(
         &mut self,
         open_comparisons: &mut OpenComparisons,
@@ -103,7 +103,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(is_broken_off)
     }
 
-    /// Measures a step of those that are up; `None` when the user stopped it.
+    /// Measures a step of the running candidates; `None` when the user stopped it.
     fn interleave(
         &mut self,
         all_running: &mut [&mut RunningCandidate<B::Deployment>],
@@ -137,7 +137,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(interleaved.filter(is_whole))
     }
 
-    /// Saves that a candidate did not come as far as this step, unless the user wants to stop, which is reason enough.
+    /// Saves that a candidate did not reach this step, unless it is because the user wants to stop.
     pub(super) fn save_failure(
         &mut self,
         candidate: &Candidate,
@@ -161,7 +161,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Brings a candidate down.
+    /// Stops a candidate.
     pub(super) fn stop_candidate(
         &mut self,
         running: RunningCandidate<B::Deployment>,
@@ -181,7 +181,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Brings a candidate up in a slot.
+    /// Starts a candidate in a slot.
     fn start_candidate(
         &mut self,
         index: usize,
@@ -223,10 +223,10 @@ impl<B: Bench> Run<'_, B> {
 /// Where a candidate's data comes from, and what becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
-    /// From the server run before, and kept for the next: nothing is changed.
+    /// From the previous server run, and kept for the next: the steps change nothing.
     Kept,
-    /// A copy of the image, which is thrown away.
+    /// A copy of the image, discarded afterwards.
     Copied,
-    /// Nothing: the first step loads it, and it is thrown away.
+    /// The first step loads it, and it is discarded afterwards.
     Loaded,
 }

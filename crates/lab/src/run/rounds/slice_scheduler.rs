@@ -1,4 +1,4 @@
-//! Whose turn it is, and for how long: the slices of one step in one round.
+//! Which candidate runs next, and for how long: the slices of one step in one round.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,28 +11,28 @@ use crate::request::Timing;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Contenders from which on the base case has two slices each way of a pass: its luck is in what is said of all of them.
+/// With more candidates than this, the base case has two slices each way of a pass, because its noise affects every comparison.
 const MANY: usize = 4;
-/// How long operations do not count after a switch: the processors' caches are filled by then.
+/// How long operations do not count after a switch. By then the processors' caches are filled.
 const SETTLE: Duration = MS.saturating_mul(2);
 /// Shortest and longest slices of steps that read.
 const LENGTHS: (Duration, Duration) = (MS.saturating_mul(30), MS.saturating_mul(3_000));
-/// Events that a slice of a step that reads has time for. The first does not count, and the others are timed from answer to answer, so
-/// that few do no harm: with 1, 5 and 17 scans that count, rounds of a base case against itself scattered by 1.0, 1.8 and 2.3 %.
+/// Events for which a slice of a step that reads has time. The first does not count, and the others are timed from answer to answer, so a
+/// small number does no harm: with 1, 5 and 17 counted scans, rounds of a base case against itself scattered by 1.0, 1.8 and 2.3 %.
 const EVENTS: f64 = 2.0;
 /// How many times as long as its ending a slice of several connections is at least: while the last answers come in, fewer and fewer of
 /// them share the machine.
 const ENDINGS: u32 = 50;
 /// How long each candidate works for a step in a round, when all have had their slices.
 const WORK: Duration = MS.saturating_mul(1_500);
-/// The same where that was too little to tell a change as large as the margin.
+/// The same if that was too little to detect a change as large as the margin.
 pub(crate) const MOST_WORK: Duration = MS.saturating_mul(6_000);
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
-/// Passes from which on it is known what is typical of them, as far as the slices are shorter than [`LONG`].
+/// From this many passes it is known what is typical of them, if slices are shorter than [`LONG`].
 const TYPICAL_PASSES: u32 = 6;
-/// From this length on, slices have as few passes as can be, and are waited for: what others do during shorter ones hits all candidates
-/// alike.
+/// From this length on, slices have as few passes as possible, and wait for a quiet machine. Other work during shorter slices hits all
+/// candidates alike.
 pub(crate) const LONG: Duration = MS.saturating_mul(1_000);
 /// How long each candidate warms up for a step: half of it, then the others, then the other half.
 const WARM_UP: Duration = MS.saturating_mul(1_200);
@@ -45,7 +45,7 @@ const PROBE: Duration = MS.saturating_mul(50);
 const WRITING: Duration = MS.saturating_mul(50);
 const WRITING_PASSES: u32 = 24;
 
-/// What is asked of a round of a step.
+/// The settings of the slices of a step in a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceSettings {
     /// The number of the base case among the candidates.
@@ -56,7 +56,7 @@ pub(crate) struct SliceSettings {
     pub(crate) margin: f64,
     /// How long each candidate may work at most, where the usual time tells too little.
     pub(crate) most_work: Duration,
-    /// How long all that has a length of its own lasts.
+    /// The factor on all fixed durations.
     pub(crate) timing: Timing,
 }
 

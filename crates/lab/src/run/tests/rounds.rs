@@ -149,7 +149,7 @@ fn rounds_that_were_begun_otherwise_are_refused_and_only_the_wanted_step_is_meas
     let mut fake = slower_by(0.5);
     let stop = fake.stop();
     let refused = run_on(&mut fake, &plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
-    assert!(refused.unwrap_err().to_string().contains("that is fixed before the first"));
+    assert!(refused.unwrap_err().to_string().contains("these are fixed before the first round"));
     assert_eq!(fake.calls(), []);
 }
 

@@ -35,7 +35,7 @@ impl WorkloadFile {
     /// The workload of this name: one that comes with basecase, or a file when the name has a `/` or ends in `.toml`.
     ///
     /// # Errors
-    /// When there is none, or the file cannot be read or has a mistake, which is told with line and column.
+    /// When there is none, or the file cannot be read or has a mistake, which is named with line and column.
     pub fn definition_of(name: &str) -> Result<Definition> {
         if name.contains('/') || name.ends_with(".toml") {
             return Self::read(Path::new(name));
@@ -66,8 +66,8 @@ impl WorkloadFile {
     /// Chooses the steps that `list` names, with these options.
     ///
     /// # Errors
-    /// An unknown option, step, list or group, with the nearest known one; a value that an option cannot have; what of the steps
-    /// does not fit together with them.
+    /// An unknown option, step, list or group, with the nearest known one; an impossible value of an option; steps that contradict the
+    /// options.
     pub fn new(
         definition: Definition,
         options: &[(String, String)],
@@ -188,7 +188,7 @@ impl Workload for WorkloadFile {
             let steps = self.steps.iter().map(|step| step.label.clone()).collect();
             return vec![Group { name: self.definition.name.clone(), steps }];
         };
-        // With several numbers of threads a step stands there once with each.
+        // With several numbers of threads, a step is listed once with each.
         let labels_of = |label: &String| -> Vec<String> {
             self.steps
                 .iter()

@@ -19,7 +19,7 @@ pub(super) struct WorkloadFileState {
     kinds: Vec<Vec<StatementKind>>,
     /// Rows of all tables together; `None` before the load.
     rows: Option<u64>,
-    /// What the tables held when they were last looked at, as long as nothing has changed them since.
+    /// The state of the tables when last inspected, if nothing has changed them since.
     known: Option<State>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct WorkloadFileState {
 struct Changed {
     statements: u64,
     affected: u64,
-    /// Rows that stayed affected.
+    /// Affected rows whose change was not rolled back.
     kept: u64,
 }
 
@@ -86,7 +86,7 @@ impl WorkloadState for WorkloadFileState {
     }
 
     fn past(&self, step: usize) -> Vec<usize> {
-        // What only read left no trace, and what was before a fresh load is gone.
+        // Steps that only read leave no trace, and a reload erases all before it.
         let begins_anew = |later: &usize| self.reload(*later).is_ok_and(|load| load.is_some());
         let from = (1..=step).rev().find(begins_anew).unwrap_or(1);
         let wrote = |earlier: &usize| self.file.steps[earlier - 1].writes();
@@ -100,7 +100,7 @@ impl WorkloadState for WorkloadFileState {
         }
         let kept = |change| self.changed(step, change, &outcome.statements).kept;
         let (inserted, deleted) = (kept(Change::Insert), kept(Change::Delete));
-        // What a REPLACE or a MERGE does to rows, its count does not tell.
+        // The count of a REPLACE or a MERGE does not say how many rows it added.
         let is_known = self.kinds[step - 1]
             .iter()
             .all(|kind| kind.class != StatementClass::Write || kind.change.is_some());
@@ -141,7 +141,7 @@ impl WorkloadState for WorkloadFileState {
                 [(names::SERVER_INSERT_STATEMENTS, statements), (names::SERVER_ROWS_INSERTED, rows)];
             return server.check(std::iter::once(connections).chain(inserts));
         }
-        // What failed counts for the server too.
+        // The server counts failed statements too.
         let is_exact = outcome.roles.iter().all(|role| role.retries == 0);
         let changed = |change| self.changed(step, change, &outcome.statements);
         let statements = |change| Count::of(changed(change).statements, is_exact);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, PROTOCOL_REVISION};
+use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, HostFacts, PROTOCOL_REVISION};
 use basecase_process::{Account, FolderHold, Owner};
 use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
 use basecase_workload::Dialect;
@@ -115,24 +115,7 @@ impl Plan {
         let workload = request.workload.as_ref();
         check_dialects(workload, steps.len(), &candidates)?;
         let parameters = shown_parameters(request, places, &candidates, &pin);
-        let experiment = Experiment {
-            id: id.clone(),
-            name: request.name.clone(),
-            created_at: jiff::Timestamp::now().to_string(),
-            command: command.to_owned(),
-            basecase_version: env!("CARGO_PKG_VERSION").to_owned(),
-            protocol_revision: PROTOCOL_REVISION,
-            workload: workload.name().to_owned(),
-            parameters,
-            clients: workload.clients(),
-            loaded_rows: workload.loaded_rows(),
-            seed: workload.seed(),
-            host: host_facts,
-            candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
-            groups: workload.groups(),
-            schedule: request.protocol.schedule(&id, workload)?,
-            steps: steps.iter().map(|step| step.facts.clone()).collect(),
-        };
+        let experiment = experiment(request, command, &id, host_facts, parameters, &candidates, &steps)?;
         Ok(Plan {
             device: experiment.host.device.clone(),
             _hold: hold,
@@ -162,6 +145,37 @@ impl Plan {
             })
             .collect()
     }
+}
+
+/// The experiment as the store keeps it.
+fn experiment(
+    request: &Request,
+    command: &str,
+    id: &str,
+    host: HostFacts,
+    parameters: Vec<(String, String)>,
+    candidates: &[Candidate],
+    steps: &[Outline],
+) -> Result<Experiment> {
+    let workload = request.workload.as_ref();
+    Ok(Experiment {
+        id: id.to_owned(),
+        name: request.name.clone(),
+        created_at: jiff::Timestamp::now().to_string(),
+        command: command.to_owned(),
+        basecase_version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol_revision: PROTOCOL_REVISION,
+        workload: workload.name().to_owned(),
+        parameters,
+        clients: workload.clients(),
+        loaded_rows: workload.loaded_rows(),
+        seed: workload.seed(),
+        host,
+        candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
+        groups: workload.groups(),
+        schedule: request.protocol.schedule(id, workload)?,
+        steps: steps.iter().map(|step| step.facts.clone()).collect(),
+    })
 }
 
 /// Refuses two candidates whose results could not be told apart.

@@ -70,7 +70,7 @@ fn candidates_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'sqlite@' for '<CANDIDATE>...': candidate "sqlite@" has nothing after '@'
-    hint: name a config or a file, as in postgres:18.6@x10b, or leave '@' away
+    hint: name a config or a file, as in postgres:18.6@x10b, or leave out '@'
 
     For more information, try '--help'.
     "#);
@@ -84,7 +84,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: candidate pg1711.default is named twice
-    hint: give each build with each config once; in rounds, as with --rounds 10, one that is named again shows how far it differs from itself
+    hint: name each build with each config once; in rounds, as with --rounds 10, a repeated candidate shows how far it differs from itself
     "#);
     sandbox.write("one.conf", "journal_mode = wal\n");
     sandbox.write("other.conf", "# the same\njournal_mode = wal\n");
@@ -92,7 +92,7 @@ fn candidates_that_do_not_exist() {
     exit code 1
     -- stderr
     error: candidates sqlite3541.one and sqlite3541.other are the same build with the same settings, under two names
-    hint: leave one away, or change a setting; what is measured is told apart by what was run
+    hint: leave one out, or change a setting; results are told apart by what was run
     "#);
     assert_snapshot!(compare(&sandbox, &[]), @r#"
     exit code 2
@@ -168,7 +168,7 @@ fn settings_that_cannot_be_obeyed() {
     exit code 1
     -- stderr
     error: --set work_mem: no candidate is a server that basecase starts
-    hint: leave --set away; settings of SQLite stand in its config, as in sqlite@FILE.conf
+    hint: leave out --set; SQLite's settings belong in its config, as in sqlite@FILE.conf
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11", "--set", "work_mem"]), @r#"
     exit code 2
@@ -661,7 +661,7 @@ fn servers_of_the_user_that_cannot_be_used() {
     exit code 1
     -- stderr
     error: candidate url:postgres://me@127.0.0.1:[PORT]/ib has a table pi1 that basecase did not make
-    hint: name a database of its own, for the run drops and creates the table pi1
+    hint: use a separate database: the run drops and creates the table pi1
     "#);
     sql("select precious from pi1");
     sql("drop table pi1");

@@ -15,7 +15,7 @@ fn engines_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'mariadb:10.11.18#myisam' for '<CANDIDATE>...': candidate "mariadb:10.11.18#myisam" names the engine "myisam"
-    hint: after '#' stands innodb or rocksdb, as in mariadb:10.11.18#rocksdb
+    hint: write innodb or rocksdb after '#', as in mariadb:10.11.18#rocksdb
 
     For more information, try '--help'.
     "#);
@@ -23,7 +23,7 @@ fn engines_that_do_not_exist() {
     exit code 2
     -- stderr
     error: invalid value 'postgres:17.11#rocksdb' for '<CANDIDATE>...': candidate "postgres:17.11#rocksdb" names the engine rocksdb, and postgres has no engines to choose from
-    hint: leave #rocksdb away
+    hint: leave out #rocksdb
 
     For more information, try '--help'.
     "#);

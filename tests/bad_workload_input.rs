@@ -54,7 +54,7 @@ fn workloads_that_do_not_exist_or_take_something_else() {
     exit code 1
     -- stderr
     error: --list is for workload files, and insert-benchmark is not one
-    hint: set its sizes with --preset, --rows, --writes, --seconds and --clients
+    hint: give its sizes by --preset, --rows, --writes, --seconds and --clients
     "#);
 }
 
@@ -166,7 +166,7 @@ fn searches_that_have_nothing_to_look_for() {
     assert_snapshot!(bisect(&["sqlite@wal_normal", "sqlite@rollback_full"]), @r"
     exit code 1
     -- stderr
-    error: 2 candidates have none between them with which a change could have begun
+    error: 2 candidates have none between them where a change could have begun
     hint: name three or more, the oldest first; two are for `basecase compare`
     ");
     let three =
@@ -174,7 +174,7 @@ fn searches_that_have_nothing_to_look_for() {
     assert_snapshot!(bisect(&[&three[..], &["--list", "point-query,hot-points"]].concat()), @r"
     exit code 1
     -- stderr
-    error: 2 steps are meant, and a change is looked for in one
+    error: 2 steps match, and a change is searched for in one step
     hint: --step names one of these: point-query_range=100, hot-points_range=100
     ");
     assert_snapshot!(bisect(&[&three[..], &["--list", "point-query", "--step", "l.i2"]].concat()), @r"

@@ -452,7 +452,7 @@ mod tests {
             phase(Phase::Rebuild(Reason::HadBegun)),
             json!({
                 "event": "phase", "candidate": "pg", "phase": "rebuild", "reason": "had_begun",
-                "text": "the interrupted step had begun: building the database again",
+                "text": "the interrupted step had begun: rebuilding the database",
             })
         );
         let rebuilding = phase(Phase::RebuildStep("l.i0"));

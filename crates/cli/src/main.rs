@@ -6,9 +6,9 @@ mod events;
 mod output;
 mod reporter;
 mod screen;
-mod task;
 mod ticker;
 mod value;
+mod workload;
 
 use std::process::ExitCode;
 

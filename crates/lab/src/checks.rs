@@ -1,8 +1,8 @@
-//! Comparisons of what was done with what the server says.
+//! Checks of what was done against what the server says.
 
 use basecase_model::{Check, Measures};
 
-/// How often something must have happened.
+/// How many times something must have happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Count {
     least: u64,
@@ -14,7 +14,7 @@ impl Count {
         Count { least: count, is_exact: true }
     }
 
-    /// Exactly so often, or at least so often where what failed and was done again counts as well.
+    /// Exactly this many times, or at least this many if failed and retried statements count as well.
     pub(crate) fn of(count: u64, is_exact: bool) -> Self {
         Count { least: count, is_exact }
     }
@@ -35,10 +35,11 @@ impl Count {
 
 /// What a server counted over a step.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ServerCounts<'a> {
-    pub(crate) measures: &'a Measures,
-    /// Whether it may have lost some, so that fewer are none the worse.
-    pub(crate) may_lack_some: bool,
+pub struct ServerCounts<'a> {
+    /// What was counted.
+    pub measures: &'a Measures,
+    /// Whether it may have lost some, so that lower counts are accepted.
+    pub may_lack_some: bool,
 }
 
 impl ServerCounts<'_> {

@@ -1,6 +1,6 @@
 //! Errors as people read them.
 
-/// An error and its causes as one text: nothing is said twice, and what to do stands at the end.
+/// An error and its causes as one text without repetition, with the hints at the end.
 pub fn explain(error: &anyhow::Error) -> String {
     let mut message = String::new();
     let mut hints: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Who watches a run, and what there is to see.
+//! The events of a run, and the observer that receives them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use basecase_load::Progress;
 use basecase_model::{Experiment, StepFacts, Trial};
 use basecase_server::Settle;
 
-/// What is being done besides measuring.
+/// Work other than measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase<'a> {
-    /// Builds are got and configs checked. With the words of whoever does so.
+    /// Builds are obtained and configs checked, with a description.
     Prepare(&'a str),
     /// A data directory is made, and its server started.
     InitialiseServer,
@@ -20,15 +20,15 @@ pub enum Phase<'a> {
     Connect,
     /// A server is started on data that is there.
     Start,
-    /// The data that an interrupted run left is looked at.
+    /// The data that an interrupted run left is inspected.
     Inspect,
     /// That data cannot be used.
     Rebuild(Reason),
-    /// A step is run again for the rows that it leaves. With its name.
+    /// A step is run again for the rows that it leaves, with its name.
     RebuildStep(&'a str),
-    /// The tables are loaded anew, for a step that needs them as they were.
+    /// The tables are reloaded for a step that needs them as they were.
     Reload,
-    /// What was put off is paid.
+    /// Debt is paid.
     Settle(Settle),
     /// A server is stopped after the user interrupted the run.
     Stop,
@@ -42,12 +42,12 @@ pub enum Phase<'a> {
     DropTables,
 }
 
-/// Why data that is there cannot be used.
+/// Why existing data cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The user wants it rebuilt.
     Asked,
-    /// The step that was interrupted changes rows in their place, which no look at the tables shows.
+    /// The interrupted step changes rows in place, which the tables do not show.
     ChangesRows,
     /// The tables do not hold what the finished steps leave.
     HadBegun,
@@ -65,7 +65,7 @@ impl Reason {
 }
 
 impl<'a> Phase<'a> {
-    /// Its name for programs, which stays the same whatever words people read.
+    /// Its name for programs, which stays the same when the words for people change.
     pub fn id(self) -> &'static str {
         match self {
             Phase::Prepare(_) => "prepare",
@@ -91,12 +91,12 @@ impl<'a> Phase<'a> {
             Phase::InitialiseDatabase => "initialising the database",
             Phase::Connect => "connecting to the server",
             Phase::Start => "starting the server",
-            Phase::Inspect => "looking at what the interrupted run left",
-            Phase::Rebuild(Reason::Asked) => "building the database again, as --rebuild says",
+            Phase::Inspect => "inspecting what the interrupted run left",
+            Phase::Rebuild(Reason::Asked) => "rebuilding the database, as --rebuild says",
             Phase::Rebuild(Reason::ChangesRows) => {
-                "the interrupted step changes rows: building the database again"
+                "the interrupted step changes rows: rebuilding the database"
             }
-            Phase::Rebuild(Reason::HadBegun) => "the interrupted step had begun: building the database again",
+            Phase::Rebuild(Reason::HadBegun) => "the interrupted step had begun: rebuilding the database",
             Phase::RebuildStep(step) => return Cow::Owned(format!("rebuilding: {step}")),
             Phase::Reload => "loading the tables anew",
             Phase::Settle(Settle::Condition) => "settling: paying the debt and waiting until it is at rest",
@@ -118,11 +118,11 @@ impl<'a> Phase<'a> {
 
 /// Something that happened in a run.
 pub enum Event<'a> {
-    /// An experiment begins, or goes on.
+    /// An experiment begins or continues.
     ExperimentBegins {
         /// What is measured.
         experiment: &'a Experiment,
-        /// Trials that are known in advance: of rounds the loads alone.
+        /// Trials that are known in advance: in rounds only the loads.
         trials: usize,
     },
     /// Something besides measuring begins.
@@ -170,7 +170,7 @@ pub enum Event<'a> {
         step: &'a StepFacts,
         /// Whether an earlier run measured it.
         was_found: bool,
-        /// How many there are; `None` of turns, of which nobody knows in advance how many there will be.
+        /// How many there are; `None` for turns, whose number is not known in advance.
         count: Option<Count>,
     },
     /// A round begins.

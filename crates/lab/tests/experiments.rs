@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use basecase_builds::{BuildRequest, Catalogue};
-use basecase_lab::{Origin, Request, file};
+use basecase_lab::{Origin, Request, experiment_file};
 use basecase_server::{ConfigFile, Host};
-use file::Variant;
+use experiment_file::Variant;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -19,7 +19,7 @@ fn files() -> Vec<PathBuf> {
 
 fn read(file: &Path, scale: Option<&str>) -> Vec<Variant> {
     let scale = scale.map(|scale| scale.parse().unwrap());
-    file::read(file, scale).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
+    experiment_file::read(file, scale).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn they_are_named_after_their_files_and_run_small() {
         for (variant, small) in read(&file, None).iter().zip(read(&file, Some("0.01"))) {
             let name = variant.size.as_ref().map_or_else(|| stem.to_owned(), |size| format!("{stem} {size}"));
             assert_eq!(variant.request.name, name);
-            let rows = |variant: &Variant| variant.request.task.loaded_rows();
+            let rows = |variant: &Variant| variant.request.workload.loaded_rows();
             assert!(rows(&small) < rows(variant), "{}", file.display());
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use basecase_lab::file::{Variant, read};
+use basecase_lab::experiment_file::{Variant, read};
 use basecase_lab::{Origin, Places, Plan, Request, Scale};
 use tempfile::TempDir;
 
@@ -64,7 +64,7 @@ fn go_on(variant: &Variant, folder: &Path, marks: &mut Marks) {
 
 /// The workload, without the folder of its file.
 fn name_of(request: &Request) -> &str {
-    let name = request.task.name();
+    let name = request.workload.name();
     name.rsplit('/').next().unwrap_or(name)
 }
 

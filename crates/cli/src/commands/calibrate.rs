@@ -43,11 +43,11 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
 
 /// The calibration of each repetition.
 fn repeats(arguments: &Calibrate) -> Result<Vec<Calibration>> {
-    let first = request(&arguments.compare)?.task.seed();
+    let first = request(&arguments.compare)?.workload.seed();
     let calibration = |number: u64| {
         let seed = if number == 0 { arguments.compare.seed } else { Some(first.wrapping_add(number)) };
         let mut request = request_with_seed(&arguments.compare, seed)?;
-        if request.task.seed() != first.wrapping_add(number) {
+        if request.workload.seed() != first.wrapping_add(number) {
             bail!(
                 "--repeat needs a different seed for each repetition, but --option sets the same for all\nhint: set the first seed with --seed"
             );

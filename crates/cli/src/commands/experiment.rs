@@ -1,10 +1,13 @@
 //! `demo`, `compare` and `run`: three ways to ask for an experiment, one way to run it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use basecase_lab::file::Variant;
-use basecase_lab::{CandidateSpec, PinRequest, Protocol, Request, Rounds, Sizes, Task, Timing, Verify, file};
+use basecase_lab::experiment_file::{self, Variant};
+use basecase_lab::{
+    CandidateSpec, InsertBenchmark, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify,
+};
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::Pace;
 
@@ -12,7 +15,7 @@ use super::perform::{check, make_folder, perform};
 use crate::Outcome;
 use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
 use crate::reporter::{Part, Reporter};
-use crate::task::task;
+use crate::workload::choose;
 
 /// Compares two SQLite configs that really differ, at a size that takes about a minute.
 pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
@@ -21,10 +24,11 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         .map(str::parse)
         .collect::<Result<Vec<CandidateSpec>, _>>()?;
     let sizes = Sizes { rows: Some(50_000), writes: Some(5_000), seconds: Some(3), ..Sizes::default() };
+    let parameters = sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?;
     let request = Request {
         name: "demo".to_owned(),
         candidates,
-        task: Task::InsertBenchmark(sizes.parameters(Pace::Bursts, None).map_err(|reason| anyhow!(reason))?),
+        workload: Arc::new(InsertBenchmark::new(parameters)),
         pin: PinRequest::default(),
         settle: Settle::Condition,
         settle_limit: None,
@@ -70,11 +74,11 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
         candidate.config = candidate.config.take().or_else(|| arguments.config.clone());
     }
     let WorkloadArguments { workload, choice } = &arguments.workload;
-    let task = task(workload, choice, &arguments.sizes, arguments.pace.into(), seed)?;
+    let workload = choose(workload, choice, &arguments.sizes, arguments.pace.into(), seed)?;
     Ok(Request {
         name: Request::named_after(&candidates),
         candidates,
-        task,
+        workload,
         pin: arguments.pin.clone(),
         settle: arguments.settle.into(),
         settle_limit: arguments.settle_limit,
@@ -88,7 +92,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
 
 pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     let Run { file, scale, size, places } = arguments;
-    let mut variants = file::read(file, *scale)?;
+    let mut variants = experiment_file::read(file, *scale)?;
     if let Some(size) = size {
         let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
         variants.retain(|variant| variant.size.as_ref() == Some(size));

@@ -38,7 +38,7 @@ pub(crate) fn measure(
     let mut store = Store::create_or_open(&arguments.store)?;
     let _lock = store.lock_for_run(&command)?;
     let mut observer = reporter.observer();
-    let mut plan = prepare(request, arguments, &command, observer.as_mut())?;
+    let plan = prepare(request, arguments, &command, observer.as_mut())?;
     for note in kept_apart(&plan.experiment, &store.experiments()?) {
         observer.notice(Event::Note(&note));
     }
@@ -47,7 +47,7 @@ pub(crate) fn measure(
     let options = RunOptions {
         keep_data: arguments.keep_data,
         rebuilds: arguments.rebuild,
-        looks_away: arguments.probe == ProbeArgument::Off,
+        counters_only: arguments.probe == ProbeArgument::Off,
         profile,
         budget: arguments.budget,
         ..options
@@ -55,9 +55,9 @@ pub(crate) fn measure(
     let summary = {
         // Only during the run: outside it, a signal may end the process at once, as nothing would be lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
-        basecase_lab::run(&mut plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
+        basecase_lab::run(&plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
-    let experiment = plan.experiment;
+    let experiment = summary.experiment.clone();
     let trials = store.trials(&experiment.id)?;
     let noise = known_noise(&store, &experiment)?;
     Ok(Measured { experiment, trials, noise, summary })

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use basecase_lab::{Task, WorkloadFile};
+use basecase_lab::{WorkloadFile, builtin_workloads};
 use basecase_model::{Dbms, Engine};
-use basecase_workload::insert_benchmark::{self, InsertBenchmarkParameters, PRESETS, Pace};
-use basecase_workload::{Dialect, Workload as Definition};
+use basecase_workload::Dialect;
+use basecase_workload::insert_benchmark::Pace;
 
 use crate::arguments::{ShowWorkload, Workload, WorkloadCommand};
 use crate::output;
-use crate::task::task;
+use crate::workload::choose;
 
 /// Every dialect that a workload file must work in.
 const DIALECTS: [(Dbms, Option<Engine>); 4] = [
@@ -26,10 +26,8 @@ pub(crate) fn run(arguments: &Workload) -> Result<()> {
         WorkloadCommand::Show(show) => {
             let ShowWorkload { name, dbms, engine, choice, sizes } = show.as_ref();
             let dialect = Dialect::of(*dbms, *engine);
-            match task(name, choice, sizes, Pace::Bursts, None)? {
-                Task::InsertBenchmark(parameters) => output::print(&insert_benchmark(&parameters, dialect)?),
-                Task::WorkloadFile(file) => output::print(&file.describe(dialect)?),
-            }
+            let workload = choose(name, choice, sizes, Pace::Bursts, None)?;
+            output::print(&workload.describe(dialect)?)
         }
         WorkloadCommand::Check { file } => {
             let workload = WorkloadFile::read(file)?;
@@ -46,27 +44,10 @@ pub(crate) fn run(arguments: &Workload) -> Result<()> {
 }
 
 fn list() -> Result<String> {
-    let mut text = format!(
-        "{:<24} ten steps: load, index, random inserts and deletes, range and point queries with paced writes\n",
-        insert_benchmark::NAME
-    );
-    for name in Definition::builtin_names() {
-        writeln!(text, "{name:<24} {}", WorkloadFile::definition_of(&name)?.about)?;
+    let mut text = String::new();
+    for (name, about) in builtin_workloads()? {
+        writeln!(text, "{name:<24} {about}")?;
     }
     text.push_str("\nor a file of your own: ./mine.toml\n");
-    Ok(text)
-}
-
-fn insert_benchmark(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Result<String> {
-    let mut text = insert_benchmark::describe(parameters, dialect);
-    text.push_str("\npresets\n");
-    for preset in PRESETS {
-        let sizes = preset.parameters();
-        writeln!(
-            text,
-            "  {:<12} {:>2} client(s), {:>11} rows, {:>9} writes, {:>4} s  {}",
-            preset.name, sizes.clients, sizes.rows, sizes.writes, sizes.seconds, preset.about
-        )?;
-    }
     Ok(text)
 }

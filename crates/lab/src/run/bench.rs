@@ -1,4 +1,4 @@
-//! Where candidates are brought up, measured and brought down: all that a run does not decide by itself.
+//! Where candidates are started, measured and stopped: everything that a run orders but does not do itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,86 +6,88 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::{Limits, Progress, StepOutcome};
-use basecase_model::{Check, Measures, Observation, Place, State, Trial, TrialStatus};
+use basecase_model::{CandidateFacts, Check, Measures, Observation, Place, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
-use super::interleaving::{Interleaved, RunningCandidate};
-use super::profiling::ProfileOrder;
-use crate::course::Course;
+use super::deployment::Content;
+use super::measure::profiling::ProfileOrder;
+use super::rounds::interleaving::{Interleaved, RunningCandidate};
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
+use crate::workload::WorkloadState;
 
 /// One candidate while it is up.
-pub(super) trait Deployment {
-    /// Completes the facts of the candidate by what it says of itself.
+pub(crate) trait Deployment {
+    /// These facts of the candidate, completed by what it says of itself.
     ///
     /// # Errors
     /// When it is another version, or does not say.
-    fn identify(&mut self, candidate: &mut Candidate) -> Result<()>;
+    fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts>;
 
-    /// Whether the tables hold exactly what the course says they do.
+    /// Whether the tables hold exactly what the workload says they do.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    fn holds(&mut self, course: &mut dyn Course) -> Result<bool>;
+    fn holds(&mut self, workload_state: &mut dyn WorkloadState) -> Result<bool>;
 
     /// What the tables hold.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State>;
+    fn state(&mut self, workload_state: &dyn WorkloadState, counts_rows: bool) -> Result<State>;
 
     /// Compares what the tables hold with what they must.
     ///
     /// # Errors
     /// When the dbms does not tell.
-    fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>>;
+    fn compare(&mut self, workload_state: &mut dyn WorkloadState, state: &State) -> Result<Vec<Check>>;
 
     /// How a trial failed, with the end of the log.
     fn failure(&mut self, error: &anyhow::Error) -> TrialStatus;
 
-    /// Brings it down and leaves its data. Returns a note when it did not stop smoothly.
+    /// Stops it and leaves its data. Returns a note when it did not shut down cleanly.
     fn stop(self) -> Option<String>;
 
-    /// Brings it down and removes its data. Returns a note when it did not stop smoothly.
+    /// Stops it and removes its data. Returns a note when it did not shut down cleanly.
     ///
     /// # Errors
-    /// When something of the data stays.
+    /// When some of the data cannot be removed.
     fn discard(self) -> Result<Option<String>>;
 }
 
 /// A step of one candidate by itself.
-pub(super) struct Alone<'a> {
-    pub(super) number: usize,
-    pub(super) place: Place,
-    /// How it is looked at.
-    pub(super) observation: Observation,
-    pub(super) profile: Option<&'a ProfileOrder>,
-    pub(super) limits: Limits<'a>,
+pub(crate) struct Alone<'a> {
+    pub(crate) number: usize,
+    pub(crate) place: Place,
+    /// How it is observed.
+    pub(crate) observation: Observation,
+    pub(crate) profile: Option<&'a ProfileOrder>,
+    pub(crate) limits: Limits<'a>,
 }
 
 /// A step in which candidates take turns.
-pub(super) struct Together<'a> {
-    pub(super) number: usize,
+pub(crate) struct Together<'a> {
+    pub(crate) number: usize,
     /// Whether the servers have just been started.
-    pub(super) is_first: bool,
-    pub(super) round: u32,
-    /// How long a candidate may work at most, where the usual time tells too little.
-    pub(super) most_work: Duration,
-    /// How often it is looked whether the machine is quiet before it begins all the same.
-    pub(super) patience: &'a mut u32,
-    pub(super) limits: Limits<'a>,
+    pub(crate) is_first: bool,
+    pub(crate) round: u32,
+    /// The longest that a candidate may work if the usual time is not precise enough.
+    pub(crate) most_work: Duration,
+    /// The smallest change that matters, as a logarithm.
+    pub(crate) margin: f64,
+    /// How often the machine is polled for quiet before the step begins anyway.
+    pub(crate) patience: &'a mut u32,
+    pub(crate) limits: Limits<'a>,
 }
 
-/// Where candidates are brought up, measured and brought down. A run decides what is done when; nothing that follows here depends on
-/// what was decided before but through the deployments and their data.
-pub(super) trait Bench {
+/// Where candidates are started, measured and stopped. The run decides what happens when. Calls depend on earlier ones only through the
+/// deployments and their data.
+pub(crate) trait Bench {
     type Deployment: Deployment;
 
     /// The time that budgets are counted by.
     fn now(&self) -> Instant;
 
-    /// Brings a candidate up in a directory. `None` when its content was to be found again, and nothing was left that could be.
+    /// Starts a candidate in a directory. `None` when leftover content was wanted and nothing usable was left.
     ///
     /// # Errors
     /// When it does not come up.
@@ -97,16 +99,16 @@ pub(super) trait Bench {
         content: Content<'_>,
     ) -> Result<Option<Self::Deployment>>;
 
-    /// Removes what a finished candidate left when the run was cut short before it cleaned up.
+    /// Removes what a finished candidate left if the run was interrupted before it cleaned up.
     ///
     /// # Errors
-    /// When something of it stays.
+    /// When some of it cannot be removed.
     fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()>;
 
-    /// Lets the candidate's program be read anew, into other places of memory than the last time.
+    /// Drops the candidate's program from the page cache, so that it is loaded at other memory addresses than the last time.
     fn forget(&mut self, candidate: &Candidate);
 
-    /// Settles as the plan says. How it went, and what was left.
+    /// Settles as the plan says. Returns how it went, and the debt that was left.
     ///
     /// # Errors
     /// When the dbms refuses or does not answer.
@@ -120,7 +122,7 @@ pub(super) trait Bench {
     /// Executes a step that is not measured.
     ///
     /// # Errors
-    /// When it cannot begin; what fails later is told in the outcome.
+    /// When it cannot begin. A later failure is part of the outcome.
     fn execute(
         &mut self,
         plan: &Plan,
@@ -132,13 +134,13 @@ pub(super) trait Bench {
     /// Measures a step. `begins` is called before the clock starts. `None` when the user stopped it.
     ///
     /// # Errors
-    /// When it cannot begin; what fails later is told in the trial.
+    /// When it cannot begin. A later failure is part of the trial.
     fn measure(
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
         deployment: &mut Self::Deployment,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         begins: &mut dyn FnMut(Arc<Progress>),
     ) -> Result<Option<Trial>>;
@@ -146,11 +148,10 @@ pub(super) trait Bench {
     /// Measures a step of several candidates in turns. `begins` is called before the clock starts. `None` when the user stopped it.
     ///
     /// # Errors
-    /// Never for the sake of one candidate, whose failure is a trial.
+    /// Never because one candidate fails: that failure is a trial.
     fn take_turns(
         &mut self,
         plan: &Plan,
-        candidates: &[Candidate],
         all_running: &mut [&mut RunningCandidate<Self::Deployment>],
         step: Together<'_>,
         begins: &mut dyn FnMut(Vec<Arc<Progress>>),

@@ -11,19 +11,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use basecase_load::{Limits, Progress, StepOutcome};
-use basecase_model::{Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
+use basecase_model::{CandidateFacts, Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
 use basecase_workload::{Preparation, StepPlan};
 
 use super::bench::{Alone, Bench, Deployment, Together};
-use super::interleaving::{Interleaved, RunningCandidate};
+use super::deployment::Content;
+use super::rounds::interleaving::{Interleaved, RunningCandidate};
 use super::{blank_trial, failed_trial};
-use crate::course::Course;
 use crate::plan::{Candidate, Plan};
-use crate::site::Content;
+use crate::workload::WorkloadState;
 
 /// What a run asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Call {
+pub(crate) enum Call {
     Forget { candidate: String },
     Open { candidate: String, directory: String, is_fresh: bool },
     Settle { candidate: String },
@@ -37,7 +37,7 @@ pub(super) enum Call {
 
 /// What happens at a call, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mishap {
+pub(crate) enum Mishap {
     /// The process is killed.
     Kill,
     /// The user wants to stop.
@@ -47,7 +47,7 @@ pub(super) enum Mishap {
 }
 
 /// What a process that is killed leaves its stack with.
-pub(super) struct Killed;
+pub(crate) struct Killed;
 
 /// What the benches and deployments of one run share.
 #[derive(Debug)]
@@ -82,16 +82,16 @@ impl Machine {
 type Speed = dyn Fn(&str, &str, u32, u32) -> f64;
 
 /// A bench without servers.
-pub(super) struct Fake {
+pub(crate) struct Fake {
     machine: Rc<RefCell<Machine>>,
     speed: Box<Speed>,
     /// How long a step takes each candidate.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 impl Fake {
     /// In which candidates are so fast.
-    pub(super) fn new(speed: impl Fn(&str, &str, u32, u32) -> f64 + 'static) -> Fake {
+    pub(crate) fn new(speed: impl Fn(&str, &str, u32, u32) -> f64 + 'static) -> Fake {
         let stop = Arc::new(AtomicBool::new(false));
         let machine =
             Machine { calls: Vec::new(), mishap: None, stop, now: Instant::now(), open: Vec::new() };
@@ -99,23 +99,23 @@ impl Fake {
     }
 
     /// The same with something that happens at a call.
-    pub(super) fn with(self, at: usize, mishap: Mishap) -> Fake {
+    pub(crate) fn with(self, at: usize, mishap: Mishap) -> Fake {
         self.machine.borrow_mut().mishap = Some((at, mishap));
         self
     }
 
     /// What says that the user wants to stop.
-    pub(super) fn stop(&self) -> Arc<AtomicBool> {
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.machine.borrow().stop)
     }
 
     /// What was asked for.
-    pub(super) fn calls(&self) -> Vec<Call> {
+    pub(crate) fn calls(&self) -> Vec<Call> {
         self.machine.borrow().calls.clone()
     }
 
     /// How many candidates are up.
-    pub(super) fn up(&self) -> usize {
+    pub(crate) fn up(&self) -> usize {
         self.machine.borrow().open.len()
     }
 
@@ -129,7 +129,7 @@ impl Fake {
 }
 
 /// Whether a caught panic is a kill.
-pub(super) fn is_kill(panic: &(dyn Any + Send)) -> bool {
+pub(crate) fn is_kill(panic: &(dyn Any + Send)) -> bool {
     panic.is::<Killed>()
 }
 
@@ -138,9 +138,9 @@ const LOADED: &str = "loaded";
 /// A step that had begun and did not end.
 const BEGUN: &str = "begun";
 
-/// A candidate that is up.
+/// A running candidate.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     machine: Rc<RefCell<Machine>>,
     candidate: String,
     directory: PathBuf,
@@ -166,10 +166,10 @@ impl Folder {
     }
 
     /// Refuses to begin a step on other data than it is to begin with.
-    fn check_past(&self, plan: &Plan, course: &dyn Course, number: usize) -> Result<()> {
+    fn check_past(&self, plan: &Plan, workload_state: &dyn WorkloadState, number: usize) -> Result<()> {
         // In rounds each step of a workload file begins with what the load left.
-        let is_after_load = plan.experiment.schedule.is_some() && !plan.experiment.is_chain();
-        let past = if is_after_load { vec![0] } else { course.past(number) };
+        let is_after_load = plan.experiment.schedule.is_some() && !plan.workload.is_chain();
+        let past = if is_after_load { vec![0] } else { workload_state.past(number) };
         let wanted = past.iter().filter(|step| plan.steps[**step].facts.writes || **step == 0).count();
         let done = self.done();
         ensure!(!done.iter().any(|step| step == BEGUN), "{} begins on half a step: {done:?}", self.candidate);
@@ -209,19 +209,19 @@ impl Drop for Folder {
 }
 
 impl Deployment for Folder {
-    fn identify(&mut self, _: &mut Candidate) -> Result<()> {
-        Ok(())
+    fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
+        Ok(facts.clone())
     }
 
-    fn holds(&mut self, _: &mut dyn Course) -> Result<bool> {
+    fn holds(&mut self, _: &mut dyn WorkloadState) -> Result<bool> {
         Ok(!self.done().iter().any(|step| step == BEGUN))
     }
 
-    fn state(&mut self, _: &dyn Course, _: bool) -> Result<State> {
+    fn state(&mut self, _: &dyn WorkloadState, _: bool) -> Result<State> {
         Ok(State::default())
     }
 
-    fn compare(&mut self, _: &mut dyn Course, _: &State) -> Result<Vec<Check>> {
+    fn compare(&mut self, _: &mut dyn WorkloadState, _: &State) -> Result<Vec<Check>> {
         Ok(Vec::new())
     }
 
@@ -317,14 +317,14 @@ impl Bench for Fake {
         plan: &Plan,
         candidate: &Candidate,
         folder: &mut Folder,
-        course: &mut dyn Course,
+        workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         _: &mut dyn FnMut(Arc<Progress>),
     ) -> Result<Option<Trial>> {
         let Alone { number, place, limits, .. } = step;
         let facts = &plan.steps[number].facts;
         if number > 0 {
-            folder.check_past(plan, course, number)?;
+            folder.check_past(plan, workload_state, number)?;
         }
         let call = Call::Measure {
             candidate: candidate.facts.name.0.clone(),
@@ -354,7 +354,6 @@ impl Bench for Fake {
     fn take_turns(
         &mut self,
         plan: &Plan,
-        candidates: &[Candidate],
         all_running: &mut [&mut RunningCandidate<Folder>],
         step: Together<'_>,
         _: &mut dyn FnMut(Vec<Arc<Progress>>),
@@ -364,19 +363,28 @@ impl Bench for Fake {
         let place = |position: usize| basecase_model::Place { round, pass: 0, position: position as u32 };
         for (position, running) in all_running.iter_mut().enumerate() {
             if number > 0
-                && let Err(error) = running.site.check_past(plan, running.course.as_ref(), number)
+                && let Err(error) =
+                    running.deployment.check_past(plan, running.workload_state.as_ref(), number)
             {
-                let candidate = &candidates[running.candidate];
-                let trial =
-                    failed_trial(plan, candidate, number, place(position), &error, Some(&mut running.site));
+                let candidate = &plan.candidates[running.candidate];
+                let trial = failed_trial(
+                    plan,
+                    candidate,
+                    number,
+                    place(position),
+                    &error,
+                    Some(&mut running.deployment),
+                );
                 return Ok(Some(Interleaved {
                     trials: vec![(running.candidate, trial)],
                     is_broken_off: true,
                 }));
             }
         }
-        let names: Vec<String> =
-            all_running.iter().map(|running| candidates[running.candidate].facts.name.0.clone()).collect();
+        let names: Vec<String> = all_running
+            .iter()
+            .map(|running| plan.candidates[running.candidate].facts.name.0.clone())
+            .collect();
         let call = Call::Turns { round, step: facts.name.clone(), candidates: names, is_first, most_work };
         let called = self.call(call);
         let changes = facts.writes || number == 0;
@@ -388,14 +396,15 @@ impl Bench for Fake {
         let last = all_running.len() - 1;
         if let Err(error) = called {
             let running = &mut all_running[last];
-            let candidate = &candidates[running.candidate];
-            let trial = failed_trial(plan, candidate, number, place(last), &error, Some(&mut running.site));
+            let candidate = &plan.candidates[running.candidate];
+            let trial =
+                failed_trial(plan, candidate, number, place(last), &error, Some(&mut running.deployment));
             return Ok(Some(Interleaved { trials: vec![(running.candidate, trial)], is_broken_off: true }));
         }
         let mut trials = Vec::with_capacity(all_running.len());
         for (position, running) in all_running.iter_mut().enumerate() {
-            running.site.execute(&facts.name, changes, number == 0, || Ok(()))?;
-            let candidate = &candidates[running.candidate];
+            running.deployment.execute(&facts.name, changes, number == 0, || Ok(()))?;
+            let candidate = &plan.candidates[running.candidate];
             let trial = blank_trial(plan, candidate, number, place(position), SystemTime::now());
             let name = &candidate.facts.name.0;
             let slices = (0..6).flat_map(|pass| [pass, pass]).enumerate();

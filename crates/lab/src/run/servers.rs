@@ -6,54 +6,54 @@ use std::time::Instant;
 
 use anyhow::Result;
 use basecase_load::{Limits, Progress, StepOutcome};
-use basecase_model::{Check, Measures, State, Trial, TrialStatus};
+use basecase_model::{CandidateFacts, Check, Measures, State, Trial, TrialStatus};
 use basecase_workload::StepPlan;
 
 use super::bench::{Alone, Bench, Deployment, Together};
-use super::interleaving::{Interleaved, RunningCandidate, interleave_step};
-use super::measuring::{assemble, measure, prepare};
-use super::settling::settle_site;
-use crate::course::Course;
+use super::deployment::{self, Content, LiveDeployment};
+use super::measure::settling::settle_deployment;
+use super::measure::{assemble, measure, prepare};
+use super::rounds::interleaving::{Interleaved, RunningCandidate, interleave_step};
 use crate::plan::{Candidate, Plan, Source};
-use crate::site::{self, Content, Site};
+use crate::workload::WorkloadState;
 
 /// Servers on this machine, and the embedded database.
-pub(super) struct Servers;
+pub(crate) struct Servers;
 
-impl Deployment for Site {
-    fn identify(&mut self, candidate: &mut Candidate) -> Result<()> {
-        Site::identify(self, candidate)
+impl Deployment for LiveDeployment {
+    fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
+        LiveDeployment::identify(self, facts)
     }
 
-    fn holds(&mut self, course: &mut dyn Course) -> Result<bool> {
-        Site::holds(self, course)
+    fn holds(&mut self, workload_state: &mut dyn WorkloadState) -> Result<bool> {
+        LiveDeployment::holds(self, workload_state)
     }
 
-    fn state(&mut self, course: &dyn Course, counts_rows: bool) -> Result<State> {
-        Site::state(self, course, counts_rows)
+    fn state(&mut self, workload_state: &dyn WorkloadState, counts_rows: bool) -> Result<State> {
+        LiveDeployment::state(self, workload_state, counts_rows)
     }
 
-    fn compare(&mut self, course: &mut dyn Course, state: &State) -> Result<Vec<Check>> {
-        Site::compare(self, course, state)
+    fn compare(&mut self, workload_state: &mut dyn WorkloadState, state: &State) -> Result<Vec<Check>> {
+        LiveDeployment::compare(self, workload_state, state)
     }
 
     fn failure(&mut self, error: &anyhow::Error) -> TrialStatus {
-        Site::failure(self, error)
+        LiveDeployment::failure(self, error)
     }
 
     fn stop(self) -> Option<String> {
-        let Site { mut served, control, .. } = self;
+        let LiveDeployment { mut served, control, .. } = self;
         drop(control);
         served.stop()
     }
 
     fn discard(self) -> Result<Option<String>> {
-        Site::discard(self)
+        LiveDeployment::discard(self)
     }
 }
 
 impl Bench for Servers {
-    type Deployment = Site;
+    type Deployment = LiveDeployment;
 
     fn now(&self) -> Instant {
         Instant::now()
@@ -65,12 +65,12 @@ impl Bench for Servers {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
-    ) -> Result<Option<Site>> {
-        Site::open(plan, candidate, directory, content)
+    ) -> Result<Option<LiveDeployment>> {
+        LiveDeployment::open(plan, candidate, directory, content)
     }
 
     fn sweep(&mut self, plan: &Plan, candidate: &Candidate) -> Result<()> {
-        site::sweep(plan, candidate)
+        deployment::sweep(plan, candidate)
     }
 
     fn forget(&mut self, candidate: &Candidate) {
@@ -79,14 +79,19 @@ impl Bench for Servers {
         }
     }
 
-    fn settle(&mut self, plan: &Plan, deployment: &mut Site, limits: &Limits<'_>) -> Result<Measures> {
-        settle_site(plan, deployment, limits.stop)
+    fn settle(
+        &mut self,
+        plan: &Plan,
+        deployment: &mut LiveDeployment,
+        limits: &Limits<'_>,
+    ) -> Result<Measures> {
+        settle_deployment(plan, deployment, limits.stop)
     }
 
     fn execute(
         &mut self,
         plan: &Plan,
-        deployment: &mut Site,
+        deployment: &mut LiveDeployment,
         step_plan: StepPlan,
         limits: &Limits<'_>,
     ) -> Result<StepOutcome> {
@@ -104,22 +109,21 @@ impl Bench for Servers {
         &mut self,
         plan: &Plan,
         candidate: &Candidate,
-        deployment: &mut Site,
-        course: &mut dyn Course,
+        deployment: &mut LiveDeployment,
+        workload_state: &mut dyn WorkloadState,
         step: Alone<'_>,
         begins: &mut dyn FnMut(Arc<Progress>),
     ) -> Result<Option<Trial>> {
-        measure(plan, candidate, deployment, course, step, begins)
+        measure(plan, candidate, deployment, workload_state, step, begins)
     }
 
     fn take_turns(
         &mut self,
         plan: &Plan,
-        candidates: &[Candidate],
-        all_running: &mut [&mut RunningCandidate<Site>],
+        all_running: &mut [&mut RunningCandidate<LiveDeployment>],
         step: Together<'_>,
         begins: &mut dyn FnMut(Vec<Arc<Progress>>),
     ) -> Result<Option<Interleaved>> {
-        interleave_step(plan, candidates, all_running, step, begins)
+        interleave_step(plan, all_running, step, begins)
     }
 }

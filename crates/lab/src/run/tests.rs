@@ -6,6 +6,7 @@ mod rounds;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use basecase_model::Trial;
 use basecase_server::Settle;
@@ -16,19 +17,15 @@ use tempfile::TempDir;
 use super::fake::{Call, Fake, is_kill};
 use super::{RunOptions, Summary, run_on};
 use crate::observer::{Event, Observer};
-use crate::pin::PinRequest;
-use crate::plan::{Places, Plan, Request, Verify};
-use crate::protocol::{Protocol, Rounds};
-use crate::sizes::Sizes;
-use crate::task::Task;
-use crate::timing::Timing;
-use crate::workload_file::WorkloadFile;
+use crate::plan::Plan;
+use crate::request::{PinRequest, Places, Protocol, Request, Rounds, Sizes, Timing, Verify};
+use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 
 /// What is run.
 #[derive(Debug, Clone)]
 struct Scenario {
     candidates: Vec<&'static str>,
-    task: Task,
+    workload: Arc<dyn Workload>,
     protocol: Protocol,
     options: RunOptions,
     step_limit_seconds: Option<u64>,
@@ -38,7 +35,7 @@ struct Scenario {
 fn in_rounds(most: u32) -> Scenario {
     Scenario {
         candidates: vec!["sqlite@wal_normal", "sqlite@rollback_full"],
-        task: steps_of(&["point-query", "insert"]),
+        workload: steps_of(&["point-query", "insert"]),
         protocol: Protocol::Rounds(Rounds { most: Some(most), ..Rounds::default() }),
         options: RunOptions::default(),
         step_limit_seconds: None,
@@ -47,24 +44,24 @@ fn in_rounds(most: u32) -> Scenario {
 
 /// The ten steps of the Insert Benchmark, once.
 fn classic() -> Scenario {
-    Scenario { task: insert_benchmark(), protocol: Protocol::Classic, ..in_rounds(5) }
+    Scenario { workload: insert_benchmark(), protocol: Protocol::Classic, ..in_rounds(5) }
 }
 
 /// The same in rounds.
 fn in_chains(most: u32) -> Scenario {
-    Scenario { task: insert_benchmark(), ..in_rounds(most) }
+    Scenario { workload: insert_benchmark(), ..in_rounds(most) }
 }
 
-fn insert_benchmark() -> Task {
+fn insert_benchmark() -> Arc<dyn Workload> {
     let sizes = Sizes { rows: Some(2000), writes: Some(2000), seconds: Some(1), ..Sizes::default() };
-    Task::InsertBenchmark(sizes.parameters(Pace::Bursts, None).unwrap())
+    Arc::new(InsertBenchmark::new(sizes.parameters(Pace::Bursts, None).unwrap()))
 }
 
-fn steps_of(list: &[&str]) -> Task {
+fn steps_of(list: &[&str]) -> Arc<dyn Workload> {
     let workload = WorkloadFile::definition_of("microbenchmarks").unwrap();
     let options = [("rows".to_owned(), "1000".to_owned())];
     let list: Vec<String> = list.iter().map(|step| (*step).to_owned()).collect();
-    Task::WorkloadFile(Box::new(WorkloadFile::new(workload, &options, &list).unwrap()))
+    Arc::new(WorkloadFile::new(workload, &options, &list).unwrap())
 }
 
 /// A folder with a store, data and homes, in memory where there is such a file system.
@@ -92,7 +89,7 @@ impl Laboratory {
         let request = Request {
             name: "fake".into(),
             candidates,
-            task: scenario.task.clone(),
+            workload: Arc::clone(&scenario.workload),
             settle: Settle::Condition,
             settle_limit: None,
             verify: Verify::Auto,
@@ -113,11 +110,11 @@ impl Laboratory {
 
     /// Runs a scenario; `None` when it was killed.
     fn run(&self, scenario: &Scenario, fake: &mut Fake) -> Option<Summary> {
-        let mut plan = self.plan(scenario);
+        let plan = self.plan(scenario);
         let mut store = Store::create_or_open(&self.folder.path().join("s.sqlite")).unwrap();
         let stop = fake.stop();
         let run = AssertUnwindSafe(|| {
-            run_on(fake, &mut plan, &mut store, scenario.options.clone(), &stop, &mut Nobody).unwrap()
+            run_on(fake, &plan, &mut store, scenario.options.clone(), &stop, &mut Nobody).unwrap()
         });
         match catch_unwind(run) {
             Ok(summary) => Some(summary),

@@ -30,8 +30,9 @@ pub(crate) fn table(results: &Results<'_>) -> Option<Table> {
 }
 
 fn row(results: &Results<'_>, judged: &Judged<'_>) -> Row {
-    let Decision { verdict, margin, between_round_sd, start_sd, pass_sd, detectable, smallest_margin, .. } =
-        *judged.throughput;
+    let Decision {
+        verdict, margin, between_round_sd, start_sd, pass_sd, detectable, smallest_margin, ..
+    } = *judged.throughput;
     // Once a change is decided, no sensible margin would contain it.
     let settled = smallest_margin.filter(|_| !verdict.is_change());
     let percent = |effect: Option<f64>| match effect {

@@ -18,10 +18,10 @@ fn all_scenarios() -> [Scenario; 3] {
 fn assert_whole(laboratory: &Laboratory, scenario: &Scenario, context: &str) {
     let rounds = laboratory.rounds(scenario);
     let count = rounds.values().map(Vec::len).sum::<usize>();
-    let wanted = match (&scenario.protocol, &scenario.task) {
-        (Protocol::Classic, _) => 2 * 10,
-        (_, Task::WorkloadFile(_)) => 2 + 2 * 2 * 5,
-        (_, Task::InsertBenchmark(_)) => 2 * 10 * 5,
+    let wanted = match &scenario.protocol {
+        Protocol::Classic => 2 * 10,
+        Protocol::Rounds(_) if scenario.workload.is_chain() => 2 * 10 * 5,
+        Protocol::Rounds(_) => 2 + 2 * 2 * 5,
     };
     assert_eq!(count, wanted, "{context}: {rounds:?}");
     assert_eq!(laboratory.left(), Vec::<PathBuf>::new(), "{context}");

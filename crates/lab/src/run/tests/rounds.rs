@@ -48,8 +48,10 @@ fn a_clear_change_is_decided_at_the_first_look_and_no_change_takes_more() {
 #[test]
 fn candidates_are_started_in_other_places_each_round_and_steps_that_read_share_a_start() {
     let laboratory = Laboratory::new();
-    let scenario =
-        Scenario { task: steps_of(&["point-query", "range-covered-pk", "insert", "delete"]), ..in_rounds(5) };
+    let scenario = Scenario {
+        workload: steps_of(&["point-query", "range-covered-pk", "insert", "delete"]),
+        ..in_rounds(5)
+    };
     let mut fake = slower_by(0.5);
     let summary = laboratory.run(&scenario, &mut fake).unwrap();
     assert_eq!(summary.failed, Vec::<String>::new());
@@ -142,12 +144,12 @@ fn rounds_that_were_begun_otherwise_are_refused_and_only_the_wanted_step_is_meas
         protocol: Protocol::Rounds(Rounds { detect: Some(0.05), most: Some(40), slice: None }),
         ..scenario
     };
-    let mut plan = laboratory.plan(&other);
+    let plan = laboratory.plan(&other);
     let mut store = Store::create_or_open(&laboratory.folder.path().join("s.sqlite")).unwrap();
     let mut fake = slower_by(0.5);
     let stop = fake.stop();
-    let refused = run_on(&mut fake, &mut plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
-    assert!(refused.unwrap_err().to_string().contains("that is fixed before the first"));
+    let refused = run_on(&mut fake, &plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
+    assert!(refused.unwrap_err().to_string().contains("these are fixed before the first round"));
     assert_eq!(fake.calls(), []);
 }
 

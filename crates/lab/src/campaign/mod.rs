@@ -1,0 +1,11 @@
+//! Several experiments for one question, each made of what the ones before it found.
+
+mod calibration;
+mod cpu_stressors;
+mod search;
+mod slowdown;
+
+pub use self::calibration::Calibration;
+pub use self::cpu_stressors::CpuStressors;
+pub use self::search::{Probe, Search};
+pub use self::slowdown::Slowdown;

@@ -1,0 +1,54 @@
+//! One candidate of a plan.
+
+use std::path::PathBuf;
+
+use basecase_builds::Build;
+use basecase_client::Endpoint;
+use basecase_model::{CandidateFacts, Cell};
+use basecase_server::{Config, Plant};
+use basecase_workload::Dialect;
+
+use crate::observer::Phase;
+
+/// What is needed to start a candidate.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Build(Box<Build>, Config),
+    Embedded(Config),
+    Url(Endpoint),
+}
+
+/// One candidate of a plan.
+#[derive(Debug)]
+pub struct Candidate {
+    /// What reports show.
+    pub facts: CandidateFacts,
+    /// Its own folder for data.
+    pub(crate) directory: PathBuf,
+    pub(crate) source: Source,
+    /// The cells of its steps, in their order.
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) dialect: Dialect,
+    /// A slowdown that is planted in its server, with the library that does so.
+    pub(crate) plant: Option<(Plant, PathBuf)>,
+}
+
+impl Candidate {
+    /// What bringing it up is called.
+    pub(crate) fn opening(&self) -> Phase<'static> {
+        match self.source {
+            Source::Build(..) => Phase::InitialiseServer,
+            Source::Embedded(_) => Phase::InitialiseDatabase,
+            Source::Url(_) => Phase::Connect,
+        }
+    }
+
+    /// What bringing it down is called.
+    pub(crate) fn closing(&self) -> Phase<'static> {
+        match self.source {
+            Source::Build(..) => Phase::RemoveServer,
+            Source::Embedded(_) => Phase::RemoveDatabase,
+            Source::Url(_) => Phase::DropTables,
+        }
+    }
+}

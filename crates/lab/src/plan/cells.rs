@@ -1,0 +1,84 @@
+//! What identifies the results of a plan.
+
+use basecase_model::{CandidateFacts, Cell, HostFacts, PROTOCOL_REVISION};
+use basecase_server::{Plant, Transport};
+use sha2::{Digest, Sha256};
+
+use super::transport_name;
+use crate::request::{Pin, Places, Replicate, Request};
+use crate::workload::Outline;
+
+/// The cells of a candidate's steps.
+pub(super) fn cells(
+    facts: &CandidateFacts,
+    replicate: Option<&Replicate>,
+    request: &Request,
+    places: &Places,
+    steps: &[Outline],
+    pin: &Pin,
+    host: &HostFacts,
+) -> Vec<Cell> {
+    let build = &facts.build;
+    let identity = build.identity();
+    let parameters = |step| {
+        let mut parameters = serde_json::json!({
+            "sizes": request.workload.cell_sizes(step),
+            "settle": request.settle,
+            // Counting rows warms caches for the step after.
+            "verify": request.verify,
+            "transport": transport_name(places.transport.unwrap_or(Transport::published(build.dbms))),
+        });
+        // Without a limit the key stays that of results from before there was a choice.
+        if let Some(limit) = request.settle_limit {
+            parameters["settle_limit"] = limit.to_string().into();
+        }
+        if let Some(mark) = places.timing.mark() {
+            parameters["timing"] = mark.into();
+        }
+        if pin.is_any() {
+            parameters["pin"] = pin.to_string().into();
+        }
+        if let Some(Replicate { tag, plant }) = replicate {
+            parameters["twin"] = serde_json::json!({ "tag": tag, "plant": plant });
+            if plant.is_some() {
+                parameters["twin"]["library"] = Plant::library_digest().into();
+            }
+        }
+        if let Some(protocol) = request.protocol.cell_parameters() {
+            parameters["protocol"] = protocol;
+        }
+        parameters
+    };
+    steps
+        .iter()
+        .enumerate()
+        .map(|(number, step)| Cell {
+            build: identity.clone(),
+            engine: facts.engine,
+            config: facts.config.sha256.clone(),
+            workload: request.workload.name().to_owned(),
+            step: step.facts.name.clone(),
+            parameters: parameters(number),
+            host: host.id.clone(),
+            protocol_revision: PROTOCOL_REVISION,
+        })
+        .collect()
+}
+
+/// Two candidates whose results could not be told apart.
+pub(super) fn same_cell(cells: &[Vec<Cell>]) -> Option<(usize, usize)> {
+    let first = |candidate: &Vec<Cell>| candidate.first().cloned();
+    (0..cells.len()).find_map(|other| {
+        let one = (0..other).find(|&one| first(&cells[one]) == first(&cells[other]))?;
+        Some((one, other))
+    })
+}
+
+/// The same cells in the same order are the same experiment.
+pub(super) fn experiment_id(cells: &[Vec<Cell>]) -> String {
+    let mut hasher = Sha256::new();
+    for cell in cells.iter().flatten() {
+        hasher.update(cell.key());
+    }
+    hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}

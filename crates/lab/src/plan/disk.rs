@@ -1,0 +1,119 @@
+//! Whether the disk will hold what a run writes.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use basecase_server::{ConfigFile, free_bytes};
+
+use crate::request::Protocol;
+use crate::workload::Workload;
+
+/// Bytes on disk for each row with its indexes, measured on Postgres 15 after churn (about 320), rounded up.
+const BYTES_PER_ROW: u64 = 400;
+/// Bytes for logs, WAL and everything else that a small database needs.
+const BYTES_BESIDES: u64 = 1 << 30;
+
+/// How many copies of each candidate's tables are on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copies {
+    /// Candidates run one after the other, and each is removed when it is done: the largest counts.
+    OneAtATime,
+    /// All candidates have this many at the same time.
+    Each(u64),
+}
+
+impl Copies {
+    /// In rounds that begin with an image of the data, the image and the copy that a server runs on.
+    pub(crate) fn of(protocol: &Protocol, workload: &dyn Workload) -> Copies {
+        match protocol {
+            Protocol::Classic => Copies::OneAtATime,
+            Protocol::Rounds(_) if workload.is_chain() => Copies::Each(1),
+            Protocol::Rounds(_) => Copies::Each(2),
+        }
+    }
+}
+
+/// Bytes that the tables of a candidate take at most.
+pub(crate) fn tables_bytes(workload: &dyn Workload) -> u64 {
+    workload.rows_on_disk().saturating_mul(BYTES_PER_ROW)
+}
+
+/// Refuses a run that the disk under `data` will not hold.
+pub(crate) fn check<'a>(
+    workload: &dyn Workload,
+    configs: impl Iterator<Item = &'a ConfigFile>,
+    copies: Copies,
+    data: &Path,
+) -> Result<()> {
+    let needed = needed_bytes(tables_bytes(workload), configs, copies);
+    let free =
+        free_bytes(data).with_context(|| format!("cannot read the free space under {}", data.display()))?;
+    if free < needed {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        bail!(
+            "the disk under {} has {:.1} GiB free, and this run needs about {:.1} GiB\nhint: choose another folder with --data, or smaller sizes with --rows or --scale",
+            data.display(),
+            gib(free),
+            gib(needed)
+        );
+    }
+    Ok(())
+}
+
+/// What candidates with these configs take, with logs.
+fn needed_bytes<'a>(tables: u64, configs: impl Iterator<Item = &'a ConfigFile>, copies: Copies) -> u64 {
+    let each = configs.map(|file| tables.saturating_add(log_bytes(file, tables)));
+    let all = match copies {
+        Copies::OneAtATime => each.max().unwrap_or(tables),
+        Copies::Each(times) => each.fold(0, u64::saturating_add).saturating_mul(times),
+    };
+    all.saturating_add(BYTES_BESIDES)
+}
+
+/// How much log a config lets the server keep beside tables of that size, in the version for which that is most.
+fn log_bytes(file: &ConfigFile, tables: u64) -> u64 {
+    let largest = |name: &'static str| file.values(name).filter_map(bytes).max().unwrap_or(0);
+    let files = file.values("innodb_log_files_in_group").filter_map(|value| value.parse::<u64>().ok()).max();
+    let redo = largest("innodb_redo_log_capacity")
+        .max(largest("innodb_log_file_size").saturating_mul(files.unwrap_or(2)));
+    let written = tables.saturating_mul(4);
+    // MySQL up to 5.7 writes its whole redo log at once, however small the tables are.
+    largest("max_wal_size").min(written).max(redo.min(written.max(4 << 30)))
+}
+
+/// A size as the dbms writes it: `4GB` or `4G`. A bare number is MB for Postgres and bytes for MySQL; the larger counts.
+fn bytes(value: &str) -> Option<u64> {
+    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match value[digits.len()..].to_ascii_uppercase().as_str() {
+        "" if digits.len() > 6 => 0,
+        "" | "M" | "MB" => 20,
+        "K" | "KB" => 10,
+        "G" | "GB" => 30,
+        "T" | "TB" => 40,
+        _ => return None,
+    };
+    digits.trim().parse::<u64>().ok()?.checked_shl(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::Dbms;
+    use basecase_server::Host;
+
+    use super::*;
+
+    #[test]
+    fn candidates_that_are_there_at_the_same_time_need_room_for_all() {
+        let config = |dbms, text| ConfigFile::parse(dbms, "own", "own.conf", text, Host::detect()).unwrap();
+        let postgres = config(Dbms::Postgres, "max_wal_size = 8GB\n");
+        let mysql = config(Dbms::Mysql, "innodb_log_file_size = 1G\ninnodb_log_files_in_group = 4\n");
+        let needed = |tables_gib: u64, copies| {
+            needed_bytes(tables_gib << 30, [&postgres, &mysql].into_iter(), copies) >> 30
+        };
+        assert_eq!(needed(10, Copies::OneAtATime), 10 + 8 + 1, "the larger log");
+        assert_eq!(needed(10, Copies::Each(1)), (10 + 8) + (10 + 4) + 1);
+        assert_eq!(needed(1, Copies::Each(1)), (1 + 4) + (1 + 4) + 1, "a small table writes little");
+        assert_eq!(needed(1, Copies::Each(2)), 2 * ((1 + 4) + (1 + 4)) + 1);
+        assert_eq!(needed_bytes(1 << 30, std::iter::empty(), Copies::OneAtATime) >> 30, 2);
+    }
+}

@@ -1,0 +1,286 @@
+//! From a request to a plan. Every mistake that can be found before work starts is found here.
+
+mod candidate;
+mod candidate_facts;
+mod cells;
+mod connections;
+mod disk;
+mod sources;
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, HostFacts, PROTOCOL_REVISION};
+use basecase_process::{Account, FolderHold, Owner};
+use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
+use basecase_workload::Dialect;
+use basecase_workload::insert_benchmark::Purpose;
+
+pub use self::candidate::Candidate;
+pub(crate) use self::candidate::Source;
+use self::candidate_facts::candidate_facts;
+pub(crate) use self::candidate_facts::complete;
+use self::cells::{cells, experiment_id, same_cell};
+use self::sources::sources;
+use crate::request::{Pin, Places, Request, Timing, Verify, replicates};
+use crate::workload::{Outline, Workload};
+
+/// Rows of all tables up to which [`Verify::Auto`] counts them.
+const COUNTED_ROWS: u64 = 1_000_000;
+
+/// An experiment that can be run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The experiment as the store keeps it.
+    pub experiment: Experiment,
+    /// The candidates in their order.
+    pub candidates: Vec<Candidate>,
+    pub(crate) workload: Arc<dyn Workload>,
+    pub(crate) steps: Vec<Outline>,
+    pub(crate) settle: Settle,
+    pub(crate) settle_limit: Option<SettleLimit>,
+    pub(crate) counts_rows: bool,
+    pub(crate) step_limit_seconds: Option<u64>,
+    pub(crate) transport: Option<Transport>,
+    pub(crate) timing: Timing,
+    pub(crate) pin: Pin,
+    pub(crate) device: Option<String>,
+    /// The experiment's own folder for data.
+    pub(crate) folder: PathBuf,
+    /// Length of slices that was asked for.
+    pub(crate) slice: Option<Duration>,
+    /// Whether the memory holds the servers of all candidates at the same time.
+    pub(crate) fits_together: bool,
+    /// Nobody else may use the folder while there is a plan for it.
+    _hold: FolderHold,
+}
+
+impl Plan {
+    /// Resolves and obtains builds, checks configs against them, inspects the machine, and computes cells. `command` is the
+    /// command line for the report; `notify` is called before anything that takes long.
+    ///
+    /// # Errors
+    /// Every mistake that can be found before a server is started.
+    pub fn prepare(
+        request: &Request,
+        places: &Places,
+        command: &str,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Plan> {
+        connections::check_open_files(request.workload.sessions())?;
+        request.check()?;
+        let host = Host::detect();
+        take_folder(&places.data)?;
+        let host_facts = basecase_probe::host_facts(&places.data);
+        let steps = request.workload.outlines();
+        let dbms: Vec<(Dbms, bool)> =
+            request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
+        let pin = Pin::resolve(&request.pin, request.workload.as_ref(), &dbms)?;
+        let (sources, fits_together) = sources(request, places, host, notify)?;
+        let mut facts = candidate_facts(request, &sources)?;
+        let replicates = replicates(request, &mut facts)?;
+        let cells: Vec<Vec<Cell>> = facts
+            .iter()
+            .zip(&replicates)
+            .map(|(facts, replicate)| {
+                cells(facts, replicate.as_ref(), request, places, &steps, &pin, &host_facts)
+            })
+            .collect();
+        let plants: Vec<Option<Plant>> =
+            replicates.iter().map(|replicate| replicate.as_ref()?.plant).collect();
+        let is_planted = plants.iter().any(Option::is_some);
+        let library = is_planted.then(|| Plant::library(&places.home)).transpose()?;
+        refuse_same_cells(&facts, &cells)?;
+        let id = experiment_id(&cells);
+        let candidates: Vec<Candidate> = facts
+            .into_iter()
+            .zip(sources)
+            .zip(cells)
+            .zip(plants)
+            .map(|(((facts, source), cells), plant)| Candidate {
+                directory: places.data.join(&id).join(&facts.name.0),
+                dialect: Dialect::of(facts.build.dbms, facts.engine),
+                facts,
+                source,
+                cells,
+                plant: plant.zip(library.clone()),
+            })
+            .collect();
+        let folder = places.data.join(&id);
+        let hold = hold_folder(&folder, &id, &candidates)?;
+        let workload = request.workload.as_ref();
+        check_dialects(workload, steps.len(), &candidates)?;
+        let parameters = shown_parameters(request, places, &candidates, &pin);
+        let experiment = experiment(request, command, &id, host_facts, parameters, &candidates, &steps)?;
+        Ok(Plan {
+            device: experiment.host.device.clone(),
+            _hold: hold,
+            experiment,
+            candidates,
+            counts_rows: counts_rows(request.verify, workload),
+            workload: Arc::clone(&request.workload),
+            steps,
+            settle: request.settle,
+            settle_limit: request.settle_limit,
+            step_limit_seconds: request.step_limit_seconds,
+            transport: places.transport,
+            timing: places.timing,
+            pin,
+            folder,
+            slice: request.protocol.slice(),
+            fits_together,
+        })
+    }
+
+    /// Cells with the candidates they belong to.
+    pub fn cells(&self) -> Vec<(CandidateName, Cell)> {
+        self.candidates
+            .iter()
+            .flat_map(|candidate| {
+                candidate.cells.iter().map(|cell| (candidate.facts.name.clone(), cell.clone()))
+            })
+            .collect()
+    }
+}
+
+/// The experiment as the store keeps it.
+fn experiment(
+    request: &Request,
+    command: &str,
+    id: &str,
+    host: HostFacts,
+    parameters: Vec<(String, String)>,
+    candidates: &[Candidate],
+    steps: &[Outline],
+) -> Result<Experiment> {
+    let workload = request.workload.as_ref();
+    Ok(Experiment {
+        id: id.to_owned(),
+        name: request.name.clone(),
+        created_at: jiff::Timestamp::now().to_string(),
+        command: command.to_owned(),
+        basecase_version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol_revision: PROTOCOL_REVISION,
+        workload: workload.name().to_owned(),
+        parameters,
+        clients: workload.clients(),
+        loaded_rows: workload.loaded_rows(),
+        seed: workload.seed(),
+        host,
+        candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
+        groups: workload.groups(),
+        schedule: request.protocol.schedule(id, workload)?,
+        steps: steps.iter().map(|step| step.facts.clone()).collect(),
+    })
+}
+
+/// Refuses two candidates whose results could not be told apart.
+fn refuse_same_cells(facts: &[CandidateFacts], cells: &[Vec<Cell>]) -> Result<()> {
+    let Some((one, other)) = same_cell(cells) else { return Ok(()) };
+    bail!(
+        "candidates {} and {} are the same build with the same settings, under two names\nhint: leave one out, or change a setting; results are told apart by what was run",
+        facts[one].name,
+        facts[other].name
+    );
+}
+
+/// Takes the experiment's folder for this process alone, once it is certain that servers can run in it.
+fn hold_folder(folder: &Path, experiment: &str, candidates: &[Candidate]) -> Result<FolderHold> {
+    let mut started = candidates.iter().filter(|one| matches!(one.source, Source::Build(..))).peekable();
+    let has_servers = started.peek().is_some();
+    started.try_for_each(|candidate| Instance::check_path(&absolute(&candidate.directory)))?;
+    let owner = Owner { experiment: experiment.to_owned(), candidate: "every candidate".into() };
+    let hold = FolderHold::take(folder, owner)?;
+    if has_servers && let Some(account) = Account::for_servers()? {
+        account.check_reaches(folder)?;
+    }
+    Ok(hold)
+}
+
+/// Refuses a workload that does not fit the dialect of a candidate: this should not be found out after a load.
+fn check_dialects(workload: &dyn Workload, steps: usize, candidates: &[Candidate]) -> Result<()> {
+    for (index, candidate) in candidates.iter().enumerate() {
+        if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
+            continue;
+        }
+        let state = workload.state(candidate.dialect)?;
+        (0..steps).try_for_each(|step| state.plan(step, Purpose::Measure).map(drop))?;
+    }
+    Ok(())
+}
+
+/// Sizes, options and circumstances as they are shown.
+fn shown_parameters(
+    request: &Request,
+    places: &Places,
+    candidates: &[Candidate],
+    pin: &Pin,
+) -> Vec<(String, String)> {
+    let mut parameters = request.workload.facts();
+    parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
+    if let Some(limit) = request.settle_limit {
+        parameters.push(("settle_limit".into(), limit.to_string()));
+    }
+    parameters.push(("transport".into(), transports(candidates, places.transport)));
+    parameters.push(("placement".into(), pin.to_string()));
+    if let Some(mark) = places.timing.mark() {
+        parameters.push((Experiment::TIMING.into(), mark));
+    }
+    parameters
+}
+
+/// Whether tables are checked by counting all of their rows.
+fn counts_rows(verify: Verify, workload: &dyn Workload) -> bool {
+    match verify {
+        Verify::Auto => workload.loaded_rows() <= COUNTED_ROWS,
+        Verify::Full => true,
+        Verify::Bounds => false,
+    }
+}
+
+fn transport_name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::UnixSocket => "socket",
+        Transport::Loopback => "loopback",
+    }
+}
+
+/// How clients reach the servers, in words: `loopback for postgres, socket for mysql` where the published defaults apply.
+fn transports(candidates: &[Candidate], chosen: Option<Transport>) -> String {
+    let name_for = |dbms: Dbms| transport_name(chosen.unwrap_or(Transport::published(dbms)));
+    let started = |candidate: &&Candidate| matches!(candidate.source, Source::Build(..));
+    let mut dbms: Vec<Dbms> =
+        candidates.iter().filter(started).map(|candidate| candidate.facts.build.dbms).collect();
+    dbms.sort();
+    dbms.dedup();
+    match dbms.as_slice() {
+        [] => "none".to_owned(),
+        [first, rest @ ..] if rest.iter().all(|other| name_for(*other) == name_for(*first)) => {
+            name_for(*first).to_owned()
+        }
+        several => several
+            .iter()
+            .map(|dbms| format!("{} for {dbms}", name_for(*dbms)))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+/// The path as servers will see it: from the root.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Makes a folder for servers' data, where there is none. Nobody else may write to it, whatever the umask.
+fn take_folder(folder: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).with_context(|| {
+        format!(
+            "cannot make the data folder {}\nhint: name a folder with --data in which this user may write",
+            folder.display()
+        )
+    })
+}

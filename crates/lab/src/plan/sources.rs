@@ -1,0 +1,113 @@
+//! How the candidates of a request are started: their builds and configs, found, obtained and checked.
+
+use anyhow::{Context, Result, anyhow, bail};
+use basecase_builds::{Build, BuildRequest, Library};
+use basecase_client::Endpoint;
+use basecase_client::sqlite::SqliteSession;
+use basecase_model::{Dbms, Engine};
+use basecase_server::{ConfigFile, Host, check};
+
+use super::candidate::Source;
+use super::connections;
+use super::disk::{self, Copies};
+use crate::request::{CandidateSpec, Origin, Places, Request};
+
+/// The config of a candidate that names none: the seeds' cached small server, or SQLite as most applications set it.
+fn default_config(spec: &CandidateSpec) -> &'static str {
+    match (spec.dbms(), spec.table_engine()) {
+        (Dbms::Postgres, _) => "x10a",
+        (Dbms::Mysql | Dbms::Mariadb, Some(Engine::Rocksdb)) => "za1",
+        (Dbms::Mysql | Dbms::Mariadb, _) => "z12a",
+        (Dbms::Sqlite, _) => "wal_normal",
+    }
+}
+
+/// Memory that a server takes besides its cache of tables, bytes.
+const BESIDE_TABLES: u64 = 1 << 30;
+
+/// Resolves all builds together, so that they come from one toolchain if possible, obtains them and checks configs. Also returns whether the
+/// memory holds all servers at the same time.
+pub(super) fn sources(
+    request: &Request,
+    places: &Places,
+    host: Host,
+    notify: &mut dyn FnMut(&str),
+) -> Result<(Vec<Source>, bool)> {
+    // Configs first: a typo should not wait for a download.
+    let files = config_files(&request.candidates, host)?;
+    let copies = Copies::of(&request.protocol, request.workload.as_ref());
+    disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
+    let mut builds = obtain_builds(request, places, notify)?.into_iter();
+    let mut sources = Vec::new();
+    let mut needed = 0_u64;
+    for (spec, file) in request.candidates.iter().zip(files) {
+        sources.push(match (&spec.origin, file) {
+            (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
+            (Origin::MysqlUrl(address), _) => Source::Url(Endpoint::Mysql(address.clone())),
+            (Origin::Embedded, Some(file)) => {
+                let version = SqliteSession::version();
+                let version =
+                    version.parse().map_err(|()| anyhow!("SQLite says that its version is {version:?}"))?;
+                Source::Embedded(file.for_version(&version))
+            }
+            (Origin::Build(_), Some(file)) => {
+                let build = builds.next().context("a build was not resolved")?;
+                let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
+                // A cache that is larger than the tables stays empty beyond them.
+                let most = disk::tables_bytes(request.workload.as_ref()).saturating_add(BESIDE_TABLES);
+                needed = needed.saturating_add(
+                    check(&build, spec.table_engine(), &config, host, &places.data)?.min(most),
+                );
+                let settings = config.facts().settings;
+                let sessions = request.workload.sessions();
+                connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
+                Source::Build(Box::new(build), config)
+            }
+            (_, None) => bail!("candidate {spec} has no config"),
+        });
+    }
+    let fits_together = needed <= host.memory_bytes;
+    if request.protocol.needs_all_at_once(request.workload.as_ref()) && !fits_together {
+        bail!(
+            "the servers of a round run at the same time and may take {} MiB of memory together, and {}\nhint: lower what each takes, as with --set shared_buffers=1GB or --set innodb_buffer_pool_size=1G, or compare fewer candidates at once",
+            needed >> 20,
+            host.memory_text()
+        );
+    }
+    Ok((sources, fits_together))
+}
+
+/// The config of each candidate; `None` of the user's own server.
+fn config_files(candidates: &[CandidateSpec], host: Host) -> Result<Vec<Option<ConfigFile>>> {
+    let config_file = |spec: &CandidateSpec| {
+        if spec.is_url() {
+            return Ok(None);
+        }
+        let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
+        ConfigFile::find(spec.dbms(), name, host).map(Some)
+    };
+    Ok(candidates.iter().map(config_file).collect::<Result<_, _>>()?)
+}
+
+/// Finds and obtains the builds of all candidates that basecase starts, in their order.
+fn obtain_builds(request: &Request, places: &Places, notify: &mut dyn FnMut(&str)) -> Result<Vec<Build>> {
+    let requests: Vec<BuildRequest> = request
+        .candidates
+        .iter()
+        .filter_map(|spec| match &spec.origin {
+            Origin::Build(request) => Some(request.clone()),
+            _ => None,
+        })
+        .collect();
+    if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
+        bail!(
+            "--set {name}: no candidate is a server that basecase starts\nhint: leave out --set; SQLite's settings belong in its config, as in sqlite@FILE.conf"
+        );
+    }
+    if requests.is_empty() {
+        return Ok(Vec::new());
+    }
+    let library = Library::open(&places.home)?;
+    let resolved = library.resolve(&requests)?;
+    resolved.iter().map(|source| Ok(library.obtain(source, notify)?)).collect()
+}

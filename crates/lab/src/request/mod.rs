@@ -1,0 +1,105 @@
+//! What the user asks for: on the command line, or in an experiment file.
+
+mod candidate_spec;
+pub mod experiment_file;
+mod pin;
+mod protocol;
+mod replicate;
+mod scale;
+mod settle_limit;
+mod sizes;
+mod timing;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use basecase_server::{Settle, SettleLimit, Transport};
+use serde::{Deserialize, Serialize};
+
+pub use self::candidate_spec::{CandidateError, CandidateSpec, Origin, may_hold_password};
+pub use self::pin::{Pin, PinError, PinRequest};
+pub use self::protocol::{Protocol, Rounds, read_change, read_time};
+pub use self::replicate::Replicate;
+pub(crate) use self::replicate::replicates;
+pub use self::scale::Scale;
+pub use self::settle_limit::read_settle_limit;
+pub use self::sizes::Sizes;
+pub use self::timing::Timing;
+use crate::workload::Workload;
+
+/// What the user asks for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// A short name for people.
+    pub name: String,
+    /// The candidates; the first is the base case.
+    pub candidates: Vec<CandidateSpec>,
+    /// The workload with its sizes and options.
+    pub workload: Arc<dyn Workload>,
+    /// How debt is settled before the read-write steps.
+    pub settle: Settle,
+    /// How long that may take, unless the mode is the formula.
+    pub settle_limit: Option<SettleLimit>,
+    /// How thoroughly tables are checked.
+    pub verify: Verify,
+    /// Hard limit of each step in seconds; by default five times a read-write step's nominal time and ten minutes, and none
+    /// for the others.
+    pub step_limit_seconds: Option<u64>,
+    /// Which processors the client and the servers run on.
+    pub pin: PinRequest,
+    /// Settings for every server that basecase starts, on top of its config.
+    pub extra_settings: Vec<(String, String)>,
+    /// How often and in which order candidates are measured.
+    pub protocol: Protocol,
+    /// The replicates, one for each candidate; missing ones are none.
+    pub replicates: Vec<Replicate>,
+}
+
+impl Request {
+    /// The default name of an experiment: its candidates.
+    pub fn named_after(candidates: &[CandidateSpec]) -> String {
+        candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Refuses options that contradict each other.
+    ///
+    /// # Errors
+    /// Which option to leave out.
+    pub fn check(&self) -> Result<()> {
+        if self.settle_limit.is_some() && matches!(self.settle, Settle::Formula | Settle::Off) {
+            bail!(
+                "a settling limit applies to the settle modes condition and purged, but the mode is {}\nhint: leave out the limit, or choose another mode",
+                format!("{:?}", self.settle).to_lowercase()
+            );
+        }
+        self.protocol.check(self)
+    }
+}
+
+/// Where things are on this machine, and how servers are reached.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Home of downloaded builds.
+    pub home: PathBuf,
+    /// Folder of data directories.
+    pub data: PathBuf,
+    /// How clients reach a server that basecase starts; `None` as in published results: see [`Transport::published`].
+    pub transport: Option<Transport>,
+    /// How long warm-ups, slices, pauses and polls last.
+    pub timing: Timing,
+}
+
+/// How thoroughly tables are compared with the model after each step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// Fully up to a million rows, by bounds above.
+    #[default]
+    Auto,
+    /// Count every row, and search for the smallest id from the beginning.
+    Full,
+    /// Compare the smallest and largest id, the server's counters and the rows that statements affected. Reads nothing that
+    /// would change the caches for the next step.
+    Bounds,
+}

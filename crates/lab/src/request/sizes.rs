@@ -1,0 +1,62 @@
+//! Sizes of the Insert Benchmark as a user gives them.
+
+use basecase_workload::insert_benchmark::{DEFAULT_SEED, InsertBenchmarkParameters, PRESETS, Pace, Preset};
+use serde::Deserialize;
+
+/// Sizes as they are written: a preset, and what differs from it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Name of a preset.
+    pub preset: Option<String>,
+    /// Factor on the preset's rows, writes and seconds.
+    pub scale: Option<f64>,
+    /// Number of clients.
+    pub clients: Option<u32>,
+    /// Rows per table in `l.i0`.
+    pub rows: Option<u64>,
+    /// Writes per client in `l.i1` and `l.i2` together.
+    pub writes: Option<u64>,
+    /// Seconds of each read-write step.
+    pub seconds: Option<u64>,
+}
+
+impl Sizes {
+    /// These sizes, completed from `base`.
+    pub(crate) fn over(self, base: &Sizes) -> Sizes {
+        Sizes {
+            preset: self.preset.or_else(|| base.preset.clone()),
+            scale: self.scale.or(base.scale),
+            clients: self.clients.or(base.clients),
+            rows: self.rows.or(base.rows),
+            writes: self.writes.or(base.writes),
+            seconds: self.seconds.or(base.seconds),
+        }
+    }
+
+    /// The parameters that these sizes stand for.
+    ///
+    /// # Errors
+    /// When the preset is unknown or a size is outside its range; the text says what to do.
+    pub fn parameters(&self, pace: Pace, seed: Option<u64>) -> Result<InsertBenchmarkParameters, String> {
+        let preset = match &self.preset {
+            None => &PRESETS[0],
+            Some(name) => Preset::find(name).ok_or_else(|| {
+                let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+                format!("there is no preset {name:?}\nhint: the presets are {}", known.join(", "))
+            })?,
+        };
+        let scaled =
+            preset.parameters().scaled(self.scale.unwrap_or(1.0)).map_err(|error| error.to_string())?;
+        let parameters = InsertBenchmarkParameters {
+            clients: self.clients.unwrap_or(scaled.clients),
+            rows: self.rows.unwrap_or(scaled.rows),
+            writes: self.writes.unwrap_or(scaled.writes),
+            seconds: self.seconds.unwrap_or(scaled.seconds),
+            pace,
+            seed: seed.unwrap_or(DEFAULT_SEED),
+        };
+        parameters.check().map_err(|error| error.to_string())?;
+        Ok(parameters)
+    }
+}

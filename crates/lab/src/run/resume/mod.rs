@@ -1,0 +1,99 @@
+//! Reuses or rebuilds the data that an earlier run left of a candidate.
+
+use anyhow::{Context, Result};
+use basecase_model::State;
+use basecase_workload::insert_benchmark::Purpose;
+
+use crate::checks;
+use crate::observer::{Phase, Reason};
+use crate::plan::Candidate;
+use crate::run::Run;
+use crate::run::bench::{Bench, Deployment as _};
+use crate::run::deployment::Content;
+use crate::workload::WorkloadState;
+
+/// The warning on a resumed candidate's first trial.
+pub(crate) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
+/// The same if the database was found again.
+pub(crate) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
+
+impl<B: Bench> Run<'_, B> {
+    /// The data that an interrupted run left, if the tables hold exactly what the last stored step left. `None` if they do not, nothing is left,
+    /// or the user asked for a rebuild.
+    ///
+    /// # Errors
+    /// When the data cannot be inspected. It is kept then, because it may be good.
+    pub(crate) fn find_again(
+        &mut self,
+        candidate: &Candidate,
+        workload_state: &mut dyn WorkloadState,
+        first: usize,
+    ) -> Result<Option<B::Deployment>> {
+        if self.options.rebuilds {
+            self.phase(candidate, Phase::Rebuild(Reason::Asked));
+            return Ok(None);
+        }
+        self.phase(candidate, Phase::Inspect);
+        if self.plan.steps[first].changes_rows_in_place {
+            self.phase(candidate, Phase::Rebuild(Reason::ChangesRows));
+            return Ok(None);
+        }
+        let Some(last) = self.stored(candidate, first - 1)? else {
+            return Ok(None);
+        };
+        workload_state.resume(first, &last.state);
+        let is_kept = || is_kept(candidate);
+        let opened = self.bench.open(self.plan, candidate, &candidate.directory, Content::Left);
+        let Some(mut deployment) = opened.with_context(is_kept)? else {
+            return Ok(None);
+        };
+        let holds = deployment.holds(workload_state);
+        if matches!(holds, Ok(true)) {
+            return Ok(Some(deployment));
+        }
+        deployment.stop();
+        holds.with_context(is_kept)?;
+        self.phase(candidate, Phase::Rebuild(Reason::HadBegun));
+        Ok(None)
+    }
+
+    /// Brings a fresh database to the state before step `first`. Returns what it holds then.
+    pub(crate) fn rebuild(
+        &mut self,
+        candidate: &Candidate,
+        deployment: &mut B::Deployment,
+        first: usize,
+    ) -> Result<(Box<dyn WorkloadState>, State)> {
+        let plan = self.plan;
+        let mut workload_state = plan.workload.state(candidate.dialect)?;
+        for step in workload_state.past(first) {
+            if self.is_stopped() {
+                return Ok((workload_state, State::default()));
+            }
+            self.phase(candidate, Phase::RebuildStep(&plan.steps[step].facts.name));
+            let step_plan = workload_state.plan(step, Purpose::Rebuild)?;
+            let outcome = self.execute(deployment, step_plan, plan.steps[step].limit)?;
+            workload_state.advance(step, &outcome);
+            if let Some(failure) = outcome.failure {
+                return Err(failure.into());
+            }
+        }
+        let state = deployment.state(workload_state.as_ref(), plan.counts_rows)?;
+        let failures = checks::failures(&deployment.compare(workload_state.as_mut(), &state)?);
+        anyhow::ensure!(
+            failures.is_empty(),
+            "the rebuilt database is not as it was: {}",
+            failures.join("; ")
+        );
+        Ok((workload_state, state))
+    }
+}
+
+/// The message about leftover data that cannot be used at present, but is kept.
+pub(crate) fn is_kept(candidate: &Candidate) -> String {
+    format!(
+        "what an earlier run left of {} cannot be used now, and is kept\nhint: fix the cause and repeat the command, or add --rebuild, \
+         which discards that data and loads it again",
+        candidate.facts.name
+    )
+}

@@ -1,0 +1,169 @@
+//! The data that a candidate's rounds begin with: the result of the load, stored while it is not in use.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use basecase_model::State;
+use basecase_server::move_data;
+
+use super::slot_of;
+use crate::observer::Phase;
+use crate::plan::Candidate;
+use crate::run::Run;
+use crate::run::bench::{Bench, Deployment as _};
+use crate::run::deployment::Content;
+use crate::run::measure::settling::unrest;
+use crate::run::resume::is_kept;
+use crate::run::rounds::open_comparisons::OpenComparisons;
+
+/// The warning on the trial of a load whose data had to be loaded again.
+const ON_LOADED_AGAIN: &str =
+    "the data was loaded again for rounds that came later: same rows, and no trial of its own";
+
+impl<B: Bench> Run<'_, B> {
+    /// Loads the data that a candidate's rounds begin with, unless it exists and the store has the trial of its load. Returns whether it
+    /// exists now.
+    ///
+    /// # Errors
+    /// When it cannot be loaded, or existing data cannot be read. Existing data is kept then.
+    pub(crate) fn provide_image(
+        &mut self,
+        open_comparisons: &mut OpenComparisons,
+        index: usize,
+    ) -> Result<bool> {
+        let plan = self.plan;
+        let candidate = &plan.candidates[index];
+        let image = image_of(candidate);
+        let loaded = open_comparisons.load(index).cloned();
+        let is_wanted_anew = self.options.rebuilds && !self.rebuilt.contains(&index);
+        if !is_wanted_anew && loaded.is_some() {
+            let state = read_state(&image).with_context(|| is_kept(candidate))?;
+            if state.is_some() {
+                return Ok(true);
+            }
+        }
+        remove_folder(&image)?;
+        remove_folder(&kept_of(candidate))?;
+        let slot = slot_of(plan, 0);
+        self.phase(candidate, candidate.opening());
+        let opened = self.bench.open(plan, candidate, &slot, Content::Fresh)?;
+        let mut deployment = opened.context("the candidate was not opened")?;
+        self.identify(index, &mut deployment)?;
+        self.store.save_experiment(&self.summary.experiment)?;
+        let state = match loaded {
+            Some(loaded) => {
+                let (_, state) = self.rebuild(candidate, &mut deployment, 1)?;
+                if self.is_stopped() {
+                    return Ok(false);
+                }
+                self.store.add_warning(&loaded, ON_LOADED_AGAIN)?;
+                state
+            }
+            None => {
+                let mut workload_state = plan.workload.state(candidate.dialect)?;
+                let Some(trial) = self.step(candidate, &mut deployment, workload_state.as_mut(), 0, index)?
+                else {
+                    return Ok(false);
+                };
+                self.save(candidate, 0, &trial)?;
+                if !trial.is_complete() {
+                    return Ok(false);
+                }
+                let state = trial.state.clone();
+                open_comparisons.add(trial);
+                state
+            }
+        };
+        let settled = self.settle(candidate, &mut deployment)?;
+        if let Some(warning) = unrest(plan.settle, &settled) {
+            self.note(&format!("{}, image: {warning}", candidate.facts.name));
+        }
+        self.phase(candidate, Phase::Keep);
+        if let Some(note) = deployment.stop() {
+            self.note(&note);
+        }
+        move_data(&slot, &image)?;
+        write_state(&image, &state)?;
+        self.rebuilt.insert(index);
+        Ok(true)
+    }
+}
+
+/// What the load left.
+pub(crate) fn image_of(candidate: &Candidate) -> PathBuf {
+    candidate.directory.join("image")
+}
+
+/// The same, used by servers that changed nothing.
+pub(crate) fn kept_of(candidate: &Candidate) -> PathBuf {
+    candidate.directory.join("kept")
+}
+
+/// The file of an image that says what its tables hold. It is written last: an image without it is not whole.
+const STATE: &str = "state.json";
+
+/// What the tables of an image hold; `None` where there is no whole image.
+///
+/// # Errors
+/// When the file cannot be read, which says nothing about the image.
+pub(crate) fn read_state(image: &Path) -> Result<Option<State>> {
+    let path = image.join(STATE);
+    let text = match basecase_probe::read_text(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    let state = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
+    Ok(Some(state))
+}
+
+/// Writes it atomically: a process that is killed meanwhile must not leave half of it.
+fn write_state(image: &Path, state: &State) -> Result<()> {
+    let (path, new) = (image.join(STATE), image.join("state.json.new"));
+    let write = || {
+        // What an interrupted run left, or a link, is not written to.
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&new)?;
+        file.write_all(serde_json::to_string(state)?.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Removes a folder after renaming it: if the process is killed meanwhile, the remainder must not pass for the whole.
+pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
+    let mut going = folder.as_os_str().to_owned();
+    going.push(".going");
+    let if_there = |done: io::Result<()>| match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    };
+    if_there(fs::remove_dir_all(&going))
+        .and_then(|()| if_there(fs::rename(folder, &going)))
+        .and_then(|()| if_there(fs::remove_dir_all(&going)))
+        .with_context(|| format!("cannot remove {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defect_19_an_image_that_cannot_be_read_is_not_one_that_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path();
+        assert_eq!(read_state(image).unwrap(), None);
+        write_state(image, &State::default()).unwrap();
+        assert_eq!(read_state(image).unwrap(), Some(State::default()));
+        fs::write(image.join(STATE), "{").unwrap();
+        assert!(read_state(image).unwrap_err().to_string().contains("is damaged"));
+        fs::remove_file(image.join(STATE)).unwrap();
+        fs::create_dir(image.join(STATE)).unwrap();
+        assert!(read_state(image).unwrap_err().to_string().contains("cannot read"));
+    }
+}

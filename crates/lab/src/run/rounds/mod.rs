@@ -1,0 +1,199 @@
+//! Rounds: all candidates freshly started from the same data, again and again until each step is decided.
+
+mod chains;
+pub(crate) mod chunk_scheduler;
+mod images;
+pub(crate) mod interleaving;
+pub(crate) mod open_comparisons;
+pub(crate) mod quiet;
+mod server_run;
+pub(crate) mod slice_scheduler;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use basecase_stats::Orders;
+
+use self::images::remove_folder;
+use self::open_comparisons::OpenComparisons;
+use self::server_run::Data;
+use self::slice_scheduler::MOST_WORK;
+use super::Run;
+use super::bench::Bench;
+use crate::observer::Event;
+use crate::plan::{Candidate, Plan};
+
+impl<'a, B: Bench> Run<'a, B> {
+    /// Rounds in which the candidates take turns in each step, which begins with what the load left.
+    pub(crate) fn rounds(&mut self) -> Result<()> {
+        self.until_decided(Self::round)?;
+        if !self.options.keep_data && !self.is_stopped() {
+            remove_folder(&self.plan.folder.join(SLOTS))?;
+            let is_spent = |(index, _): &(usize, &Candidate)| !self.unopened.contains(index);
+            let spent = self.plan.candidates.iter().enumerate().filter(is_spent);
+            spent.map(|(_, candidate)| &candidate.directory).try_for_each(|folder| remove_folder(folder))?;
+        }
+        Ok(())
+    }
+
+    /// Runs rounds until every step is decided, the limit of rounds is reached, or time runs out.
+    fn until_decided(
+        &mut self,
+        mut round_of: impl FnMut(&mut Self, &mut OpenComparisons, &[usize]) -> Result<()>,
+    ) -> Result<()> {
+        let last_analysis = self.interim_analyses().last().copied();
+        let trials = self.store.trials(&self.plan.experiment.id)?;
+        let mut open_comparisons =
+            OpenComparisons::new(&self.summary.experiment, trials, self.options.only_step.as_deref());
+        let began = self.bench.now();
+        let mut last: Option<Done> = None;
+        let mut judgement = open_comparisons.judgement()?;
+        loop {
+            let left = self.options.budget.map(|budget| budget.saturating_sub(self.bench.now() - began));
+            // Of the first round nothing is known, and one there is in any case.
+            let known_left = left.filter(|_| last.is_some());
+            let Some((round, steps)) = open_comparisons.next_round(&judgement, known_left) else { break };
+            // What is wanted again right after it was done has failed.
+            if last.as_ref().is_some_and(|last| (last.round, &last.steps) == (round, &steps)) {
+                break;
+            }
+            let seconds = last.as_ref().map(|last| last.seconds_of_next(&open_comparisons, &steps));
+            let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
+            let most = self.options.most_rounds.into_iter().chain(last_analysis).min();
+            if is_over || most.is_some_and(|most| round >= most) {
+                break;
+            }
+            let round_began = self.bench.now();
+            self.begin_round(&open_comparisons, round, &steps, left);
+            round_of(self, &mut open_comparisons, &steps)?;
+            let seconds = (self.bench.now() - round_began).as_secs_f64();
+            last = Some(Done { round, steps: steps.clone(), seconds });
+            if self.is_stopped() {
+                return Ok(());
+            }
+            judgement = open_comparisons.judgement()?;
+            let open = open_comparisons.open_steps(&judgement);
+            let is_decided =
+                |step: &&usize| !open.contains(step) && !open_comparisons.runners(**step).is_empty();
+            self.observer.notice(Event::RoundEnds {
+                round,
+                seconds,
+                decided: steps.iter().filter(is_decided).count(),
+                open: open.len(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The numbers of rounds after which there is an interim analysis.
+    fn interim_analyses(&self) -> &'a [u32] {
+        self.plan.experiment.schedule.as_ref().map_or(&[], |schedule| &schedule.interim_analyses)
+    }
+
+    /// Tells that a round begins, and works out how long each candidate may work in it when so much time is left.
+    fn begin_round(
+        &mut self,
+        open_comparisons: &OpenComparisons,
+        round: u32,
+        steps: &[usize],
+        left: Option<Duration>,
+    ) {
+        self.round = round;
+        let labels = steps.iter().map(|step| self.plan.steps[*step].facts.label.as_str());
+        self.observer.notice(Event::RoundBegins { round, steps: labels.collect() });
+        let to_first_analysis =
+            self.interim_analyses().first().map_or(0, |rounds| rounds.saturating_sub(round));
+        let turns: usize = steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
+        self.most_work = most_work(left, to_first_analysis as usize * turns, self.plan.timing.of(MOST_WORK));
+    }
+
+    /// One round of these steps.
+    fn round(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<()> {
+        let orders = orders(self.plan);
+        for index in open_comparisons.runners_of_any(steps) {
+            let provided = self.provide_image(open_comparisons, index);
+            if self.is_stopped() {
+                return Ok(());
+            }
+            match provided {
+                Ok(true) => {}
+                Ok(false) => open_comparisons.dismiss(index),
+                Err(error) => {
+                    self.unopened.insert(index);
+                    self.save_failure(&self.plan.candidates[index], 0, index, &error)?;
+                    open_comparisons.dismiss(index);
+                }
+            }
+        }
+        let order = |name: &str, of: &[usize]| -> Vec<usize> {
+            orders.shuffled(name, self.round as usize, of.len()).into_iter().map(|place| of[place]).collect()
+        };
+        let (writes, reads): (Vec<usize>, Vec<usize>) =
+            steps.iter().partition(|step| self.plan.steps[**step].facts.writes);
+        let slots = orders.balanced("slots", self.round as usize, self.plan.candidates.len());
+        let (reads, writes) = (order("steps that read", &reads), order("steps that write", &writes));
+        if !reads.is_empty() {
+            self.server_run(open_comparisons, &slots, &reads, Data::Kept)?;
+        }
+        for step in writes {
+            if !self.is_stopped() {
+                self.server_run(open_comparisons, &slots, &[step], Data::Copied)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A round that was run.
+struct Done {
+    round: u32,
+    steps: Vec<usize>,
+    seconds: f64,
+}
+
+impl Done {
+    /// How long a round of these steps will take: as long as this one, corrected for the steps in which they differ.
+    fn seconds_of_next(&self, open_comparisons: &OpenComparisons, steps: &[usize]) -> f64 {
+        let (own, next) =
+            (open_comparisons.seconds_of_round(&self.steps), open_comparisons.seconds_of_round(steps));
+        (self.seconds + next - own).max(next)
+    }
+}
+
+/// How long a candidate may work in each of the `turns` before the first interim analysis, if the usual time is not precise enough: half of
+/// the remaining budget, spread over them. Without a first interim analysis there is no verdict at all.
+fn most_work(left: Option<Duration>, turns: usize, most: Duration) -> Duration {
+    let share = left.filter(|_| turns > 0).map(|left| left / (2 * turns as u32));
+    share.map_or(most, |share| share.min(most))
+}
+
+/// The orders that the experiment draws.
+pub(crate) fn orders(plan: &Plan) -> Orders {
+    Orders::new(plan.experiment.schedule.as_ref().map_or(0, |schedule| schedule.seed))
+}
+
+/// The folder of the directories that servers run in.
+const SLOTS: &str = "slots";
+
+/// A directory in which a server runs. A candidate gets a different one in every round, so that effects of its path hit all candidates alike.
+pub(crate) fn slot_of(plan: &Plan, slot: usize) -> PathBuf {
+    plan.folder.join(SLOTS).join(slot.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_reaches_the_first_interim_analysis_before_it_buys_more_work() {
+        let seconds_of_work = |seconds: u64, turns| {
+            most_work(Some(Duration::from_secs(seconds)), turns, MOST_WORK).as_secs_f64()
+        };
+        assert_eq!(seconds_of_work(84, 10), 4.2);
+        assert_eq!(seconds_of_work(1, 10), 0.05, "which is no more than the usual time");
+        assert_eq!(seconds_of_work(3600, 10), 6.0);
+        assert_eq!(seconds_of_work(1, 0), 6.0, "the first interim analysis is over");
+        assert_eq!(most_work(None, 10, MOST_WORK), MOST_WORK);
+    }
+}

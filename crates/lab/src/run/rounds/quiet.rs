@@ -1,0 +1,103 @@
+//! Holds back long slices until no other work uses the machine.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use basecase_load::{SliceEnd, SliceResult, SliceSpec};
+use basecase_probe::OthersTime;
+use basecase_stats::NOISY_CORES;
+use basecase_stop::pause;
+
+use super::slice_scheduler::LONG;
+use crate::request::Timing;
+
+/// How long one poll of the machine lasts.
+const POLL: Duration = Duration::from_secs(1);
+/// The most polls of a step in a round. The first finds most machines quiet.
+pub(crate) const MOST_POLLS: u32 = 60;
+
+/// The waiting of one step in one round.
+pub(crate) struct Quiet<'a> {
+    stop: &'a AtomicBool,
+    timing: Timing,
+    /// The polls that this step has left.
+    polls: u32,
+    /// The polls of a step. There are fewer as long as the machine is never quiet.
+    patience: &'a mut u32,
+}
+
+impl<'a> Quiet<'a> {
+    /// With the patience that earlier steps left.
+    pub(crate) fn new(stop: &'a AtomicBool, timing: Timing, patience: &'a mut u32) -> Self {
+        Quiet { stop, timing, polls: *patience, patience }
+    }
+
+    /// Waits before a pass of long slices if other work disturbed the slice before it, or if that is unknown.
+    pub(crate) fn wait_before(&mut self, spec: &SliceSpec, result: Option<&SliceResult>) {
+        let begins_pass = spec.pass.is_some() && result.is_none_or(|result| result.spec.pass != spec.pass);
+        let is_long = matches!(spec.end, SliceEnd::After(time) if time >= self.timing.of(LONG));
+        if !begins_pass || !is_long || result.is_some_and(|result| was_quiet(result, self.timing)) {
+            return;
+        }
+        let polls = self.polls;
+        while self.polls > 0 && !self.stop.load(Ordering::Relaxed) {
+            self.polls -= 1;
+            if is_quiet(self.timing.of(POLL)) {
+                *self.patience = MOST_POLLS;
+                return;
+            }
+        }
+        if polls > 0 {
+            *self.patience = (*self.patience / 2).max(1);
+        }
+    }
+}
+
+/// Whether other work used little during a slice that was long enough to tell.
+fn was_quiet(result: &SliceResult, timing: Timing) -> bool {
+    let time_us = result.time.as_secs_f64() * 1e6;
+    result.time >= timing.of(LONG)
+        && result.others_cpu_us.is_some_and(|others_us| others_us <= NOISY_CORES * time_us)
+}
+
+/// Whether other work uses little now, or the kernel does not say.
+fn is_quiet(poll: Duration) -> bool {
+    let Some(before) = OthersTime::now() else { return true };
+    pause(poll);
+    OthersTime::now().is_none_or(|now| {
+        let OthersTime { busy_us, steal_us } = now.since(before);
+        busy_us + steal_us <= NOISY_CORES * poll.as_secs_f64() * 1e6
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_that_was_quiet_needs_no_look_and_a_stopped_run_none_at_all() {
+        let stop = AtomicBool::new(true);
+        let spec = |pass| SliceSpec { runner: 0, pass, settle: Duration::ZERO, end: SliceEnd::After(LONG) };
+        let result = |others_cpu_us| SliceResult {
+            spec: spec(Some(0)),
+            operations: 50,
+            events: 0,
+            time: LONG,
+            others_cpu_us: Some(others_cpu_us),
+            is_last: false,
+        };
+        assert!(was_quiet(&result(0.2e6), Timing::ORDINARY) && !was_quiet(&result(0.4e6), Timing::ORDINARY));
+        let mut patience = MOST_POLLS;
+        let mut quiet = Quiet::new(&stop, Timing::ORDINARY, &mut patience);
+        quiet.wait_before(&spec(Some(1)), Some(&result(0.4e6)));
+        assert_eq!(quiet.polls, MOST_POLLS);
+        stop.store(false, Ordering::Relaxed);
+        quiet.wait_before(&spec(Some(0)), Some(&result(0.4e6)));
+        quiet.wait_before(&spec(None), Some(&result(0.4e6)));
+        quiet.wait_before(&spec(Some(1)), Some(&result(0.1e6)));
+        assert_eq!(quiet.polls, MOST_POLLS, "nothing to wait for");
+        quiet.polls = 1;
+        quiet.wait_before(&spec(Some(1)), Some(&result(0.4e6)));
+        assert_eq!(quiet.polls, 0, "patience ends");
+    }
+}

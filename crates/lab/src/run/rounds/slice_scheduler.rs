@@ -1,0 +1,479 @@
+//! Which candidate runs next, and for how long: the slices of one step in one round.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use basecase_load::{SliceEnd, SliceResult, SliceSpec};
+use basecase_model::StepFacts;
+use basecase_stats::{Orders, turns_wanted};
+
+use crate::request::Timing;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// With more candidates than this, the base case has two slices each way of a pass, because its noise affects every comparison.
+const MANY: usize = 4;
+/// How long operations do not count after a switch. By then the processors' caches are filled.
+const SETTLE: Duration = MS.saturating_mul(2);
+/// Shortest and longest slices of steps that read.
+const LENGTHS: (Duration, Duration) = (MS.saturating_mul(30), MS.saturating_mul(3_000));
+/// Events for which a slice of a step that reads has time. The first does not count, and the others are timed from answer to answer, so a
+/// small number does no harm: with 1, 5 and 17 counted scans, rounds of a base case against itself scattered by 1.0, 1.8 and 2.3 %.
+const EVENTS: f64 = 2.0;
+/// How many times as long as its ending a slice of several connections is at least: while the last answers come in, fewer and fewer of
+/// them share the machine.
+const ENDINGS: u32 = 50;
+/// How long each candidate works for a step in a round, when all have had their slices.
+const WORK: Duration = MS.saturating_mul(1_500);
+/// The same if that was too little to detect a change as large as the margin.
+pub(crate) const MOST_WORK: Duration = MS.saturating_mul(6_000);
+/// Fewest and most passes.
+const PASSES: (u32, u32) = (2, 50);
+/// From this many passes it is known what is typical of them, if slices are shorter than [`LONG`].
+const TYPICAL_PASSES: u32 = 6;
+/// From this length on, slices have as few passes as possible, and wait for a quiet machine. Other work during shorter slices hits all
+/// candidates alike.
+pub(crate) const LONG: Duration = MS.saturating_mul(1_000);
+/// How long each candidate warms up for a step: half of it, then the others, then the other half.
+const WARM_UP: Duration = MS.saturating_mul(1_200);
+/// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
+const FIRST_WARM_UP: Duration = MS.saturating_mul(2_600);
+/// How long the candidate that warms up first works to find out how many events that is, in a step that writes.
+const PROBE: Duration = MS.saturating_mul(50);
+/// How long a slice of a step that writes takes the slowest candidate. With 0.3 s, and a sixth as many, rounds of a base case against itself
+/// scattered by 6 % on a machine with neighbours; with these by 1.2 %.
+const WRITING: Duration = MS.saturating_mul(50);
+const WRITING_PASSES: u32 = 24;
+
+/// The settings of the slices of a step in a round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceSettings {
+    /// The number of the base case among the candidates.
+    pub(crate) base: usize,
+    /// Length of slices that was asked for.
+    pub(crate) slice: Option<Duration>,
+    /// The smallest change that matters, as a logarithm.
+    pub(crate) margin: f64,
+    /// How long each candidate may work at most, where the usual time tells too little.
+    pub(crate) most_work: Duration,
+    /// The factor on all fixed durations.
+    pub(crate) timing: Timing,
+}
+
+/// A slice that warms up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WarmUp {
+    /// So long.
+    Time(Duration),
+    /// A moment, to see how many events that is.
+    Probe,
+    /// As many events as that.
+    Probed,
+    /// As many events as the slowest has in this time.
+    Slowest(Duration),
+}
+
+/// How fast a candidate was in its last slice that warmed up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Speed {
+    events: f64,
+    seconds: f64,
+}
+
+/// The slices that count.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    end: SliceEnd,
+    length: Duration,
+    passes: u32,
+}
+
+/// What a round of a step that reads is to tell.
+#[derive(Debug, Clone)]
+struct PrecisionTarget {
+    base: usize,
+    margin: f64,
+    most_work: Duration,
+    /// ln throughput of each candidate's slices, in the order of time.
+    levels: Vec<Vec<f64>>,
+}
+
+impl PrecisionTarget {
+    fn learn(&mut self, result: &SliceResult) {
+        let level = (result.operations as f64 / result.time.as_secs_f64().max(1e-6)).ln();
+        self.levels[result.spec.runner].push(level);
+    }
+
+    /// How many times as many passes as there were it takes on average of the contenders, as far as that can be known.
+    fn wanted(&self) -> Option<f64> {
+        let base = &self.levels[self.base];
+        let contenders = self.levels.iter().enumerate().filter(|(runner, _)| *runner != self.base);
+        let wanted = contenders.map(|(_, levels)| {
+            // Slices of the base case that stand against one of the contender.
+            let share = (base.len() / levels.len().max(1)).max(1);
+            let mean_of_way = |way: &[f64]| way.iter().sum::<f64>() / share as f64;
+            let against = base.chunks(share).map(mean_of_way);
+            let differences: Vec<f64> =
+                levels.iter().zip(against).map(|(level, base)| level - base).collect();
+            turns_wanted(&differences, self.margin).filter(|wanted| wanted.is_finite())
+        });
+        let wanted: Vec<f64> = wanted.collect::<Option<_>>()?;
+        Some(wanted.iter().sum::<f64>() / wanted.len() as f64)
+    }
+}
+
+/// Decides after each slice which one comes next.
+///
+/// Steps that read alternate slices of the same length. Steps that write alternate slices of the same number of events, so that the
+/// tables of all candidates are equally old.
+///
+/// Short slices of steps that read go on where they tell too little: how often is decided once, after the usual number of passes, by
+/// how far their differences scatter and not by which candidate is better.
+pub(crate) struct SliceScheduler {
+    orders: Orders,
+    /// What tells its orders from those of other steps and rounds.
+    name: String,
+    /// Who has the slices of one way of a pass.
+    seats: Vec<usize>,
+    writes: bool,
+    has_several_connections: bool,
+    /// Length that was asked for.
+    slice: Option<Duration>,
+    timing: Timing,
+    /// What warms up, not begun yet, and who.
+    warm_up: VecDeque<(WarmUp, usize)>,
+    /// Of each candidate's last slice that warmed up.
+    speeds: Vec<Speed>,
+    /// Events of the last slice that counted them.
+    probed: u64,
+    /// Of slices that warmed up and ended by the clock: from then on to the last answer.
+    endings: Vec<Duration>,
+    kept: Option<Kept>,
+    /// What of the step is still to be told, where passes go on until it is.
+    target: Option<PrecisionTarget>,
+    pass: u32,
+    specs: VecDeque<usize>,
+}
+
+impl SliceScheduler {
+    /// Of so many candidates; `is_first` when the servers have just been started.
+    pub(crate) fn new(
+        orders: Orders,
+        name: String,
+        candidates: usize,
+        step: &StepFacts,
+        is_first: bool,
+        settings: SliceSettings,
+    ) -> Self {
+        let SliceSettings { base, slice, margin, most_work, timing } = settings;
+        let writes = step.writes;
+        let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
+        let order = orders.shuffled(&name, 0, candidates);
+        let half = |nth: usize| match (writes, nth) {
+            (true, 0) => WarmUp::Probe,
+            (true, nth) if nth < candidates => WarmUp::Probed,
+            (true, _) => WarmUp::Slowest(time),
+            (false, _) => WarmUp::Time(time),
+        };
+        // A table that is written twice as often would be older than the others.
+        let again = (candidates > MANY && !writes).then_some(base);
+        let halves = order.iter().chain(&order).enumerate();
+        let warm_up = halves.map(|(nth, candidate)| (half(nth), *candidate)).collect();
+        SliceScheduler {
+            orders,
+            name,
+            seats: (0..candidates).chain(again).collect(),
+            writes,
+            has_several_connections: step.threads.is_some_and(|threads| threads > 1),
+            slice,
+            timing,
+            warm_up,
+            speeds: vec![Speed::default(); candidates],
+            probed: 0,
+            endings: Vec::new(),
+            kept: None,
+            target: (!writes).then(|| PrecisionTarget {
+                base,
+                margin,
+                most_work,
+                levels: vec![Vec::new(); candidates],
+            }),
+            pass: 0,
+            specs: VecDeque::new(),
+        }
+    }
+
+    /// The next slice after `result`; `None` when there is none.
+    pub(crate) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
+        match (result, &mut self.target) {
+            (Some(result), _) if result.spec.pass.is_none() => self.learn(result),
+            (Some(result), Some(target)) => target.learn(result),
+            (Some(_), None) | (None, _) => {}
+        }
+        if let Some((warm_up, runner)) = self.warm_up.pop_front() {
+            let end = match warm_up {
+                WarmUp::Time(time) => SliceEnd::Counted(time),
+                WarmUp::Probe => SliceEnd::Counted(self.timing.of(PROBE)),
+                WarmUp::Probed => SliceEnd::Events(self.probed),
+                WarmUp::Slowest(time) => SliceEnd::Events(self.events_of_slowest(time)),
+            };
+            return Some(SliceSpec { runner, pass: None, settle: Duration::ZERO, end });
+        }
+        let mut kept = self.kept.unwrap_or_else(|| self.choose());
+        if self.specs.is_empty() {
+            if self.pass == kept.passes
+                && let Some(target) = self.target.take().filter(|_| kept.length < self.timing.of(LONG))
+            {
+                kept.passes = enough(&target, &kept);
+            }
+            if self.pass == kept.passes {
+                return None;
+            }
+            self.pass += 1;
+            let order = self.orders.pass(&self.name, self.pass as usize - 1, self.seats.len());
+            self.specs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
+        }
+        self.kept = Some(kept);
+        let settle = if self.writes { Duration::ZERO } else { self.timing.of(SETTLE) };
+        self.specs.pop_front().map(|runner| SliceSpec {
+            runner,
+            pass: Some(self.pass - 1),
+            settle,
+            end: kept.end,
+        })
+    }
+
+    fn learn(&mut self, result: &SliceResult) {
+        let events = match result.spec.end {
+            SliceEnd::Counted(time) => {
+                self.endings.push(result.time.saturating_sub(time));
+                self.probed = result.events.max(1);
+                self.probed
+            }
+            SliceEnd::Events(events) => events,
+            SliceEnd::After(_) | SliceEnd::Cut(_) => 0,
+        };
+        if let Some(speed) = self.speeds.get_mut(result.spec.runner) {
+            *speed = Speed { events: events as f64, seconds: result.time.as_secs_f64().max(1e-6) };
+        }
+    }
+
+    /// Events per second of the slowest candidate.
+    fn slowest(&self) -> f64 {
+        self.speeds.iter().map(|speed| speed.events / speed.seconds).fold(f64::MAX, f64::min)
+    }
+
+    /// Events that the slowest candidate has in so long a time.
+    fn events_of_slowest(&self, time: Duration) -> u64 {
+        ((self.slowest() * time.as_secs_f64()) as u64).max(1)
+    }
+
+    /// How long slices have to be for the sake of their endings, the median of which is taken as usual.
+    fn shortest(&self) -> Duration {
+        let mut endings = self.endings.clone();
+        endings.sort_unstable();
+        let usual = endings.get(endings.len() / 2).filter(|_| self.has_several_connections);
+        usual.map_or(Duration::ZERO, |ending| (ENDINGS * *ending).min(self.timing.of(LONG)))
+    }
+
+    /// How the slices that count end, and how many passes there are as a rule.
+    fn choose(&self) -> Kept {
+        let shortest = self.shortest();
+        if self.writes {
+            let usual = self.timing.of(WRITING);
+            let length = usual.max(shortest);
+            let passes = passes_of(2 * WRITING_PASSES * usual, length).max(TYPICAL_PASSES);
+            return Kept { end: SliceEnd::Events(self.events_of_slowest(length)), length, passes };
+        }
+        let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest, self.timing));
+        let fewest = if length < self.timing.of(LONG) { TYPICAL_PASSES } else { PASSES.0 };
+        let passes = passes_of(self.timing.of(WORK), length).clamp(fewest, PASSES.1);
+        Kept { end: SliceEnd::After(length), length, passes }
+    }
+}
+
+/// Passes of slices of that length in which a candidate works for so long.
+fn passes_of(work: Duration, length: Duration) -> u32 {
+    (work.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32
+}
+
+/// Passes after which enough is told, or all that there is time for: the usual ones at least.
+fn enough(target: &PrecisionTarget, kept: &Kept) -> u32 {
+    let wanted = f64::from(kept.passes) * target.wanted().unwrap_or(0.0);
+    (wanted.ceil() as u32).min(passes_of(target.most_work, kept.length)).max(kept.passes)
+}
+
+/// Length of slices at so many events per second, of this length at least.
+fn length_at(rate: f64, shortest: Duration, timing: Timing) -> Duration {
+    let (least, most) = (timing.of(LENGTHS.0), timing.of(LENGTHS.1));
+    let has_events = Duration::try_from_secs_f64(EVENTS / rate).unwrap_or(most);
+    has_events.max(shortest).clamp(least, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slices of a step whose two candidates do so many operations per second.
+    fn specs(writes: bool, rate: f64) -> Vec<SliceSpec> {
+        specs_of(writes, rate, 1, Duration::ZERO)
+    }
+
+    /// With so many connections, whose last answers come so long after the end.
+    fn specs_of(writes: bool, rate: f64, threads: u32, ending: Duration) -> Vec<SliceSpec> {
+        specs_among(2, writes, rate, threads, ending)
+    }
+
+    /// Of so many candidates, the second of which is the base case.
+    fn specs_among(
+        candidates: usize,
+        writes: bool,
+        rate: f64,
+        threads: u32,
+        ending: Duration,
+    ) -> Vec<SliceSpec> {
+        let step = StepFacts { writes, threads: Some(threads), ..StepFacts::EMPTY };
+        let settings = SliceSettings {
+            base: 1,
+            slice: None,
+            margin: 0.02,
+            most_work: MOST_WORK,
+            timing: Timing::ORDINARY,
+        };
+        let scheduler =
+            SliceScheduler::new(Orders::new(7), "step".into(), candidates, &step, false, settings);
+        specs_at(scheduler, |_| rate, ending)
+    }
+
+    /// Of candidates that do `rate` operations per second in each slice.
+    fn specs_at(
+        mut scheduler: SliceScheduler,
+        mut rate: impl FnMut(&SliceSpec) -> f64,
+        ending: Duration,
+    ) -> Vec<SliceSpec> {
+        let mut specs = Vec::new();
+        let mut result = None;
+        while let Some(spec) = scheduler.next(result.as_ref()) {
+            let rate = rate(&spec);
+            let time = match spec.end {
+                SliceEnd::After(time) | SliceEnd::Counted(time) => time + ending,
+                SliceEnd::Events(events) => Duration::from_secs_f64(events as f64 / rate),
+                SliceEnd::Cut(_) => unreachable!("its steps have no end"),
+            };
+            let operations = (time.as_secs_f64() * rate) as u64;
+            specs.push(spec);
+            result = Some(SliceResult {
+                spec,
+                operations,
+                events: operations,
+                time,
+                others_cpu_us: None,
+                is_last: false,
+            });
+        }
+        specs
+    }
+
+    #[test]
+    fn a_pass_goes_there_and_back() {
+        let specs = specs(false, 50_000.0);
+        let (warm_up, kept): (Vec<SliceSpec>, Vec<SliceSpec>) =
+            specs.into_iter().partition(|spec| spec.pass.is_none());
+        assert_eq!(warm_up.len(), 4);
+        assert_eq!(kept.len(), 25 * 4);
+        for (number, pass) in kept.chunks(4).enumerate() {
+            assert!(pass.iter().all(|spec| spec.pass == Some(number as u32)));
+            let runners: Vec<usize> = pass.iter().map(|spec| spec.runner).collect();
+            assert!(runners == [0, 1, 1, 0] || runners == [1, 0, 0, 1], "{runners:?}");
+        }
+        assert!(kept.iter().all(|spec| spec.end == SliceEnd::After(30 * MS) && spec.settle == SETTLE));
+    }
+
+    #[test]
+    fn a_base_case_of_many_has_two_slices_each_way() {
+        let counts = |candidates: usize, writes: bool| -> Vec<Vec<usize>> {
+            let specs = specs_among(candidates, writes, 50_000.0, 1, Duration::ZERO);
+            let kept: Vec<SliceSpec> = specs.into_iter().filter(|spec| spec.pass.is_some()).collect();
+            let ways =
+                kept.chunk_by(|one, next| one.pass == next.pass).flat_map(|pass| pass.chunks(pass.len() / 2));
+            let count = |way: &[SliceSpec]| {
+                (0..candidates)
+                    .map(|runner| way.iter().filter(|spec| spec.runner == runner).count())
+                    .collect()
+            };
+            ways.map(count).collect()
+        };
+        assert!(counts(5, false).iter().all(|way| way == &[1, 2, 1, 1, 1]));
+        assert!(counts(4, false).iter().all(|way| way == &[1, 1, 1, 1]));
+        assert!(counts(5, true).iter().all(|way| way == &[1, 1, 1, 1, 1]));
+    }
+
+    /// Passes of two candidates, one of them slower by so much, of which every third slice is slower by that share.
+    fn passes(slower: f64, uneven: f64, margin: f64, most_work: Duration) -> usize {
+        let settings = SliceSettings { base: 0, slice: None, margin, most_work, timing: Timing::ORDINARY };
+        let scheduler =
+            SliceScheduler::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, settings);
+        let mut slices = 0;
+        let rate = |spec: &SliceSpec| {
+            slices += 1;
+            let own = if spec.runner == 1 { 1.0 - slower } else { 1.0 };
+            1e6 * own * if slices % 3 == 0 { 1.0 - uneven } else { 1.0 }
+        };
+        let specs = specs_at(scheduler, rate, Duration::ZERO);
+        specs.iter().filter_map(|spec| spec.pass).max().map_or(0, |last| last as usize + 1)
+    }
+
+    #[test]
+    fn passes_go_on_until_a_change_as_large_as_the_margin_is_told() {
+        assert_eq!(passes(0.0, 0.01, 0.02, MOST_WORK), 25, "told by the usual number");
+        let more = passes(0.0, 0.12, 0.02, MOST_WORK);
+        assert!((30..100).contains(&more), "{more}");
+        assert_eq!(
+            passes(0.3, 0.12, 0.02, MOST_WORK),
+            more,
+            "whoever is better, and by how much, does not matter"
+        );
+        assert!(passes(0.0, 0.12, 0.01, MOST_WORK) > more, "a smaller margin takes more");
+        assert_eq!(passes(0.0, 0.9, 0.01, MOST_WORK), 100, "as far as there is time");
+        assert_eq!(passes(0.0, 0.9, 0.01, 40 * MS), 25, "and the usual number in any case");
+    }
+
+    #[test]
+    fn slices_are_as_short_as_their_events_allow() {
+        let lengths = [1e6, 340.0, 100.0, 50.0, 20.0, 8.0, 1.0, 0.1, 0.0]
+            .map(|rate| length_at(rate, MS, Timing::ORDINARY).as_millis());
+        assert_eq!(lengths, [30, 30, 30, 40, 100, 250, 2_000, 3_000, 3_000]);
+    }
+
+    #[test]
+    fn slices_of_several_connections_are_long_against_their_endings() {
+        let last = |writes, threads| {
+            specs_of(writes, 1_000.0, threads, 4 * MS).pop().map(|spec| (spec.end, spec.pass))
+        };
+        assert_eq!(last(false, 1), Some((SliceEnd::After(30 * MS), Some(24))));
+        assert_eq!(last(false, 8), Some((SliceEnd::After(200 * MS), Some(5))));
+        assert_eq!(last(true, 1), Some((SliceEnd::Events(50), Some(23))));
+        assert_eq!(last(true, 8), Some((SliceEnd::Events(200), Some(5))));
+    }
+
+    #[test]
+    fn slow_steps_have_passes_enough_to_tell_what_is_typical() {
+        let passes = |rate: f64| specs(false, rate).last().and_then(|spec| spec.pass).map(|last| last + 1);
+        assert_eq!([1e6, 50.0, 20.0, 8.0, 2.0, 1.0].map(passes), [25, 19, 8, 6, 2, 2].map(Some));
+    }
+
+    #[test]
+    fn tables_that_are_written_grow_old_together() {
+        let specs = specs(true, 1_000.0);
+        let ends_of = |runner: usize| -> Vec<SliceEnd> {
+            specs.iter().filter(|spec| spec.runner == runner).map(|spec| spec.end).collect()
+        };
+        let first = specs[0].runner;
+        assert_eq!(specs[0].end, SliceEnd::Counted(PROBE));
+        assert_eq!(ends_of(1 - first)[0], SliceEnd::Events(50), "as many as the first had in its time");
+        assert_eq!(ends_of(first)[1..], ends_of(1 - first)[1..]);
+        assert_eq!(ends_of(first)[1], SliceEnd::Events(600));
+        assert_eq!(ends_of(first).last(), Some(&SliceEnd::Events(50)));
+        assert_eq!(ends_of(first).len(), 2 + 2 * WRITING_PASSES as usize);
+    }
+}

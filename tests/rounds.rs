@@ -238,14 +238,14 @@ fn candidates_go_through_the_insert_benchmark_in_lock_step_and_kills_leave_no_se
             }
         }
         let passes = |trial: &Trial| trial.slices.iter().map(|slice| slice.pass).collect::<Vec<_>>();
-        // By the clock, one may need a portion more than the other to come to its end.
+        // By the clock, one may need a chunk more than the other to come to its end.
         let both = passes(pair[0]).len().min(passes(pair[1]).len());
         assert_eq!(passes(pair[0])[..both], passes(pair[1])[..both], "{step}");
         assert!(both >= 2 || !step.starts_with('q'), "{step}: {:?}", pair[0].slices);
         assert_eq!(passes(pair[0]).is_empty(), step == "l.x");
         if step.starts_with("l.i") {
             let rows = |trial: &Trial| trial.slices.iter().map(|slice| slice.operations).collect::<Vec<_>>();
-            assert_eq!(rows(pair[0]), rows(pair[1]), "{step}: equally old in every portion");
+            assert_eq!(rows(pair[0]), rows(pair[1]), "{step}: equally old in every chunk");
             assert_eq!(rows(pair[0]).iter().sum::<u64>(), pair[0].roles[1].items);
         }
     }

@@ -22,9 +22,9 @@ use crate::worker_group::{Collector, LOOK_EVERY, Limits, Shutdown, WorkerGroup};
 pub struct Runner<'a> {
     /// Its roles.
     pub group: WorkerGroup,
-    /// The class of operations that counts, for a worker group that runs its step to the end in portions. `None` for one that works as long
+    /// The class of operations that counts, for a worker group that runs its step to the end in chunks. `None` for one that works as long
     /// as it is allowed to; see [`basecase_workload::StepPlan::can_take_turns`].
-    pub portions_of: Option<OperationClass>,
+    pub chunks_of: Option<OperationClass>,
     /// Whether its server is suspended during the turns of others, so that it does no work off the clock.
     pub stands_still: bool,
     /// Its server.
@@ -146,7 +146,7 @@ impl<'env> InterleavedGroup<'env> {
     where
         'env: 'scope,
     {
-        let kind = if runner.portions_of.is_some() { TurnKind::Portions } else { TurnKind::Slices };
+        let kind = if runner.chunks_of.is_some() { TurnKind::Chunks } else { TurnKind::Slices };
         let takers = threads.iter().filter(|thread| thread.takes_turns()).count();
         let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(kind, takers));
         let turns = schedule.turns()?;
@@ -174,7 +174,7 @@ impl<'env> InterleavedGroup<'env> {
 impl InterleavedGroup<'_> {
     fn operations(&self) -> u64 {
         let progress = &self.runner.group.progress;
-        match self.runner.portions_of {
+        match self.runner.chunks_of {
             Some(class) => progress.items(class),
             None => progress.roles.iter().map(RoleProgress::items).sum(),
         }
@@ -229,7 +229,7 @@ impl Interleaver<'_> {
         if let Some(server) = server {
             self.suspender.resume(server);
         }
-        if group.before.is_none() && (spec.pass.is_some() || group.runner.portions_of.is_some()) {
+        if group.before.is_none() && (spec.pass.is_some() || group.runner.chunks_of.is_some()) {
             group.before = Some((group.runner.watch.snapshot(), SystemTime::now(), Instant::now()));
         }
         if group.pass != spec.pass {
@@ -264,7 +264,7 @@ impl Interleaver<'_> {
             }
         }
         let is_last = group.turns.is_finished();
-        if is_last && group.runner.portions_of.is_none() {
+        if is_last && group.runner.chunks_of.is_none() {
             return None;
         }
         let time = group.turns.worked(began);
@@ -368,7 +368,7 @@ impl Interleaver<'_> {
                 let Slice { length_us, operations, rate, warm_up_operations, .. } = counted;
                 Some(Slice { length_us, operations, rate, warm_up_operations, ..known? })
             };
-            outcome.slices = match group.runner.portions_of {
+            outcome.slices = match group.runner.chunks_of {
                 Some(_) => group.slices.into_iter().flatten().collect(),
                 None => outcome.slices.into_iter().zip(group.slices).filter_map(whole).collect(),
             };

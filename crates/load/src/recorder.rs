@@ -20,7 +20,7 @@ pub(crate) struct Recorder {
     opens: Instant,
     /// The zero of the role's clock: when the window opens. For a group that takes turns, the clock stands still between turns.
     origin: Instant,
-    /// How long the group's clock has stood still, if the group runs a step to its end in portions.
+    /// How long the group's clock has stood still, if the group runs a step to its end in chunks.
     paused: Duration,
     /// When the last operation that counts was answered.
     last: Instant,

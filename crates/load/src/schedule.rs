@@ -51,9 +51,9 @@ impl Schedule {
         Schedule { origin, closes: None, events_left: None, arrivals: None, turns }
     }
 
-    /// The turn gate of a group that runs a step to its end in portions.
-    pub(crate) fn portions(&self) -> Option<&TurnGate> {
-        self.turns.as_ref().filter(|turns| turns.kind == TurnKind::Portions)
+    /// The turn gate of a group that runs a step to its end in chunks.
+    pub(crate) fn chunks(&self) -> Option<&TurnGate> {
+        self.turns.as_ref().filter(|turns| turns.kind == TurnKind::Chunks)
     }
 
     /// The turn gate of the group, if it takes turns.

@@ -45,9 +45,9 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// How long the group's clock has stood still so far, if it runs a step to its end in portions.
+    /// How long the group's clock has stood still so far, if it runs a step to its end in chunks.
     pub(crate) fn paused(&self) -> Duration {
-        self.schedule.get().and_then(Schedule::portions).map_or(Duration::ZERO, TurnGate::paused)
+        self.schedule.get().and_then(Schedule::chunks).map_or(Duration::ZERO, TurnGate::paused)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -24,7 +24,7 @@ pub(crate) enum TurnKind {
     /// It works for as long as it is allowed to; its speed is measured.
     Slices,
     /// It runs a step to its end, with pauses in between: its clock stands still during the turns of others.
-    Portions,
+    Chunks,
 }
 
 /// One turn of a worker group.
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn the_clock_of_a_crew_stands_still_between_its_turns() {
         let base = Instant::now();
-        let turns = TurnGate::new(TurnKind::Portions, 1, base);
+        let turns = TurnGate::new(TurnKind::Chunks, 1, base);
         let (slice, pause) = (Duration::from_millis(20), Duration::from_millis(60));
         thread::scope(|scope| {
             scope.spawn(|| {

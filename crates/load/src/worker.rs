@@ -98,7 +98,7 @@ impl Worker {
             Work::Queue(_) => self.work_off(&mut recorder, context),
         };
         // In slices, only the time that counts is measured.
-        if context.schedule.turns().is_none_or(|turns| turns.kind == TurnKind::Portions) {
+        if context.schedule.turns().is_none_or(|turns| turns.kind == TurnKind::Chunks) {
             cpu.close(self.session.as_ref());
         }
         if let Some(flag) = self.plan.raises {
@@ -154,7 +154,7 @@ impl Worker {
                     }
                     Admission::Later => {
                         let Some(turns) = schedule.turns() else { break };
-                        if turns.kind == TurnKind::Portions {
+                        if turns.kind == TurnKind::Chunks {
                             self.drain_queues();
                             let before = turns.paused();
                             turn = turns.wait(turn);
@@ -225,7 +225,7 @@ impl Worker {
                     due = pacer.end_round(now);
                 }
                 Next::Finish => {
-                    if schedule.portions().is_some() {
+                    if schedule.chunks().is_some() {
                         self.drain_queues();
                     }
                     return Ok(());

@@ -75,7 +75,7 @@ impl Pair {
             let plan = self.plan(Some(step));
             assert!(plan.can_take_turns());
             let group = WorkerGroup::assemble(plan, endpoint).unwrap();
-            Runner { group, portions_of: None, stands_still: true, watch: &self.watch, server }
+            Runner { group, chunks_of: None, stands_still: true, watch: &self.watch, server }
         };
         self.endpoints.iter().zip(servers).map(runner).collect()
     }

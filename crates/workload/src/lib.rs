@@ -29,7 +29,7 @@ pub use file_steps::FileStep;
 pub use generator::Generator;
 pub use random::{Stream, stream};
 pub use script::{
-    Change, Flag, Next, Pacing, Portion, Preparation, Restart, RolePlan, Script, SetUp, StatementKind,
+    Change, Chunk, Flag, Next, Pacing, Preparation, Restart, RolePlan, Script, SetUp, StatementKind,
     StepPlan, Window, Work,
 };
 pub use timing::{StepDuration, Timing};

@@ -179,9 +179,9 @@ pub struct Window {
     pub events_per_second: Option<f64>,
 }
 
-/// How a step that has an end of its own can be divided into portions, with pauses in between.
+/// How a step that has an end of its own can be divided into chunks, with pauses in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Portion {
+pub enum Chunk {
     /// It cannot pause by itself: its statements take seconds.
     Whole,
     /// This many rounds over all clients.
@@ -233,8 +233,8 @@ pub struct StepPlan {
     pub kinds: Vec<StatementKind>,
     /// When the window opens, and when it ends if the work does not end first.
     pub window: Window,
-    /// The portions in which it can run; `None` if its events follow each other until the window closes.
-    pub portion: Option<Portion>,
+    /// The chunks in which it can run; `None` if its events follow each other until the window closes.
+    pub chunk: Option<Chunk>,
 }
 
 impl StepPlan {

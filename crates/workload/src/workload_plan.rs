@@ -148,7 +148,7 @@ impl Workload {
             flags: 0,
             kinds,
             window,
-            portion: None,
+            chunk: None,
         })
     }
 
@@ -292,7 +292,7 @@ impl Workload {
             flags: 0,
             kinds: Vec::new(),
             window: Window::default(),
-            portion: None,
+            chunk: None,
         })
     }
 

@@ -11,7 +11,7 @@ use super::statements::{Query, create_table};
 use super::writers::{Builder, DELETE_QUEUE, Deletes, INSERT_QUEUE, Indexer};
 use super::{InsertBenchmarkParameters, InsertBenchmarkStep, Pace, StepKind, table_name};
 use crate::random::stream;
-use crate::{Dialect, Flag, Pacing, Portion, RolePlan, StepPlan, Window, Work};
+use crate::{Chunk, Dialect, Flag, Pacing, RolePlan, StepPlan, Window, Work};
 
 /// Why a step is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub struct InsertBenchmark {
 
 /// Number of statement queues of one client: inserts and deletes.
 const QUEUES_PER_CLIENT: usize = 2;
-/// Portions of a step that inserts at full speed: each is one or two per cent of its rows.
-const PORTIONS: u64 = 64;
+/// Chunks of a step that inserts at full speed: each is one or two per cent of its rows.
+const CHUNKS: u64 = 64;
 
 impl InsertBenchmark {
     /// The roles of `step` for all clients.
@@ -55,17 +55,17 @@ impl InsertBenchmark {
             flags: self.parameters.clients as usize,
             kinds: Vec::new(),
             window: Window::default(),
-            portion: Some(self.portion(step)),
+            chunk: Some(self.chunk(step)),
         }
     }
 
-    fn portion(&self, step: &InsertBenchmarkStep) -> Portion {
+    fn chunk(&self, step: &InsertBenchmarkStep) -> Chunk {
         match (step.kind, step.rate) {
-            (StepKind::Index, _) => Portion::Whole,
-            (_, Some(_)) => Portion::Time,
+            (StepKind::Index, _) => Chunk::Whole,
+            (_, Some(_)) => Chunk::Time,
             (_, None) => {
                 let rounds = step.rounds() * u64::from(self.parameters.clients);
-                Portion::Rounds(rounds.div_ceil(PORTIONS))
+                Chunk::Rounds(rounds.div_ceil(CHUNKS))
             }
         }
     }

@@ -18,7 +18,7 @@ use basecase_model::{
 };
 use basecase_stop::pause;
 use basecase_workload::insert_benchmark::Purpose;
-use basecase_workload::{Portion, Preparation, StepPlan};
+use basecase_workload::{Chunk, Preparation, StepPlan};
 
 use self::neighbours::Neighbours;
 use self::observing::{Observations, observe};
@@ -50,8 +50,8 @@ pub(crate) struct Counted {
 pub(crate) struct Ready {
     pub(crate) group: WorkerGroup,
     pub(crate) warm_up: Duration,
-    /// See [`StepPlan::portion`].
-    pub(crate) portion: Option<Portion>,
+    /// See [`StepPlan::chunk`].
+    pub(crate) chunk: Option<Chunk>,
     pub(crate) before: Counted,
 }
 
@@ -194,11 +194,11 @@ pub(crate) fn ready(
 ) -> Result<Ready> {
     deployment.served.drop_logs(deployment.control.as_mut())?;
     let step_plan = workload_state.plan(number, Purpose::Measure)?;
-    let (warm_up, portion) = (step_plan.window.warm_up, step_plan.portion);
+    let (warm_up, chunk) = (step_plan.window.warm_up, step_plan.chunk);
     prepare(deployment, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
     let before = Counted { statistics: deployment.statistics()?, telemetry: deployment.telemetry()? };
-    Ok(Ready { group: assemble(plan, deployment, step_plan)?, warm_up, portion, before })
+    Ok(Ready { group: assemble(plan, deployment, step_plan)?, warm_up, chunk, before })
 }
 
 /// Inspects the server and the tables after a step that ran to its end.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_stats::Orders;
-use basecase_workload::Portion;
+use basecase_workload::Chunk;
 
 use crate::request::Timing;
 
@@ -23,7 +23,7 @@ pub(crate) struct ChunkScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
     name: String,
-    portion: Portion,
+    chunk: Chunk,
     timing: Timing,
     /// By candidate.
     is_done: Vec<bool>,
@@ -32,15 +32,9 @@ pub(crate) struct ChunkScheduler {
 }
 
 impl ChunkScheduler {
-    pub(crate) fn new(
-        orders: Orders,
-        name: String,
-        candidates: usize,
-        portion: Portion,
-        timing: Timing,
-    ) -> Self {
+    pub(crate) fn new(orders: Orders, name: String, candidates: usize, chunk: Chunk, timing: Timing) -> Self {
         let is_done = vec![false; candidates];
-        ChunkScheduler { orders, name, portion, timing, is_done, passes: 0, specs: VecDeque::new() }
+        ChunkScheduler { orders, name, chunk, timing, is_done, passes: 0, specs: VecDeque::new() }
     }
 
     /// The next chunk after `result`; `None` when all candidates are done.
@@ -60,10 +54,10 @@ impl ChunkScheduler {
             if self.is_done[runner] {
                 continue;
             }
-            let (end, is_kept) = match self.portion {
-                Portion::Whole => (SliceEnd::Cut(self.timing.of(CUT)), false),
-                Portion::Rounds(rounds) => (SliceEnd::Events(rounds), true),
-                Portion::Time => (SliceEnd::After(TIME), true),
+            let (end, is_kept) = match self.chunk {
+                Chunk::Whole => (SliceEnd::Cut(self.timing.of(CUT)), false),
+                Chunk::Rounds(rounds) => (SliceEnd::Events(rounds), true),
+                Chunk::Time => (SliceEnd::After(TIME), true),
             };
             let pass = is_kept.then(|| self.passes - 1);
             return Some(SliceSpec { runner, pass, settle: Duration::ZERO, end });
@@ -75,10 +69,10 @@ impl ChunkScheduler {
 mod tests {
     use super::*;
 
-    /// Who has his turn when; each has so many portions, and comes to its end in one more.
-    fn turns(portion: Portion, each: &[usize]) -> Vec<(usize, Option<u32>)> {
+    /// Who has his turn when; each has so many chunks, and comes to its end in one more.
+    fn turns(chunk: Chunk, each: &[usize]) -> Vec<(usize, Option<u32>)> {
         let mut chunks =
-            ChunkScheduler::new(Orders::new(7), "step".into(), each.len(), portion, Timing::ORDINARY);
+            ChunkScheduler::new(Orders::new(7), "step".into(), each.len(), chunk, Timing::ORDINARY);
         let mut result: Option<SliceResult> = None;
         let mut turns: Vec<(usize, Option<u32>)> = Vec::new();
         while let Some(spec) = chunks.next(result.as_ref()) {
@@ -98,14 +92,14 @@ mod tests {
 
     #[test]
     fn candidates_take_turns_there_and_back_until_each_is_done() {
-        let all = turns(Portion::Rounds(10), &[6, 6]);
+        let all = turns(Chunk::Rounds(10), &[6, 6]);
         let runners: Vec<usize> = all.iter().map(|turn| turn.0).collect();
         assert_eq!(all.len(), 12);
         assert!(runners.chunks(4).all(|pass| pass == [0, 1, 1, 0] || pass == [1, 0, 0, 1]), "{runners:?}");
         assert_eq!(all.last().unwrap().1, Some(2));
-        let uneven = turns(Portion::Time, &[2, 9]);
+        let uneven = turns(Chunk::Time, &[2, 9]);
         assert_eq!(uneven.iter().filter(|turn| turn.0 == 1).count(), 9);
-        let whole = turns(Portion::Whole, &[1, 1]);
+        let whole = turns(Chunk::Whole, &[1, 1]);
         assert_eq!((whole.len(), whole[0].1), (2, None));
     }
 }

@@ -83,11 +83,11 @@ pub(crate) fn interleave_step(
     let began = Instant::now();
     let mut befores = Vec::with_capacity(all_running.len());
     let mut groups = Vec::with_capacity(all_running.len());
-    let mut portion = None;
+    let mut chunk = None;
     for (position, running) in all_running.iter_mut().enumerate() {
         match ready(plan, &mut running.deployment, running.workload_state.as_ref(), number) {
-            Ok(Ready { group, before, portion: own, .. }) => {
-                portion = own;
+            Ok(Ready { group, before, chunk: own, .. }) => {
+                chunk = own;
                 befores.push(Before { counted: before, planted: planted(plan, running) });
                 groups.push(group);
             }
@@ -107,7 +107,7 @@ pub(crate) fn interleave_step(
     };
     let name = format!("{} in round {round}", outline.facts.name);
     let candidates = all_running.len();
-    let mut scheduler = match portion {
+    let mut scheduler = match chunk {
         None => Scheduler::Slices(SliceScheduler::new(
             orders(plan),
             name,
@@ -116,16 +116,16 @@ pub(crate) fn interleave_step(
             is_first,
             settings,
         )),
-        Some(portion) => {
-            Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, portion, plan.timing))
+        Some(chunk) => {
+            Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, chunk, plan.timing))
         }
     };
     let runners = all_running.iter().zip(groups).map(|(running, group)| {
         let LiveDeployment { watch, served, .. } = &running.deployment;
-        let portions_of = portion.map(|_| outline.facts.headline.class());
+        let chunks_of = chunk.map(|_| outline.facts.headline.class());
         // Of reads a server has nothing to catch up on.
-        let stands_still = portion.is_some() || outline.facts.writes;
-        Runner { group, portions_of, stands_still, watch, server: served.pid() }
+        let stands_still = chunk.is_some() || outline.facts.writes;
+        Runner { group, chunks_of, stands_still, watch, server: served.pid() }
     });
     let mut quiet = Quiet::new(stop, plan.timing, patience);
     let outcomes = interleave(runners.collect(), &limits, |result| {

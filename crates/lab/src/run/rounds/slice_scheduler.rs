@@ -63,11 +63,11 @@ pub(crate) struct SliceSettings {
 /// A slice that warms up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WarmUp {
-    /// So long.
+    /// For this time.
     Time(Duration),
-    /// A moment, to see how many events that is.
+    /// For a moment, which shows how many events fit in it.
     Probe,
-    /// As many events as that.
+    /// For this many events.
     Probed,
     /// As many events as the slowest has in this time.
     Slowest(Duration),

@@ -10,13 +10,13 @@ use basecase_probe::{Target, Watch};
 use basecase_workload::insert_benchmark::{
     InsertBenchmark, InsertBenchmarkParameters, InsertBenchmarkStep, PRESETS, Purpose, StepKind,
 };
-use basecase_workload::{Dialect, Portion};
+use basecase_workload::{Chunk, Dialect};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// The Insert Benchmark on both databases, in portions, each as if it were alone.
+/// The Insert Benchmark on both databases, in chunks, each as if it were alone.
 #[test]
-fn a_step_with_an_end_is_done_in_portions() {
+fn a_step_with_an_end_is_done_in_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let endpoints = ["a", "b"].map(|name| {
         Endpoint::Sqlite(sqlite::File {
@@ -37,17 +37,17 @@ fn a_step_with_an_end_is_done_in_portions() {
         let plan = || benchmark.plan(&step, Purpose::Measure);
         let is_query = step.rate.is_some();
         let class = if is_query { OperationClass::Query } else { OperationClass::Insert };
-        let end = match plan().portion.unwrap() {
-            Portion::Whole => SliceEnd::Cut(MS),
-            Portion::Rounds(rounds) => SliceEnd::Events(rounds),
-            Portion::Time => SliceEnd::After(250 * MS),
+        let end = match plan().chunk.unwrap() {
+            Chunk::Whole => SliceEnd::Cut(MS),
+            Chunk::Rounds(rounds) => SliceEnd::Events(rounds),
+            Chunk::Time => SliceEnd::After(250 * MS),
         };
         let runners = endpoints.iter().map(|endpoint| {
             let plan = plan();
             let mut control = endpoint.connect().unwrap();
             plan.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
             let group = WorkerGroup::assemble(plan, endpoint).unwrap();
-            Runner { group, portions_of: Some(class), stands_still: true, watch: &watch, server: None }
+            Runner { group, chunks_of: Some(class), stands_still: true, watch: &watch, server: None }
         });
         let mut open = vec![0, 1];
         let (mut pass, mut turn) = (0, 0);

@@ -309,7 +309,7 @@ fn trial(
         checks: vec![Check::equal("pi1 rows", &20_100, &20_100)],
         ..empty_trial()
     };
-    observed::watch(&mut trial, candidate.build.dbms != Dbms::Sqlite);
+    observed::watch(&mut trial, !candidate.build.dbms.is_embedded());
     trial
 }
 

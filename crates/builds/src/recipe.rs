@@ -193,7 +193,7 @@ impl FromStr for BuildRequest {
             name: head.to_owned(),
             known: Dbms::ALL.map(Dbms::as_str).join(", "),
         })?;
-        if dbms == Dbms::Sqlite {
+        if dbms.is_embedded() {
             return Err(RecipeError::Bundled { dbms });
         }
         let (version, provider) = match rest.split_once(':') {

@@ -43,6 +43,14 @@ impl Dbms {
         }
     }
 
+    /// Whether the engine runs inside basecase: there is no server to start, to watch or to get.
+    pub fn is_embedded(self) -> bool {
+        match self {
+            Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb => false,
+            Dbms::Sqlite => true,
+        }
+    }
+
     /// The engine of tables if the user names none; `None` if there is no choice.
     pub fn default_engine(self) -> Option<Engine> {
         match self {

@@ -332,6 +332,16 @@ mod tests {
         assert_eq!(serde_json::from_str::<Record>(&text).unwrap().server_pid, Some(7));
     }
 
+    /// A child that does not outlive its test, also when that fails.
+    struct EndedByDrop(std::process::Child);
+
+    impl Drop for EndedByDrop {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
     #[test]
     fn defect_18_a_server_that_stands_still_is_stopped_by_the_next_owner() {
         use std::os::unix::process::CommandExt;
@@ -340,15 +350,15 @@ mod tests {
         let data = folder.folder(DATA).unwrap();
         let mut shell = std::process::Command::new("/bin/sh");
         shell.arg0("postgres").args(["-c", "while true; do sleep 0.1; done"]).arg(data.path());
-        let mut server = shell.spawn().unwrap();
-        while !KIND.is_serving(server.id(), data.path()) {
+        let mut server = EndedByDrop(shell.spawn().unwrap());
+        while !KIND.is_serving(server.0.id(), data.path()) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        process::send(server.id(), Signal::STOP);
-        data.write("postmaster.pid", server.id().to_string().as_bytes()).unwrap();
+        process::send(server.0.id(), Signal::STOP);
+        data.write("postmaster.pid", server.0.id().to_string().as_bytes()).unwrap();
         let began = Instant::now();
         DirectoryLock::acquire(&folder, owner(), &[KIND]).unwrap();
         assert!(began.elapsed() < PATIENCE / 2, "{:?}", began.elapsed());
-        server.wait().unwrap();
+        server.0.wait().unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! What an explanation lacks because trial or server did not provide it.
 
-use basecase_model::{CandidateFacts, Dbms, Observation, Trial, names};
+use basecase_model::{CandidateFacts, Observation, Trial, names};
 
 /// Something that a trial or its server did not provide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Absent {
 
 /// What is not known about a candidate on a step.
 pub(super) fn absent(facts: &CandidateFacts, trial: &Trial) -> Vec<Absent> {
-    let is_server = facts.build.dbms != Dbms::Sqlite;
+    let is_server = !facts.build.dbms.is_embedded();
     let is_unwatched = trial.observation == Observation::Off;
     let all = [
         (is_unwatched, Absent::Tracks),

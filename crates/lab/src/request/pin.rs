@@ -53,7 +53,7 @@ impl Pin {
         dbms: &[(Dbms, bool)],
     ) -> Result<Pin> {
         let allowed = ProcessorSet::allowed().context("cannot tell which processors there are")?;
-        let is_started = |(dbms, is_url): &(Dbms, bool)| *dbms != Dbms::Sqlite && !is_url;
+        let is_started = |(dbms, is_url): &(Dbms, bool)| !dbms.is_embedded() && !is_url;
         match request {
             PinRequest::Off => Ok(Pin::default()),
             PinRequest::Automatic => {

@@ -1,7 +1,7 @@
 //! Facts about the experiment, the host and the builds as tables.
 
 use basecase_analysis::{Results, distinct_builds};
-use basecase_model::{BuildFacts, Dbms, Experiment};
+use basecase_model::{BuildFacts, Experiment};
 
 use super::{Column, Row, Table, TableCell, grouped};
 
@@ -61,7 +61,7 @@ pub(crate) fn builds(experiment: &Experiment) -> Table {
             .collect(),
         )
     };
-    let embedded = experiment.candidates.iter().any(|candidate| candidate.build.dbms == Dbms::Sqlite);
+    let embedded = experiment.candidates.iter().any(|candidate| candidate.build.dbms.is_embedded());
     Table {
         caption: "Builds".into(),
         reading: if embedded { SQLITE_CPU.to_owned() } else { String::new() },

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_load::{Failure, Progress, StepOutcome, WorkerGroup};
 use basecase_model::{
-    Check, Dbms, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track,
-    Trial, names,
+    Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track, Trial,
+    names,
 };
 use basecase_stop::pause;
 use basecase_workload::insert_benchmark::Purpose;
@@ -124,7 +124,7 @@ pub(crate) fn measure(
         outcome,
     };
     let mut trial = conclude(plan, candidate, deployment, workload_state, number, ended)?;
-    let is_known = deployment.served.pid().is_some() || candidate.facts.build.dbms == Dbms::Sqlite;
+    let is_known = deployment.served.pid().is_some() || candidate.facts.build.dbms.is_embedded();
     let neighbours =
         Neighbours::of(&trial.counters, trial.counters.get(names::SERVER_CPU_US)).filter(|_| is_known);
     trial.warnings.extend(neighbours.and_then(Neighbours::warning));

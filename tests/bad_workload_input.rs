@@ -77,13 +77,13 @@ fn sizes_that_a_workload_cannot_have() {
     exit code 1
     -- stderr
     error: workload oltp_read_only: threads is `0`
-    hint: give a number of threads from 1 to 100000, or several, each once: 8,16,32
+    hint: give a number of threads from 1 to 100000, or several different ones: 8,16,32
     "#);
     assert_snapshot!(compare(&sandbox, &["sqlite", "--workload", "oltp_read_only", "--threads", "8,16,8"]), @r#"
     exit code 1
     -- stderr
     error: workload oltp_read_only: threads is `8,16,8`
-    hint: give a number of threads from 1 to 100000, or several, each once: 8,16,32
+    hint: give a number of threads from 1 to 100000, or several different ones: 8,16,32
     "#);
     assert_snapshot!(compare(&sandbox, &["sqlite", "--workload", "oltp_read_only", "--warm-up-seconds", "-1"]), @r#"
     exit code 1

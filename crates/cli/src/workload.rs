@@ -40,7 +40,7 @@ fn options(
 ) -> Result<Vec<(String, String)>> {
     if let Some(word) = sizes.given_for_insert_benchmark() {
         bail!(
-            "--{word} is for insert-benchmark\nhint: {} takes --tables, --rows, --threads, --seconds, --write-seconds and --option",
+            "--{word} is only for insert-benchmark\nhint: {} takes --tables, --rows, --threads, --seconds, --write-seconds and --option",
             definition.name
         );
     }

@@ -14,7 +14,7 @@ use crate::ticker::Ticker;
 /// Version of the format. It rises when something is removed or renamed, not for new events or fields.
 const FORMAT: u32 = 1;
 /// Interval of polling a running step.
-const POLL_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval of progress events.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
@@ -233,7 +233,7 @@ impl EventObserver {
     pub(crate) fn new(events: Events) -> EventObserver {
         let running: Arc<Mutex<Option<Running>>> = Arc::default();
         let (polled, written) = (Arc::clone(&running), events.clone());
-        let ticker = Ticker::start(POLL_EVERY, move || {
+        let ticker = Ticker::start(POLL_INTERVAL, move || {
             if let Some(running) = &mut *held(&polled) {
                 running.poll(&written, Instant::now());
             }

@@ -23,7 +23,7 @@ use crate::shared::Shared;
 use crate::turn_gate::Turn;
 
 /// How often the thread checks whether the step was stopped while no reply arrives.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The most replies taken in per wake-up.
 const EVENTS: usize = 256;
 
@@ -284,7 +284,7 @@ impl<'a> Driver<'a> {
     /// How long to wait at most. An event that is due in less than a millisecond is awaited by polling.
     fn timeout(&self, now: Instant) -> EpollTimeout {
         let next = self.timers.peek().map(|Reverse((instant, _))| instant.saturating_duration_since(now));
-        let wait = next.map_or(LOOK_EVERY, |next| next.min(LOOK_EVERY));
+        let wait = next.map_or(POLL_INTERVAL, |next| next.min(POLL_INTERVAL));
         EpollTimeout::from(wait.as_millis() as u8)
     }
 

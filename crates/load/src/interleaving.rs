@@ -16,7 +16,7 @@ use crate::progress::RoleProgress;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::turn_gate::{SliceEnd, TurnGate, TurnKind};
-use crate::worker_group::{Collector, LOOK_EVERY, Limits, Shutdown, WorkerGroup};
+use crate::worker_group::{Collector, Limits, POLL_INTERVAL, Shutdown, WorkerGroup};
 
 /// One candidate's worker group, and how its server is observed.
 pub struct Runner<'a> {
@@ -304,7 +304,7 @@ impl Interleaver<'_> {
         let mut heartbeat = Heartbeat::new(began);
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let planned = left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
+            let planned = left.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
             let is_idle = self.groups.get(group)?.turns.is_idle(planned);
             heartbeat.beat(Instant::now(), planned);
             for group in &mut self.groups {
@@ -342,7 +342,7 @@ impl Interleaver<'_> {
                 if has_failed {
                     group.shutdown.hasten(group.shared);
                 }
-                match group.finished.recv_timeout(LOOK_EVERY) {
+                match group.finished.recv_timeout(POLL_INTERVAL) {
                     // These failures only follow from the group that failed first.
                     Ok(ThreadMessage::Failed(_)) if has_failed => {}
                     Ok(message) => group.collector.take(message),

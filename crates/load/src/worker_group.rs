@@ -25,7 +25,7 @@ use crate::statement_queue::statement_queue;
 use crate::worker::Worker;
 
 /// How often limits are checked while the roles work.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long roles may take to finish their current operation before it is interrupted.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -143,8 +143,8 @@ impl WorkerGroup {
                     started_at = SystemTime::now();
                     self.progress.open();
                 }
-                let until_open = if is_open { LOOK_EVERY } else { origin.saturating_duration_since(now) };
-                let planned = LOOK_EVERY.min(until_open);
+                let until_open = if is_open { POLL_INTERVAL } else { origin.saturating_duration_since(now) };
+                let planned = POLL_INTERVAL.min(until_open);
                 let message = finished.recv_timeout(planned);
                 if is_open {
                     heartbeat.beat(Instant::now(), planned);

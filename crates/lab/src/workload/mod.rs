@@ -100,13 +100,14 @@ pub(crate) fn builtin_names() -> Vec<String> {
 /// # Errors
 /// When one of their files has a mistake.
 pub fn builtin() -> Result<Vec<(String, String)>> {
-    let mut builtin =
-        vec![(basecase_workload::insert_benchmark::NAME.to_owned(), insert_benchmark::ABOUT.to_owned())];
-    for name in Definition::builtin_names() {
-        let about = WorkloadFile::definition_of(&name)?.about;
-        builtin.push((name, about));
-    }
-    Ok(builtin)
+    let with_about = |name: String| {
+        let about = match name.as_str() {
+            basecase_workload::insert_benchmark::NAME => insert_benchmark::ABOUT.to_owned(),
+            _ => WorkloadFile::definition_of(&name)?.about,
+        };
+        Ok((name, about))
+    };
+    builtin_names().into_iter().map(with_about).collect()
 }
 
 /// Rows per second that a load is guessed to take before one was measured.

@@ -40,8 +40,9 @@ fn program() -> Tool {
 
 /// A server, and how both programs reach it.
 struct Site {
-    sandbox: Sandbox,
+    // Before its folder: a server whose files are gone takes a minute to stop.
     instance: Instance,
+    sandbox: Sandbox,
     dbms: Dbms,
     /// sysbench itself.
     program: Tool,
@@ -70,7 +71,7 @@ impl Site {
         let sysbench = ["--db-driver=pgsql", "--pgsql-host=127.0.0.1", "--pgsql-password=sbtest"];
         let mut sysbench: Vec<String> = sysbench.map(str::to_owned).into();
         sysbench.push(format!("--pgsql-port={port}"));
-        Site { sandbox, instance, dbms: Dbms::Postgres, program: program(), sysbench, candidate, database }
+        Site { instance, sandbox, dbms: Dbms::Postgres, program: program(), sysbench, candidate, database }
     }
 
     fn mysql() -> Site {
@@ -85,7 +86,7 @@ impl Site {
             format!("--mysql-user={SUPERUSER}"),
             format!("--mysql-socket={socket}"),
         ];
-        Site { sandbox, instance, dbms: Dbms::Mysql, program: program(), sysbench, candidate, database }
+        Site { instance, sandbox, dbms: Dbms::Mysql, program: program(), sysbench, candidate, database }
     }
 
     fn log(&self) -> String {

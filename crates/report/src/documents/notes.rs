@@ -22,8 +22,8 @@ const KNOWN_NOISE: &str = "Each cell is one measurement. In parentheses is the 9
 const IN_ROUNDS: &str = "Rates are taken over all rounds together, so their quotients differ a little from the mean ratios \
                          of rounds. A step without a verdict of a change may still have changed.";
 
-const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs cannot be \
-                     distinguished from noise; verdicts need repeated rounds.";
+const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs cannot be detected; \
+                     verdicts need repeated rounds.";
 
 /// Notes on how candidates differ, apart from what is compared.
 pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {

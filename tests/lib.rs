@@ -96,7 +96,8 @@ fn replace_number(text: &str, before: &str, name: &str) -> String {
     replaced
 }
 
-/// The program `basecase`, built once, as this test was. Cargo builds the programs of a test's own package only.
+/// The program `basecase`, built once, as this test was. Cargo builds the programs of a test's own package only. A test of the program's
+/// package is asked for among the whole workspace, because `cargo build` would compile most crates again, with other features.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -104,12 +105,13 @@ pub fn program() -> &'static Path {
         let test = std::env::current_exe().unwrap();
         let folder = test.ancestors().nth(2).unwrap();
         let profile = match folder.file_name().and_then(|name| name.to_str()) {
-            Some("debug") | None => "dev",
+            Some("debug") | None => "test",
             Some(name) => name,
         };
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let built = Command::new(cargo)
-            .args(["build", "--quiet", "--locked", "--package", "basecase", "--profile", profile])
+            .args(["test", "--workspace", "--test", "program", "--no-run", "--quiet", "--locked"])
+            .args(["--profile", profile])
             .arg("--target-dir")
             .arg(folder.parent().unwrap())
             .current_dir(workspace())

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use basecase_load::{Limits, Progress, StepOutcome};
-use basecase_model::{CandidateFacts, Check, Measures, RoleRecord, Slice, State, Trial, TrialStatus, names};
+use basecase_model::{
+    CandidateFacts, Check, Measures, Place, RoleRecord, Slice, State, Trial, TrialStatus, names,
+};
 use basecase_workload::{Preparation, StepPlan};
 
 use super::bench::{Alone, Bench, Deployment, Together};
@@ -121,6 +123,38 @@ impl Fake {
 
     fn call(&self, call: Call) -> Result<()> {
         self.machine.borrow_mut().call(call)
+    }
+
+    /// The trial of one of so many candidates that took turns.
+    fn trial_of_turns(
+        &self,
+        plan: &Plan,
+        candidate: &Candidate,
+        number: usize,
+        place: Place,
+        candidates: usize,
+    ) -> Trial {
+        let facts = &plan.steps[number].facts;
+        let slices = (0..6).flat_map(|pass| [pass, pass]).enumerate();
+        let slices = slices.map(|(nth, pass)| Slice {
+            pass,
+            position: nth as u32 * candidates as u32 + place.position,
+            opened_us: nth as u64 * 1000,
+            length_us: 30_000.0,
+            operations: 1000,
+            rate: (self.speed)(&candidate.facts.name.0, &facts.name, place.round, nth as u32),
+            warm_up_operations: 0,
+            server_cpu_us: None,
+            others_cpu_us: Some(0.0),
+            steal_us: Some(0.0),
+            canary_ns: Some(1.0),
+        });
+        let mut role = RoleRecord::idle(1, "client", facts.headline.class(), 1000);
+        (role.items, role.statements, role.ended_us) = (12_000, 12_000, 360_000);
+        let trial = blank_trial(plan, candidate, number, place, SystemTime::now());
+        let mut trial = Trial { seconds: 0.36, roles: vec![role], slices: slices.collect(), ..trial };
+        trial.gauges.set(names::ROUND_SECONDS, self.seconds * candidates as f64);
+        trial
     }
 
     fn pass(&self, seconds: f64) {
@@ -360,25 +394,17 @@ impl Bench for Fake {
     ) -> Result<Option<Interleaved>> {
         let Together { number, is_first, round, most_work, .. } = step;
         let facts = &plan.steps[number].facts;
-        let place = |position: usize| basecase_model::Place { round, pass: 0, position: position as u32 };
-        for (position, running) in all_running.iter_mut().enumerate() {
-            if number > 0
-                && let Err(error) =
-                    running.deployment.check_past(plan, running.workload_state.as_ref(), number)
-            {
-                let candidate = &plan.candidates[running.candidate];
-                let trial = failed_trial(
-                    plan,
-                    candidate,
-                    number,
-                    place(position),
-                    &error,
-                    Some(&mut running.deployment),
-                );
-                return Ok(Some(Interleaved {
-                    trials: vec![(running.candidate, trial)],
-                    is_broken_off: true,
-                }));
+        let place = |position: usize| Place { round, pass: 0, position: position as u32 };
+        let broken_off = |running: &mut RunningCandidate<Folder>, position, error: &anyhow::Error| {
+            let candidate = &plan.candidates[running.candidate];
+            let deployment = Some(&mut running.deployment);
+            let trial = failed_trial(plan, candidate, number, place(position), error, deployment);
+            Ok(Some(Interleaved { trials: vec![(running.candidate, trial)], is_broken_off: true }))
+        };
+        for (position, running) in all_running.iter_mut().enumerate().filter(|_| number > 0) {
+            let past = running.deployment.check_past(plan, running.workload_state.as_ref(), number);
+            if let Err(error) = past {
+                return broken_off(running, position, &error);
             }
         }
         let names: Vec<String> = all_running
@@ -395,37 +421,13 @@ impl Bench for Fake {
         // The last of them is the one that fails.
         let last = all_running.len() - 1;
         if let Err(error) = called {
-            let running = &mut all_running[last];
-            let candidate = &plan.candidates[running.candidate];
-            let trial =
-                failed_trial(plan, candidate, number, place(last), &error, Some(&mut running.deployment));
-            return Ok(Some(Interleaved { trials: vec![(running.candidate, trial)], is_broken_off: true }));
+            return broken_off(all_running[last], last, &error);
         }
         let mut trials = Vec::with_capacity(all_running.len());
         for (position, running) in all_running.iter_mut().enumerate() {
             running.deployment.execute(&facts.name, changes, number == 0, || Ok(()))?;
             let candidate = &plan.candidates[running.candidate];
-            let trial = blank_trial(plan, candidate, number, place(position), SystemTime::now());
-            let name = &candidate.facts.name.0;
-            let slices = (0..6).flat_map(|pass| [pass, pass]).enumerate();
-            let slices = slices.map(|(nth, pass)| Slice {
-                pass,
-                position: (nth * (last + 1) + position) as u32,
-                opened_us: nth as u64 * 1000,
-                length_us: 30_000.0,
-                operations: 1000,
-                rate: (self.speed)(name, &facts.name, round, nth as u32),
-                warm_up_operations: 0,
-                server_cpu_us: None,
-                others_cpu_us: Some(0.0),
-                steal_us: Some(0.0),
-                canary_ns: Some(1.0),
-            });
-            let slices: Vec<Slice> = slices.collect();
-            let mut role = RoleRecord::idle(1, "client", facts.headline.class(), 1000);
-            (role.items, role.statements, role.ended_us) = (12_000, 12_000, 360_000);
-            let mut trial = Trial { seconds: 0.36, roles: vec![role], slices, ..trial };
-            trial.gauges.set(names::ROUND_SECONDS, self.seconds * last.saturating_add(1) as f64);
+            let trial = self.trial_of_turns(plan, candidate, number, place(position), last + 1);
             trials.push((running.candidate, trial));
         }
         Ok(Some(Interleaved { trials, is_broken_off: false }))

@@ -11,6 +11,7 @@ use basecase_load::{
 use basecase_model::{Measures, Observation, Place, Trial, names};
 use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
+use basecase_workload::Chunk;
 
 use super::chunk_scheduler::ChunkScheduler;
 use super::quiet::Quiet;
@@ -76,8 +77,8 @@ pub(crate) fn interleave_step(
     step: Together<'_>,
     begins: &mut dyn FnMut(Vec<Arc<Progress>>),
 ) -> Result<Option<Interleaved>> {
-    let Together { number, is_first, round, most_work, margin, patience, limits } = step;
-    let stop = limits.stop;
+    let Together { number, round, most_work, margin, .. } = step;
+    let stop = step.limits.stop;
     let place = |position: usize| Place { round, pass: 0, position: position as u32 };
     let outline = &plan.steps[number];
     let began = Instant::now();
@@ -105,21 +106,7 @@ pub(crate) fn interleave_step(
         most_work,
         timing: plan.timing,
     };
-    let name = format!("{} in round {round}", outline.facts.name);
-    let candidates = all_running.len();
-    let mut scheduler = match chunk {
-        None => Scheduler::Slices(SliceScheduler::new(
-            orders(plan),
-            name,
-            candidates,
-            &outline.facts,
-            is_first,
-            settings,
-        )),
-        Some(chunk) => {
-            Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, chunk, plan.timing))
-        }
-    };
+    let mut scheduler = scheduler(plan, &step, all_running.len(), chunk, settings);
     let runners = all_running.iter().zip(groups).map(|(running, group)| {
         let LiveDeployment { watch, served, .. } = &running.deployment;
         let chunks_of = chunk.map(|_| outline.facts.headline.class());
@@ -127,8 +114,8 @@ pub(crate) fn interleave_step(
         let stands_still = chunk.is_some() || outline.facts.writes;
         Runner { group, chunks_of, stands_still, watch, server: served.pid() }
     });
-    let mut quiet = Quiet::new(stop, plan.timing, patience);
-    let outcomes = interleave(runners.collect(), &limits, |result| {
+    let mut quiet = Quiet::new(stop, plan.timing, step.patience);
+    let outcomes = interleave(runners.collect(), &step.limits, |result| {
         let spec = scheduler.next(result)?;
         quiet.wait_before(&spec, result);
         Some(spec)
@@ -147,6 +134,31 @@ pub(crate) fn interleave_step(
     let mut trials = conclude_all(plan, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
     Ok(Some(Interleaved { trials, is_broken_off }))
+}
+
+/// In which order the candidates take turns, and for how long. Steps that have an end go on chunk by chunk.
+fn scheduler(
+    plan: &Plan,
+    step: &Together<'_>,
+    candidates: usize,
+    chunk: Option<Chunk>,
+    settings: SliceSettings,
+) -> Scheduler {
+    let facts = &plan.steps[step.number].facts;
+    let name = format!("{} in round {}", facts.name, step.round);
+    match chunk {
+        None => Scheduler::Slices(SliceScheduler::new(
+            orders(plan),
+            name,
+            candidates,
+            facts,
+            step.is_first,
+            settings,
+        )),
+        Some(chunk) => {
+            Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, chunk, plan.timing))
+        }
+    }
 }
 
 /// What came of a step that one candidate could not begin, so that no other did either.

@@ -8,7 +8,7 @@ use basecase_model::{Dbms, Engine};
 use basecase_process::ServerKind;
 
 use crate::check::{CheckError, NoServer, check_by};
-use crate::config::{Config, ConfigError, ConfigFile, Host, Rules, Target};
+use crate::config::{Config, ConfigError, ConfigFile, ConnectionLimit, Host, Rules, Target};
 use crate::instance::{Adapter, Instance, InstanceError, InstanceSpec, Transport};
 use crate::mysql::{self, Mysql, MysqlServer};
 use crate::postgres::{self, Postgres, PostgresServer};
@@ -34,6 +34,11 @@ fn rules_of(dbms: Dbms) -> &'static Rules {
         Dbms::Mysql | Dbms::Mariadb => &mysql::RULES,
         Dbms::Sqlite => &sqlite::RULES,
     }
+}
+
+/// How many connections a server of `dbms` admits; `None` if it has no server.
+pub fn connection_limit(dbms: Dbms) -> Option<ConnectionLimit> {
+    rules_of(dbms).connection_limit
 }
 
 impl ConfigFile {

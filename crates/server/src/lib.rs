@@ -14,8 +14,8 @@ mod served;
 mod sqlite;
 
 pub use check::{CheckError, NoServer};
-pub use config::{Config, ConfigError, ConfigFile, Host, Setting, SyntaxError};
-pub use dbms::{check, of_instance, of_url};
+pub use config::{Config, ConfigError, ConfigFile, ConnectionLimit, Host, Setting, SyntaxError};
+pub use dbms::{check, connection_limit, of_instance, of_url};
 pub use disk::{directory_bytes, free_bytes};
 pub use instance::{
     Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, Plant, PlantError, Planted, SUPERUSER,

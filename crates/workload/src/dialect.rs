@@ -14,6 +14,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Dialect; 4] =
+        [Dialect::Postgres, Dialect::Mysql(Engine::Innodb), Dialect::Mysql(Engine::Rocksdb), Dialect::Sqlite];
+
     /// The dialect of `dbms` for tables of `engine`; the default engine if none is named.
     pub fn of(dbms: Dbms, engine: Option<Engine>) -> Self {
         match dbms {

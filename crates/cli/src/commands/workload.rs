@@ -4,21 +4,12 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use basecase_lab::{WorkloadFile, builtin_workloads};
-use basecase_model::{Dbms, Engine};
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Pace;
 
 use crate::arguments::{ShowWorkload, Workload, WorkloadCommand};
 use crate::output;
 use crate::workload::choose;
-
-/// Every dialect that a workload file must work in.
-const DIALECTS: [(Dbms, Option<Engine>); 4] = [
-    (Dbms::Postgres, None),
-    (Dbms::Mysql, Some(Engine::Innodb)),
-    (Dbms::Mariadb, Some(Engine::Rocksdb)),
-    (Dbms::Sqlite, None),
-];
 
 pub(crate) fn run(arguments: &Workload) -> Result<()> {
     match &arguments.command {
@@ -33,8 +24,7 @@ pub(crate) fn run(arguments: &Workload) -> Result<()> {
             let workload = WorkloadFile::read(file)?;
             let parameters = workload.options(&[])?;
             let steps = workload.steps(&parameters, &[])?;
-            let dialects = DIALECTS.map(|(dbms, engine)| Dialect::of(dbms, engine));
-            for (step, dialect) in steps.iter().flat_map(|step| dialects.map(|dialect| (step, dialect))) {
+            for (step, dialect) in steps.iter().flat_map(|step| Dialect::ALL.map(|dialect| (step, dialect))) {
                 workload.describe(&parameters, std::slice::from_ref(step), dialect)?;
             }
             let (steps, options) = (steps.len(), workload.options.len());

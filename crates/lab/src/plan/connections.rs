@@ -4,37 +4,25 @@ use anyhow::{Result, bail};
 use basecase_client::Session;
 use basecase_model::{Dbms, Value};
 use basecase_probe::raise_open_files;
+use basecase_server::connection_limit;
 
 /// The setting that limits sessions, in every server that basecase starts.
 const SETTING: &str = "max_connections";
-
-/// Its default: section 20.3 of the Postgres manual, and 7.1.8 of the MySQL 8.0 manual.
-fn default_limit(dbms: Dbms) -> Option<u64> {
-    match dbms {
-        Dbms::Postgres => Some(100),
-        Dbms::Mysql | Dbms::Mariadb => Some(151),
-        Dbms::Sqlite => None,
-    }
-}
 
 /// Refuses a run that opens more sessions than the settings of a candidate's server allow.
 pub(crate) fn check(candidate: &str, dbms: Dbms, settings: &[(String, String)], sessions: u32) -> Result<()> {
     let said = settings.iter().rev().find(|(name, _)| name == SETTING);
     let limit = match said {
         Some((_, value)) => value.parse().ok(),
-        None => default_limit(dbms),
+        None => connection_limit(dbms).map(|limit| limit.default),
     };
     refuse_more(candidate, limit, sessions, &format!("leave room with --set {SETTING}={}", room(sessions)))
 }
 
 /// Refuses a run that opens more sessions than the user's own server admits.
 pub(crate) fn ask(candidate: &str, session: &mut dyn Session, dbms: Dbms, sessions: u32) -> Result<()> {
-    let question = match dbms {
-        Dbms::Postgres => "show max_connections",
-        Dbms::Mysql | Dbms::Mariadb => "select @@max_connections",
-        Dbms::Sqlite => return Ok(()),
-    };
-    let rows = session.query(question)?;
+    let Some(limit) = connection_limit(dbms) else { return Ok(()) };
+    let rows = session.query(limit.question)?;
     let limit = match rows.first().and_then(|row| row.first()) {
         Some(Value::Integer(limit)) => u64::try_from(*limit).ok(),
         Some(Value::Text(limit)) => limit.parse().ok(),

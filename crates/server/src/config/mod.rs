@@ -15,6 +15,7 @@ pub use error::ConfigError;
 pub use file::ConfigFile;
 pub(crate) use file::Target;
 pub use host::Host;
+pub use rules::ConnectionLimit;
 pub(crate) use rules::Rules;
 pub use settings::SyntaxError;
 pub(crate) use settings::quoted;

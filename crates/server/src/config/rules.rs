@@ -16,6 +16,17 @@ pub(crate) struct Rules {
     pub(crate) has_dashes: bool,
     /// The suffix of a number that means MiB.
     pub(crate) megabyte: &'static str,
+    /// How many connections a server admits; `None` if there is no server.
+    pub(crate) connection_limit: Option<ConnectionLimit>,
+}
+
+/// How many connections a server admits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimit {
+    /// The default of the setting `max_connections`.
+    pub default: u64,
+    /// The query that asks a running server.
+    pub question: &'static str,
 }
 
 impl Rules {

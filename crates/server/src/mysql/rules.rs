@@ -1,6 +1,6 @@
 //! Which settings a config of MySQL or MariaDB may have.
 
-use crate::config::Rules;
+use crate::config::{ConnectionLimit, Rules};
 
 /// Settings of MySQL and MariaDB that no config may have: those that basecase sets itself, because it depends on them, and
 /// those that would put files outside the instance's directory.
@@ -45,4 +45,11 @@ const OWN: &[&str] = &[
 ];
 
 /// Which settings a config of MySQL or MariaDB may have, and how they are written.
-pub(crate) static RULES: Rules = Rules { own: OWN, pragmas: None, has_dashes: true, megabyte: "M" };
+pub(crate) static RULES: Rules = Rules {
+    own: OWN,
+    pragmas: None,
+    has_dashes: true,
+    megabyte: "M",
+    // Section 7.1.8 of the MySQL 8.0 manual.
+    connection_limit: Some(ConnectionLimit { default: 151, question: "select @@max_connections" }),
+};

@@ -1,6 +1,6 @@
 //! Which settings a config of Postgres may have.
 
-use crate::config::Rules;
+use crate::config::{ConnectionLimit, Rules};
 
 /// Settings of Postgres that basecase sets itself, because it depends on them.
 const OWN: &[&str] = &[
@@ -27,4 +27,11 @@ const OWN: &[&str] = &[
 ];
 
 /// Which settings a config of Postgres may have, and how they are written.
-pub(crate) static RULES: Rules = Rules { own: OWN, pragmas: None, has_dashes: false, megabyte: "MB" };
+pub(crate) static RULES: Rules = Rules {
+    own: OWN,
+    pragmas: None,
+    has_dashes: false,
+    megabyte: "MB",
+    // Section 20.3 of the Postgres manual.
+    connection_limit: Some(ConnectionLimit { default: 100, question: "show max_connections" }),
+};

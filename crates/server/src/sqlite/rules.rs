@@ -32,4 +32,4 @@ const PRAGMAS: &[&str] = &[
 
 /// Which pragmas a config of SQLite may have, and how they are written.
 pub(crate) static RULES: Rules =
-    Rules { own: &[], pragmas: Some(PRAGMAS), has_dashes: false, megabyte: "MB" };
+    Rules { own: &[], pragmas: Some(PRAGMAS), has_dashes: false, megabyte: "MB", connection_limit: None };

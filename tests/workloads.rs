@@ -288,7 +288,7 @@ fn a_few_threads_drive_many_connections() {
     let sandbox = Sandbox::new();
     let workload = ["--workload", "oltp_read_write", "--threads", "4,48", "--rows", "100"];
     // In 0.2 s no two transactions may meet on a busy machine.
-    let (_, trials) = compare_for("seconds=2", &sandbox, &["postgres:18.6", "mysql:8.0.33"], &workload);
+    let (_, trials) = compare_for("seconds=2", &sandbox, &["postgres:18.6", "mysql:8.0.31"], &workload);
     let many: Vec<&Trial> = trials.iter().filter(|trial| trial.step == "oltp_read_write.dop48").collect();
     assert_eq!(many.len(), 2);
     for trial in many {
@@ -299,7 +299,7 @@ fn a_few_threads_drive_many_connections() {
         assert!(retries > 0, "{}: no transactions met", trial.candidate);
     }
     let workload = ["--workload", "oltp_point_select", "--threads", "48", "--rows", "100"];
-    let (_, trials) = compare(&sandbox, &["postgres:18.6", "mysql:8.0.33"], &workload);
+    let (_, trials) = compare(&sandbox, &["postgres:18.6", "mysql:8.0.31"], &workload);
     for trial in trials.iter().filter(|trial| trial.step == "oltp_point_select") {
         for role in &trial.roles {
             assert!(role.events > 0, "{}: client {} did nothing", trial.candidate, role.client);

@@ -111,8 +111,8 @@ fn defect_28_without_a_umask_mysql_reads_its_config() {
         &sandbox,
         &[
             "compare",
-            "mysql:8.0.33@./small.cnf",
-            "mysql:8.0.33@./typo.cnf",
+            "mysql:8.0.31@./small.cnf",
+            "mysql:8.0.31@./typo.cnf",
             "--rows",
             "1000",
             "--data",
@@ -121,7 +121,7 @@ fn defect_28_without_a_umask_mysql_reads_its_config() {
     );
     // The first config is read and fits, so that it is the second over which the run ends.
     let said = said(&output);
-    assert!(said.contains("config typo does not fit mysql 8.0.33:"), "{said}");
+    assert!(said.contains("config typo does not fit mysql 8.0.31:"), "{said}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn users_server(sandbox: &Sandbox, build: &str) -> (Instance, Endpoint, String) 
 #[test]
 fn defect_01_tables_of_others_survive_on_mysql() {
     let sandbox = Sandbox::new();
-    let (instance, endpoint, url) = users_server(&sandbox, "mysql:8.0.33");
+    let (instance, endpoint, url) = users_server(&sandbox, "mysql:8.0.31");
     let mut session = endpoint.connect().unwrap();
     survive(&sandbox, session.as_mut(), &endpoint, &url, "create database victim", "comment =");
     drop(session);

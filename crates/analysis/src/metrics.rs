@@ -312,7 +312,7 @@ pub static OF_GROUP: &[TrialMetric] = &[
         "io_waiting_pct",
         "%",
         1,
-        "time in which some task of the server, or else of the host, waited for I/O",
+        "time spent waiting for I/O: in which some task waited (PSI), or of the server's reads per connection, whichever is more",
         |m| Some(m.waiting_share()? * 100.0),
     ),
     metric("memory_waiting_pct", "%", 1, "time in which some task of the server waited for memory", |m| {

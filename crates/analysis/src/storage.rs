@@ -15,13 +15,25 @@ impl Measured<'_> {
         self.per_operation(names::GROUP_READS).or_else(|| self.per_operation(names::DEVICE_READS))
     }
 
-    /// Share of the window in which some task waited for input or output, 0 to 1: of the server's control group if that is known, or else
-    /// of the host.
+    /// Share of the window that went to waiting for input or output, 0 to 1, by whichever tells more: the time in which some task waited
+    /// (PSI), of the server's control group if that is known or else of the host; or the time of the server's reads in the device and its
+    /// queue, per connection. A task that waits for a processor after its read does not count as waiting in the first.
     pub fn waiting_share(&self) -> Option<f64> {
         let counters = &self.trial.counters;
-        let waiting_us =
-            counters.get(names::GROUP_IO_PRESSURE_US).or_else(|| counters.get(names::HOST_IO_PRESSURE_US))?;
-        quotient(waiting_us / 1e6, self.trial.seconds).map(|share| share.min(1.0))
+        let waited =
+            counters.get(names::GROUP_IO_PRESSURE_US).or_else(|| counters.get(names::HOST_IO_PRESSURE_US));
+        let connections = self.trial.roles_of(self.headline_class()).count().max(1) as f64;
+        let read = self.own_read_us().map(|time_us| time_us / connections);
+        let longest_us = [waited, read].into_iter().flatten().reduce(f64::max)?;
+        quotient(longest_us / 1e6, self.trial.seconds).map(|share| share.min(1.0))
+    }
+
+    /// The server's share of the device's read time, by the bytes that it read, µs; `None` if these are not known.
+    fn own_read_us(&self) -> Option<f64> {
+        let counters = &self.trial.counters;
+        let own = counters.get(names::GROUP_READ_BYTES).or_else(|| counters.get(names::SERVER_READ_BYTES))?;
+        let all = counters.get(names::DEVICE_READ_BYTES)?.max(1.0);
+        Some(counters.get(names::DEVICE_READ_US)? * (own / all).min(1.0))
     }
 
     /// Whether it is IO-bound: it reads from storage, and, if that is known, waits for it. `None` if reads are not counted.
@@ -80,7 +92,16 @@ mod tests {
         assert_eq!(bound(&trials), Some(false), "others used the device");
         trials[0].counters.set(names::GROUP_READS, operations);
         trials[0].counters.set(names::GROUP_IO_PRESSURE_US, window_us * 0.01);
+        let reads = |read_us: f64, trials: &mut [basecase_model::Trial]| {
+            trials[0].counters.set(names::DEVICE_READ_US, read_us);
+            trials[0].counters.set(names::DEVICE_READ_BYTES, 1e6);
+            trials[0].counters.set(names::GROUP_READ_BYTES, 5e5);
+        };
+        reads(0.0, &mut trials);
         assert_eq!(bound(&trials), Some(false), "it hardly waits");
+        // Other work has the processors, so that tasks wait for these after each read.
+        reads(window_us, &mut trials);
+        assert_eq!(bound(&trials), Some(true));
     }
 
     #[test]

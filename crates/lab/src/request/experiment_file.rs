@@ -9,6 +9,7 @@ use basecase_workload::insert_benchmark::{self, Pace};
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::candidate_entry::CandidateEntry;
 use super::candidate_spec::without_urls;
 use super::{
     CandidateError, CandidateSpec, MemoryRequest, MemorySize, PinError, PinRequest, Protocol, Request,
@@ -76,29 +77,6 @@ struct ExperimentFile {
     schedule: Schedule,
     memory: Option<MemoryRequest>,
     published_memory: Option<MemorySize>,
-}
-
-/// A candidate as it is written.
-#[derive(Deserialize, Clone)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "write a candidate as \"postgres:18.6\" or { name = \"postgres:18.6\", memory = \"400M\" }"
-)]
-enum CandidateEntry {
-    Name(String),
-    Limited { name: String, memory: MemorySize },
-}
-
-impl CandidateEntry {
-    fn spec(&self) -> Result<CandidateSpec, CandidateError> {
-        match self {
-            CandidateEntry::Name(name) => name.parse(),
-            CandidateEntry::Limited { name, memory } => {
-                Ok(CandidateSpec { memory: Some(*memory), ..name.parse()? })
-            }
-        }
-    }
 }
 
 /// One of several sizes.
@@ -237,7 +215,7 @@ fn parse(
             step_limit_seconds: file.schedule.step_limit_seconds,
             extra_settings: texts(&file.settings),
             memory,
-            meant_io_bound: own_sizes(size)?.over(&file.sizes).is_io_bound(),
+            meant_io_bound: is_io_bound(&file, size)?,
             protocol: protocol.clone(),
             replicates: Vec::new(),
         };
@@ -322,6 +300,12 @@ fn own_sizes(size: Option<&Size>) -> Result<Sizes, String> {
         let problem = without_urls(error.message());
         format!("size {}: {problem}\nhint: docs/formats.md describes every key", size.name)
     })
+}
+
+/// Whether a size was published as one that is bound by input and output.
+fn is_io_bound(file: &ExperimentFile, size: Option<&Size>) -> Result<bool, String> {
+    let is_chain = file.workload.as_deref().is_none_or(|name| name == insert_benchmark::NAME);
+    Ok(is_chain && own_sizes(size)?.over(&file.sizes).is_io_bound())
 }
 
 /// The workload with its sizes or options. The error says what is wrong and what to do.

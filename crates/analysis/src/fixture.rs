@@ -223,6 +223,7 @@ fn candidate(number: usize) -> CandidateFacts {
             sha256: format!("sha256 of {config}"),
         },
         running: BTreeMap::new(),
+        memory_limit_bytes: None,
     };
     facts.running = observed::running(&facts);
     facts

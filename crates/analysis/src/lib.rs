@@ -29,6 +29,7 @@ mod rounds;
 mod settings;
 mod shape;
 mod sla;
+mod storage;
 mod thresholds;
 mod throughput;
 
@@ -65,6 +66,7 @@ pub use rounds::{Conduct, Level, Rounds};
 pub use settings::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 pub use shape::{StepGroup, Sweep, timed_name};
 pub use sla::{Shortfall, Sla};
+pub use storage::{IO_BOUND_READS, IO_BOUND_WAITING};
 pub use thresholds::{Direction, Preset, Thresholds, UnknownPreset};
 pub use throughput::Throughput;
 

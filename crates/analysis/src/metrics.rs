@@ -259,6 +259,67 @@ pub static EVENTS: &[TrialMetric] = &[
     ),
 ];
 
+/// A level of the server's control group, in MiB.
+fn group_mib(measured: &Measured<'_>, name: &str) -> Option<f64> {
+    Some(measured.trial.gauges.get(name)? / MIB)
+}
+
+/// A level of the server's control group, in per cent of its limit.
+fn of_limit(measured: &Measured<'_>, name: &str) -> Option<f64> {
+    let gauges = &measured.trial.gauges;
+    Some(quotient(gauges.get(name)?, gauges.get(names::GROUP_LIMIT_BYTES)?)? * 100.0)
+}
+
+/// What the kernel counts for a server with a limit on memory.
+pub static OF_GROUP: &[TrialMetric] = &[
+    metric("group_rpq", "1/op", 3, "storage reads per operation by the server's control group", |m| {
+        m.per_operation(names::GROUP_READS)
+    }),
+    metric("group_rkbpq", "KiB/op", 3, "read from storage per operation by the server alone", |m| {
+        let bytes = m.per_operation(names::GROUP_READ_BYTES);
+        Some(bytes.or_else(|| m.per_operation(names::SERVER_READ_BYTES))? / KIB)
+    }),
+    metric(
+        "device_rpq",
+        "1/op",
+        3,
+        "storage reads per operation of the whole device, as rpq",
+        reads_per_operation,
+    ),
+    metric("refaultpq", "1/op", 3, "pages read again soon after they had to make room, per operation", |m| {
+        m.per_operation(names::GROUP_REFAULTS)
+    }),
+    metric("memory_pct", "%", 1, "memory charged to the server at the end, of its limit", |m| {
+        of_limit(m, names::GROUP_MEMORY_BYTES)
+    }),
+    metric(
+        "memory_peak_pct",
+        "%",
+        1,
+        "most memory charged to the server since its start, of its limit",
+        |m| of_limit(m, names::GROUP_PEAK_BYTES),
+    ),
+    metric("cached_mib", "MiB", 0, "page cache charged to the server at the end", |m| {
+        group_mib(m, names::GROUP_CACHED_BYTES)
+    }),
+    metric("anonymous_mib", "MiB", 0, "anonymous memory of the server at the end", |m| {
+        group_mib(m, names::GROUP_ANONYMOUS_BYTES)
+    }),
+    metric("shared_mib", "MiB", 0, "shared memory of the server at the end", |m| {
+        group_mib(m, names::GROUP_SHARED_BYTES)
+    }),
+    metric(
+        "io_waiting_pct",
+        "%",
+        1,
+        "time spent waiting for I/O: in which some task waited (PSI), or of the server's reads per connection, whichever is more",
+        |m| Some(m.waiting_share()? * 100.0),
+    ),
+    metric("memory_waiting_pct", "%", 1, "time in which some task of the server waited for memory", |m| {
+        Some(m.per_second(names::GROUP_MEMORY_PRESSURE_US)? / 1e4)
+    }),
+];
+
 /// Row operations, as InnoDB counts them.
 pub static INNODB_ROWS: &[TrialMetric] = &[
     metric("innodb_rows_read_per_s", "1/s", 0, "rows read per second by InnoDB", |m| {
@@ -277,7 +338,7 @@ pub static INNODB_ROWS: &[TrialMetric] = &[
 
 /// Every metric, once.
 pub fn all() -> impl Iterator<Item = &'static TrialMetric> {
-    COLUMNS.iter().chain(extras()).chain(of_workload_file()).chain(RESOURCES)
+    COLUMNS.iter().chain(extras()).chain(of_workload_file()).chain(RESOURCES).chain(OF_GROUP)
 }
 
 /// Further metrics of workload files' trials in data files.

@@ -21,6 +21,9 @@ pub struct CandidateFacts {
     /// Every setting of the server as it ran, by name; empty until it has run, and for a dbms without settings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub running: BTreeMap<String, String>,
+    /// The limit on the memory of its server, in bytes, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
 }
 
 /// Candidates × workload × schedule, with the facts of the environment.
@@ -68,6 +71,19 @@ pub const INSERT_BENCHMARK: &str = "insert-benchmark";
 impl Experiment {
     /// The parameter that marks experiments measured with shortened times.
     pub const TIMING: &str = "timing";
+
+    /// The parameter that tells the limits on the memory of servers.
+    pub const MEMORY: &str = "memory";
+
+    /// The parameter that tells what limits the steps of a published size.
+    pub const MEANT: &str = "meant to be";
+    /// Its value for a size that is bound by input and output.
+    pub const IO_BOUND: &str = "IO-bound";
+
+    /// Whether its size was published as one that is bound by input and output.
+    pub fn is_meant_io_bound(&self) -> bool {
+        self.parameters.iter().any(|(name, value)| name == Self::MEANT && value == Self::IO_BOUND)
+    }
 
     /// By how much its times were shortened, `1/50`; `None` if they were not. Such an experiment tests the program: its numbers say nothing
     /// about servers.

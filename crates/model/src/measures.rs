@@ -121,6 +121,33 @@ pub mod names {
     pub const SERVER_MAJOR_FAULTS: &str = "server.major_faults";
     /// Bytes that the server's process tree caused to be read from devices.
     pub const SERVER_READ_BYTES: &str = "server.read_bytes";
+    /// Reads from the device under the data directory by the server's control group. Like all counts of the group, only servers with a limit
+    /// on memory have it.
+    pub const GROUP_READS: &str = "group.reads";
+    /// Bytes read from that device by the group.
+    pub const GROUP_READ_BYTES: &str = "group.read_bytes";
+    /// Pages of the group that were read again soon after they had to make room.
+    pub const GROUP_REFAULTS: &str = "group.refaults";
+    /// Page faults of the group that had to read from a device.
+    pub const GROUP_MAJOR_FAULTS: &str = "group.major_faults";
+    /// Time in which some task of the group waited for memory (PSI), µs; control groups of version 2 have it.
+    pub const GROUP_MEMORY_PRESSURE_US: &str = "group.memory_pressure_us";
+    /// Time in which some task of the group waited for input or output (PSI), µs; control groups of version 2 have it.
+    pub const GROUP_IO_PRESSURE_US: &str = "group.io_pressure_us";
+    /// Level: memory that is charged to the group, bytes.
+    pub const GROUP_MEMORY_BYTES: &str = "group.memory_bytes";
+    /// Level: page cache of files that is charged to the group, bytes.
+    pub const GROUP_CACHED_BYTES: &str = "group.cached_bytes";
+    /// Level: anonymous memory of the group's processes, bytes.
+    pub const GROUP_ANONYMOUS_BYTES: &str = "group.anonymous_bytes";
+    /// Level: shared memory of the group, such as the buffers of Postgres, bytes.
+    pub const GROUP_SHARED_BYTES: &str = "group.shared_bytes";
+    /// Gauge: the most memory that was charged to the group since its server started, bytes.
+    pub const GROUP_PEAK_BYTES: &str = "group.peak_bytes";
+    /// Gauge: the limit on the group's memory, bytes.
+    pub const GROUP_LIMIT_BYTES: &str = "group.limit_bytes";
+    /// Prefix of what is counted for the server's control group.
+    pub const GROUP_PREFIX: &str = "group.";
     /// Context switches of basecase itself.
     pub const CLIENT_SWITCHES: &str = "client.switches";
     /// Time that the server's threads ran, as counted by the kernel's scheduler, µs over all cores. Like the two that follow and the

@@ -25,13 +25,14 @@ fn with_server(bencher: divan::Bencher<'_, '_>, processes: u32) {
     let output = server.stdout.take().expect("its output");
     BufReader::new(output).read_line(&mut String::new()).expect("its word that all have started");
 
-    let watch = Watch::new(Target { device: device_under(Path::new("/")), server: Some(server.id()) });
+    let watch =
+        Watch::new(Target { device: device_under(Path::new("/")), server: Some(server.id()), group: None });
     bencher.bench_local(|| watch.snapshot());
     server.wait().expect("its end");
 }
 
 #[divan::bench]
 fn embedded(bencher: divan::Bencher<'_, '_>) {
-    let watch = Watch::new(Target { device: device_under(Path::new("/")), server: None });
+    let watch = Watch::new(Target { device: device_under(Path::new("/")), server: None, group: None });
     bencher.bench_local(|| watch.snapshot());
 }

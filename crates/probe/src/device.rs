@@ -30,6 +30,14 @@ pub fn device_under(path: &Path) -> Option<String> {
     devices().any(|device| device.name == name).then(|| name.to_owned())
 }
 
+/// The number, `254:0`, under which control groups count the input and output of the block device `name`: that of the whole
+/// disk, if it is a partition. `None` if there is no such device.
+pub fn device_number(name: &str) -> Option<String> {
+    let device = Path::new("/sys/class/block").join(name);
+    let of_disk = if device.join("partition").exists() { device.join("../dev") } else { device.join("dev") };
+    Some(fs::read_to_string(of_disk).ok()?.trim().to_owned())
+}
+
 /// The type of the file system that contains `path`, e.g. `ext4`.
 ///
 /// For a `path` that does not exist yet, its nearest existing parent is used.

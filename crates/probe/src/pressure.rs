@@ -30,13 +30,13 @@ fn set(measures: &mut Measures, name: &str, value: Option<u64>) {
 }
 
 /// Microseconds in which some task waited, see the kernel's `Documentation/accounting/psi.rst`.
-fn parse_pressure(text: &str) -> Option<u64> {
+pub(crate) fn parse_pressure(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     line.split_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
 }
 
 /// The number of a line `name number`.
-fn parse_line(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn parse_line(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 

@@ -4,6 +4,7 @@ use basecase_model::{Measures, names};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::process::{self, Detail};
+use crate::server_group::ServerGroup;
 use crate::{clock, device, level, pressure, processor};
 
 /// What is watched besides the whole host and this process.
@@ -13,6 +14,8 @@ pub struct Target {
     pub device: Option<String>,
     /// The root of the server's process tree; `None` for an embedded dbms.
     pub server: Option<u32>,
+    /// The server's own control group, if it has one.
+    pub group: Option<ServerGroup>,
 }
 
 /// Reads all counters of a target at once.
@@ -38,7 +41,11 @@ impl Watch {
 
     /// The counters that can be taken every second while a step runs, with levels beside them.
     pub fn glance(&self) -> (Snapshot, Measures) {
-        (self.read(Detail::Processes), level::read())
+        let mut levels = level::read();
+        if let Some(group) = &self.target.group {
+            levels.extend(group.levels());
+        }
+        (self.read(Detail::Processes), levels)
     }
 
     fn read(&self, detail: Detail) -> Snapshot {
@@ -55,6 +62,9 @@ impl Watch {
         }
         if let Some(server) = self.target.server {
             process::read_into(server, detail, &mut measures);
+        }
+        if let Some(group) = &self.target.group {
+            group.read_into(&mut measures);
         }
         if let Some(time_ns) = clock::own_cpu_ns() {
             measures.set(names::CLIENT_CPU_US, time_ns as f64 / 1e3);
@@ -103,7 +113,7 @@ mod tests {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let watch = Watch::new(Target { device: None, server: Some(server.id()) });
+        let watch = Watch::new(Target { device: None, server: Some(server.id()), group: None });
         std::thread::sleep(Duration::from_millis(50));
         let before = watch.snapshot();
         let start = Instant::now();
@@ -126,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_absent() {
-        let target = Target { device: Some("no such device".into()), server: Some(1 << 23) };
+        let target = Target { device: Some("no such device".into()), server: Some(1 << 23), group: None };
         let snapshot = Watch::new(target).snapshot();
         assert_eq!(snapshot.0.get(names::DEVICE_WRITES), None);
         assert_eq!(snapshot.0.get(names::SERVER_CPU_US), None);

@@ -81,7 +81,7 @@ fn the_counters_agree_with_those_of_procps() {
         println!("skipped: procps is not installed (apt-get install procps)");
         return;
     }
-    let watch = Watch::new(Target { device: device.clone(), server: None });
+    let watch = Watch::new(Target { device: device.clone(), server: None, group: None });
     let theirs_before = vmstat(device.as_deref()).unwrap();
     let ours_before = watch.snapshot();
     work(folder.path());

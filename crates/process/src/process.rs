@@ -1,6 +1,7 @@
 //! Child processes, and what the system reports about any process.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -45,6 +46,26 @@ pub fn die_with_parent(command: &mut Command, signal: Signal) {
             } else {
                 Err(rustix::io::Errno::SRCH.into())
             }
+        });
+    }
+}
+
+/// Makes the child join control groups before its program is executed. The files are the groups' `cgroup.procs`, open for
+/// writing, so that the kernel asks for the rights of who opened them.
+#[expect(
+    unsafe_code,
+    reason = "pre_exec is unsafe; the closure makes one system call for each file and allocates nothing"
+)]
+pub(crate) fn join(command: &mut Command, files: Vec<File>) {
+    // SAFETY: between fork and exec only async-signal-safe work is allowed. write is a bare system call, and the error is
+    // built from a constant number.
+    unsafe {
+        command.pre_exec(move || {
+            for file in &files {
+                // 0 stands for the process that writes it.
+                rustix::io::write(file, b"0")?;
+            }
+            Ok(())
         });
     }
 }

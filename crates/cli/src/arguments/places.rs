@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use basecase_lab::{Timing, read_time};
+use basecase_lab::{MemoryRequest, Timing, read_time};
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};
@@ -53,6 +53,10 @@ pub(crate) struct PlaceArguments {
     /// How clients connect to servers [default, as in published results: loopback for Postgres, socket for MySQL and MariaDB]
     #[arg(long, help_heading = heading::SERVERS, value_enum)]
     pub(crate) transport: Option<TransportArgument>,
+    /// Limit on the memory of each server with its page cache, e.g. 400M, by a control group of its own; auto keeps the ratio of database to
+    /// memory that an experiment file was published with
+    #[arg(long, help_heading = heading::SERVERS, value_name = "SIZE|auto")]
+    pub(crate) memory: Option<MemoryRequest>,
     /// Time limit for connecting and logging in to a server; statements have none
     #[arg(long, help_heading = heading::SERVERS, value_name = "TIME", value_parser = read_time, default_value = "10s")]
     pub(crate) connect_timeout: Duration,

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify,
+    CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, PinRequest, Protocol, Request, Rounds, Sizes,
+    Timing, Verify,
 };
 use basecase_server::Settle;
-use basecase_workload::insert_benchmark::Pace;
+use basecase_workload::insert_benchmark::{self, Pace};
 
 use super::perform::{check, make_folder, perform};
 use crate::Outcome;
@@ -35,6 +36,8 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         verify: Verify::Full,
         step_limit_seconds: None,
         extra_settings: Vec::new(),
+        memory: None,
+        meant_io_bound: false,
         protocol: Protocol::Classic,
         replicates: Vec::new(),
     };
@@ -53,6 +56,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         profile: Vec::new(),
         profile_measured: false,
         json: false,
+        memory: None,
         progress: arguments.progress,
     };
     perform(&request, &places, reporter)
@@ -78,13 +82,16 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
     Ok(Request {
         name: Request::named_after(&candidates),
         candidates,
-        workload,
         pin: arguments.pin.clone(),
         settle: arguments.settle.into(),
         settle_limit: arguments.settle_limit,
         verify: arguments.verify.into(),
         step_limit_seconds: arguments.step_limit,
         extra_settings: arguments.settings.clone(),
+        memory: memory(&arguments.places)?,
+        meant_io_bound: workload.name() == insert_benchmark::NAME
+            && Sizes::from(&arguments.sizes).is_io_bound(),
+        workload,
         protocol: protocol(arguments),
         replicates: Vec::new(),
     })
@@ -92,7 +99,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
 
 pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
     let Run { file, scale, size, places } = arguments;
-    let mut variants = experiment_file::read(file, *scale)?;
+    let mut variants = experiment_file::read_limited(file, *scale, places.memory)?;
     if let Some(size) = size {
         let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
         variants.retain(|variant| variant.size.as_ref() == Some(size));
@@ -126,6 +133,17 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
         }
     }
     Ok(worst)
+}
+
+/// The limit on the memory of each server.
+fn memory(places: &PlaceArguments) -> Result<Option<MemorySize>> {
+    match places.memory {
+        None => Ok(None),
+        Some(MemoryRequest::Limit(size)) => Ok(Some(size)),
+        Some(MemoryRequest::Auto) => bail!(
+            "--memory auto keeps a published ratio of database to memory, and only experiment files name one\nhint: give a size, as in --memory 400M, or use basecase run with a file that has published_memory"
+        ),
+    }
 }
 
 /// The protocol that `--detect`, `--rounds`, `--slice` and `--budget` ask for.

@@ -10,7 +10,7 @@ use basecase_server::{SelfReport, Settle, of_url};
 
 use super::candidate::Source;
 use super::connections;
-use crate::request::{CandidateSpec, Request};
+use crate::request::{CandidateSpec, MemorySize, Request};
 
 /// What is known of each candidate before it runs. A URL is asked here, so that a wrong password ends the run at once.
 pub(crate) fn candidate_facts(request: &Request, sources: &[Source]) -> Result<Vec<CandidateFacts>> {
@@ -34,6 +34,7 @@ pub(crate) fn candidate_facts(request: &Request, sources: &[Source]) -> Result<V
                 engine,
                 config,
                 running: BTreeMap::new(),
+                memory_limit_bytes: request.memory_of(spec).map(MemorySize::bytes),
             })
         })
         .collect()

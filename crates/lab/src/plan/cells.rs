@@ -32,6 +32,9 @@ pub(super) fn cells(
         if let Some(limit) = request.settle_limit {
             parameters["settle_limit"] = limit.to_string().into();
         }
+        if let Some(bytes) = facts.memory_limit_bytes {
+            parameters["memory"] = bytes.into();
+        }
         if let Some(mark) = places.timing.mark() {
             parameters["timing"] = mark.into();
         }

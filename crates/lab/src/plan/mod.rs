@@ -5,6 +5,7 @@ mod candidate_facts;
 mod cells;
 mod connections;
 mod disk;
+mod memory;
 mod sources;
 
 use std::fs::DirBuilder;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, HostFacts, PROTOCOL_REVISION};
-use basecase_process::{Account, FolderHold, Owner};
+use basecase_process::{Account, ControlGroups, FolderHold, Owner};
 use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
@@ -49,6 +50,8 @@ pub struct Plan {
     pub(crate) timing: Timing,
     pub(crate) pin: Pin,
     pub(crate) device: Option<String>,
+    /// How servers get control groups, if the memory of some is limited.
+    pub(crate) groups: Option<ControlGroups>,
     /// The experiment's own folder for data.
     pub(crate) folder: PathBuf,
     /// Length of slices that was asked for.
@@ -74,8 +77,10 @@ impl Plan {
         connections::check_open_files(request.workload.sessions())?;
         request.check()?;
         let host = Host::detect();
+        memory::refuse(request, host)?;
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
+        let groups = memory::groups(request, host_facts.device.as_deref())?;
         let steps = request.workload.outlines();
         let dbms: Vec<(Dbms, bool)> =
             request.candidates.iter().map(|spec| (spec.dbms(), spec.is_url())).collect();
@@ -130,6 +135,7 @@ impl Plan {
             transport: places.transport,
             timing: places.timing,
             pin,
+            groups,
             folder,
             slice: request.protocol.slice(),
             fits_together,
@@ -225,12 +231,28 @@ fn shown_parameters(
     if let Some(limit) = request.settle_limit {
         parameters.push(("settle_limit".into(), limit.to_string()));
     }
+    parameters.extend(memory(candidates).map(|limits| (Experiment::MEMORY.into(), limits)));
+    if request.meant_io_bound {
+        parameters.push((Experiment::MEANT.into(), Experiment::IO_BOUND.into()));
+    }
     parameters.push(("transport".into(), transports(candidates, places.transport)));
     parameters.push(("placement".into(), pin.to_string()));
     if let Some(mark) = places.timing.mark() {
         parameters.push((Experiment::TIMING.into(), mark));
     }
     parameters
+}
+
+/// The limits on the memory of servers, in words; `None` if there are none.
+fn memory(candidates: &[Candidate]) -> Option<String> {
+    let told = |limit: Option<u64>| limit.map_or("none".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+    let limit = |candidate: &Candidate| candidate.facts.memory_limit_bytes;
+    let first = limit(candidates.first()?);
+    if candidates.iter().all(|candidate| limit(candidate) == first) {
+        return first.map(|_| format!("{} for each server", told(first)));
+    }
+    let each = |one: &Candidate| format!("{} for {}", told(limit(one)), one.facts.name);
+    Some(candidates.iter().map(each).collect::<Vec<_>>().join(", "))
 }
 
 /// Whether tables are checked by counting all of their rows.

@@ -5,15 +5,16 @@ use basecase_builds::{Build, BuildRequest, Library};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::SqliteSession;
 use basecase_model::{Dbms, Engine};
-use basecase_server::{ConfigFile, Host, check};
+use basecase_server::{ConfigFile, Host};
 
 use super::candidate::Source;
 use super::connections;
 use super::disk::{self, Copies};
-use crate::request::{CandidateSpec, Origin, Places, Request};
+use super::memory::{self, Asked};
+use crate::request::{CandidateSpec, MemorySize, Origin, Places, Request};
 
 /// The config of a candidate that names none: the seeds' cached small server, or SQLite as most applications set it.
-fn default_config(spec: &CandidateSpec) -> &'static str {
+pub(super) fn default_config(spec: &CandidateSpec) -> &'static str {
     match (spec.dbms(), spec.table_engine()) {
         (Dbms::Postgres, _) => "x10a",
         (Dbms::Mysql | Dbms::Mariadb, Some(Engine::Rocksdb)) => "za1",
@@ -34,7 +35,7 @@ pub(super) fn sources(
     notify: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Source>, bool)> {
     // Configs first: a typo should not wait for a download.
-    let files = config_files(&request.candidates, host)?;
+    let files = config_files(request, host)?;
     let copies = Copies::of(&request.protocol, request.workload.as_ref());
     disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
     let mut builds = obtain_builds(request, places, notify)?.into_iter();
@@ -55,9 +56,15 @@ pub(super) fn sources(
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
                 // A cache that is larger than the tables stays empty beyond them.
                 let most = disk::tables_bytes(request.workload.as_ref()).saturating_add(BESIDE_TABLES);
-                needed = needed.saturating_add(
-                    check(&build, spec.table_engine(), &config, host, &places.data)?.min(most),
-                );
+                let asked = Asked {
+                    build: &build,
+                    engine: spec.table_engine(),
+                    config: &config,
+                    host: memory::host_of(request, spec, host),
+                };
+                let reserved = memory::reserved(&asked, request, spec, places)?.min(most);
+                // With its page cache, a server comes to fill its limit.
+                needed = needed.saturating_add(request.memory_of(spec).map_or(reserved, MemorySize::bytes));
                 let settings = config.facts().settings;
                 let sessions = request.workload.sessions();
                 connections::check(&spec.to_string(), build.facts.dbms, &settings, sessions)?;
@@ -78,15 +85,15 @@ pub(super) fn sources(
 }
 
 /// The config of each candidate; `None` of the user's own server.
-fn config_files(candidates: &[CandidateSpec], host: Host) -> Result<Vec<Option<ConfigFile>>> {
+fn config_files(request: &Request, host: Host) -> Result<Vec<Option<ConfigFile>>> {
     let config_file = |spec: &CandidateSpec| {
         if spec.is_url() {
             return Ok(None);
         }
         let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
-        ConfigFile::find(spec.dbms(), name, host).map(Some)
+        ConfigFile::find(spec.dbms(), name, memory::host_of(request, spec, host)).map(Some)
     };
-    Ok(candidates.iter().map(config_file).collect::<Result<_, _>>()?)
+    Ok(request.candidates.iter().map(config_file).collect::<Result<_, _>>()?)
 }
 
 /// Finds and obtains the builds of all candidates that basecase starts, in their order.

@@ -8,6 +8,8 @@ use basecase_client::{AddressError, mysql, postgres};
 use basecase_model::{Dbms, Engine};
 use thiserror::Error;
 
+use super::MemorySize;
+
 /// Where the dbms of a candidate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -30,6 +32,8 @@ pub struct CandidateSpec {
     pub engine: Option<Engine>,
     /// Name or file of the config; the dbms's default when none is given.
     pub config: Option<String>,
+    /// Limit on the memory of its server, in place of that of the whole request.
+    pub memory: Option<MemorySize>,
 }
 
 /// Why a candidate's name was refused.
@@ -112,7 +116,8 @@ impl FromStr for CandidateSpec {
             } else {
                 Origin::PostgresUrl(postgres::Address::from_url(url)?)
             };
-            return CandidateSpec { origin, engine, config: None }.with_possible_engine("url:…");
+            return CandidateSpec { origin, engine, config: None, memory: None }
+                .with_possible_engine("url:…");
         }
         if may_hold_password(text) {
             return Err(CandidateError::BareUrl);
@@ -125,7 +130,7 @@ impl FromStr for CandidateSpec {
         let (build, engine) = split_engine(build, text)?;
         let origin =
             if build == Dbms::Sqlite.as_str() { Origin::Embedded } else { Origin::Build(build.parse()?) };
-        CandidateSpec { origin, engine, config }.with_possible_engine(text)
+        CandidateSpec { origin, engine, config, memory: None }.with_possible_engine(text)
     }
 }
 

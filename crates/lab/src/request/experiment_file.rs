@@ -9,10 +9,11 @@ use basecase_workload::insert_benchmark::{self, Pace};
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::candidate_entry::CandidateEntry;
 use super::candidate_spec::without_urls;
 use super::{
-    CandidateError, PinError, PinRequest, Protocol, Request, Rounds, Scale, Sizes, Verify, read_change,
-    read_settle_limit, read_time,
+    CandidateError, CandidateSpec, MemoryRequest, MemorySize, PinError, PinRequest, Protocol, Request,
+    Rounds, Scale, Sizes, Verify, read_change, read_settle_limit, read_time,
 };
 use crate::message::explain;
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
@@ -57,7 +58,7 @@ struct ExperimentFile {
     name: Option<String>,
     workload: Option<String>,
     #[serde(default)]
-    candidates: Vec<String>,
+    candidates: Vec<CandidateEntry>,
     #[serde(default)]
     builds: Vec<String>,
     #[serde(default)]
@@ -74,12 +75,16 @@ struct ExperimentFile {
     settings: toml::Table,
     #[serde(default)]
     schedule: Schedule,
+    memory: Option<MemoryRequest>,
+    published_memory: Option<MemorySize>,
 }
 
 /// One of several sizes.
 #[derive(Deserialize)]
 struct Size {
     name: String,
+    memory: Option<MemoryRequest>,
+    published_memory: Option<MemorySize>,
     /// What differs from `sizes`, or from `options` of a workload file.
     #[serde(flatten)]
     values: toml::Table,
@@ -153,33 +158,38 @@ fn value<T>(
 /// # Errors
 /// When the file cannot be read, is not the TOML of an experiment, or holds a value that no run can have.
 pub fn read(path: &Path, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
+    read_limited(path, scale, None)
+}
+
+/// The same with another limit on the memory of each server, if there is one.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_limited(
+    path: &Path,
+    scale: Option<Scale>,
+    memory: Option<MemoryRequest>,
+) -> Result<Vec<Variant>, FileError> {
     let name = path.display().to_string();
     let text =
         basecase_probe::read_text(path).map_err(|source| FileError::Read { path: name.clone(), source })?;
-    parse(&text, &name, path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment"), scale)
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment");
+    parse(&text, &name, stem, scale, memory)
 }
 
-fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
+fn parse(
+    text: &str,
+    path: &str,
+    stem: &str,
+    scale: Option<Scale>,
+    memory: Option<MemoryRequest>,
+) -> Result<Vec<Variant>, FileError> {
     let file: ExperimentFile = toml::from_str(text).map_err(|error| FileError::Syntax {
         path: path.to_owned(),
         reason: without_urls(error.to_string().trim_end()),
     })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
-    let mut names = file.candidates.clone();
-    for build in &file.builds {
-        if file.configs.is_empty() {
-            names.push(build.clone());
-        }
-        names.extend(file.configs.iter().map(|config| format!("{build}@{config}")));
-    }
-    if names.is_empty() {
-        return Err(refuse("it names no candidate\nhint: set candidates = [\"postgres:17.11\", \"postgres:18.6\"], or builds and configs".into()));
-    }
-    let candidates = names
-        .iter()
-        .map(|name| name.parse())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error: CandidateError| refuse(error.to_string()))?;
+    let candidates = candidates(&file).map_err(refuse)?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
     let settle_limit = value("settle_limit", file.schedule.settle_limit.as_deref(), read_settle_limit);
     let settle_limit = settle_limit.map_err(refuse)?;
@@ -188,7 +198,9 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
     check_names(&file.size).map_err(refuse)?;
     let name = file.name.as_deref().unwrap_or(stem);
     let variant = |size: Option<&Size>| {
-        let workload = workload(&file, size, path, scale)?;
+        let workload = workload(&file, size, path, Sizing::Scaled(scale))?;
+        let published = || self::workload(&file, size, path, Sizing::Published);
+        let memory = limit(memory, &file, size, workload.as_ref(), published)?;
         if let Protocol::Rounds(rounds) = &protocol {
             rounds.interim_analyses(workload.as_ref()).map_err(|error| format!("schedule.{error}"))?;
         }
@@ -202,6 +214,8 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
             verify: file.schedule.verify,
             step_limit_seconds: file.schedule.step_limit_seconds,
             extra_settings: texts(&file.settings),
+            memory,
+            meant_io_bound: is_io_bound(&file, size)?,
             protocol: protocol.clone(),
             replicates: Vec::new(),
         };
@@ -213,6 +227,44 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
         sizes => sizes.iter().map(|size| variant(Some(size))).collect(),
     };
     variants.map_err(refuse)
+}
+
+/// The candidates that are named, then every build with every config.
+fn candidates(file: &ExperimentFile) -> Result<Vec<CandidateSpec>, String> {
+    let mut entries = file.candidates.clone();
+    for build in &file.builds {
+        if file.configs.is_empty() {
+            entries.push(CandidateEntry::Name(build.clone()));
+        }
+        let with = |config| CandidateEntry::Name(format!("{build}@{config}"));
+        entries.extend(file.configs.iter().map(with));
+    }
+    if entries.is_empty() {
+        return Err("it names no candidate\nhint: set candidates = [\"postgres:17.11\", \"postgres:18.6\"], or builds and configs".into());
+    }
+    let specs: Result<_, CandidateError> = entries.iter().map(CandidateEntry::spec).collect();
+    specs.map_err(|error| error.to_string())
+}
+
+/// The limit on the memory of each server: the one asked for, or that of the size or of the file.
+fn limit(
+    asked: Option<MemoryRequest>,
+    file: &ExperimentFile,
+    size: Option<&Size>,
+    workload: &dyn Workload,
+    published: impl FnOnce() -> Result<Arc<dyn Workload>, String>,
+) -> Result<Option<MemorySize>, String> {
+    match asked.or(size.and_then(|size| size.memory)).or(file.memory) {
+        None => Ok(None),
+        Some(MemoryRequest::Limit(limit)) => Ok(Some(limit)),
+        Some(MemoryRequest::Auto) => {
+            let had = size.and_then(|size| size.published_memory).or(file.published_memory).ok_or(
+                "memory is auto, and nothing says how much the published server had\nhint: add published_memory = \"32G\", or give a size such as 400M",
+            )?;
+            let rows = published()?.loaded_rows().max(1);
+            Ok(Some(had.times(workload.loaded_rows() as f64 / rows as f64)))
+        }
+    }
 }
 
 /// Refuses names of sizes that cannot name a folder, or are used twice.
@@ -232,13 +284,38 @@ fn check_names(sizes: &[Size]) -> Result<(), String> {
     Ok(())
 }
 
+/// How the sizes of a file are taken.
+#[derive(Clone, Copy, PartialEq)]
+enum Sizing {
+    /// As they are written, times a factor.
+    Scaled(Option<Scale>),
+    /// As they were published: without the file's own factor.
+    Published,
+}
+
+/// The sizes of the Insert Benchmark that a size has of its own.
+fn own_sizes(size: Option<&Size>) -> Result<Sizes, String> {
+    let Some(size) = size else { return Ok(Sizes::default()) };
+    size.values.clone().try_into::<Sizes>().map_err(|error| {
+        let problem = without_urls(error.message());
+        format!("size {}: {problem}\nhint: docs/formats.md describes every key", size.name)
+    })
+}
+
+/// Whether a size was published as one that is bound by input and output.
+fn is_io_bound(file: &ExperimentFile, size: Option<&Size>) -> Result<bool, String> {
+    let is_chain = file.workload.as_deref().is_none_or(|name| name == insert_benchmark::NAME);
+    Ok(is_chain && own_sizes(size)?.over(&file.sizes).is_io_bound())
+}
+
 /// The workload with its sizes or options. The error says what is wrong and what to do.
 fn workload(
     file: &ExperimentFile,
     size: Option<&Size>,
     path: &str,
-    scale: Option<Scale>,
+    sizing: Sizing,
 ) -> Result<Arc<dyn Workload>, String> {
+    let scale = if let Sizing::Scaled(scale) = sizing { scale } else { None };
     let name = file.workload.as_deref().unwrap_or(insert_benchmark::NAME);
     let seed = file.schedule.seed;
     if name == insert_benchmark::NAME {
@@ -247,15 +324,11 @@ fn workload(
                 "options and list are for workload files, and {name} is not one\nhint: its sizes go under [sizes]"
             ));
         }
-        let of_size = |size: &Size| {
-            let own = size.values.clone().try_into::<Sizes>();
-            own.map_err(|error| {
-                let problem = without_urls(error.message());
-                format!("size {}: {problem}\nhint: docs/formats.md describes every key", size.name)
-            })
-        };
-        let own = size.map(of_size).transpose()?.unwrap_or_default();
-        let parameters = own.over(&file.sizes).parameters(file.schedule.pace, seed)?;
+        let mut sizes = own_sizes(size)?.over(&file.sizes);
+        if sizing == Sizing::Published {
+            sizes.scale = None;
+        }
+        let parameters = sizes.parameters(file.schedule.pace, seed)?;
         let scaled = match scale {
             Some(scale) => scale.parameters(&parameters).map_err(|error| error.to_string())?,
             None => parameters,
@@ -303,7 +376,7 @@ mod tests {
 
     /// The only experiment of a file.
     fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Request, FileError> {
-        let mut variants = super::parse(text, path, stem, scale)?;
+        let mut variants = super::parse(text, path, stem, scale, None)?;
         assert_eq!(variants.len(), 1);
         Ok(variants.remove(0).request)
     }
@@ -312,7 +385,8 @@ mod tests {
     fn an_experiment_for_each_size() {
         let variants = |text: &str| {
             let text = format!("candidates = [\"sqlite\"]\n{text}");
-            let variants = super::parse(&text, "e.toml", "e", None).map_err(|error| error.to_string())?;
+            let variants =
+                super::parse(&text, "e.toml", "e", None, None).map_err(|error| error.to_string())?;
             Ok(variants
                 .into_iter()
                 .map(|one| (one.request.name, one.request.workload.loaded_rows()))
@@ -473,5 +547,45 @@ mod tests {
         let file =
             "workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrows = 40_000\ntables = 2";
         assert_eq!(rows(file, "0.5"), 40_000);
+    }
+
+    #[test]
+    fn limits_on_memory_of_all_of_one_and_as_published() {
+        let limits = |text: &str, scale: Option<&str>, asked: Option<&str>| {
+            let scale = scale.map(|scale| scale.parse().unwrap());
+            let asked = asked.map(|asked| asked.parse().unwrap());
+            let variants =
+                super::parse(text, "e.toml", "e", scale, asked).map_err(|error| error.to_string())?;
+            let Request { candidates, .. } = &variants[0].request;
+            let limit = |spec| variants[0].request.memory_of(spec).map(|limit| limit.to_string());
+            Ok::<_, String>(candidates.iter().map(limit).collect::<Vec<_>>())
+        };
+        let told = |mib: u64| Some(format!("{mib} MiB"));
+        let mixed = "memory = \"400M\"\ncandidates = [\"postgres:18.6\", { name = \"postgres:17.11\", memory = \"1G\" }]";
+        assert_eq!(limits(mixed, None, None).unwrap(), [told(400), told(1024)]);
+        assert_eq!(limits(mixed, None, Some("300M")).unwrap(), [told(300), told(1024)]);
+        let published = "candidates = [\"postgres:18.6\"]\n[[size]]\nname = \"io\"\npreset = \"io-c8\"\nscale = 0.1\npublished_memory = \"32G\"\nmemory = \"auto\"\n";
+        assert_eq!(limits(published, None, None).unwrap(), [told(3276)]);
+        assert_eq!(limits(published, Some("0.1"), None).unwrap(), [told(327)]);
+        let file = "workload = \"microbenchmarks\"\npublished_memory = \"16G\"\ncandidates = [\"mysql:8.0.33\"]\n[options]\nrows = 10_000_000";
+        assert_eq!(limits(file, Some("0.01"), Some("auto")).unwrap(), [told(163)]);
+        assert_eq!(limits(file, Some("0.01"), None).unwrap(), [None]);
+        let refused = |text: &str, asked| limits(text, None, asked).unwrap_err();
+        let unknown = refused("candidates = [\"postgres:18.6\"]", Some("auto"));
+        assert!(unknown.contains("e.toml") && unknown.contains("\nhint: add published_memory"), "{unknown}");
+        let wrong = refused("memory = \"much\"\ncandidates = [\"sqlite\"]", None);
+        assert!(wrong.contains("write one in MiB or GiB, such as 400M"), "{wrong}");
+        let entry = refused("candidates = [{ memory = \"400M\" }]", None);
+        assert!(entry.contains("write a candidate as"), "{entry}");
+    }
+
+    #[test]
+    fn a_published_size_that_is_io_bound_is_known_as_one() {
+        let meant = |sizes: &str| {
+            let text = format!("candidates = [\"sqlite\"]\n[sizes]\n{sizes}\nscale = 0.001");
+            parse(&text, "e.toml", "e", None).unwrap().meant_io_bound
+        };
+        assert!(meant("preset = \"io-c8\"") && meant("preset = \"less-io-c48\""));
+        assert!(!meant("preset = \"cached-c8\"") && !meant("rows = 20_000_000"));
     }
 }

@@ -1,7 +1,9 @@
 //! What the user asks for: on the command line, or in an experiment file.
 
+mod candidate_entry;
 mod candidate_spec;
 pub mod experiment_file;
+mod memory;
 mod pin;
 mod protocol;
 mod replicate;
@@ -18,6 +20,7 @@ use basecase_server::{Settle, SettleLimit, Transport};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate_spec::{CandidateError, CandidateSpec, Origin, may_hold_password};
+pub use self::memory::{MemoryRequest, MemorySize};
 pub use self::pin::{Pin, PinError, PinRequest};
 pub use self::protocol::{Protocol, Rounds, read_change, read_time};
 pub use self::replicate::Replicate;
@@ -50,6 +53,10 @@ pub struct Request {
     pub pin: PinRequest,
     /// Settings for every server that basecase starts, on top of its config.
     pub extra_settings: Vec<(String, String)>,
+    /// Limit on the memory of each server, unless a candidate has its own.
+    pub memory: Option<MemorySize>,
+    /// Whether its size was published as one that is bound by input and output.
+    pub meant_io_bound: bool,
     /// How often and in which order candidates are measured.
     pub protocol: Protocol,
     /// The replicates, one for each candidate; missing ones are none.
@@ -60,6 +67,11 @@ impl Request {
     /// The default name of an experiment: its candidates.
     pub fn named_after(candidates: &[CandidateSpec]) -> String {
         candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The limit on the memory of a candidate's server.
+    pub fn memory_of(&self, spec: &CandidateSpec) -> Option<MemorySize> {
+        spec.memory.or(self.memory)
     }
 
     /// Refuses options that contradict each other.

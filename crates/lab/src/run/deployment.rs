@@ -101,7 +101,11 @@ impl LiveDeployment {
             }
         };
         let control = connect(served.endpoint())?;
-        let watch = Watch::new(Target { device: plan.device.clone(), server: served.pid() });
+        let watch = Watch::new(Target {
+            device: plan.device.clone(),
+            server: served.pid(),
+            group: served.group_counts(),
+        });
         let mut deployment = LiveDeployment {
             served,
             control,
@@ -279,6 +283,9 @@ fn instance(
         owner: owner(plan, candidate),
     })?;
     instance.confine(plan.pin.server.clone());
+    if let Some((groups, bytes)) = plan.groups.clone().zip(candidate.facts.memory_limit_bytes) {
+        instance.limit_memory(groups, bytes);
+    }
     if let Some((plant, library)) = &candidate.plant {
         instance.plant(*plant, library);
     }

@@ -96,6 +96,8 @@ impl Laboratory {
             step_limit_seconds: scenario.step_limit_seconds,
             pin: PinRequest::default(),
             extra_settings: Vec::new(),
+            memory: None,
+            meant_io_bound: false,
             protocol: scenario.protocol.clone(),
             replicates: Vec::new(),
         };

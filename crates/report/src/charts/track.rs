@@ -66,7 +66,7 @@ const fn panel(
 }
 
 /// The predefined charts, in the order of the page.
-static PANELS: [Panel; 12] = [
+static PANELS: [Panel; 16] = [
     panel(
         TrackGroup::Processors,
         "CPU of the host, user and system, % of all cores",
@@ -97,6 +97,30 @@ static PANELS: [Panel; 12] = [
         TrackGroup::Storage,
         "log written (WAL or redo), MiB/s",
         &[names::SERVER_LOG_BYTES],
+        Scale::Per(MIB),
+    ),
+    panel(
+        TrackGroup::Storage,
+        "reads/s of the server's control group",
+        &[names::GROUP_READS],
+        Scale::Per(1.0),
+    ),
+    panel(
+        TrackGroup::Storage,
+        "pages/s that the server read again soon after they had to make room",
+        &[names::GROUP_REFAULTS],
+        Scale::Per(1.0),
+    ),
+    panel(
+        TrackGroup::Storage,
+        "page cache of the server, MiB",
+        &[names::GROUP_CACHED_BYTES],
+        Scale::Per(MIB),
+    ),
+    panel(
+        TrackGroup::Storage,
+        "anonymous and shared memory of the server, MiB",
+        &[names::GROUP_ANONYMOUS_BYTES, names::GROUP_SHARED_BYTES],
         Scale::Per(MIB),
     ),
 ];

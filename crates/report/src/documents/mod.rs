@@ -11,7 +11,7 @@ mod report;
 pub(crate) use calibration::blocks as calibration;
 pub(crate) use explanation::{compose as explanation, details};
 pub use notes::kept_apart;
-pub(crate) use report::{Section, compose, failed, of_events, of_latencies, summary, title};
+pub(crate) use report::{Section, compose, failed, of_events, of_latencies, summary, title, with_limits};
 
 use crate::tables::Table;
 

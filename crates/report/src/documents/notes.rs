@@ -3,7 +3,7 @@
 use basecase_analysis::{self as analysis, Results, Warning, replicates, toolchains};
 use basecase_model::Experiment;
 
-use crate::words::first;
+use crate::words::{cached, different_limits, first};
 
 /// A note on noise.
 pub(crate) fn noise(results: &Results<'_>) -> &'static str {
@@ -27,7 +27,13 @@ const NOISE: &str = "Each cell is one measurement, so a difference smaller than 
 
 /// Notes on how candidates differ, apart from what is compared.
 pub(crate) fn candidates(experiment: &Experiment) -> impl Iterator<Item = String> {
-    different_toolchains(experiment).into_iter().chain(again(experiment)).chain(short_timing(experiment))
+    let notes = [
+        different_toolchains(experiment),
+        different_limits(experiment),
+        again(experiment),
+        short_timing(experiment),
+    ];
+    notes.into_iter().flatten()
 }
 
 /// A warning that the numbers are meaningless, for an experiment that only tested the program.
@@ -108,7 +114,7 @@ pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
     let line = |(text, places): &Warning<'_>| {
         format!("{text} ({})", places.iter().map(place).collect::<Vec<_>>().join("; "))
     };
-    analysis::warnings(results).iter().map(line).collect()
+    cached(results).into_iter().chain(analysis::warnings(results).iter().map(line)).collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The report on an experiment.
 
 use basecase_analysis::{Results, failures};
-use basecase_model::StepFacts;
+use basecase_model::{Experiment, StepFacts};
 
 use super::{Block, method, notes};
 use crate::options::Options;
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, resources,
+    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, memory, resources,
     response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
-use crate::words::{FailureWords as _, refusal, suite_lines};
+use crate::words::{FailureWords as _, caption, refusal, suite_lines};
 
 /// The whole report.
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
@@ -33,11 +33,21 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(method::blocks(results));
         blocks.extend(steps(results, options));
     }
+    with_limits(&mut blocks, experiment);
     blocks.push(Block::Heading("Facts".into()));
     let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
     let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
     blocks.extend(facts.into_iter().chain(settings).map(Block::Table));
     blocks
+}
+
+/// Adds the limit on memory, if there is one, to the captions of tables.
+pub(crate) fn with_limits(blocks: &mut [Block], experiment: &Experiment) {
+    for block in blocks {
+        if let Block::Table(table) = block {
+            table.caption = caption(experiment, table);
+        }
+    }
 }
 
 /// The verdicts of an experiment in rounds.
@@ -86,6 +96,15 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         let more_title = "Insert rate of the read-write steps";
         vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }]
     };
+    let reads = memory::reads(results);
+    sections.extend(reads.map(|table| Section {
+        heading: None,
+        reading: None,
+        tables: vec![table],
+        more: Vec::new(),
+        more_title: "",
+        is_sweep: false,
+    }));
     let noise = run_noise::table(results, options.thresholds);
     sections.extend(noise.map(|table| section("What single runs can tell", run_noise::READING, vec![table])));
     sections
@@ -159,6 +178,7 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(of_latencies(results, step).into_iter().map(Block::Table));
         blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
         blocks.extend(lines::tables(results, step).map(Block::Table));
+        blocks.extend(memory::of_step(results, step).map(Block::Table));
     }
     blocks
 }

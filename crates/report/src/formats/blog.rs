@@ -30,6 +30,7 @@ fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     blocks.push(Block::Paragraph(hardware(experiment)));
     blocks.extend(benchmark(results));
     blocks.extend(outcome(results, options));
+    documents::with_limits(&mut blocks, experiment);
     let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
     let settings: Vec<Block> = settings.map(Block::Table).collect();
     if !settings.is_empty() {

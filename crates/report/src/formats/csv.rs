@@ -39,6 +39,9 @@ fn header(results: &Results<'_>) -> Vec<Cow<'static, str>> {
         names.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(|metric| metric.name.into()));
         names.extend(metrics::RESOURCES.iter().map(|metric| format!("relative {}", metric.name).into()));
     }
+    if results.has_memory_limit() {
+        names.extend(metrics::OF_GROUP.iter().map(|metric| metric.name.into()));
+    }
     if results.rounds.is_some() {
         names.extend(OF_ROUNDS.map(Cow::Borrowed));
         if of_file {
@@ -88,6 +91,9 @@ fn fields(results: &Results<'_>, step: usize, candidate: usize) -> Vec<String> {
         fields.push(facts.threads.map(|threads| threads.to_string()).unwrap_or_default());
         fields.extend(metrics::of_workload_file().chain(metrics::RESOURCES).map(metric));
         fields.extend(costs.iter().map(|cost| number(cost.map(|cost| cost.ratio))));
+    }
+    if results.has_memory_limit() {
+        fields.extend(metrics::OF_GROUP.iter().map(metric));
     }
     if results.rounds.is_some() {
         fields.extend(of_rounds(results, step, candidate));

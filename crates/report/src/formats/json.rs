@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use basecase_analysis::metrics::TrialMetric;
 use basecase_analysis::{Clock, Effect, LatencyRatio, Measured, Results, metrics};
 use basecase_model::{
-    OperationClass, StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus, printable_json,
+    OperationClass, StatementClass, StatementCounts, StatementRecord, TableState, TrialStatus, names,
+    printable_json,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -125,6 +126,11 @@ impl Serialize for Metrics<'_> {
         map.serialize_entry(metrics::TAG, self.tag)?;
         for metric in metrics::extras() {
             map.serialize_entry(metric.name, &(metric.of)(&self.measured))?;
+        }
+        if self.measured.trial.gauges.get(names::GROUP_LIMIT_BYTES).is_some() {
+            for metric in metrics::OF_GROUP {
+                map.serialize_entry(metric.name, &(metric.of)(&self.measured))?;
+            }
         }
         map.end()
     }

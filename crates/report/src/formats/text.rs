@@ -137,7 +137,7 @@ fn pad(text: &str, to: usize, left: bool) -> String {
 
 fn ansi_code(mark: Highlight) -> Option<&'static str> {
     match mark {
-        Highlight::None | Highlight::DefaultChanged => None,
+        Highlight::None | Highlight::DefaultChanged | Highlight::IoBound => None,
         Highlight::TopQuarter => Some("32"),
         Highlight::BottomQuarter | Highlight::SlaFailed => Some("31"),
         Highlight::Ignored => Some("2"),

@@ -11,6 +11,7 @@ pub(crate) mod groups;
 pub(crate) mod latency_ratio;
 pub(crate) mod lines;
 pub(crate) mod marks;
+pub(crate) mod memory;
 pub(crate) mod noise_floor;
 pub(crate) mod relative;
 pub(crate) mod resources;
@@ -55,6 +56,8 @@ pub(crate) enum Highlight {
     SlaFailed,
     /// Differs from the base case's value, though no config sets it.
     DefaultChanged,
+    /// A step that waits for storage.
+    IoBound,
 }
 
 impl Table {
@@ -92,7 +95,7 @@ impl Highlight {
             Highlight::TopQuarter | Highlight::Better => "+",
             Highlight::BottomQuarter | Highlight::Worse => "-",
             Highlight::Ignored | Highlight::SlaFailed => "!",
-            Highlight::DefaultChanged => "*",
+            Highlight::DefaultChanged | Highlight::IoBound => "*",
         }
     }
 }

@@ -7,6 +7,7 @@ mod findings;
 mod gate;
 mod judged;
 mod machine;
+mod memory;
 mod value;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
@@ -17,4 +18,5 @@ pub use gate::headline;
 pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
 pub(crate) use machine::{qualifier_word, verdict_word};
+pub(crate) use memory::{cached, caption, different_limits};
 pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};

@@ -25,6 +25,14 @@ impl Host {
         }
     }
 
+    /// The same with at most this memory, in bytes, as the control group of a single server allows.
+    pub fn limited_to(self, bytes: u64) -> Self {
+        if bytes >= self.memory_bytes {
+            return self;
+        }
+        Host { memory_bytes: bytes, is_limited: true, ..self }
+    }
+
     /// The memory that configs are sized for, in MiB. A control group's limit is used exactly, since a server that takes
     /// more is killed. A machine's memory is rounded up to its nominal size, because kernels report a little less, and a
     /// config must not differ between two boots.
@@ -72,6 +80,14 @@ mod tests {
             "what was measured in whole GiB keeps its name"
         );
         assert_eq!(limited(400).memory_text(), "the control group allows 400 MiB");
+    }
+
+    #[test]
+    fn a_limit_is_within_what_there_is() {
+        let whole = host(24.0, false);
+        assert_eq!(whole.limited_to(300 << 20).label(), "c2r300m");
+        assert_eq!(whole.limited_to(48 << 30), whole);
+        assert_eq!(host(0.25, true).limited_to(300 << 20).label(), "c2r256m", "a container's limit is less");
     }
 
     #[test]

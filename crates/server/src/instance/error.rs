@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use basecase_process::{AccountError, FolderError, LockError};
+use basecase_process::{AccountError, ControlGroupError, FolderError, LockError};
 use thiserror::Error;
 
 use super::shortage::KilledForMemory;
@@ -24,6 +24,9 @@ pub enum InstanceError {
     /// The account for servers is missing, or cannot reach a folder.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// There is no control group for it.
+    #[error(transparent)]
+    ControlGroup(#[from] ControlGroupError),
     /// The dbms has no server.
     #[error(transparent)]
     NoServer(#[from] NoServer),

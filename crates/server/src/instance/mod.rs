@@ -3,6 +3,7 @@
 mod adapter;
 mod error;
 mod image;
+mod memory;
 mod plant;
 mod secret;
 mod shortage;
@@ -19,7 +20,7 @@ use basecase_client::{Endpoint, Password};
 use basecase_model::Engine;
 use basecase_probe::{ProcessorSet, Shortage};
 use basecase_process::log::{end_of, folded, indented, last_lines};
-use basecase_process::{Account, DATA, DirectoryLock, Guard, Owner, PrivateFolder, ServerKind};
+use basecase_process::{Account, ControlGroup, DATA, DirectoryLock, Guard, Owner, PrivateFolder, ServerKind};
 
 use crate::config::Config;
 use crate::disk::directory_bytes;
@@ -29,6 +30,7 @@ pub(crate) use adapter::{Adapter, shut_down_on_stop};
 pub use error::InstanceError;
 use error::SOCKET_PATH_LIMIT;
 pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};
+use memory::MemoryLimit;
 pub use plant::{Plant, PlantError, Planted};
 use secret::random_password;
 pub use shortage::KilledForMemory;
@@ -116,6 +118,8 @@ pub struct Instance {
     pub(crate) lock: DirectoryLock,
     pub(crate) processors: Option<ProcessorSet>,
     pub(crate) plant: Option<(Plant, PathBuf)>,
+    pub(crate) memory: Option<MemoryLimit>,
+    pub(crate) group: Option<ControlGroup>,
 }
 
 impl Instance {
@@ -157,6 +161,8 @@ impl Instance {
             lock,
             processors: None,
             plant: None,
+            memory: None,
+            group: None,
         };
         for name in [SOCKET, TEMPORARY] {
             instance.folder.folder(name)?;
@@ -318,6 +324,9 @@ impl Instance {
 
     /// Whether the kernel's out-of-memory killer has killed the server, or one of its processes, since its last start.
     pub fn killed_for_memory(&mut self) -> Option<KilledForMemory> {
+        if let Some(killed) = self.killed_in_group() {
+            return Some(killed);
+        }
         let watch = self.kill_watch.take()?;
         let shortage = watch.shortage(|| {
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok()).flatten();

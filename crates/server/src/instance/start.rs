@@ -19,6 +19,7 @@ const PAGE: u16 = 4096;
 impl Instance {
     /// Starts the server on its data directory and waits until it is ready.
     pub(crate) fn launch(&mut self, patience: Duration) -> Result<(), InstanceError> {
+        self.renew_group()?;
         let mut attempt = 1;
         loop {
             self.choose_port()?;
@@ -58,8 +59,9 @@ impl Instance {
         self.empty_socket_dir()?;
         let log = self.open_log()?;
         let out = log.try_clone().map_err(|source| InstanceError::File { path: self.log(), source })?;
-        let mut command = self.adapter().serve(self);
+        let command = self.adapter().serve(self);
         let program = command.get_program().into();
+        let mut command = self.enclosed(command)?;
         command
             .current_dir(self.data())
             .stdout(out)

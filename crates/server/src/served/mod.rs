@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, TableState, Value, names};
+use basecase_probe::ServerGroup;
 
 use crate::instance::{Instance, InstanceError, KilledForMemory, ServerEnd};
 
@@ -89,6 +90,11 @@ pub trait Served {
     /// Root of the server's process tree on this host, if basecase started it.
     fn pid(&self) -> Option<u32> {
         self.instance().and_then(Instance::pid)
+    }
+
+    /// What the kernel counts for the control group that basecase gave the server, if its memory is limited.
+    fn group_counts(&self) -> Option<ServerGroup> {
+        self.instance().and_then(Instance::group_counts)
     }
 
     /// What the binary reports of itself.

@@ -140,6 +140,11 @@ impl Preset {
         }
     }
 
+    /// Whether its database was larger than the memory of the published server.
+    pub fn is_io_bound(&self) -> bool {
+        self.name.starts_with("io-") || self.name.contains("-io-")
+    }
+
     /// The preset of this name.
     pub fn find(name: &str) -> Option<&'static Preset> {
         PRESETS.iter().find(|preset| preset.name == name)

@@ -232,6 +232,9 @@ fn examine(
     if let Some(bytes) = deployment.served.pid().and_then(basecase_probe::server_pss_bytes) {
         trial.gauges.set(names::SERVER_PSS_BYTES, bytes as f64);
     }
+    if let Some(group) = deployment.served.group_counts() {
+        trial.gauges.extend(group.gauges());
+    }
     if let Some(bytes) = basecase_probe::client_peak_rss_bytes() {
         trial.gauges.set(names::CLIENT_PEAK_RSS_BYTES, bytes as f64);
     }

@@ -293,7 +293,8 @@ fn own_counters(outcome: &StepOutcome) -> Measures {
     let beside: u64 = outcome.slices.iter().map(|slice| slice.warm_up_operations).sum();
     let share = if counted > 0 { counted as f64 / (counted + beside) as f64 } else { 1.0 };
     let mut own = Measures::new();
-    for (name, value) in outcome.counters.iter().filter(|(name, _)| name.starts_with("server.")) {
+    let is_own = |name: &str| name.starts_with("server.") || name.starts_with(names::GROUP_PREFIX);
+    for (name, value) in outcome.counters.iter().filter(|(name, _)| is_own(name)) {
         own.set(name, value * share);
     }
     own.set(names::CLIENT_CPU_US, outcome.roles.iter().map(|role| role.client_cpu_us).sum());

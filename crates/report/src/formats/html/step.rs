@@ -12,7 +12,7 @@ use crate::charts::track::TrackGroup;
 use crate::documents::{of_events, of_latencies};
 use crate::options::Options;
 use crate::tables::response_time::CLASSES;
-use crate::tables::{FAILED, MISSING, lines, relative, resources, response_time, roles};
+use crate::tables::{FAILED, MISSING, lines, memory, relative, resources, response_time, roles};
 
 /// The page of one step.
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
@@ -54,6 +54,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             h2 { "Metrics" }
             p { (lines::reading(results)) }
             @for lines in lines::tables(results, step) { (table::render(results, &lines)) }
+            @if let Some(memory) = memory::of_step(results, step) { (table::render(results, &memory)) }
             details {
                 summary { "What each metric means" }
                 dl {

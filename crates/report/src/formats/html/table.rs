@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::page_name;
 use super::sparkline::Sparklines;
 use crate::tables::{Column, Highlight, Table, TableCell};
+use crate::words;
 
 /// The table in a scrolling container, with its legend below.
 pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
@@ -53,7 +54,7 @@ fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -
             table.keyed[!table.key.is_empty()] {
                 caption {
                     div {
-                        strong { (table.caption) }
+                        strong { (words::caption(results.experiment, table)) }
                         @if !table.reading.is_empty() { " " span { (table.reading) } }
                         (key(table))
                     }
@@ -134,6 +135,6 @@ fn class(mark: Highlight) -> &'static str {
         Highlight::Better => "better",
         Highlight::Worse => "worse",
         Highlight::SlaFailed => "missed",
-        Highlight::DefaultChanged => "changed",
+        Highlight::DefaultChanged | Highlight::IoBound => "changed",
     }
 }

@@ -1,0 +1,68 @@
+//! What limited memory came to: reads per operation, and how much of it was used for what.
+
+use basecase_analysis::metrics::{OF_GROUP, TAG};
+use basecase_analysis::{IO_BOUND_READS, IO_BOUND_WAITING, Results};
+use basecase_model::StepFacts;
+
+use super::{Column, Highlight, Row, Table, TableCell, absent, lines, number};
+
+/// Storage reads per operation of every candidate and step; `None` if no server's memory was limited and no step was meant to be IO-bound.
+pub(crate) fn reads(results: &Results<'_>) -> Option<Table> {
+    if !results.has_memory_limit() && !results.experiment.is_meant_io_bound() {
+        return None;
+    }
+    let cell = |step, candidate| {
+        let Some(measured) = results.measured(step, candidate) else {
+            return absent(results, step, candidate);
+        };
+        let mark = match measured.is_io_bound() {
+            Some(true) => Highlight::IoBound,
+            Some(false) | None => Highlight::None,
+        };
+        TableCell::marked(number(measured.reads_per_operation(), 2), mark)
+    };
+    let row = |candidate| results.steps().map(|(step, _)| cell(step, candidate)).collect();
+    Some(Table {
+        caption: "Storage reads per operation".into(),
+        reading: "Reads of each server's own control group, or of the whole device where they are not counted apart.".into(),
+        legend: vec![(
+            Highlight::IoBound,
+            format!(
+                "IO-bound: at least {IO_BOUND_READS} reads per operation, and waiting for input or output in at least {:.0} % of the time if that is known",
+                IO_BOUND_WAITING * 100.0
+            ),
+        )],
+        corner: "dbms",
+        columns: results
+            .steps()
+            .map(|(number, step)| Column { step: Some(number), ..Column::numbers(&step.label, &step.title) })
+            .collect(),
+        rows: results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate))).collect(),
+        ..Table::default()
+    })
+}
+
+/// How a step used limited memory, one row per candidate; `None` if no server's memory was limited.
+pub(crate) fn of_step(results: &Results<'_>, (step, facts): (usize, &StepFacts)) -> Option<Table> {
+    if !results.has_memory_limit() {
+        return None;
+    }
+    let cells = |candidate| -> Vec<TableCell> {
+        let Some(measured) = results.measured(step, candidate) else {
+            return OF_GROUP.iter().map(|_| absent(results, step, candidate)).collect();
+        };
+        let metrics = OF_GROUP.iter();
+        metrics.map(|metric| TableCell::plain(number((metric.of)(&measured), metric.decimals))).collect()
+    };
+    Some(Table {
+        caption: format!("{} in limited memory", facts.name),
+        reading: "Counted by the kernel for each server's own control group.".into(),
+        corner: TAG,
+        columns: OF_GROUP.iter().map(|metric| Column::numbers(metric.name, lines::meaning(metric))).collect(),
+        rows: results
+            .candidates()
+            .map(|(candidate, facts)| Row::new(&facts.name.0, cells(candidate)))
+            .collect(),
+        ..Table::default()
+    })
+}

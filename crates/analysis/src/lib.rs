@@ -65,7 +65,7 @@ pub use rounds::{Conduct, Level, Rounds};
 pub use settings::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 pub use shape::{StepGroup, Sweep, timed_name};
 pub use sla::{Shortfall, Sla};
-pub use thresholds::{Direction, Preset, Thresholds, UnknownPreset};
+pub use thresholds::{Direction, Preset, Thresholds, UnknownThresholds};
 pub use throughput::Throughput;
 
 /// An experiment with its trials, as a store holds them.

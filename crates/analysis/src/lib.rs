@@ -67,7 +67,7 @@ pub use settings::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 pub use shape::{StepGroup, Sweep, timed_name};
 pub use sla::{Shortfall, Sla};
 pub use storage::{IO_BOUND_READS, IO_BOUND_WAITING};
-pub use thresholds::{Direction, Preset, Thresholds, UnknownPreset};
+pub use thresholds::{Direction, Preset, Thresholds, UnknownThresholds};
 pub use throughput::Throughput;
 
 /// An experiment with its trials, as a store holds them.

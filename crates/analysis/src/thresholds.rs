@@ -85,20 +85,35 @@ impl fmt::Display for Preset {
     }
 }
 
-/// A word that is not the name of a [`Preset`].
+/// A word that is neither the name of a [`Preset`] nor a pair of ratios.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there are no colour thresholds named '{0}'\nhint: use report, posts-2024 or posts-2025")]
-pub struct UnknownPreset(String);
+#[error(
+    "there are no colour thresholds '{0}'\nhint: use report, posts-2024, posts-2025 or two ratios in whole per cent, below and \
+     above 1, such as 0.95,1.05"
+)]
+pub struct UnknownThresholds(String);
 
-impl FromStr for Preset {
-    type Err = UnknownPreset;
+impl FromStr for Thresholds {
+    type Err = UnknownThresholds;
 
+    /// The name of a preset, or `LOW,HIGH`: worse up to LOW and better from HIGH.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Preset::ALL
-            .into_iter()
-            .find(|preset| preset.as_str() == text)
-            .ok_or_else(|| UnknownPreset(text.to_owned()))
+        let preset = Preset::ALL.into_iter().find(|preset| preset.as_str() == text).map(Preset::thresholds);
+        let pair = || {
+            let (low, high) = text.split_once(',')?;
+            let (worse_to_pct, better_from_pct) = (whole_pct(low)?, whole_pct(high)?);
+            let is_sound = 0 < worse_to_pct && worse_to_pct < 100 && 100 < better_from_pct;
+            is_sound.then_some(Thresholds { worse_to_pct, better_from_pct })
+        };
+        preset.or_else(pair).ok_or_else(|| UnknownThresholds(text.to_owned()))
     }
+}
+
+/// A ratio as whole per cent; `None` if it is not a number of at most two decimals, or above 100.
+fn whole_pct(ratio: &str) -> Option<i64> {
+    let percent = 100.0 * ratio.trim().parse::<f64>().ok()?;
+    let is_whole = (percent - percent.round()).abs() < 1e-6 && percent.abs() <= 10_000.0;
+    is_whole.then(|| percent.round() as i64)
 }
 
 #[cfg(test)]
@@ -106,11 +121,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_are_read_back_from_their_names() {
+    fn presets_and_pairs_are_read() {
         for preset in Preset::ALL {
-            assert_eq!(preset.to_string().parse(), Ok(preset));
+            assert_eq!(preset.to_string().parse(), Ok(preset.thresholds()));
         }
-        let error = "posts-1999".parse::<Preset>().unwrap_err().to_string();
-        assert!(error.contains("'posts-1999'") && error.contains("hint: use report"), "{error}");
+        assert_eq!("0.97,1.03".parse(), Ok(Preset::Posts2025.thresholds()));
+        assert_eq!("0.9, 1.1".parse(), Ok(Thresholds { worse_to_pct: 90, better_from_pct: 110 }));
+    }
+
+    #[test]
+    fn what_is_no_pair_of_thresholds_is_refused() {
+        for text in
+            ["posts-1999", "0.95", "1.05,0.95", "0.955,1.05", "0,1.05", "NaN,1.05", "0.95,inf", "0.9,1", ""]
+        {
+            let error = text.parse::<Thresholds>().unwrap_err().to_string();
+            assert!(error.contains(&format!("'{text}'")) && error.contains("hint: use report"), "{error}");
+        }
     }
 }

@@ -5,9 +5,9 @@
   if (!holder || typeof uPlot === "undefined") return;
   const data = JSON.parse(holder.textContent);
 
-  // Colours of the candidates, readable on light and dark backgrounds; a second ten is dashed.
-  const colours = ["#3b7dd8", "#d9772b", "#2f9e5b", "#cf4b4b", "#8c6bc8",
-                   "#8f7355", "#d065a8", "#808080", "#a39a1f", "#1fa3b8"];
+  // Colours of the candidates; a second ten is dashed.
+  const style = getComputedStyle(document.documentElement);
+  const colours = Array.from({ length: 10 }, (_, i) => style.getPropertyValue("--candidate-" + i).trim());
   const muted = "#888";
   const grid = { stroke: "rgba(128,128,128,0.22)", width: 1 };
 

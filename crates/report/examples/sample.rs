@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let samples = [
         ("", fixture::sample_of(seconds, clients)),
         ("microbenchmarks", fixture::microbenchmarks(3, &fixture::LIST, seconds.min(60))),
+        ("two", fixture::microbenchmarks(2, &fixture::LIST, seconds.min(60))),
         ("many", fixture::microbenchmarks(12, &fixture::LIST, seconds.min(60))),
         ("rounds", fixture::in_rounds()),
         ("sweep", fixture::sweep(4, &threads, seconds.min(60))),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_lab::{MemoryRequest, Timing, read_time};
+use basecase_analysis::Thresholds;
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};
@@ -26,6 +27,10 @@ pub(crate) struct PlaceArguments {
     /// Print the report as JSON instead of text
     #[arg(long, help_heading = heading::OUTPUT)]
     pub(crate) json: bool,
+    /// Relative throughput from which on the report colours cells: report (0.95, 1.05, rounded), posts-2024 (0.95, 1.05), posts-2025
+    /// (0.97, 1.03), or two ratios such as 0.9,1.1
+    #[arg(long, help_heading = heading::OUTPUT, value_name = "LOW,HIGH|NAME", default_value = "report")]
+    pub(crate) thresholds: Thresholds,
     /// Progress on standard error: text for people, or one JSON object per line for programs
     #[arg(long, help_heading = heading::OUTPUT, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
     pub(crate) progress: ProgressArgument,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use basecase_analysis::Preset as Thresholds;
+use basecase_analysis::Thresholds;
 use basecase_report::{FORMATS, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -22,8 +22,9 @@ pub(crate) struct Report {
     /// Folder for the HTML pages
     #[arg(short, long, value_name = "DIR", default_value = "basecase-report")]
     pub(crate) out: PathBuf,
-    /// Relative throughput beyond which cells are coloured: report (0.95, 1.05, rounded), posts-2024 (0.95, 1.05), posts-2025 (0.97, 1.03)
-    #[arg(long, default_value = "report")]
+    /// Relative throughput from which on cells are coloured: report (0.95, 1.05, rounded), posts-2024 (0.95, 1.05), posts-2025 (0.97, 1.03),
+    /// or two ratios such as 0.9,1.1
+    #[arg(long, value_name = "LOW,HIGH|NAME", default_value = "report")]
     pub(crate) thresholds: Thresholds,
     /// Percentile of event latency to show for workload files
     #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = percentile)]
@@ -44,8 +45,9 @@ pub(crate) struct Explain {
     /// Id or name of the experiment [default: the newest]
     #[arg(long)]
     pub(crate) experiment: Option<String>,
-    /// Relative throughput beyond which cells are explained if no CELL is given: report, posts-2024, posts-2025
-    #[arg(long, default_value = "report")]
+    /// Relative throughput from which on cells are explained if no CELL is given: report, posts-2024, posts-2025, or two ratios such as
+    /// 0.9,1.1
+    #[arg(long, value_name = "LOW,HIGH|NAME", default_value = "report")]
     pub(crate) thresholds: Thresholds,
     /// Print Markdown instead of text
     #[arg(long)]

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use basecase_analysis::{Bisected, Probed};
 use basecase_lab::{Probe, RunOptions, Search};
-use basecase_report::Options;
 
 use super::experiment::request;
-use super::perform::{Measured, measure};
+use super::perform::{Measured, measure, options};
 use crate::Outcome;
 use crate::arguments::{Bisect, PlaceArguments};
 use crate::output;
@@ -44,7 +43,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
         probes: probes.iter().filter_map(probed).collect(),
         bisection: search.bisection(),
     };
-    let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
+    let options = options(places);
     let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
     let Some((_, last)) = probes.last() else { return printed.map(|()| Outcome::Done) };
     let written = last.write_pages(&options, places, reporter);

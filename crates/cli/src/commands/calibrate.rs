@@ -4,10 +4,9 @@ use anyhow::{Result, bail};
 use basecase_analysis::Stored;
 use basecase_lab::{Calibration, CpuStressors, RunOptions};
 use basecase_model::Trial;
-use basecase_report::Options;
 
 use super::experiment::{request, request_with_seed};
-use super::perform::measure;
+use super::perform::{measure, options};
 use crate::Outcome;
 use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
@@ -17,7 +16,7 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
     let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
     let _stressors = CpuStressors::start(arguments.hogs)?;
-    let options = Options { ansi: output::may_colour(), ..Options::default() };
+    let options = options(places);
     let Some(first) = repeats.first() else { return Ok(Outcome::Done) };
     let probe = spins(first, places, reporter)?;
     let mut runs: Vec<Stored> = Vec::with_capacity(repeats.len());

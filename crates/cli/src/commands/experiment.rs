@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use basecase_analysis::Preset;
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
     CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, PinRequest, Protocol, Request, Rounds, Sizes,
@@ -57,6 +58,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         profile_measured: false,
         json: false,
         memory: None,
+        thresholds: Preset::default().thresholds(),
         progress: arguments.progress,
     };
     perform(&request, &places, reporter)

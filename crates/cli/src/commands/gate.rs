@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use basecase_analysis::{Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
-use basecase_report::{Options, TextFormat, gate_summary, junit};
+use basecase_report::{TextFormat, gate_summary, junit};
 
 use super::experiment::request;
-use super::perform::{Measured, measure};
+use super::perform::{Measured, measure, options};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
         _ => Outcome::Regression,
     };
     let written = write_files(arguments, &verdicts);
-    let options = Options { ansi: output::may_colour() && !places.json, ..Options::default() };
+    let options = options(places);
     let format = if places.json { TextFormat::JSON } else { TextFormat::TEXT };
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
         reporter.error(&error);

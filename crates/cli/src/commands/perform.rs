@@ -91,14 +91,22 @@ fn prepare(
 pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<Outcome> {
     let measured = measure(request, arguments, RunOptions::default(), reporter)?;
     let Measured { experiment, trials, .. } = &measured;
-    let ansi = output::may_colour() && !arguments.json;
-    let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };
+    let options = Options { noise: measured.noise.clone(), ..options(arguments) };
     let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
     let outcome = measured.summarize(arguments, reporter);
     printed.and(written)?;
     Ok(outcome)
+}
+
+/// What the arguments of a run say of its report.
+pub(crate) fn options(arguments: &PlaceArguments) -> Options {
+    Options {
+        ansi: output::may_colour() && !arguments.json,
+        thresholds: arguments.thresholds,
+        ..Options::default()
+    }
 }
 
 impl Measured {

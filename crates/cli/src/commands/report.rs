@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         output::print_message(&note);
     }
     let options = Options {
-        thresholds: arguments.thresholds.thresholds(),
+        thresholds: arguments.thresholds,
         ansi: output::may_colour(),
         steps: arguments.full,
         percentile: arguments.percentile,

@@ -76,6 +76,8 @@ pub(crate) struct Section {
     pub(crate) more_title: &'static str,
     /// Whether it is a sweep, which has charts.
     pub(crate) is_sweep: bool,
+    /// Whether its ratios are also drawn as bars.
+    pub(crate) has_bars: bool,
 }
 
 /// The tables that every format for people shows first.
@@ -87,6 +89,7 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         more: Vec::new(),
         more_title: "Latency, events and CPU",
         is_sweep: false,
+        has_bars: false,
     };
     let mut sections = if results.is_workload_file() {
         of_workload_file(results, options, section)
@@ -94,7 +97,15 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         let mut tables = summary::tables(results, options.thresholds);
         let more = tables.split_off(2);
         let more_title = "Insert rate of the read-write steps";
-        vec![Section { heading: None, reading: None, tables, more, more_title, is_sweep: false }]
+        vec![Section {
+            heading: None,
+            reading: None,
+            tables,
+            more,
+            more_title,
+            is_sweep: false,
+            has_bars: false,
+        }]
     };
     let reads = memory::reads(results);
     sections.extend(reads.map(|table| Section {
@@ -116,11 +127,14 @@ fn of_workload_file(
     section: impl Fn(&str, &'static str, Vec<Table>) -> Section,
 ) -> Vec<Section> {
     let mut sections = vec![
-        section(
-            "Relative queries per second",
-            groups::relative_reading(results),
-            groups::relative_to_base(results, options.thresholds),
-        ),
+        Section {
+            has_bars: true,
+            ..section(
+                "Relative queries per second",
+                groups::relative_reading(results),
+                groups::relative_to_base(results, options.thresholds),
+            )
+        },
         section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),
     ];
     sections.retain(|section| !section.tables.is_empty());

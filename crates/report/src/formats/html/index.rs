@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
 use super::sparkline::Sparklines;
-use super::{facts, table, verdicts};
+use super::{facts, group_chart, table, verdicts};
 use crate::charts::sweep::{CHARTS_OF_SWEEP, SweepCharts, charts};
 use crate::documents::{self, Section, notes};
 use crate::options::Options;
@@ -29,7 +29,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             "."
         }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
-        (summary(results, &sections, &sweeps))
+        (summary(results, &sections, &sweeps, options))
         div.folds {
             (facts::failed(results))
             (facts::warnings(results))
@@ -55,7 +55,12 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
 }
 
 /// The tables that come first.
-fn summary(results: &Results<'_>, sections: &[Section], sweeps: &SweepCharts<'_>) -> Markup {
+fn summary(
+    results: &Results<'_>,
+    sections: &[Section],
+    sweeps: &SweepCharts<'_>,
+    options: &Options,
+) -> Markup {
     let sparklines = Sparklines::of(results);
     let mut of_sweeps = sweeps.charts.iter().enumerate();
     html! {
@@ -75,6 +80,9 @@ fn summary(results: &Results<'_>, sections: &[Section], sweeps: &SweepCharts<'_>
                     }
                 }
                 (table::render_together(results, &section.tables, &sparklines))
+                @if section.has_bars {
+                    @if let Some(charts) = group_chart::charts(results, options.thresholds) { (charts) }
+                }
             }
             p.small {
                 (notes::noise(results))

@@ -7,6 +7,7 @@ mod figure;
 mod flame;
 mod folder;
 mod forest;
+mod group_chart;
 mod index;
 mod method;
 mod metrics;

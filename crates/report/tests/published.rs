@@ -191,3 +191,101 @@ fn rows_per_second_of_a_scan() {
     let rate: f64 = shown.parse().unwrap();
     assert!((rate - 3621.0).abs() <= 4.0, "{shown}");
 }
+
+/// The table of a page below docs/studies whose header has this cell: its rows, by their first cell.
+fn published(page: &str, header: &str) -> Vec<Vec<String>> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies").join(page);
+    let text = std::fs::read_to_string(path).unwrap();
+    let cells = |line: &str| -> Vec<String> {
+        let line = line.strip_prefix('|').unwrap().strip_suffix('|').unwrap();
+        line.split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let lines = text
+        .lines()
+        .skip_while(|line| !(line.starts_with('|') && cells(line)[0..2].contains(&header.to_owned())));
+    let rows: Vec<Vec<String>> = lines.skip(2).take_while(|line| line.starts_with('|')).map(cells).collect();
+    assert!(!rows.is_empty(), "{page} has no table of {header}");
+    rows
+}
+
+/// What table 2 says of a rate, divided by that of the base case.
+fn relative(base: f64, other: f64) -> f64 {
+    let (experiment, mut trials) = experiment("l.i0", 2, 8, 1000.0);
+    for (trial, rate) in trials.iter_mut().zip([base, other]) {
+        trial.roles = vec![role(trial, OperationClass::Insert, rate * 1000.0)];
+    }
+    let shown =
+        cell(&report(&experiment, &trials), "Table 2: throughput relative to the base case", "row1", "l.i0");
+    shown.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn quotients_of_the_durability_study() {
+    let rates = published("durability.md", "config here");
+    assert_eq!(rates.len(), 24, "twelve of each");
+    let rates = |name: &str, columns: std::ops::Range<usize>| -> Vec<f64> {
+        let row = rates.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no row {name}"));
+        row[columns].iter().map(|rate| rate.parse().unwrap()).collect()
+    };
+    let printed = published("durability.md", "small, no fsync");
+    let [own, bl0, bl1, postgres] = &printed[..] else { panic!("{printed:?}") };
+    let mut compared = 0;
+    for (column, sync, server) in [(1, 0, 2..5), (2, 1, 2..5), (3, 0, 5..8), (4, 1, 5..8)] {
+        let mysql = |binary_log: u32| rates(&format!("bl{binary_log}_sync{sync}_dw1"), server.clone());
+        let postgres = rates(&format!("sync{sync}_{}", postgres[column]), server.clone());
+        let pairs = [(own, mysql(0), mysql(1)), (bl0, postgres.clone(), mysql(0)), (bl1, postgres, mysql(1))];
+        for (printed, base, other) in pairs {
+            let (words, margin) = match printed[column].strip_prefix("about ") {
+                // "About" stands for all three.
+                Some(percent) => (vec![percent; 3], 3.0),
+                None => (printed[column].split(", ").collect(), 0.0),
+            };
+            for ((word, base), other) in words.iter().zip(base).zip(other) {
+                let (percent, shown) = (word.parse::<f64>().unwrap(), relative(base, other) * 100.0);
+                assert!((shown - percent).abs() <= margin + 0.001, "{shown} is printed {printed:?} {word}");
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 36);
+}
+
+#[test]
+fn conclusions_of_the_study_of_2011() {
+    let page =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies/innodb-concurrency.md");
+    let text = std::fs::read_to_string(page).unwrap();
+    // Both tables have the same header; the first is of reads.
+    let rows: Vec<Vec<String>> = text
+        .lines()
+        .filter(|line| line.starts_with("| 5."))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect();
+    let (reads, updates) = (&rows[..7], &rows[7..18]);
+    let rates = |table: &[Vec<String>], version: &str, config: &str| -> Vec<f64> {
+        let config = format!("`{config}`");
+        let row = table.iter().find(|row| row[0] == version && row[1] == config).unwrap();
+        row[2..].iter().map(|rate| rate.parse().unwrap()).collect()
+    };
+    let peak = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
+    // Unmodified servers lose a third of their reads and more beyond 64 threads, the patched one does not.
+    for (version, config, least, most) in
+        [("5.1.47", "tc0", 0.5, 0.7), ("5.5.8", "base", 0.5, 0.7), ("5.1.52", "tc0", 0.9, 1.0)]
+    {
+        let rates = rates(reads, version, config);
+        let left = relative(peak(&rates), rates[6]);
+        assert!((least..=most).contains(&left), "{version} {config}: {left}");
+    }
+    // Without the doublewrite buffer the peak is often 10 to 20 % higher.
+    let gains = ["5.1.47", "5.5.8", "5.1.52"].map(|version| {
+        relative(peak(&rates(updates, version, "base")), peak(&rates(updates, version, "dw0")))
+    });
+    assert_eq!(gains, [1.01, 1.21, 1.12]);
+    // More pools raise the peak of 5.5.8 by no more than a version's noise.
+    let pools = relative(peak(&rates(updates, "5.5.8", "base")), peak(&rates(updates, "5.5.8", "bp4")));
+    assert_eq!(pools, 1.04);
+    // What compressed pages cost updates is published by their rates alone.
+    let compressed =
+        relative(peak(&rates(updates, "5.1.47", "base")), peak(&rates(updates, "5.1.47", "compressed")));
+    assert_eq!(compressed, 0.60);
+}

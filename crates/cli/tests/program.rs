@@ -1,5 +1,4 @@
 //! The program as it is installed. End-to-end tests build it by this target, so that its crates are compiled as they are for tests, once.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Command;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use basecase_lab::{MemoryRequest, Timing, read_time};
 use basecase_analysis::Thresholds;
+use basecase_lab::{MemoryRequest, Timing, read_time};
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};

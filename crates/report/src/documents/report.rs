@@ -45,7 +45,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
 pub(crate) fn with_limits(blocks: &mut [Block], experiment: &Experiment) {
     for block in blocks {
         if let Block::Table(table) = block {
-            table.caption = caption(experiment, table);
+            table.caption = caption(experiment, &table.caption);
         }
     }
 }
@@ -111,10 +111,7 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
     sections.extend(reads.map(|table| Section {
         heading: None,
         reading: None,
-        tables: vec![table],
-        more: Vec::new(),
-        more_title: "",
-        is_sweep: false,
+        ..section("", "", vec![table])
     }));
     let noise = run_noise::table(results, options.thresholds);
     sections.extend(noise.map(|table| section("What single runs can tell", run_noise::READING, vec![table])));

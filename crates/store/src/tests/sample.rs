@@ -50,6 +50,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
                 details: BTreeMap::new(),
             },
             config: ConfigFacts { name: "x10a".into(), settings: Vec::new(), sha256: "c".into() },
+            memory_limit_bytes: None,
         }],
         steps: vec![StepFacts {
             name: "l.i0".into(),

@@ -45,7 +45,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
 pub(crate) fn with_limits(blocks: &mut [Block], experiment: &Experiment) {
     for block in blocks {
         if let Block::Table(table) = block {
-            table.caption = caption(experiment, table);
+            table.caption = caption(experiment, &table.caption);
         }
     }
 }

@@ -3,13 +3,11 @@
 use basecase_analysis::Results;
 use basecase_model::{CandidateFacts, Experiment};
 
-use crate::tables::Table;
-
 /// A table's caption with the limit on memory that its numbers were measured with, if there is one.
-pub(crate) fn caption(experiment: &Experiment, table: &Table) -> String {
+pub(crate) fn caption(experiment: &Experiment, caption: &str) -> String {
     match limit(experiment) {
-        Some(limit) => format!("{} ({limit})", table.caption),
-        None => table.caption.clone(),
+        Some(limit) => format!("{caption} ({limit})"),
+        None => caption.to_owned(),
     }
 }
 
@@ -76,15 +74,15 @@ mod tests {
     #[test]
     fn captions_tell_the_limit_and_a_note_that_it_differs() {
         let (mut experiment, _) = fixture::sample();
-        let table = Table { caption: "Table 1: throughput".into(), ..Table::default() };
-        assert_eq!(caption(&experiment, &table), "Table 1: throughput");
+        let table = "Table 1: throughput";
+        assert_eq!(caption(&experiment, table), "Table 1: throughput");
         for candidate in &mut experiment.candidates {
             candidate.memory_limit_bytes = Some(300 << 20);
         }
-        assert_eq!(caption(&experiment, &table), "Table 1: throughput (memory: 300 MiB)");
+        assert_eq!(caption(&experiment, table), "Table 1: throughput (memory: 300 MiB)");
         assert_eq!(different_limits(&experiment), None);
         experiment.candidates[0].memory_limit_bytes = None;
-        assert_eq!(caption(&experiment, &table), "Table 1: throughput (memory: no limit or 300 MiB)");
+        assert_eq!(caption(&experiment, table), "Table 1: throughput (memory: no limit or 300 MiB)");
         let note = different_limits(&experiment).unwrap();
         let name = &experiment.candidates[0].name;
         assert!(note.contains(&format!("{name} no limit, ")) && note.contains("300 MiB"), "{note}");

@@ -54,7 +54,7 @@ fn grid(results: &Results<'_>, table: &Table, sparklines: Option<&Sparklines>) -
             table.keyed[!table.key.is_empty()] {
                 caption {
                     div {
-                        strong { (words::caption(results.experiment, table)) }
+                        strong { (words::caption(results.experiment, &table.caption)) }
                         @if !table.reading.is_empty() { " " span { (table.reading) } }
                         (key(table))
                     }

@@ -13,6 +13,7 @@ mod bad_input;
 mod bad_mysql_input;
 mod bad_workload_input;
 mod lifecycle;
+mod memory;
 mod mixture;
 mod own_server;
 mod refusals;

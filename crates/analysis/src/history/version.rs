@@ -56,11 +56,12 @@ pub(super) fn versions<'b, 'a>(
     versions
 }
 
-/// Whether two candidates are one build with one config.
+/// Whether two candidates are one build with one config and one limit on memory.
 fn is_same(one: &CandidateFacts, other: &CandidateFacts) -> bool {
     one.build.identity() == other.build.identity()
         && one.engine == other.engine
         && one.config.sha256 == other.config.sha256
+        && one.memory_limit_bytes == other.memory_limit_bytes
 }
 
 /// Adds to each name when it was first measured: the date, or the minute if dates do not distinguish two of the same name.

@@ -10,6 +10,8 @@ use crate::request::{CandidateSpec, MemorySize, Origin, Places, Request};
 
 /// The most memory that is tried to find out what a config needs, in bytes.
 const MOST_BYTES: u64 = 1 << 40;
+/// The least memory that any server takes beside what it reserves, in bytes: measured on Postgres 18.
+const BESIDE_RESERVED: u64 = 32 << 20;
 /// How close to that the answer is: one part in this many.
 const PRECISION: u64 = 16;
 
@@ -58,7 +60,7 @@ pub(super) struct Asked<'a> {
     pub(super) host: Host,
 }
 
-/// The memory that a candidate's server reserves, in bytes. If that is more than its limit, the error says what would fit.
+/// The memory that a candidate's server reserves, in bytes. If its limit leaves too little beside that, the error says what would fit.
 pub(super) fn reserved(
     asked: &Asked<'_>,
     request: &Request,
@@ -66,24 +68,36 @@ pub(super) fn reserved(
     places: &Places,
 ) -> Result<u64> {
     let Asked { build, engine, config, host } = asked;
-    let error = match check(build, *engine, config, *host, &places.data) {
-        Ok(bytes) => return Ok(bytes),
-        Err(error) => error,
+    let checked = check(build, *engine, config, *host, &places.data);
+    let Some(limit) = request.memory_of(spec) else { return Ok(checked?) };
+    let too_much = match checked {
+        Ok(bytes) if needed(bytes) <= limit.bytes() => return Ok(bytes),
+        Ok(bytes) => format!(
+            "config {} reserves {} MiB of memory for {spec}, and {limit} leave too little for the server's processes\nhint: lower what it reserves, as with --set shared_buffers=64MB or --set innodb_buffer_pool_size=64M",
+            config.name,
+            bytes >> 20
+        ),
+        Err(error @ CheckError::Memory { .. }) => error.to_string(),
+        Err(error) => return Err(error.into()),
     };
-    let Some(limit) = request.memory_of(spec).filter(|_| matches!(error, CheckError::Memory { .. })) else {
-        return Err(error.into());
-    };
-    let told = error.to_string();
-    let (problem, hint) = told.split_once("\nhint: ").unwrap_or((&told, ""));
     let fits = |bytes: u64| {
         let host = Host { memory_bytes: bytes, ..*host };
         let name = spec.config.as_deref().unwrap_or_else(|| super::sources::default_config(spec));
         let config = ConfigFile::find(spec.dbms(), name, host)?.for_version(&build.version);
         let config = config.with_extra(&request.extra_settings)?;
-        anyhow::Ok(check(build, *engine, &config, host, &places.data).is_ok())
+        let checked = check(build, *engine, &config, host, &places.data);
+        anyhow::Ok(checked.is_ok_and(|reserved| needed(reserved) <= bytes))
     };
-    let Some(enough) = least(limit.bytes(), fits)? else { return Err(error.into()) };
-    bail!("{problem}\nhint: {} would fit; or {hint}", MemorySize::of_bytes(enough))
+    let (problem, hint) = too_much.split_once("\nhint: ").unwrap_or((&too_much, ""));
+    match least(limit.bytes(), fits)? {
+        Some(enough) => bail!("{problem}\nhint: {} would fit; or {hint}", MemorySize::of_bytes(enough)),
+        None => bail!("{problem}\nhint: {hint}"),
+    }
+}
+
+/// The memory that a server needs which reserves this much: its processes and what else it shares take some.
+fn needed(reserved: u64) -> u64 {
+    reserved.saturating_add(reserved / 10).saturating_add(BESIDE_RESERVED)
 }
 
 /// The least number of bytes that fits, within [`PRECISION`] of what does not; `None` if nothing does.

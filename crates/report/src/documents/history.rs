@@ -4,7 +4,7 @@ use basecase_analysis::{Shift, StepHistory, VersionHistory};
 
 use crate::documents::Block;
 use crate::tables::{self, Column, Highlight, Row, Table, TableCell};
-use crate::words::EffectWords as _;
+use crate::words::{EffectWords as _, caption};
 
 /// The report for people.
 pub(crate) fn compose(history: &VersionHistory<'_>) -> Vec<Block> {
@@ -62,7 +62,7 @@ fn table(history: &VersionHistory<'_>) -> Table {
         [(Highlight::Worse, "a slower level begins"), (Highlight::Better, "a faster level begins")];
     let shifts = || history.steps.iter().flat_map(|step| &step.changes);
     Table {
-        caption: format!("Throughput relative to {}", history.versions[0]),
+        caption: caption(history.experiment, &format!("Throughput relative to {}", history.versions[0])),
         corner,
         columns: columns.into_iter().map(|name| Column::numbers(name, "")).collect(),
         rows,

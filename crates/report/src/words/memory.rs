@@ -74,17 +74,15 @@ mod tests {
     #[test]
     fn captions_tell_the_limit_and_a_note_that_it_differs() {
         let (mut experiment, _) = fixture::sample();
-        assert_eq!(caption(&experiment, "Table 1: throughput"), "Table 1: throughput");
+        let table = "Table 1: throughput";
+        assert_eq!(caption(&experiment, table), "Table 1: throughput");
         for candidate in &mut experiment.candidates {
             candidate.memory_limit_bytes = Some(300 << 20);
         }
-        assert_eq!(caption(&experiment, "Table 1: throughput"), "Table 1: throughput (memory: 300 MiB)");
+        assert_eq!(caption(&experiment, table), "Table 1: throughput (memory: 300 MiB)");
         assert_eq!(different_limits(&experiment), None);
         experiment.candidates[0].memory_limit_bytes = None;
-        assert_eq!(
-            caption(&experiment, "Table 1: throughput"),
-            "Table 1: throughput (memory: no limit or 300 MiB)"
-        );
+        assert_eq!(caption(&experiment, table), "Table 1: throughput (memory: no limit or 300 MiB)");
         let note = different_limits(&experiment).unwrap();
         let name = &experiment.candidates[0].name;
         assert!(note.contains(&format!("{name} no limit, ")) && note.contains("300 MiB"), "{note}");

@@ -56,6 +56,9 @@ const PASSWORD: &str = "password";
 const MARK: &str = "initialised";
 /// How long a server may take to stop before it is forced to.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
+/// The same if the kernel has killed one of its processes: Postgres may never stop if it is asked to while it restarts after
+/// that.
+const KILLED_PATIENCE: Duration = Duration::from_secs(3);
 /// How long it may take after that.
 const QUIT_PATIENCE: Duration = Duration::from_secs(10);
 /// How many lines of the log an error shows.
@@ -270,6 +273,7 @@ impl Instance {
     /// # Errors
     /// If it does not stop at all.
     pub fn stop(&mut self) -> Result<ServerEnd, InstanceError> {
+        let patience = if self.killed_in_group().is_some() { KILLED_PATIENCE } else { STOP_PATIENCE };
         let Some(mut child) = self.child.take() else { return Ok(ServerEnd::WasNotRunning) };
         if let Ok(Some(status)) = child.try_wait() {
             self.set_stopped()?;
@@ -278,9 +282,9 @@ impl Instance {
         let [stop, force] = self.adapter().kind().stop_signals;
         basecase_process::send(child.id(), stop);
         let mut warning = None;
-        let mut status = wait(&mut child, STOP_PATIENCE);
+        let mut status = wait(&mut child, patience);
         if status.is_none() {
-            let seconds = STOP_PATIENCE.as_secs();
+            let seconds = patience.as_secs();
             warning = Some(format!(
                 "the server did not stop within {seconds} s and was stopped by force, without a checkpoint"
             ));

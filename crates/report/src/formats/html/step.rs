@@ -13,6 +13,7 @@ use crate::documents::{of_events, of_latencies};
 use crate::options::Options;
 use crate::tables::response_time::CLASSES;
 use crate::tables::{FAILED, MISSING, lines, memory, relative, resources, response_time, roles};
+use crate::words::caption;
 
 /// The page of one step.
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
@@ -98,7 +99,7 @@ fn bars(results: &Results<'_>, (number, step): (usize, &StepFacts), options: &Op
         div.scroll tabindex="0" role="region" aria-label="Throughput" {
             table.bars {
                 caption {
-                    div { strong { (step.name) " throughput" } " " span { "Bars of each column start at 0." } }
+                    div { strong { (caption(results.experiment, &format!("{} throughput", step.name))) } " " span { "Bars of each column start at 0." } }
                 }
                 thead {
                     tr {

@@ -6,8 +6,8 @@ use basecase_model::StepFacts;
 use super::{Block, method, notes};
 use crate::options::Options;
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, resources,
-    response_time, run_noise, running, statements, summary, sweeps, verdicts,
+    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines,
+    purge_lag, resources, response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
 use crate::words::{FailureWords as _, refusal, suite_lines};
 
@@ -31,6 +31,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     }
     if options.steps {
         blocks.extend(method::blocks(results));
+        blocks.extend(purge_lag::table(results).map(Block::Table));
         blocks.extend(steps(results, options));
     }
     blocks.push(Block::Heading("Facts".into()));
@@ -64,8 +65,8 @@ pub(crate) struct Section {
     pub(crate) more: Vec<Table>,
     /// Title of those.
     pub(crate) more_title: &'static str,
-    /// Whether it is a sweep, which has charts.
-    pub(crate) is_sweep: bool,
+    /// Number of the sweep that it shows, which has charts.
+    pub(crate) sweep: Option<usize>,
     /// Whether its ratios are also drawn as bars.
     pub(crate) has_bars: bool,
 }
@@ -77,8 +78,8 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         reading: Some(reading),
         tables,
         more: Vec::new(),
-        more_title: "Latency, events and CPU",
-        is_sweep: false,
+        more_title: "Latency, statements, CPU and rows",
+        sweep: None,
         has_bars: false,
     };
     let mut sections = if results.is_workload_file() {
@@ -87,15 +88,7 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         let mut tables = summary::tables(results, options.thresholds);
         let more = tables.split_off(2);
         let more_title = "Insert rate of the read-write steps";
-        vec![Section {
-            heading: None,
-            reading: None,
-            tables,
-            more,
-            more_title,
-            is_sweep: false,
-            has_bars: false,
-        }]
+        vec![Section { heading: None, reading: None, tables, more, more_title, sweep: None, has_bars: false }]
     };
     let noise = run_noise::table(results, options.thresholds);
     sections.extend(noise.map(|table| section("What single runs can tell", run_noise::READING, vec![table])));
@@ -119,9 +112,9 @@ fn of_workload_file(
         section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),
     ];
     sections.retain(|section| !section.tables.is_empty());
-    sections.extend(results.sweeps().iter().map(|sweep| Section {
+    sections.extend(results.sweeps().iter().enumerate().map(|(number, sweep)| Section {
         more: sweeps::others(results, sweep, options),
-        is_sweep: true,
+        sweep: Some(number),
         ..section(
             &format!("{} by threads", sweep.name),
             sweeps::READING,

@@ -12,6 +12,7 @@ pub(crate) mod latency_ratio;
 pub(crate) mod lines;
 pub(crate) mod marks;
 pub(crate) mod noise_floor;
+pub(crate) mod purge_lag;
 pub(crate) mod relative;
 pub(crate) mod resources;
 pub(crate) mod response_time;

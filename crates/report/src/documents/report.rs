@@ -6,7 +6,7 @@ use basecase_model::StepFacts;
 use super::{Block, method, notes};
 use crate::options::Options;
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines,
+    Table, builds, compaction, configs, connections, events, grouped, groups, latency_ratio, lines,
     purge_lag, resources, response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
 use crate::words::{FailureWords as _, refusal, suite_lines};
@@ -166,6 +166,7 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(of_latencies(results, step).into_iter().map(Block::Table));
         blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
         blocks.extend(lines::tables(results, step).map(Block::Table));
+        blocks.extend(compaction::table(results, step).map(Block::Table));
     }
     blocks
 }

@@ -1,6 +1,7 @@
 //! Every table of a report as values: the text and mark of each cell.
 
 pub(crate) mod builds;
+pub(crate) mod compaction;
 pub(crate) mod conduct;
 pub(crate) mod configs;
 pub(crate) mod connections;

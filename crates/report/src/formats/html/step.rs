@@ -12,7 +12,7 @@ use crate::charts::track::TrackGroup;
 use crate::documents::{of_events, of_latencies};
 use crate::options::Options;
 use crate::tables::response_time::CLASSES;
-use crate::tables::{FAILED, MISSING, lines, relative, resources, response_time, roles};
+use crate::tables::{FAILED, MISSING, compaction, lines, relative, resources, response_time, roles};
 
 /// The page of one step.
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
@@ -63,6 +63,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
                     }
                 }
             }
+            @if let Some(found) = compaction::table(results, step) { (table::render(results, &found)) }
             @if let Some(roles) = roles::table(results, step) { (table::render(results, &roles)) }
         }
         (data(&charts))

@@ -5,6 +5,7 @@
 
 mod bisection;
 mod calibration;
+mod compaction;
 mod configs;
 mod context;
 mod effect;
@@ -40,6 +41,7 @@ use basecase_model::{Experiment, Trial};
 
 pub use bisection::{Bisected, Probed, Side};
 pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
+pub use compaction::{CompactionLevel, Stalls, compaction_levels};
 pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};
 pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use effect::{Effect, percent, percent_of_logarithm};

@@ -1,6 +1,6 @@
 //! The formulas behind every metric, from the counters and roles of a trial.
 
-use basecase_model::{OperationClass, RoleRecord, names};
+use basecase_model::{OperationClass, RoleRecord, StatementClass, names};
 
 use crate::latencies::latencies;
 use crate::results::{Measured, quotient};
@@ -77,6 +77,13 @@ impl Measured<'_> {
         };
         // The sum over no role is -0, which prints as such.
         roles.filter_map(rate).sum::<f64>() + 0.0
+    }
+
+    /// Statements of the window per second that count as `class`; `None` if the step's statements have no kinds.
+    pub fn statements_per_second(&self, class: StatementClass) -> Option<f64> {
+        let records = self.trial.statements.as_slice();
+        let executed: u64 = records.iter().map(|record| record.executed_as(class)).sum();
+        quotient(executed as f64, self.trial.seconds).filter(|_| !records.is_empty())
     }
 
     /// Statements retried after a retryable error.

@@ -2,7 +2,7 @@
 //!
 //! Counters cover exactly the measured window and all clients. What the machine does not provide is `None`, never 0.
 
-use basecase_model::{OperationClass, names};
+use basecase_model::{OperationClass, StatementClass, names};
 use basecase_stats::JudgedMetric;
 
 use crate::effect::Effect;
@@ -320,6 +320,36 @@ pub static OF_GROUP: &[TrialMetric] = &[
     }),
 ];
 
+/// How a workload file's step goes with its number of threads.
+pub static THREADS: &[TrialMetric] = &[
+    metric("event_time_mean_us", "µs", 0, "mean event time, including the wait if paced", |m| {
+        let latencies = latencies(m.trial, m.headline_class())?;
+        Some(latencies.response.unwrap_or(latencies.service).mean_ns() / 1e3)
+    }),
+    metric("reads_per_s", "1/s", 0, "statements per second that can return rows", |m| {
+        m.statements_per_second(StatementClass::Read)
+    }),
+    metric("writes_per_s", "1/s", 0, "statements per second that changed a row", |m| {
+        m.statements_per_second(StatementClass::Write)
+    }),
+    metric("server_cpu_pct", "%", 0, "CPU of the server, mean, one core = 100", |m| {
+        Some(m.per_second(names::SERVER_CPU_US)? / 1e4)
+    }),
+    metric("server_cpu_max_pct", "%", 0, "CPU of the server in its busiest second, one core = 100", |m| {
+        let track = m.trial.tracks.iter().find(|track| track.name == names::SERVER_CPU_US)?;
+        Some(f64::from(track.values.iter().copied().reduce(f32::max)?) / 1e4)
+    }),
+];
+
+/// The metric of how far purge lags.
+pub static PURGE_LAG: TrialMetric = metric(
+    "history_transactions",
+    "",
+    0,
+    "InnoDB's history list at the end: transactions yet to be purged",
+    |m| m.trial.gauges.get(names::END_HISTORY_TRANSACTIONS),
+);
+
 /// Row operations, as InnoDB counts them.
 pub static INNODB_ROWS: &[TrialMetric] = &[
     metric("innodb_rows_read_per_s", "1/s", 0, "rows read per second by InnoDB", |m| {
@@ -343,12 +373,12 @@ pub fn all() -> impl Iterator<Item = &'static TrialMetric> {
 
 /// Further metrics of workload files' trials in data files.
 pub fn of_workload_file() -> impl Iterator<Item = &'static TrialMetric> {
-    EVENTS.iter().chain(INNODB_ROWS)
+    EVENTS.iter().chain(THREADS).chain(INNODB_ROWS)
 }
 
 /// The metrics that follow the 21 columns where their order is kept, as in data files.
 pub fn extras() -> impl Iterator<Item = &'static TrialMetric> {
-    CPU_SHARES.iter().chain(EXTRAS)
+    CPU_SHARES.iter().chain(EXTRAS).chain(std::iter::once(&PURGE_LAG))
 }
 
 /// The metrics in the order for people: the 21 columns, with [`CPU_SHARES`] next to `cpupq`.

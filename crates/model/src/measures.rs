@@ -235,6 +235,10 @@ pub mod names {
     /// Bytes of temporary files that the server wrote.
     pub const SERVER_TEMPORARY_BYTES: &str = "server.temporary_bytes";
 
+    /// Gauge: transactions in InnoDB's history list when the step ended, which purge has yet to go through.
+    pub const END_HISTORY_TRANSACTIONS: &str = "end.debt.history_transactions";
+    /// Prefix of what RocksDB counts for each column family and level, as `rocksdb.default.l1.writegb`.
+    pub const ROCKSDB_PREFIX: &str = "rocksdb.";
     /// Prefix of tracks of statements per second by latency: `latency.CLASS.END_ns`, up to that end.
     pub const LATENCY_PREFIX: &str = "latency.";
     /// Prefix of the time that the server's busy sessions spent in a state, µs over all sessions, from samples of the sessions:

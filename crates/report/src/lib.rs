@@ -11,6 +11,7 @@ mod formats;
 #[cfg(test)]
 mod hostile;
 mod options;
+mod raw;
 mod tables;
 mod words;
 
@@ -68,6 +69,15 @@ pub fn write(
         Format::Verdicts(format) => Ok(Written::Text((format.render)(&Gate::of(&results)))),
         Format::Pages(format) => Ok(Written::Page((format.write)(&results, options, out)?)),
     }
+}
+
+/// Writes what every complete trial counted, the levels at its end, and the settings of the running servers into `folder`, as lines of a
+/// name, a tab and a value. Returns the number of files.
+///
+/// # Errors
+/// When a folder or file cannot be written.
+pub fn write_raw(experiment: &Experiment, trials: &[Trial], folder: &Path) -> Result<usize, Error> {
+    raw::write(experiment, trials, folder)
 }
 
 /// Where the time went: what changed along with the speed of a cell, likeliest cause first.

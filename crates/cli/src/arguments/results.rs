@@ -22,6 +22,9 @@ pub(crate) struct Report {
     /// Folder for the HTML pages
     #[arg(short, long, value_name = "DIR", default_value = "basecase-report")]
     pub(crate) out: PathBuf,
+    /// Also write what was counted in each step, the levels at its end and the servers' settings into this folder, as lines of name and value
+    #[arg(long, value_name = "DIR")]
+    pub(crate) raw: Option<PathBuf>,
     /// Relative throughput from which on cells are coloured: report (0.95, 1.05, rounded), posts-2024 (0.95, 1.05), posts-2025 (0.97, 1.03),
     /// or two ratios such as 0.9,1.1
     #[arg(long, value_name = "LOW,HIGH|NAME", default_value = "report")]

@@ -21,6 +21,10 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,
     };
+    if let Some(folder) = &arguments.raw {
+        let count = basecase_report::write_raw(&experiment, &trials, folder)?;
+        output::print_message(&format!("{count} files in {}", folder.display()));
+    }
     match basecase_report::write(&experiment, &trials, arguments.format, &options, &arguments.out)? {
         Written::Text(text) => output::print_report(&text),
         Written::Page(page) => output::print(&format!("{}\n", page.display())),

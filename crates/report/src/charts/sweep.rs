@@ -4,19 +4,49 @@ use basecase_analysis::{Results, Sweep};
 use serde::Serialize;
 
 use crate::options::Options;
-use crate::tables::events::percentile_name;
+use crate::tables::sweeps;
 
 /// All charts on the overview.
 #[derive(Serialize)]
 pub(crate) struct SweepCharts<'a> {
     /// Names of the candidates; a series refers to its candidate by number.
     rows: Vec<&'a str>,
-    /// The charts, [`CHARTS_OF_SWEEP`] for each sweep.
-    pub(crate) charts: Vec<SweepChart>,
+    /// The charts of all sweeps.
+    charts: Vec<SweepChart>,
+    /// Where the charts of each sweep begin, and where the last ends.
+    #[serde(skip)]
+    bounds: Vec<usize>,
 }
 
-/// How many charts each sweep has.
-pub(crate) const CHARTS_OF_SWEEP: usize = 2;
+/// How many charts of each sweep come first: throughput and latency.
+const FIRST: usize = 2;
+
+impl SweepCharts<'_> {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.charts.is_empty()
+    }
+
+    /// Number of sweeps.
+    pub(crate) fn sweeps(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// The charts of a sweep that come first, with their numbers.
+    pub(crate) fn first(&self, sweep: usize) -> impl Iterator<Item = (usize, &SweepChart)> {
+        self.of_sweep(sweep).take(FIRST)
+    }
+
+    /// Its other charts.
+    pub(crate) fn others(&self, sweep: usize) -> impl Iterator<Item = (usize, &SweepChart)> {
+        self.of_sweep(sweep).skip(FIRST)
+    }
+
+    fn of_sweep(&self, sweep: usize) -> impl Iterator<Item = (usize, &SweepChart)> {
+        let (begin, end) = (self.bounds[sweep], self.bounds[sweep + 1]);
+        self.charts.iter().enumerate().take(end).skip(begin)
+    }
+}
 
 /// One chart.
 #[derive(Serialize)]
@@ -37,20 +67,20 @@ struct Line {
     values: Vec<Option<f64>>,
 }
 
-/// Throughput and latency of every sweep.
+/// Throughput and all other measures of every sweep.
 pub(crate) fn charts<'a>(results: &Results<'a>, options: &Options) -> SweepCharts<'a> {
-    let mut charts = Vec::new();
+    let (mut charts, mut bounds) = (Vec::new(), vec![0]);
     for sweep in results.sweeps() {
-        let latency_name = format!("event latency, {}", percentile_name(options.percentile));
-        let pair: [SweepChart; CHARTS_OF_SWEEP] = [
-            chart(results, &sweep, "queries/s", |step, candidate| results.headline(step, candidate)),
-            chart(results, &sweep, &latency_name, |step, candidate| {
-                results.measured(step, candidate)?.event_latency_ms(options.percentile)
-            }),
-        ];
-        charts.extend(pair);
+        charts.push(chart(results, &sweep, "queries/s", |step, candidate| results.headline(step, candidate)));
+        charts.extend(sweeps::measures(results, &sweep, options).iter().map(|measure| {
+            chart(results, &sweep, &measure.caption, |step, candidate| {
+                measure.value(&results.measured(step, candidate)?)
+            })
+        }));
+        bounds.push(charts.len());
     }
-    SweepCharts { rows: results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect(), charts }
+    let rows = results.candidates().map(|(_, facts)| facts.name.0.as_str()).collect();
+    SweepCharts { rows, charts, bounds }
 }
 
 fn chart(

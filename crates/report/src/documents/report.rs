@@ -6,8 +6,8 @@ use basecase_model::{Experiment, StepFacts};
 use super::{Block, method, notes};
 use crate::options::Options;
 use crate::tables::{
-    Table, builds, configs, connections, events, grouped, groups, latency_ratio, lines, memory, resources,
-    response_time, run_noise, running, statements, summary, sweeps, verdicts,
+    Table, builds, compaction, configs, connections, events, grouped, groups, latency_ratio, lines, memory,
+    purge_lag, resources, response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
 use crate::words::{FailureWords as _, caption, refusal, suite_lines};
 
@@ -31,6 +31,7 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     }
     if options.steps {
         blocks.extend(method::blocks(results));
+        blocks.extend(purge_lag::table(results).map(Block::Table));
         blocks.extend(steps(results, options));
     }
     with_limits(&mut blocks, experiment);
@@ -74,8 +75,8 @@ pub(crate) struct Section {
     pub(crate) more: Vec<Table>,
     /// Title of those.
     pub(crate) more_title: &'static str,
-    /// Whether it is a sweep, which has charts.
-    pub(crate) is_sweep: bool,
+    /// Number of the sweep that it shows, which has charts.
+    pub(crate) sweep: Option<usize>,
     /// Whether its ratios are also drawn as bars.
     pub(crate) has_bars: bool,
 }
@@ -87,8 +88,8 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         reading: Some(reading),
         tables,
         more: Vec::new(),
-        more_title: "Latency, events and CPU",
-        is_sweep: false,
+        more_title: "Latency, statements, CPU and rows",
+        sweep: None,
         has_bars: false,
     };
     let mut sections = if results.is_workload_file() {
@@ -97,15 +98,7 @@ pub(crate) fn summary(results: &Results<'_>, options: &Options) -> Vec<Section> 
         let mut tables = summary::tables(results, options.thresholds);
         let more = tables.split_off(2);
         let more_title = "Insert rate of the read-write steps";
-        vec![Section {
-            heading: None,
-            reading: None,
-            tables,
-            more,
-            more_title,
-            is_sweep: false,
-            has_bars: false,
-        }]
+        vec![Section { heading: None, reading: None, tables, more, more_title, sweep: None, has_bars: false }]
     };
     let reads = memory::reads(results);
     sections.extend(reads.map(|table| Section {
@@ -135,9 +128,9 @@ fn of_workload_file(
         section("Queries per second", groups::ABSOLUTE, groups::absolute(results)),
     ];
     sections.retain(|section| !section.tables.is_empty());
-    sections.extend(results.sweeps().iter().map(|sweep| Section {
+    sections.extend(results.sweeps().iter().enumerate().map(|(number, sweep)| Section {
         more: sweeps::others(results, sweep, options),
-        is_sweep: true,
+        sweep: Some(number),
         ..section(
             &format!("{} by threads", sweep.name),
             sweeps::READING,
@@ -190,6 +183,7 @@ fn steps(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(resources::tables(results, step).into_iter().map(Block::Table));
         blocks.extend(lines::tables(results, step).map(Block::Table));
         blocks.extend(memory::of_step(results, step).map(Block::Table));
+        blocks.extend(compaction::table(results, step).map(Block::Table));
     }
     blocks
 }

@@ -1,6 +1,7 @@
 //! Every table of a report as values: the text and mark of each cell.
 
 pub(crate) mod builds;
+pub(crate) mod compaction;
 pub(crate) mod conduct;
 pub(crate) mod configs;
 pub(crate) mod connections;
@@ -13,6 +14,7 @@ pub(crate) mod lines;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod noise_floor;
+pub(crate) mod purge_lag;
 pub(crate) mod relative;
 pub(crate) mod resources;
 pub(crate) mod response_time;

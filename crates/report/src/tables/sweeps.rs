@@ -1,6 +1,6 @@
 //! One step by number of threads, with a table for each measure.
 
-use basecase_analysis::metrics::{CPU_SHARES, INNODB_ROWS};
+use basecase_analysis::metrics::{CPU_SHARES, EVENTS, INNODB_ROWS, PURGE_LAG, THREADS, TrialMetric};
 use basecase_analysis::{Measured, Results, Sweep};
 
 use super::events::percentile_name;
@@ -25,29 +25,66 @@ pub(crate) fn throughput(results: &Results<'_>, sweep: &Sweep<'_>, options: &Opt
     tables
 }
 
-/// Latency, CPU and events; rows of InnoDB if any candidate counts them.
+/// What else than throughput a sweep shows, as a table and as a chart.
+pub(crate) struct Measure {
+    /// What it is, with its unit.
+    pub(crate) caption: String,
+    decimals: usize,
+    of: Source,
+}
+
+/// How a measure is computed.
+enum Source {
+    /// This percentile of the events' latency.
+    Latency(f64),
+    Metric(&'static TrialMetric),
+}
+
+impl Measure {
+    fn of_metric(metric: &'static TrialMetric) -> Measure {
+        let caption = match metric.unit {
+            // Meanings tell rates, shares and counts by themselves.
+            "" | "1/s" | "%" => metric.meaning.to_owned(),
+            unit => format!("{}, {unit}", metric.meaning),
+        };
+        Measure { caption, decimals: metric.decimals, of: Source::Metric(metric) }
+    }
+
+    /// The value of a trial.
+    pub(crate) fn value(&self, measured: &Measured<'_>) -> Option<f64> {
+        match &self.of {
+            Source::Latency(percentile) => measured.event_latency_ms(*percentile),
+            Source::Metric(metric) => (metric.of)(measured),
+        }
+    }
+}
+
+/// The measures that any trial of the sweep has: latency first, then events, statements, CPU, rows of InnoDB and how far purge lags.
+pub(crate) fn measures(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options) -> Vec<Measure> {
+    let caption = format!("event latency, {}", percentile_name(options.percentile));
+    let latency = Measure { caption, decimals: 3, of: Source::Latency(options.percentile) };
+    let metrics = EVENTS[..1].iter().chain(THREADS).chain(&CPU_SHARES[..1]).chain(INNODB_ROWS);
+    let metrics = metrics.chain(std::iter::once(&PURGE_LAG)).map(Measure::of_metric);
+    let trials: Vec<Measured<'_>> = sweep
+        .points
+        .iter()
+        .flat_map(|(_, step)| {
+            results.candidates().filter_map(|(candidate, _)| results.measured(*step, candidate))
+        })
+        .collect();
+    let is_known = |measure: &Measure| trials.iter().any(|trial| measure.value(trial).is_some());
+    std::iter::once(latency).chain(metrics).filter(is_known).collect()
+}
+
+/// A table for each of the [`measures`].
 pub(crate) fn others(results: &Results<'_>, sweep: &Sweep<'_>, options: &Options) -> Vec<Table> {
-    let measured = |step, candidate| results.measured(step, candidate);
-    let plain = |caption: String, decimals: usize, value_of: &dyn Fn(&Measured<'_>) -> Option<f64>| {
-        table(results, sweep, caption, 0, |step, candidate| {
-            Some(TableCell::plain(number(value_of(&measured(step, candidate)?), decimals)))
+    let table_of = |measure: Measure| {
+        table(results, sweep, measure.caption.clone(), 0, |step, candidate| {
+            let value = measure.value(&results.measured(step, candidate)?);
+            Some(TableCell::plain(number(value, measure.decimals)))
         })
     };
-    let latency = |measured: &Measured<'_>| measured.event_latency_ms(options.percentile);
-    let mut tables = vec![
-        plain(format!("event latency, {}", percentile_name(options.percentile)), 3, &latency),
-        plain("events/s".into(), 1, &|measured| Some(measured.events_per_second())),
-        plain("server CPU per query, µs".into(), 1, &CPU_SHARES[0].of),
-    ];
-    let trials = || {
-        let points = sweep.points.iter();
-        points.flat_map(|(_, step)| {
-            results.candidates().filter_map(|(candidate, _)| measured(*step, candidate))
-        })
-    };
-    let counted = INNODB_ROWS.iter().filter(|metric| trials().any(|trial| (metric.of)(&trial).is_some()));
-    tables.extend(counted.map(|metric| plain(metric.meaning.into(), metric.decimals, &metric.of)));
-    tables
+    measures(results, sweep, options).into_iter().map(table_of).collect()
 }
 
 /// One row per number of threads and one column per candidate from `first` on.

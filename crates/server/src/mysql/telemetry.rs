@@ -26,6 +26,18 @@ static ROCKSDB: &[Common] = &[
     (names::SERVER_ROWS_READ, &[&["mysql.rocksdb_rows_read"]]),
 ];
 
+/// What compaction did on each level of each column family. A level that is not there yet counts as 0, so that what it gets first is not
+/// lost. Rates and ratios are left out, because they follow from the rest.
+const COMPACTION: &str = "select concat(family.cf_name, '.', place.level, '.', figure.type), coalesce(stats.value, 0) \
+     from (select distinct cf_name from information_schema.rocksdb_compaction_stats) family \
+     cross join (select 'L0' level union all select 'L1' union all select 'L2' union all select 'L3' union all select 'L4' \
+         union all select 'L5' union all select 'L6' union all select 'Sum') place \
+     cross join (select distinct type from information_schema.rocksdb_compaction_stats where type in \
+         ('NumFiles', 'SizeBytes', 'ReadGB', 'RnGB', 'WriteGB', 'MovedGB', 'CompSec', 'CompCount', 'KeyIn', 'KeyDrop')) figure \
+     left join information_schema.rocksdb_compaction_stats stats \
+         on stats.cf_name = family.cf_name and stats.level = place.level and stats.type = figure.type \
+     where family.cf_name <> '__system__'";
+
 /// The inquiries for a server with tables of `engine`.
 pub(super) fn telemetry(engine: Engine) -> Telemetry {
     let metrics = |condition: &str| {
@@ -37,13 +49,17 @@ pub(super) fn telemetry(engine: Engine) -> Telemetry {
     let sessions = "select processlist_state, count(*) from performance_schema.threads \
                     where type = 'FOREGROUND' and processlist_command in ('Query', 'Execute') \
                     and processlist_id <> connection_id() group by 1";
+    let mut inquiries = vec![
+        Inquiry::frequent("mysql.", "show global status"),
+        // MySQL and older versions of MariaDB have the first column, newer versions of MariaDB the second.
+        metrics("status = 'enabled'"),
+        metrics("enabled = 1"),
+    ];
+    if engine == Engine::Rocksdb {
+        inquiries.push(Inquiry::at_ends(names::ROCKSDB_PREFIX, COMPACTION));
+    }
     Telemetry {
-        inquiries: vec![
-            Inquiry::frequent("mysql.", "show global status"),
-            // MySQL and older versions of MariaDB have the first column, newer versions of MariaDB the second.
-            metrics("status = 'enabled'"),
-            metrics("enabled = 1"),
-        ],
+        inquiries,
         common: match engine {
             Engine::Innodb => INNODB,
             Engine::Rocksdb => ROCKSDB,
@@ -63,6 +79,8 @@ pub(super) fn telemetry(engine: Engine) -> Telemetry {
             "innodb_row_lock_current_waits",
             "trx_rseg_history_len",
             "log_lsn_checkpoint_age",
+            "numfiles",
+            "sizebytes",
             "rocksdb_memtable_total",
             "rocksdb_num_running_compactions",
         ],

@@ -88,7 +88,7 @@ const LONGEST: usize = 120;
 
 /// A file name of letters that are safe in every file system and link. Different names give different file names, even on file systems
 /// that ignore case.
-pub(super) fn file_name(name: &str) -> String {
+pub(crate) fn file_name(name: &str) -> String {
     let mut safe = String::with_capacity(name.len());
     for byte in name.bytes() {
         match byte {

@@ -7,16 +7,18 @@ use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
 use super::sparkline::Sparklines;
 use super::{facts, group_chart, table, verdicts};
-use crate::charts::sweep::{CHARTS_OF_SWEEP, SweepCharts, charts};
+use crate::charts::sweep::{SweepCharts, charts};
 use crate::documents::{self, Section, notes};
 use crate::options::Options;
+use crate::tables::purge_lag;
 
 /// The page `index.html`.
 pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     let experiment = results.experiment;
     let sweeps = charts(results, options);
-    let has_charts = !sweeps.charts.is_empty();
+    let has_charts = !sweeps.is_empty();
     let sections = documents::summary(results, options);
+    let lag = purge_lag::table(results);
     let content = html! {
         p.lead {
             (experiment.candidates.len()) " candidates on " (experiment.steps.len()) " steps of the "
@@ -34,13 +36,19 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             (facts::failed(results))
             (facts::warnings(results))
             @for section in sections.iter().filter(|section| !section.more.is_empty()) {
-                details open[section.is_sweep && sweeps.charts.len() == CHARTS_OF_SWEEP] {
+                details open[section.sweep.is_some() && sweeps.sweeps() == 1] {
                     summary {
                         @if let Some(heading) = &section.heading { (heading) ": " }
                         (section.more_title)
                     }
-                    @for more in &section.more { (table::render(results, more)) }
+                    @if let Some(sweep) = section.sweep {
+                        div.charts { @for (number, chart) in sweeps.others(sweep) { (figure(number, &chart.caption)) } }
+                    }
+                    (table::render_beside(results, &section.more))
                 }
+            }
+            @if let Some(lag) = &lag {
+                details { summary { "Purge lag" } (table::render(results, lag)) }
             }
             (facts::steps(results))
             (facts::facts(results))
@@ -62,22 +70,17 @@ fn summary(
     options: &Options,
 ) -> Markup {
     let sparklines = Sparklines::of(results);
-    let mut of_sweeps = sweeps.charts.iter().enumerate();
     html! {
         section #summary {
             @for note in notes::candidates(results.experiment) {
                 p.note role="note" { strong { "Note" } " " (note) }
             }
-            @if !sweeps.charts.is_empty() { (without_script()) }
+            @if !sweeps.is_empty() { (without_script()) }
             @for section in sections {
                 @if let Some(heading) = &section.heading { h2 { (heading) } }
                 @if let Some(reading) = section.reading { p.small { (reading) } }
-                @if section.is_sweep {
-                    div.charts {
-                        @for (number, chart) in of_sweeps.by_ref().take(CHARTS_OF_SWEEP) {
-                            (figure(number, &chart.caption))
-                        }
-                    }
+                @if let Some(sweep) = section.sweep {
+                    div.charts { @for (number, chart) in sweeps.first(sweep) { (figure(number, &chart.caption)) } }
                 }
                 (table::render_together(results, &section.tables, &sparklines))
                 @if section.has_bars {

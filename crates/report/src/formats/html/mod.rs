@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 
 use basecase_analysis::Results;
 use basecase_model::StepFacts;
-use folder::{Folder, file_name};
+use folder::Folder;
+pub(crate) use folder::file_name;
 
 use super::PageFormat;
 use crate::error::Error;

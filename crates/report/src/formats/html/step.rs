@@ -12,7 +12,9 @@ use crate::charts::track::TrackGroup;
 use crate::documents::{of_events, of_latencies};
 use crate::options::Options;
 use crate::tables::response_time::CLASSES;
-use crate::tables::{FAILED, MISSING, lines, memory, relative, resources, response_time, roles};
+use crate::tables::{
+    FAILED, MISSING, compaction, lines, memory, relative, resources, response_time, roles,
+};
 use crate::words::caption;
 
 /// The page of one step.
@@ -65,6 +67,7 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
                     }
                 }
             }
+            @if let Some(found) = compaction::table(results, step) { (table::render(results, &found)) }
             @if let Some(roles) = roles::table(results, step) { (table::render(results, &roles)) }
         }
         (data(&charts))

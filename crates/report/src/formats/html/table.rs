@@ -13,6 +13,11 @@ pub(super) fn render(results: &Results<'_>, table: &Table) -> Markup {
     html! { div.table { (grid(results, table, None)) (legend(table)) } }
 }
 
+/// Tables side by side.
+pub(super) fn render_beside(results: &Results<'_>, tables: &[Table]) -> Markup {
+    html! { div.together { @for table in tables { (render(results, table)) } } }
+}
+
 /// Tables side by side, with sparklines in their cells. If they share key and legend, those appear once above them.
 pub(super) fn render_together(results: &Results<'_>, tables: &[Table], sparklines: &Sparklines) -> Markup {
     let Some(first) = tables.first() else { return Markup::default() };

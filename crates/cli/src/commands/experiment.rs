@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify,
+    CandidateSpec, InsertBenchmark, Missing, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify,
 };
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::Pace;
@@ -37,6 +37,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         extra_settings: Vec::new(),
         protocol: Protocol::Classic,
         replicates: Vec::new(),
+        missing: Missing::Refuse,
     };
     make_folder(&arguments.out)?;
     let places = PlaceArguments {
@@ -87,6 +88,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
         extra_settings: arguments.settings.clone(),
         protocol: protocol(arguments),
         replicates: Vec::new(),
+        missing: Missing::Refuse,
     })
 }
 

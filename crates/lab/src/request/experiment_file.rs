@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use super::candidate_spec::without_urls;
 use super::{
-    CandidateError, PinError, PinRequest, Protocol, Request, Rounds, Scale, Sizes, Verify, read_change,
-    read_settle_limit, read_time,
+    CandidateError, CandidateSpec, Missing, PinError, PinRequest, Protocol, Request, Rounds, Scale, Sizes,
+    Verify, read_change, read_settle_limit, read_time,
 };
 use crate::message::explain;
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
@@ -63,6 +63,8 @@ struct ExperimentFile {
     #[serde(default)]
     configs: Vec<String>,
     #[serde(default)]
+    missing: Missing,
+    #[serde(default)]
     sizes: Sizes,
     #[serde(default)]
     size: Vec<Size>,
@@ -80,6 +82,13 @@ struct ExperimentFile {
 #[derive(Deserialize)]
 struct Size {
     name: String,
+    /// In place of the file's, where there are any.
+    #[serde(default)]
+    candidates: Vec<String>,
+    #[serde(default)]
+    builds: Vec<String>,
+    #[serde(default)]
+    configs: Vec<String>,
     /// What differs from `sizes`, or from `options` of a workload file.
     #[serde(flatten)]
     values: toml::Table,
@@ -165,21 +174,6 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
         reason: without_urls(error.to_string().trim_end()),
     })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
-    let mut names = file.candidates.clone();
-    for build in &file.builds {
-        if file.configs.is_empty() {
-            names.push(build.clone());
-        }
-        names.extend(file.configs.iter().map(|config| format!("{build}@{config}")));
-    }
-    if names.is_empty() {
-        return Err(refuse("it names no candidate\nhint: set candidates = [\"postgres:17.11\", \"postgres:18.6\"], or builds and configs".into()));
-    }
-    let candidates = names
-        .iter()
-        .map(|name| name.parse())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error: CandidateError| refuse(error.to_string()))?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
     let settle_limit = value("settle_limit", file.schedule.settle_limit.as_deref(), read_settle_limit);
     let settle_limit = settle_limit.map_err(refuse)?;
@@ -194,7 +188,7 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
         }
         let request = Request {
             name: size.map_or_else(|| name.to_owned(), |size| format!("{name} {}", size.name)),
-            candidates: candidates.clone(),
+            candidates: candidates(&file, size, path)?,
             workload,
             pin: pin.clone(),
             settle: file.schedule.settle,
@@ -204,6 +198,7 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
             extra_settings: texts(&file.settings),
             protocol: protocol.clone(),
             replicates: Vec::new(),
+            missing: file.missing,
         };
         request.check().map_err(|error| error.to_string())?;
         Ok(Variant { size: size.map(|size| size.name.clone()), request })
@@ -213,6 +208,45 @@ fn parse(text: &str, path: &str, stem: &str, scale: Option<Scale>) -> Result<Vec
         sizes => sizes.iter().map(|size| variant(Some(size))).collect(),
     };
     variants.map_err(refuse)
+}
+
+/// The candidates of a size. Each of the three keys that it names stands in place of the file's.
+fn candidates(file: &ExperimentFile, size: Option<&Size>, path: &str) -> Result<Vec<CandidateSpec>, String> {
+    let chosen = |own: Option<&'_ Vec<String>>, common: &Vec<String>| -> Vec<String> {
+        own.filter(|own| !own.is_empty()).unwrap_or(common).clone()
+    };
+    let names_builds = size.is_some_and(|size| !size.candidates.is_empty() || !size.builds.is_empty());
+    let none = Vec::new();
+    // A size that says what it runs runs nothing else.
+    let common = if names_builds { (&none, &none) } else { (&file.candidates, &file.builds) };
+    let mut names = chosen(size.map(|size| &size.candidates), common.0);
+    let builds = chosen(size.map(|size| &size.builds), common.1);
+    let configs = chosen(size.map(|size| &size.configs), &file.configs);
+    for build in builds {
+        if configs.is_empty() {
+            names.push(build.clone());
+        }
+        names.extend(configs.iter().map(|config| format!("{build}@{config}")));
+    }
+    if names.is_empty() {
+        return Err("it names no candidate\nhint: set candidates = [\"postgres:17.11\", \"postgres:18.6\"], or builds and configs".into());
+    }
+    let parse = |name: &String| {
+        let mut spec: CandidateSpec = name.parse().map_err(|error: CandidateError| error.to_string())?;
+        spec.config = spec.config.map(|config| beside(path, config));
+        Ok(spec)
+    };
+    names.iter().map(parse).collect()
+}
+
+/// A name that begins with `./` as a path from the folder of the experiment file.
+fn beside(path: &str, name: String) -> String {
+    match name.strip_prefix("./") {
+        Some(rest) => {
+            Path::new(path).parent().unwrap_or(Path::new("")).join(".").join(rest).display().to_string()
+        }
+        None => name,
+    }
 }
 
 /// Refuses names of sizes that cannot name a folder, or are used twice.
@@ -272,9 +306,7 @@ fn workload(
     // The last value of an option counts.
     options.extend(size.map(|size| texts(&size.values)).unwrap_or_default());
     options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
-    // A path that begins with ./ is relative to the experiment file.
-    let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(name);
-    let named = if name.starts_with("./") { beside.display().to_string() } else { name.to_owned() };
+    let named = beside(path, name.to_owned());
     let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
     if let Some(scale) = scale {
         options = scale.options(&definition, options);
@@ -401,6 +433,43 @@ mod tests {
         assert!(options.contains("[sizes]"), "{options}");
         let range = refuse("workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrow = 3");
         assert!(range.contains("e.toml") && range.contains("unknown option `row`"), "{range}");
+    }
+
+    #[test]
+    fn a_size_may_have_candidates_of_its_own_and_configs_beside_the_file() {
+        let candidates = |text: &str| {
+            let variants = super::parse(text, "studies/e.toml", "e", None).unwrap();
+            let named = |one: Variant| one.request.candidates.iter().map(ToString::to_string).collect();
+            variants.into_iter().map(named).collect::<Vec<Vec<String>>>()
+        };
+        let text = r#"
+            missing = "leave-out"
+            builds = ["postgres:18.6"]
+            configs = ["x10b", "./e/own.conf"]
+            [[size]]
+            name = "all"
+            [[size]]
+            name = "fewer"
+            configs = ["x10b"]
+            [[size]]
+            name = "others"
+            candidates = ["sqlite", "sqlite@./own.conf"]
+        "#;
+        assert_eq!(
+            candidates(text),
+            [
+                vec!["postgres:18.6@x10b", "postgres:18.6@studies/./e/own.conf"],
+                vec!["postgres:18.6@x10b"],
+                vec!["sqlite", "sqlite@studies/./own.conf"],
+            ]
+        );
+        let wrong = super::parse("missing = \"skip\"\ncandidates = [\"sqlite\"]", "e.toml", "e", None);
+        assert!(
+            wrong
+                .unwrap_err()
+                .to_string()
+                .contains("unknown variant `skip`, expected `refuse` or `leave-out`")
+        );
     }
 
     #[test]

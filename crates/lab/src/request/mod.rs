@@ -2,6 +2,7 @@
 
 mod candidate_spec;
 pub mod experiment_file;
+mod missing;
 mod pin;
 mod protocol;
 mod replicate;
@@ -18,6 +19,8 @@ use basecase_server::{Settle, SettleLimit, Transport};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate_spec::{CandidateError, CandidateSpec, Origin, may_hold_password};
+pub use self::missing::Missing;
+pub(crate) use self::missing::{LeftOut, available};
 pub use self::pin::{Pin, PinError, PinRequest};
 pub use self::protocol::{Protocol, Rounds, read_change, read_time};
 pub use self::replicate::Replicate;
@@ -54,6 +57,8 @@ pub struct Request {
     pub protocol: Protocol,
     /// The replicates, one for each candidate; missing ones are none.
     pub replicates: Vec<Replicate>,
+    /// What becomes of candidates whose builds cannot be had.
+    pub missing: Missing,
 }
 
 impl Request {

@@ -83,6 +83,8 @@ impl SizeArguments {
             ("scale", self.scale.is_some()),
             ("clients", self.clients.is_some()),
             ("writes", self.writes.is_some()),
+            ("li1-rows", self.li1_rows.is_some()),
+            ("li2-rows", self.li2_rows.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(word, _)| word)
     }

@@ -14,9 +14,9 @@ pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason};
 pub use plan::{Candidate, Plan};
 pub use request::{
-    CandidateError, CandidateSpec, MemoryRequest, MemorySize, Origin, Pin, PinError, PinRequest, Places,
-    Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify, experiment_file, may_hold_password,
-    read_change, read_settle_limit, read_time,
+    CandidateError, CandidateSpec, MemoryRequest, MemorySize, Missing, Origin, Pin, PinError, PinRequest,
+    Places, Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify, experiment_file,
+    may_hold_password, read_change, read_settle_limit, read_time,
 };
 pub use run::{ProfileOrder, RunOptions, Summary, run};
 pub use workload::{InsertBenchmark, Workload, WorkloadFile, builtin as builtin_workloads};

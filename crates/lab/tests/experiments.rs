@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use basecase_builds::{BuildRequest, Catalogue};
-use basecase_lab::{Origin, Request, experiment_file};
+use basecase_lab::{CandidateSpec, Missing, Origin, experiment_file};
 use basecase_server::{ConfigFile, Host};
 use experiment_file::Variant;
 
@@ -26,20 +26,28 @@ fn read(file: &Path, scale: Option<&str>) -> Vec<Variant> {
 fn builds_and_configs_are_known() {
     let catalogue = Catalogue::embedded().unwrap();
     for file in files() {
-        // Sizes differ in nothing else.
-        let Request { candidates, .. } = &read(&file, None)[0].request;
-        let builds: Vec<BuildRequest> = candidates
-            .iter()
-            .filter_map(|spec| match &spec.origin {
+        for Variant { request, .. } in read(&file, None) {
+            let build = |spec: &CandidateSpec| match &spec.origin {
                 Origin::Build(build) => Some(build.clone()),
                 _ => None,
-            })
-            .collect();
-        catalogue.resolve(&builds).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        for spec in candidates {
-            let Some(config) = &spec.config else { continue };
-            ConfigFile::find(spec.dbms(), config, Host::detect())
-                .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            };
+            let resolve = |build: &BuildRequest| catalogue.resolve(std::slice::from_ref(build)).map(drop);
+            let builds: Vec<BuildRequest> = request.candidates.iter().filter_map(build).collect();
+            let unknown: Vec<String> = builds
+                .iter()
+                .filter_map(|build| resolve(build).err())
+                .map(|error| error.to_string())
+                .collect();
+            // A study is still one without the versions that must be built from source.
+            match request.missing {
+                Missing::Refuse => assert!(unknown.is_empty(), "{}: {unknown:?}", file.display()),
+                Missing::LeaveOut => assert!(builds.len() - unknown.len() >= 2, "{}", file.display()),
+            }
+            for spec in &request.candidates {
+                let Some(config) = &spec.config else { continue };
+                ConfigFile::find(spec.dbms(), config, Host::detect())
+                    .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            }
         }
     }
 }

@@ -29,6 +29,7 @@ fn a_step_with_an_end_is_done_in_chunks() {
         clients: 2,
         rows: 20_000,
         writes: 8_000,
+        li1_rows: None,
         seconds: 2,
         ..PRESETS[0].parameters()
     };

@@ -54,6 +54,7 @@ fn parameters() -> InsertBenchmarkParameters {
         clients: 2,
         rows: 2_000,
         writes: 1_000,
+        li1_rows: None,
         seconds: 1,
         ..PRESETS[0].parameters()
     }

@@ -192,19 +192,20 @@ fn rows_per_second_of_a_scan() {
     assert!((rate - 3621.0).abs() <= 4.0, "{shown}");
 }
 
-/// The table of a page below docs/studies whose header has this cell: its rows, by their first cell.
-fn published(page: &str, header: &str) -> Vec<Vec<String>> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies").join(page);
+/// The lines of a page below docs/studies: the cells of tables, and none of other lines.
+fn page(name: &str) -> Vec<Vec<String>> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies").join(name);
     let text = std::fs::read_to_string(path).unwrap();
-    let cells = |line: &str| -> Vec<String> {
-        let line = line.strip_prefix('|').unwrap().strip_suffix('|').unwrap();
-        line.split('|').map(|cell| cell.trim().to_owned()).collect()
-    };
-    let lines = text
-        .lines()
-        .skip_while(|line| !(line.starts_with('|') && cells(line)[0..2].contains(&header.to_owned())));
-    let rows: Vec<Vec<String>> = lines.skip(2).take_while(|line| line.starts_with('|')).map(cells).collect();
-    assert!(!rows.is_empty(), "{page} has no table of {header}");
+    let inside = |line: &str| Some(line.strip_prefix('|')?.strip_suffix('|')?.to_owned());
+    let cells = |line: String| line.split('|').map(|cell| cell.trim().to_owned()).collect();
+    text.lines().map(|line| inside(line).map(cells).unwrap_or_default()).collect()
+}
+
+/// The rows below the header with this cell among its first two.
+fn published(name: &str, header: &str) -> Vec<Vec<String>> {
+    let lines = page(name).into_iter().skip_while(|cells| !cells.iter().take(2).any(|cell| cell == header));
+    let rows: Vec<Vec<String>> = lines.skip(2).take_while(|cells| !cells.is_empty()).collect();
+    assert!(!rows.is_empty(), "{name} has no table of {header}");
     rows
 }
 
@@ -252,15 +253,9 @@ fn quotients_of_the_durability_study() {
 
 #[test]
 fn conclusions_of_the_study_of_2011() {
-    let page =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies/innodb-concurrency.md");
-    let text = std::fs::read_to_string(page).unwrap();
-    // Both tables have the same header; the first is of reads.
-    let rows: Vec<Vec<String>> = text
-        .lines()
-        .filter(|line| line.starts_with("| 5."))
-        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
-        .collect();
+    // Tables of reads, of updates and of purge lag, in this order.
+    let is_row = |cells: &Vec<String>| cells.first().is_some_and(|version| version.starts_with("5."));
+    let rows: Vec<Vec<String>> = page("innodb-concurrency.md").into_iter().filter(is_row).collect();
     let (reads, updates) = (&rows[..7], &rows[7..18]);
     let rates = |table: &[Vec<String>], version: &str, config: &str| -> Vec<f64> {
         let config = format!("`{config}`");

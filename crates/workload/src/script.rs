@@ -200,7 +200,7 @@ pub enum Preparation {
 }
 
 impl Preparation {
-    /// Drops the table of this name, and creates it anew with these statements.
+    /// Drops the table of this name, and creates it anew with these statements, of which the first is CREATE TABLE.
     pub(crate) fn anew(table: String, statements: Vec<String>) -> Vec<Self> {
         std::iter::once(Preparation::Drop(table))
             .chain(statements.into_iter().map(Preparation::Execute))
@@ -235,6 +235,25 @@ pub struct StepPlan {
     pub window: Window,
     /// The chunks in which it can run; `None` if its events follow each other until the window closes.
     pub chunk: Option<Chunk>,
+}
+
+impl StepPlan {
+    /// With this text behind each CREATE TABLE.
+    #[must_use]
+    pub fn with_table_options(mut self, options: Option<&str>) -> Self {
+        let mut is_dropped = false;
+        for preparation in &mut self.before {
+            match (&mut *preparation, options) {
+                (Preparation::Execute(create), Some(options)) if is_dropped => {
+                    create.push(' ');
+                    create.push_str(options);
+                }
+                _ => {}
+            }
+            is_dropped = matches!(preparation, Preparation::Drop(_));
+        }
+        self
+    }
 }
 
 impl StepPlan {

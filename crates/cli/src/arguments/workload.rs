@@ -65,6 +65,12 @@ pub(crate) struct SizeArguments {
     /// Rows that each client inserts in l.i1 (4/5) and l.i2 (1/5) of the Insert Benchmark
     #[arg(long, allow_negative_numbers = true)]
     pub(crate) writes: Option<u64>,
+    /// Rows that each client inserts in l.i1, in place of 4/5 of the writes
+    #[arg(long, value_name = "ROWS", allow_negative_numbers = true)]
+    pub(crate) li1_rows: Option<u64>,
+    /// Rows that each client inserts in l.i2, in place of 1/5 of the writes
+    #[arg(long, value_name = "ROWS", allow_negative_numbers = true)]
+    pub(crate) li2_rows: Option<u64>,
 }
 
 impl From<&SizeArguments> for Sizes {
@@ -75,6 +81,8 @@ impl From<&SizeArguments> for Sizes {
             clients: arguments.clients,
             rows: arguments.rows,
             writes: arguments.writes,
+            li1_rows: arguments.li1_rows,
+            li2_rows: arguments.li2_rows,
             seconds: arguments.seconds,
         }
     }

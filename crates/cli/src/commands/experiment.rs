@@ -7,8 +7,8 @@ use anyhow::{Result, anyhow, bail};
 use basecase_analysis::Preset;
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, PinRequest, Protocol, Request, Rounds, Sizes,
-    Timing, Verify,
+    CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, Missing, PinRequest, Protocol, Request,
+    Rounds, Sizes, Timing, Verify,
 };
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::{self, Pace};
@@ -41,6 +41,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         meant_io_bound: false,
         protocol: Protocol::Classic,
         replicates: Vec::new(),
+        missing: Missing::Refuse,
     };
     make_folder(&arguments.out)?;
     let places = PlaceArguments {
@@ -96,6 +97,7 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
         workload,
         protocol: protocol(arguments),
         replicates: Vec::new(),
+        missing: Missing::Refuse,
     })
 }
 

@@ -39,8 +39,9 @@ pub(crate) fn measure(
     let _lock = store.lock_for_run(&command)?;
     let mut observer = reporter.observer();
     let plan = prepare(request, arguments, &command, observer.as_mut())?;
-    for note in kept_apart(&plan.experiment, &store.experiments()?) {
-        observer.notice(Event::Note(&note));
+    let apart = kept_apart(&plan.experiment, &store.experiments()?);
+    for note in plan.notes.iter().chain(&apart) {
+        observer.notice(Event::Note(note));
     }
     // Before hours of work, so that an unwritable folder is found early.
     make_folder(&arguments.out)?;

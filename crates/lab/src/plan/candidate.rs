@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use basecase_builds::Build;
 use basecase_client::Endpoint;
 use basecase_model::{CandidateFacts, Cell};
@@ -9,6 +10,7 @@ use basecase_server::{Config, Plant};
 use basecase_workload::Dialect;
 
 use crate::observer::Phase;
+use crate::workload::{Workload, WorkloadState};
 
 /// What is needed to start a candidate.
 #[derive(Debug)]
@@ -16,6 +18,16 @@ pub(crate) enum Source {
     Build(Box<Build>, Config),
     Embedded(Config),
     Url(Endpoint),
+}
+
+impl Source {
+    /// The text that its config has for behind CREATE TABLE.
+    pub(crate) fn table_options(&self) -> Option<String> {
+        match self {
+            Source::Build(_, config) => config.table_options().map(str::to_owned),
+            Source::Embedded(_) | Source::Url(_) => None,
+        }
+    }
 }
 
 /// One candidate of a plan.
@@ -29,11 +41,21 @@ pub struct Candidate {
     /// The cells of its steps, in their order.
     pub(crate) cells: Vec<Cell>,
     pub(crate) dialect: Dialect,
+    /// Text behind CREATE TABLE.
+    pub(crate) table_options: Option<String>,
     /// A slowdown that is planted in its server, with the library that does so.
     pub(crate) plant: Option<(Plant, PathBuf)>,
 }
 
 impl Candidate {
+    /// The state of the workload on this candidate before the first step.
+    ///
+    /// # Errors
+    /// When the workload does not fit the dialect.
+    pub(crate) fn workload_state(&self, workload: &dyn Workload) -> Result<Box<dyn WorkloadState>> {
+        workload.state(self.dialect, self.table_options.as_deref())
+    }
+
     /// What bringing it up is called.
     pub(crate) fn opening(&self) -> Phase<'static> {
         match self.source {

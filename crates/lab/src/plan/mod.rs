@@ -27,7 +27,7 @@ use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
 use self::sources::sources;
-use crate::request::{Pin, Places, Request, Timing, Verify, replicates};
+use crate::request::{LeftOut, Pin, Places, Request, Timing, Verify, available, replicates};
 use crate::workload::{Outline, Workload};
 
 /// Rows of all tables up to which [`Verify::Auto`] counts them.
@@ -58,6 +58,8 @@ pub struct Plan {
     pub(crate) slice: Option<Duration>,
     /// Whether the memory holds the servers of all candidates at the same time.
     pub(crate) fits_together: bool,
+    /// What the user should know before it runs.
+    pub notes: Vec<String>,
     /// Nobody else may use the folder while there is a plan for it.
     _hold: FolderHold,
 }
@@ -76,6 +78,8 @@ impl Plan {
     ) -> Result<Plan> {
         connections::check_open_files(request.workload.sessions())?;
         request.check()?;
+        let (request, left_out) = available(request, &places.home, notify)?;
+        let request = &request;
         let host = Host::detect();
         memory::refuse(request, host)?;
         take_folder(&places.data)?;
@@ -109,6 +113,7 @@ impl Plan {
             .map(|(((facts, source), cells), plant)| Candidate {
                 directory: places.data.join(&id).join(&facts.name.0),
                 dialect: Dialect::of(facts.build.dbms, facts.engine),
+                table_options: source.table_options(),
                 facts,
                 source,
                 cells,
@@ -119,7 +124,11 @@ impl Plan {
         let hold = hold_folder(&folder, &id, &candidates)?;
         let workload = request.workload.as_ref();
         check_dialects(workload, steps.len(), &candidates)?;
-        let parameters = shown_parameters(request, places, &candidates, &pin);
+        let mut parameters = shown_parameters(request, places, &candidates, &pin);
+        if !left_out.is_empty() {
+            let names: Vec<String> = left_out.iter().map(|one| one.build.to_string()).collect();
+            parameters.push(("left out".into(), names.join(", ")));
+        }
         let experiment = experiment(request, command, &id, host_facts, parameters, &candidates, &steps)?;
         Ok(Plan {
             device: experiment.host.device.clone(),
@@ -139,6 +148,7 @@ impl Plan {
             folder,
             slice: request.protocol.slice(),
             fits_together,
+            notes: left_out.iter().map(note).collect(),
         })
     }
 
@@ -151,6 +161,11 @@ impl Plan {
             })
             .collect()
     }
+}
+
+/// What the user is told of a build that was left out.
+fn note(LeftOut { build, reason }: &LeftOut) -> String {
+    format!("{build} is left out: {reason}")
 }
 
 /// The experiment as the store keeps it.
@@ -213,7 +228,7 @@ fn check_dialects(workload: &dyn Workload, steps: usize, candidates: &[Candidate
         if candidates[..index].iter().any(|earlier| earlier.dialect == candidate.dialect) {
             continue;
         }
-        let state = workload.state(candidate.dialect)?;
+        let state = workload.state(candidate.dialect, None)?;
         (0..steps).try_for_each(|step| state.plan(step, Purpose::Measure).map(drop))?;
     }
     Ok(())

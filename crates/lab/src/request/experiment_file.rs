@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use basecase_server::Settle;
-use basecase_workload::insert_benchmark::{self, Pace};
+use basecase_workload::insert_benchmark;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::candidate_entry::CandidateEntry;
+use super::candidate_list::{CandidateEntry, beside, specs};
 use super::candidate_spec::without_urls;
+use super::schedule::{Schedule, value};
 use super::{
-    CandidateError, CandidateSpec, MemoryRequest, MemorySize, PinError, PinRequest, Protocol, Request,
-    Rounds, Scale, Sizes, Verify, read_change, read_settle_limit, read_time,
+    CandidateSpec, MemoryRequest, MemorySize, Missing, PinError, PinRequest, Protocol, Request, Scale, Sizes,
+    read_settle_limit,
 };
 use crate::message::explain;
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
@@ -64,6 +64,8 @@ struct ExperimentFile {
     #[serde(default)]
     configs: Vec<String>,
     #[serde(default)]
+    missing: Missing,
+    #[serde(default)]
     sizes: Sizes,
     #[serde(default)]
     size: Vec<Size>,
@@ -85,6 +87,13 @@ struct Size {
     name: String,
     memory: Option<MemoryRequest>,
     published_memory: Option<MemorySize>,
+    /// In place of the file's, where there are any.
+    #[serde(default)]
+    candidates: Vec<CandidateEntry>,
+    #[serde(default)]
+    builds: Vec<String>,
+    #[serde(default)]
+    configs: Vec<String>,
     /// What differs from `sizes`, or from `options` of a workload file.
     #[serde(flatten)]
     values: toml::Table,
@@ -97,60 +106,6 @@ pub struct Variant {
     pub size: Option<String>,
     /// What is asked for.
     pub request: Request,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct Schedule {
-    #[serde(default)]
-    settle: Settle,
-    settle_limit: Option<String>,
-    #[serde(default)]
-    verify: Verify,
-    #[serde(default)]
-    pace: Pace,
-    seed: Option<u64>,
-    step_limit_seconds: Option<u64>,
-    pin: Option<String>,
-    protocol: Option<ProtocolWord>,
-    detect: Option<String>,
-    rounds: Option<u32>,
-    slice: Option<String>,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum ProtocolWord {
-    Classic,
-    Rounds,
-}
-
-impl Schedule {
-    /// How often candidates are measured. The error names the key and says what to do.
-    fn protocol(&self) -> Result<Protocol, String> {
-        let rounds = Rounds {
-            detect: value("detect", self.detect.as_deref(), read_change)?,
-            most: self.rounds,
-            slice: value("slice", self.slice.as_deref(), read_time)?,
-        };
-        match (self.protocol, Protocol::asked(rounds)) {
-            (Some(ProtocolWord::Classic), Protocol::Rounds(_)) => Err(
-                "schedule.protocol is \"classic\", and detect, rounds and slice are for rounds\nhint: leave out these, or the protocol".into(),
-            ),
-            (Some(ProtocolWord::Rounds), protocol) => Ok(protocol.in_rounds()),
-            (_, protocol) => Ok(protocol),
-        }
-    }
-}
-
-/// The value of a key of the schedule.
-fn value<T>(
-    key: &str,
-    text: Option<&str>,
-    reader: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, String> {
-    let refuse = |text: &str, wanted: String| format!("schedule.{key} is {text:?}\nhint: {wanted}");
-    text.map(|text| reader(text).map_err(|wanted| refuse(text, wanted))).transpose()
 }
 
 /// Reads an experiment file: an experiment for each of its sizes, multiplied by the scale.
@@ -189,7 +144,6 @@ fn parse(
         reason: without_urls(error.to_string().trim_end()),
     })?;
     let refuse = |reason: String| FileError::Value { path: path.to_owned(), reason };
-    let candidates = candidates(&file).map_err(refuse)?;
     let protocol = file.schedule.protocol().map_err(refuse)?;
     let settle_limit = value("settle_limit", file.schedule.settle_limit.as_deref(), read_settle_limit);
     let settle_limit = settle_limit.map_err(refuse)?;
@@ -206,7 +160,7 @@ fn parse(
         }
         let request = Request {
             name: size.map_or_else(|| name.to_owned(), |size| format!("{name} {}", size.name)),
-            candidates: candidates.clone(),
+            candidates: candidates(&file, size, path)?,
             workload,
             pin: pin.clone(),
             settle: file.schedule.settle,
@@ -218,6 +172,7 @@ fn parse(
             meant_io_bound: is_io_bound(&file, size)?,
             protocol: protocol.clone(),
             replicates: Vec::new(),
+            missing: file.missing,
         };
         request.check().map_err(|error| error.to_string())?;
         Ok(Variant { size: size.map(|size| size.name.clone()), request })
@@ -227,23 +182,6 @@ fn parse(
         sizes => sizes.iter().map(|size| variant(Some(size))).collect(),
     };
     variants.map_err(refuse)
-}
-
-/// The candidates that are named, then every build with every config.
-fn candidates(file: &ExperimentFile) -> Result<Vec<CandidateSpec>, String> {
-    let mut entries = file.candidates.clone();
-    for build in &file.builds {
-        if file.configs.is_empty() {
-            entries.push(CandidateEntry::Name(build.clone()));
-        }
-        let with = |config| CandidateEntry::Name(format!("{build}@{config}"));
-        entries.extend(file.configs.iter().map(with));
-    }
-    if entries.is_empty() {
-        return Err("it names no candidate\nhint: set candidates = [\"postgres:17.11\", \"postgres:18.6\"], or builds and configs".into());
-    }
-    let specs: Result<_, CandidateError> = entries.iter().map(CandidateEntry::spec).collect();
-    specs.map_err(|error| error.to_string())
 }
 
 /// The limit on the memory of each server: the one asked for, or that of the size or of the file.
@@ -265,6 +203,18 @@ fn limit(
             Ok(Some(had.times(workload.loaded_rows() as f64 / rows as f64)))
         }
     }
+}
+
+/// The candidates of a size. Each of the three keys that it names stands in place of the file's.
+fn candidates(file: &ExperimentFile, size: Option<&Size>, path: &str) -> Result<Vec<CandidateSpec>, String> {
+    let names_builds = size.is_some_and(|size| !size.candidates.is_empty() || !size.builds.is_empty());
+    // A size that says what it runs runs nothing else.
+    let (named, builds) = match size.filter(|_| names_builds) {
+        Some(size) => (&size.candidates, &size.builds),
+        None => (&file.candidates, &file.builds),
+    };
+    let configs = size.map(|size| &size.configs).filter(|own| !own.is_empty()).unwrap_or(&file.configs);
+    specs(named, builds, configs, Path::new(path))
 }
 
 /// Refuses names of sizes that cannot name a folder, or are used twice.
@@ -345,9 +295,7 @@ fn workload(
     // The last value of an option counts.
     options.extend(size.map(|size| texts(&size.values)).unwrap_or_default());
     options.extend(seed.map(|seed| ("seed".to_owned(), seed.to_string())));
-    // A path that begins with ./ is relative to the experiment file.
-    let beside = Path::new(path).parent().unwrap_or(Path::new("")).join(name);
-    let named = if name.starts_with("./") { beside.display().to_string() } else { name.to_owned() };
+    let named = beside(Path::new(path), name.to_owned());
     let definition = WorkloadFile::definition_of(&named).map_err(|error| explain(&error))?;
     if let Some(scale) = scale {
         options = scale.options(&definition, options);
@@ -372,6 +320,7 @@ fn texts(table: &toml::Table) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rounds;
     use super::*;
 
     /// The only experiment of a file.
@@ -424,7 +373,7 @@ mod tests {
             [schedule]
             settle = "formula"
         "#;
-        let request = parse(text, "e.toml", "e", None).unwrap();
+        let request = parse(text, "e.toml", "e", None, None).unwrap();
         let names: Vec<String> = request.candidates.iter().map(ToString::to_string).collect();
         assert_eq!(
             names.join(" "),
@@ -475,6 +424,43 @@ mod tests {
         assert!(options.contains("[sizes]"), "{options}");
         let range = refuse("workload = \"microbenchmarks\"\ncandidates = [\"sqlite\"]\n[options]\nrow = 3");
         assert!(range.contains("e.toml") && range.contains("unknown option `row`"), "{range}");
+    }
+
+    #[test]
+    fn a_size_may_have_candidates_of_its_own_and_configs_beside_the_file() {
+        let candidates = |text: &str| {
+            let variants = super::parse(text, "studies/e.toml", "e", None, None).unwrap();
+            let named = |one: Variant| one.request.candidates.iter().map(ToString::to_string).collect();
+            variants.into_iter().map(named).collect::<Vec<Vec<String>>>()
+        };
+        let text = r#"
+            missing = "leave-out"
+            builds = ["postgres:18.6"]
+            configs = ["x10b", "./e/own.conf"]
+            [[size]]
+            name = "all"
+            [[size]]
+            name = "fewer"
+            configs = ["x10b"]
+            [[size]]
+            name = "others"
+            candidates = ["sqlite", "sqlite@./own.conf"]
+        "#;
+        assert_eq!(
+            candidates(text),
+            [
+                vec!["postgres:18.6@x10b", "postgres:18.6@studies/./e/own.conf"],
+                vec!["postgres:18.6@x10b"],
+                vec!["sqlite", "sqlite@studies/./own.conf"],
+            ]
+        );
+        let wrong = super::parse("missing = \"skip\"\ncandidates = [\"sqlite\"]", "e.toml", "e", None, None);
+        assert!(
+            wrong
+                .unwrap_err()
+                .to_string()
+                .contains("unknown variant `skip`, expected `refuse` or `leave-out`")
+        );
     }
 
     #[test]
@@ -583,7 +569,7 @@ mod tests {
     fn a_published_size_that_is_io_bound_is_known_as_one() {
         let meant = |sizes: &str| {
             let text = format!("candidates = [\"sqlite\"]\n[sizes]\n{sizes}\nscale = 0.001");
-            parse(&text, "e.toml", "e", None).unwrap().meant_io_bound
+            parse(&text, "e.toml", "e", None, None).unwrap().meant_io_bound
         };
         assert!(meant("preset = \"io-c8\"") && meant("preset = \"less-io-c48\""));
         assert!(!meant("preset = \"cached-c8\"") && !meant("rows = 20_000_000"));

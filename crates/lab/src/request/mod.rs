@@ -1,13 +1,15 @@
 //! What the user asks for: on the command line, or in an experiment file.
 
-mod candidate_entry;
+mod candidate_list;
 mod candidate_spec;
 pub mod experiment_file;
 mod memory;
+mod missing;
 mod pin;
 mod protocol;
 mod replicate;
 mod scale;
+mod schedule;
 mod settle_limit;
 mod sizes;
 mod timing;
@@ -21,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::candidate_spec::{CandidateError, CandidateSpec, Origin, may_hold_password};
 pub use self::memory::{MemoryRequest, MemorySize};
+pub use self::missing::Missing;
+pub(crate) use self::missing::{LeftOut, available};
 pub use self::pin::{Pin, PinError, PinRequest};
 pub use self::protocol::{Protocol, Rounds, read_change, read_time};
 pub use self::replicate::Replicate;
@@ -61,6 +65,8 @@ pub struct Request {
     pub protocol: Protocol,
     /// The replicates, one for each candidate; missing ones are none.
     pub replicates: Vec<Replicate>,
+    /// What becomes of candidates whose builds cannot be had.
+    pub missing: Missing,
 }
 
 impl Request {

@@ -18,7 +18,7 @@ use super::fake::{Call, Fake, is_kill};
 use super::{RunOptions, Summary, run_on};
 use crate::observer::{Event, Observer};
 use crate::plan::Plan;
-use crate::request::{PinRequest, Places, Protocol, Request, Rounds, Sizes, Timing, Verify};
+use crate::request::{Missing, PinRequest, Places, Protocol, Request, Rounds, Sizes, Timing, Verify};
 use crate::workload::{InsertBenchmark, Workload, WorkloadFile};
 
 /// What is run.
@@ -100,6 +100,7 @@ impl Laboratory {
             meant_io_bound: false,
             protocol: scenario.protocol.clone(),
             replicates: Vec::new(),
+            missing: Missing::Refuse,
         };
         let places = Places {
             home: self.folder.path().join("home"),

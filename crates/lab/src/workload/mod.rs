@@ -64,11 +64,11 @@ pub trait Workload: Debug + Send + Sync {
     /// The numbers of rounds after which verdicts may be given, unless the user says otherwise.
     fn interim_analyses(&self) -> InterimAnalyses;
 
-    /// The state of one candidate before the first step.
+    /// The state of one candidate before the first step. `table_options` is text behind each CREATE TABLE.
     ///
     /// # Errors
     /// When the workload does not fit the dialect.
-    fn state(&self, dialect: Dialect) -> Result<Box<dyn WorkloadState>>;
+    fn state(&self, dialect: Dialect, table_options: Option<&str>) -> Result<Box<dyn WorkloadState>>;
 }
 
 /// One step, as far as planning goes.

@@ -91,8 +91,12 @@ impl ConfigFile {
         } else {
             self.name.clone()
         };
-        let settings = settings.into_iter().map(|ranged| ranged.setting.clone()).collect();
-        Config { dbms: self.dbms, name, file: self.file.clone(), settings, rules: self.rules }
+        let (options, settings): (Vec<Setting>, Vec<Setting>) = settings
+            .into_iter()
+            .map(|ranged| ranged.setting.clone())
+            .partition(|setting| setting.name == super::TABLE_OPTIONS);
+        let table_options = options.into_iter().next().map(|setting| setting.value);
+        Config { dbms: self.dbms, name, file: self.file.clone(), settings, table_options, rules: self.rules }
     }
 }
 

@@ -23,6 +23,9 @@ pub(crate) use sizing::share_of_memory;
 
 use rules::check_line;
 
+/// The name of what is not a setting of the server: text behind each CREATE TABLE.
+const TABLE_OPTIONS: &str = "table_options";
+
 /// One setting as given to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
@@ -45,6 +48,8 @@ pub struct Config {
     pub file: String,
     /// The settings in file order, each name once.
     pub settings: Vec<Setting>,
+    /// What is not for the server: text behind each CREATE TABLE.
+    pub(crate) table_options: Option<String>,
     /// Which settings are allowed.
     pub(crate) rules: &'static Rules,
 }
@@ -59,6 +64,10 @@ impl Config {
             let name = self.rules.spelled(name);
             let checked = check_line(&name, value).and_then(|()| self.rules.refuse(&name));
             checked.map_err(|(reason, hint)| ConfigError::Extra { name: name.clone(), reason, hint })?;
+            if name == TABLE_OPTIONS {
+                self.table_options = Some(value.clone());
+                continue;
+            }
             self.settings.retain(|setting| setting.name != name);
             self.settings.push(Setting { name, value: value.clone(), place: "--set".into() });
         }
@@ -70,15 +79,24 @@ impl Config {
         self.settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
     }
 
+    /// The text that stands behind each CREATE TABLE, if the config has one.
+    pub fn table_options(&self) -> Option<&str> {
+        self.table_options.as_deref()
+    }
+
     /// The facts that results depend on.
     pub fn facts(&self) -> ConfigFacts {
-        let digest = Sha256::digest(self.to_text().as_bytes());
+        let options = self.table_options().map(|options| (TABLE_OPTIONS.to_owned(), options.to_owned()));
+        let mut text = self.to_text();
+        text.extend(options.iter().map(|(name, value)| format!("{name} = {}\n", quoted(value))));
+        let digest = Sha256::digest(text.as_bytes());
         ConfigFacts {
             name: self.name.clone(),
             settings: self
                 .settings
                 .iter()
                 .map(|setting| (setting.name.clone(), setting.value.clone()))
+                .chain(options)
                 .collect(),
             sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
@@ -131,6 +149,19 @@ mod tests {
         let refusal =
             ConfigFile::parse(Dbms::Mysql, "mine", "mine.conf", "a = 1\nb = x\0y", host).unwrap_err();
         assert!(refusal.to_string().starts_with("mine.conf:2: b: "), "{refusal}");
+    }
+
+    #[test]
+    fn options_of_tables_are_no_setting_of_the_server_and_part_of_the_facts() {
+        let text = "innodb_file_per_table = 1\ntable_options = 'ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8'";
+        let config = config(Dbms::Mysql, text);
+        assert_eq!(config.table_options(), Some("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"));
+        assert_eq!(config.to_text(), "innodb_file_per_table = '1'\n");
+        assert_eq!(config.facts().settings[1].0, "table_options");
+        let other =
+            config.clone().with_extra(&[("table_options".into(), "KEY_BLOCK_SIZE=4".into())]).unwrap();
+        assert_eq!(other.settings, config.settings);
+        assert_ne!(other.facts().sha256, config.facts().sha256);
     }
 
     #[test]

@@ -123,6 +123,7 @@ mod tests {
         let parameters = InsertBenchmarkParameters {
             rows: 20_000,
             writes: 10_000,
+            li1_rows: None,
             seconds: 10,
             ..PRESETS[0].parameters()
         };

@@ -24,6 +24,9 @@ pub struct InsertBenchmarkParameters {
     pub rows: u64,
     /// Rows inserted and deleted by each client in `l.i1` (4/5) and `l.i2` (1/5) together: `W`.
     pub writes: u64,
+    /// Rows of `writes` that belong to `l.i1`, where that is not 4/5; the others belong to `l.i2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub li1_rows: Option<u64>,
     /// Nominal seconds of each read-write step: `T`.
     pub seconds: u64,
     /// How the background writers keep their rate.
@@ -134,6 +137,7 @@ impl Preset {
             clients: self.clients,
             rows: self.rows,
             writes: self.writes,
+            li1_rows: None,
             seconds: self.seconds,
             pace: Pace::Bursts,
             seed: DEFAULT_SEED,
@@ -187,12 +191,38 @@ impl InsertBenchmarkParameters {
             return Err(ParametersError::Scale(scale.to_string()));
         }
         let times = |size: u64, least: u64| ((size as f64 * scale).round() as u64).max(least);
-        Ok(InsertBenchmarkParameters {
+        let scaled = InsertBenchmarkParameters {
             rows: times(self.rows, 1_000),
             writes: times(self.writes, 500),
             seconds: times(self.seconds, 1),
             ..self.clone()
+        };
+        Ok(match self.li1_rows {
+            None => scaled,
+            Some(li1_rows) => scaled.with_rows_apart(times(li1_rows, 400), times(self.li2_rows(), 100)),
         })
+    }
+
+    /// With so many rows in `l.i1` and in `l.i2`. The usual shares have one form only, so that they are the same results however they
+    /// were asked for.
+    #[must_use]
+    pub fn with_rows_apart(self, li1_rows: u64, li2_rows: u64) -> InsertBenchmarkParameters {
+        let writes = li1_rows.saturating_add(li2_rows);
+        let usual = InsertBenchmarkParameters { writes, li1_rows: None, ..self };
+        match usual.li1_rows() == li1_rows {
+            true => usual,
+            false => InsertBenchmarkParameters { li1_rows: Some(li1_rows), ..usual },
+        }
+    }
+
+    /// Rows that each client inserts and deletes in `l.i1`.
+    pub fn li1_rows(&self) -> u64 {
+        self.li1_rows.unwrap_or(self.writes / 5 * 4 + self.writes % 5 * 4 / 5)
+    }
+
+    /// Rows that each client inserts and deletes in `l.i2`.
+    pub fn li2_rows(&self) -> u64 {
+        self.writes.saturating_sub(self.li1_rows())
     }
 
     /// Refuses sizes that no run can have.
@@ -216,6 +246,11 @@ impl InsertBenchmarkParameters {
         )?;
         range("rows", self.rows, 1_000, 1_000_000_000_000, "rows are counted per table")?;
         range("writes", self.writes, 10, 1_000_000_000_000, "4/5 of the writes go to l.i1 and 1/5 to l.i2")?;
+        if self.li1_rows.is_some() {
+            let hint = "each of the two steps needs a row at least";
+            range("li1_rows", self.li1_rows(), 1, 1_000_000_000_000, hint)?;
+            range("li2_rows", self.li2_rows(), 1, 1_000_000_000_000, hint)?;
+        }
         range("seconds", self.seconds, 1, 1_000_000, "a read-write step inserts rate × seconds rows")
     }
 
@@ -230,10 +265,14 @@ impl InsertBenchmarkParameters {
             Pace::Bursts => "bursts",
             Pace::Even => "even",
         };
+        let writes = match self.li1_rows {
+            None => self.writes.to_string(),
+            Some(li1_rows) => format!("{li1_rows} in l.i1, {} in l.i2", self.li2_rows()),
+        };
         [
             ("clients", self.clients.to_string()),
             ("rows per table", self.rows.to_string()),
-            ("writes per client", self.writes.to_string()),
+            ("writes per client", writes),
             ("seconds per read-write step", self.seconds.to_string()),
             ("pace of background writers", pace.to_owned()),
         ]
@@ -255,6 +294,24 @@ mod tests {
         }
         assert!(Preset::find("small").unwrap().parameters().scaled(0.0).is_err());
         assert!(Preset::find("small").unwrap().parameters().scaled(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn rows_of_l_i1_and_l_i2_are_set_apart() {
+        let apart = |li1_rows, li2_rows| PRESETS[1].parameters().with_rows_apart(li1_rows, li2_rows);
+        let equal = apart(50 * MILLION, 50 * MILLION);
+        assert_eq!(
+            (equal.writes, equal.li1_rows(), equal.li2_rows()),
+            (100 * MILLION, 50 * MILLION, 50 * MILLION)
+        );
+        assert_eq!(equal.facts()[2].1, "50000000 in l.i1, 50000000 in l.i2");
+        let small = equal.scaled(0.000_001).unwrap();
+        assert_eq!((small.li1_rows(), small.li2_rows()), (400, 100), "what is left is the usual shares");
+        assert_eq!(equal.scaled(0.01).unwrap().li2_rows(), 500_000);
+        // The usual shares are the same parameters, and so the same cells.
+        assert_eq!(apart(40 * MILLION, 10 * MILLION), PRESETS[1].parameters());
+        let none = apart(50, 0).check().unwrap_err().to_string();
+        assert!(none.starts_with("li2_rows is 0"), "{none}");
     }
 
     #[test]

@@ -39,7 +39,6 @@ pub struct InsertBenchmarkStep {
 impl InsertBenchmarkStep {
     /// The ten steps in their order.
     pub fn all(parameters: &InsertBenchmarkParameters) -> Vec<InsertBenchmarkStep> {
-        let l_i1 = parameters.writes / 5 * 4 + parameters.writes % 5 * 4 / 5;
         let fixed = |name, kind, max_rows, rows_per_commit| InsertBenchmarkStep {
             name,
             label: name,
@@ -51,8 +50,8 @@ impl InsertBenchmarkStep {
         let mut steps = vec![
             fixed("l.i0", StepKind::Load, parameters.rows, 100),
             fixed("l.x", StepKind::Index, 100, 100),
-            fixed("l.i1", StepKind::Write, l_i1, 50),
-            fixed("l.i2", StepKind::Write, parameters.writes - l_i1, 5),
+            fixed("l.i1", StepKind::Write, parameters.li1_rows(), 50),
+            fixed("l.i2", StepKind::Write, parameters.li2_rows(), 5),
         ];
         let read_write = [
             ("qr100", "qr100.L1", StepKind::RangeQueries, 100),

@@ -126,7 +126,7 @@ impl<B: Bench> Run<'_, B> {
     ) -> Result<()> {
         let candidate = &self.plan.candidates[index];
         let first = progress.next;
-        let mut workload_state = self.plan.workload.state(candidate.dialect)?;
+        let mut workload_state = candidate.workload_state(self.plan.workload.as_ref())?;
         if first > 0 {
             *open = self.find_again(candidate, workload_state.as_mut(), first)?;
             progress.is_whole = open.is_some();

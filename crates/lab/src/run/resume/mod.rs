@@ -65,7 +65,7 @@ impl<B: Bench> Run<'_, B> {
         first: usize,
     ) -> Result<(Box<dyn WorkloadState>, State)> {
         let plan = self.plan;
-        let mut workload_state = plan.workload.state(candidate.dialect)?;
+        let mut workload_state = candidate.workload_state(plan.workload.as_ref())?;
         for step in workload_state.past(first) {
             if self.is_stopped() {
                 return Ok((workload_state, State::default()));

@@ -62,7 +62,7 @@ impl<B: Bench> Run<'_, B> {
                 state
             }
             None => {
-                let mut workload_state = plan.workload.state(candidate.dialect)?;
+                let mut workload_state = candidate.workload_state(plan.workload.as_ref())?;
                 let Some(trial) = self.step(candidate, &mut deployment, workload_state.as_mut(), 0, index)?
                 else {
                     return Ok(false);

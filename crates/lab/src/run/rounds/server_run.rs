@@ -205,7 +205,7 @@ impl<B: Bench> Run<'_, B> {
         let is_gone = || format!("the data of {} is gone", candidate.facts.name);
         let mut deployment = opened.with_context(is_gone)?;
         self.identify(index, &mut deployment)?;
-        let mut workload_state = self.plan.workload.state(candidate.dialect)?;
+        let mut workload_state = candidate.workload_state(self.plan.workload.as_ref())?;
         if data != Data::Loaded {
             workload_state.resume(1, &read_state(&image)?.with_context(is_gone)?);
         }

@@ -119,8 +119,9 @@ impl Workload for InsertBenchmark {
         InterimAnalyses::write_heavy()
     }
 
-    fn state(&self, dialect: Dialect) -> Result<Box<dyn WorkloadState>> {
+    fn state(&self, dialect: Dialect, table_options: Option<&str>) -> Result<Box<dyn WorkloadState>> {
         let parameters = self.parameters.clone();
-        Ok(Box::new(InsertBenchmarkState::new(insert_benchmark::InsertBenchmark { parameters, dialect })))
+        let benchmark = insert_benchmark::InsertBenchmark { parameters, dialect };
+        Ok(Box::new(InsertBenchmarkState::new(benchmark, table_options)))
     }
 }

@@ -21,6 +21,8 @@ const QUERIES_FOR_A_MEAN: u64 = 1_000;
 #[derive(Debug)]
 pub(super) struct InsertBenchmarkState {
     benchmark: InsertBenchmark,
+    /// Text behind CREATE TABLE.
+    table_options: Option<String>,
     steps: Vec<InsertBenchmarkStep>,
     /// Before the last step, and after it.
     before: Model,
@@ -28,10 +30,11 @@ pub(super) struct InsertBenchmarkState {
 }
 
 impl InsertBenchmarkState {
-    pub(super) fn new(benchmark: InsertBenchmark) -> Self {
+    pub(super) fn new(benchmark: InsertBenchmark, table_options: Option<&str>) -> Self {
         let model = Model::new(&benchmark.parameters, benchmark.dialect);
         let steps = InsertBenchmarkStep::all(&benchmark.parameters);
-        InsertBenchmarkState { benchmark, steps, before: model.clone(), model }
+        let table_options = table_options.map(str::to_owned);
+        InsertBenchmarkState { benchmark, table_options, steps, before: model.clone(), model }
     }
 
     fn apply(&mut self, step: usize) {
@@ -68,7 +71,8 @@ impl InsertBenchmarkState {
 
 impl WorkloadState for InsertBenchmarkState {
     fn plan(&self, step: usize, purpose: Purpose) -> Result<StepPlan> {
-        Ok(self.benchmark.plan(&self.steps[step], purpose))
+        let plan = self.benchmark.plan(&self.steps[step], purpose);
+        Ok(plan.with_table_options(self.table_options.as_deref()))
     }
 
     fn reload(&self, _: usize) -> Result<Option<StepPlan>> {
@@ -179,7 +183,7 @@ mod tests {
     fn a_table_that_differs_is_named() {
         let parameters = InsertBenchmarkParameters { rows: 1_000, ..PRESETS[0].parameters() };
         let benchmark = InsertBenchmark { parameters, dialect: Dialect::Postgres };
-        let mut state = InsertBenchmarkState::new(benchmark);
+        let mut state = InsertBenchmarkState::new(benchmark, None);
         state.apply(0);
         let table = |rows| TableState {
             table: "pi1".into(),

@@ -239,8 +239,8 @@ impl Workload for WorkloadFile {
         InterimAnalyses::general()
     }
 
-    fn state(&self, dialect: Dialect) -> Result<Box<dyn WorkloadState>> {
-        Ok(Box::new(WorkloadFileState::new(self, dialect)?))
+    fn state(&self, dialect: Dialect, table_options: Option<&str>) -> Result<Box<dyn WorkloadState>> {
+        Ok(Box::new(WorkloadFileState::new(self, dialect, table_options)?))
     }
 }
 

@@ -15,6 +15,8 @@ use crate::workload::{ExpectedTable, Workload as _, WorkloadState};
 pub(super) struct WorkloadFileState {
     file: WorkloadFile,
     dialect: Dialect,
+    /// Text behind CREATE TABLE.
+    table_options: Option<String>,
     /// Of each step after the load.
     kinds: Vec<Vec<StatementKind>>,
     /// Rows of all tables together; `None` before the load.
@@ -33,10 +35,15 @@ struct Changed {
 }
 
 impl WorkloadFileState {
-    pub(super) fn new(file: &WorkloadFile, dialect: Dialect) -> Result<Self> {
+    pub(super) fn new(file: &WorkloadFile, dialect: Dialect, table_options: Option<&str>) -> Result<Self> {
         let of_step = |step| file.definition.kinds(&file.parameters, step, dialect);
         let kinds = file.steps.iter().map(of_step).collect::<Result<_, _>>()?;
-        Ok(WorkloadFileState { file: file.clone(), dialect, kinds, rows: None, known: None })
+        let table_options = table_options.map(str::to_owned);
+        Ok(WorkloadFileState { file: file.clone(), dialect, table_options, kinds, rows: None, known: None })
+    }
+
+    fn load(&self) -> Result<StepPlan> {
+        Ok(self.file.load(self.dialect)?.with_table_options(self.table_options.as_deref()))
     }
 
     /// What the statements of one change did, in the whole step.
@@ -67,7 +74,7 @@ impl WorkloadFileState {
 impl WorkloadState for WorkloadFileState {
     fn plan(&self, step: usize, _: Purpose) -> Result<StepPlan> {
         Ok(match step.checked_sub(1) {
-            None => self.file.load(self.dialect)?,
+            None => self.load()?,
             Some(step) => self.file.plan(&self.file.steps[step], self.dialect)?,
         })
     }
@@ -77,7 +84,7 @@ impl WorkloadState for WorkloadFileState {
         let steps = &self.file.steps;
         // Right after the load nothing has changed yet.
         let is_due = number > 0 && (steps[number].reload_before || steps[number - 1].reload_after);
-        Ok(if is_due { Some(self.file.load(self.dialect)?) } else { None })
+        Ok(if is_due { Some(self.load()?) } else { None })
     }
 
     fn reset(&mut self) {

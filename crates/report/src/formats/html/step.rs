@@ -12,9 +12,7 @@ use crate::charts::track::TrackGroup;
 use crate::documents::{of_events, of_latencies};
 use crate::options::Options;
 use crate::tables::response_time::CLASSES;
-use crate::tables::{
-    FAILED, MISSING, compaction, lines, memory, relative, resources, response_time, roles,
-};
+use crate::tables::{FAILED, MISSING, compaction, lines, memory, relative, resources, response_time, roles};
 use crate::words::caption;
 
 /// The page of one step.

@@ -1,0 +1,75 @@
+//! The candidates of an experiment file.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{CandidateError, CandidateSpec, MemorySize};
+
+/// A candidate as it is written.
+#[derive(Deserialize, Clone)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "write a candidate as \"postgres:18.6\" or { name = \"postgres:18.6\", memory = \"400M\" }"
+)]
+pub(super) enum CandidateEntry {
+    /// As on the command line.
+    Name(String),
+    /// With a limit on its server's memory.
+    Limited {
+        /// As on the command line.
+        name: String,
+        /// The limit.
+        memory: MemorySize,
+    },
+}
+
+impl CandidateEntry {
+    /// What it means.
+    fn spec(&self) -> Result<CandidateSpec, CandidateError> {
+        match self {
+            CandidateEntry::Name(name) => name.parse(),
+            CandidateEntry::Limited { name, memory } => {
+                Ok(CandidateSpec { memory: Some(*memory), ..name.parse()? })
+            }
+        }
+    }
+}
+
+/// The candidates that are named, then every build with every config. Files of configs that begin with `./` lie beside the experiment file.
+///
+/// # Errors
+/// A message for people, if there is none, or if one is written wrongly.
+pub(super) fn specs(
+    named: &[CandidateEntry],
+    builds: &[String],
+    configs: &[String],
+    experiment_file: &Path,
+) -> Result<Vec<CandidateSpec>, String> {
+    let mut entries = named.to_vec();
+    for build in builds {
+        if configs.is_empty() {
+            entries.push(CandidateEntry::Name(build.clone()));
+        }
+        let with = |config| CandidateEntry::Name(format!("{build}@{config}"));
+        entries.extend(configs.iter().map(with));
+    }
+    if entries.is_empty() {
+        return Err("it names no candidate\nhint: set candidates = [\"postgres:17.11\", \"postgres:18.6\"], or builds and configs".into());
+    }
+    let spec = |entry: &CandidateEntry| {
+        let mut spec = entry.spec().map_err(|error| error.to_string())?;
+        spec.config = spec.config.map(|config| beside(experiment_file, config));
+        Ok(spec)
+    };
+    entries.iter().map(spec).collect()
+}
+
+/// A name that begins with `./` as a path from the folder of `file`.
+pub(super) fn beside(file: &Path, name: String) -> String {
+    match name.strip_prefix("./") {
+        Some(rest) => file.parent().unwrap_or(Path::new("")).join(".").join(rest).display().to_string(),
+        None => name,
+    }
+}

@@ -12,7 +12,7 @@ mod workload;
 pub use campaign::{Calibration, CpuStressors, Probe, Search, Slowdown};
 pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason};
-pub use plan::{Candidate, Plan};
+pub use plan::{Candidate, LeftOut, Plan};
 pub use request::{
     CandidateError, CandidateSpec, Origin, Pin, PinError, PinRequest, Places, Protocol, Replicate, Request,
     Rounds, Scale, Sizes, Timing, Verify, experiment_file, may_hold_password, read_change, read_settle_limit,

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, PinRequest, Protocol, Request, Rounds, Sizes, Timing, Verify,
+    CandidateSpec, InsertBenchmark, LeftOut, PinRequest, Protocol, Request, Rounds, RunOptions, Sizes,
+    Timing, Verify,
 };
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::Pace;
 
-use super::perform::{check, make_folder, perform};
+use super::perform::{check, leave_out_unavailable, make_folder, perform, tell_left_out};
 use crate::Outcome;
 use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
 use crate::reporter::{Part, Reporter};
@@ -55,11 +56,11 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         json: false,
         progress: arguments.progress,
     };
-    perform(&request, &places, reporter)
+    perform(&request, &places, RunOptions::default(), reporter)
 }
 
 pub(crate) fn compare(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
-    perform(&request(arguments)?, &arguments.places, reporter)
+    perform(&request(arguments)?, &arguments.places, RunOptions::default(), reporter)
 }
 
 /// The request of `compare`.
@@ -91,26 +92,28 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
 }
 
 pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
-    let Run { file, scale, size, places } = arguments;
-    let mut variants = experiment_file::read(file, *scale)?;
-    if let Some(size) = size {
-        let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
-        variants.retain(|variant| variant.size.as_ref() == Some(size));
-        if variants.is_empty() {
-            let known = if known.is_empty() { "one without a name".to_owned() } else { known.join(", ") };
-            bail!("experiment file {} has no size {size}\nhint: it has {known}", file.display());
-        }
+    let Run { places, .. } = arguments;
+    let mut variants = selected(arguments)?;
+    let steps_of = |request: &Request| {
+        (!arguments.steps.is_empty()).then(|| request.steps_named(&arguments.steps)).transpose()
+    };
+    // So that a mistake in the last size is found before anything is downloaded.
+    for Variant { request, .. } in &variants {
+        steps_of(request)?;
     }
-    for variant in &mut variants {
-        let protocol = std::mem::take(&mut variant.request.protocol);
-        variant.request.protocol = protocol.with_budget(places.budget);
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    for Variant { request, .. } in &mut variants {
+        // The sizes have the same candidates.
+        let gone = leave_out_unavailable(request, places, reporter)?;
+        left_out.extend(gone.into_iter().filter(|one| !left_out.contains(one)).collect::<Vec<_>>());
     }
+    tell_left_out(&left_out, reporter);
     // So that a mistake in the last size is found before the first runs.
     for later in variants.iter().skip(1) {
         check(&later.request, places, reporter)?;
     }
     let began = Instant::now();
-    let mut worst = Outcome::Done;
+    let mut worst = if left_out.is_empty() { Outcome::Done } else { Outcome::CouldNotRun };
     let count = variants.len();
     for (number, Variant { size, request }) in variants.into_iter().enumerate() {
         // Budget that one size does not use goes to the others.
@@ -120,12 +123,36 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
             reporter.part(&Part::Size { name: &size, number: number + 1, of: count });
             places.out.push(size);
         }
-        worst = worst.max(perform(&request, &places, reporter)?);
+        let options = RunOptions { steps: steps_of(&request)?, ..RunOptions::default() };
+        worst = worst.max(perform(&request, &places, options, reporter)?);
         if basecase_stop::is_asked() {
             break;
         }
     }
+    tell_left_out(&left_out, reporter);
     Ok(worst)
+}
+
+/// The experiments of a file, as far as they are asked for.
+fn selected(arguments: &Run) -> Result<Vec<Variant>> {
+    let Run { file, scale, size, only, places, .. } = arguments;
+    let mut variants = experiment_file::read(file, *scale)?;
+    if let Some(size) = size {
+        let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
+        variants.retain(|variant| variant.size.as_ref() == Some(size));
+        if variants.is_empty() {
+            let known = if known.is_empty() { "one without a name".to_owned() } else { known.join(", ") };
+            bail!("experiment file {} has no size {size}\nhint: it has {known}", file.display());
+        }
+    }
+    for Variant { request, .. } in &mut variants {
+        if !only.is_empty() {
+            request.keep_only(only)?;
+        }
+        let protocol = std::mem::take(&mut request.protocol);
+        request.protocol = protocol.with_budget(places.budget);
+    }
+    Ok(variants)
 }
 
 /// The protocol that `--detect`, `--rounds`, `--slice` and `--budget` ask for.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use basecase_analysis::KnownNoise;
 use basecase_builds::default_home;
-use basecase_lab::{Event, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
+use basecase_lab::{
+    Event, LeftOut, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary,
+};
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, TextFormat, kept_apart};
 use basecase_store::Store;
@@ -52,13 +54,19 @@ pub(crate) fn measure(
         budget: arguments.budget,
         ..options
     };
+    let chosen = options.steps.clone();
     let summary = {
         // Only during the run: outside it, a signal may end the process at once, as nothing would be lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
-    let experiment = summary.experiment.clone();
+    let mut experiment = summary.experiment.clone();
     let trials = store.trials(&experiment.id)?;
+    if let Some(chosen) = chosen {
+        // Steps that nobody asked for would be empty rows, unless an earlier run measured them.
+        let is_measured = |step: &str| trials.iter().any(|trial| trial.step == step);
+        experiment.steps.retain(|step| chosen.contains(&step.name) || is_measured(&step.name));
+    }
     let noise = known_noise(&store, &experiment)?;
     Ok(Measured { experiment, trials, noise, summary })
 }
@@ -68,6 +76,39 @@ pub(crate) fn check(request: &Request, arguments: &PlaceArguments, reporter: &Re
     prepare(request, arguments, &output::command_line(), reporter.observer().as_mut()).map(|_| ())
 }
 
+/// Leaves out candidates whose builds cannot be had, and gets the others.
+pub(crate) fn leave_out_unavailable(
+    request: &mut Request,
+    arguments: &PlaceArguments,
+    reporter: &Reporter,
+) -> Result<Vec<LeftOut>> {
+    // What needs no download is checked before.
+    profile_order(arguments)?;
+    drop(Store::create_or_open(&arguments.store)?);
+    let mut observer = reporter.observer();
+    request.leave_out_unavailable(&places(arguments)?, &mut |words| {
+        observer.notice(Event::Phase { candidate: None, phase: Phase::Prepare(words) });
+    })
+}
+
+/// Says which candidates were left out, and why.
+pub(crate) fn tell_left_out(left_out: &[LeftOut], reporter: &Reporter) {
+    let mut observer = reporter.observer();
+    for LeftOut { candidate, reason } in left_out {
+        observer.notice(Event::Note(&format!("{candidate} is left out: {reason}")));
+    }
+}
+
+fn places(arguments: &PlaceArguments) -> Result<Places> {
+    let home = default_home()?;
+    Ok(Places {
+        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
+        home,
+        transport: arguments.transport.map(Into::into),
+        timing: arguments.timing,
+    })
+}
+
 fn prepare(
     request: &Request,
     arguments: &PlaceArguments,
@@ -75,21 +116,19 @@ fn prepare(
     observer: &mut dyn Observer,
 ) -> Result<Plan> {
     basecase_client::set_connect_patience(arguments.connect_timeout);
-    let home = default_home()?;
-    let places = Places {
-        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
-        home,
-        transport: arguments.transport.map(Into::into),
-        timing: arguments.timing,
-    };
-    Plan::prepare(request, &places, command, &mut |words| {
+    Plan::prepare(request, &places(arguments)?, command, &mut |words| {
         observer.notice(Event::Phase { candidate: None, phase: Phase::Prepare(words) });
     })
 }
 
 /// Runs a request, writes its pages and prints its report.
-pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<Outcome> {
-    let measured = measure(request, arguments, RunOptions::default(), reporter)?;
+pub(crate) fn perform(
+    request: &Request,
+    arguments: &PlaceArguments,
+    options: RunOptions,
+    reporter: &Reporter,
+) -> Result<Outcome> {
+    let measured = measure(request, arguments, options, reporter)?;
     let Measured { experiment, trials, .. } = &measured;
     let ansi = output::may_colour() && !arguments.json;
     let options = Options { ansi, noise: measured.noise.clone(), ..Options::default() };

@@ -1,5 +1,6 @@
 //! From a request to a plan. Every mistake that can be found before work starts is found here.
 
+mod availability;
 mod candidate;
 mod candidate_facts;
 mod cells;
@@ -20,6 +21,7 @@ use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
 
+pub use self::availability::LeftOut;
 pub use self::candidate::Candidate;
 pub(crate) use self::candidate::Source;
 use self::candidate_facts::candidate_facts;

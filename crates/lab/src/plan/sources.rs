@@ -33,10 +33,8 @@ pub(super) fn sources(
     host: Host,
     notify: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Source>, bool)> {
-    // Configs first: a typo should not wait for a download.
-    let files = config_files(&request.candidates, host)?;
-    let copies = Copies::of(&request.protocol, request.workload.as_ref());
-    disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
+    // First: a typo should not wait for a download.
+    let files = checked_configs(request, places, host)?;
     let mut builds = obtain_builds(request, places, notify)?.into_iter();
     let mut sources = Vec::new();
     let mut needed = 0_u64;
@@ -75,6 +73,18 @@ pub(super) fn sources(
         );
     }
     Ok((sources, fits_together))
+}
+
+/// The config of each candidate, once the disk has room for their data; `None` of the user's own server.
+pub(super) fn checked_configs(
+    request: &Request,
+    places: &Places,
+    host: Host,
+) -> Result<Vec<Option<ConfigFile>>> {
+    let files = config_files(&request.candidates, host)?;
+    let copies = Copies::of(&request.protocol, request.workload.as_ref());
+    disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
+    Ok(files)
 }
 
 /// The config of each candidate; `None` of the user's own server.

@@ -6,6 +6,7 @@ mod pin;
 mod protocol;
 mod replicate;
 mod scale;
+mod selection;
 mod settle_limit;
 mod sizes;
 mod timing;

@@ -69,8 +69,11 @@ impl Measured<'_> {
         self.trial.roles_of(self.headline_class()).map(|role| role.events).sum()
     }
 
-    /// Events per second: each role over its own window, as in [`Measured::queries_per_second`].
+    /// Events per second: each role over its own window, or all over the step, as in [`Measured::queries_per_second`].
     pub fn events_per_second(&self) -> f64 {
+        if self.trial.has_arrivals(self.headline_class()) {
+            return quotient(self.events() as f64, self.trial.seconds).unwrap_or(0.0);
+        }
         let roles = self.trial.roles_of(self.headline_class());
         let rate = |role: &RoleRecord| {
             quotient(role.events as f64 * 1e6, role.ended_us.saturating_sub(role.started_us) as f64)
@@ -143,6 +146,27 @@ mod tests {
         assert_eq!(host(&trials), Some(591.5));
         trials[0].counters.set(names::HOST_CPU_US, 640.0);
         assert_eq!(host(&trials), Some(640.0), "counted as exactly as the processes");
+    }
+
+    #[test]
+    fn what_arrives_at_a_rate_is_counted_over_the_step() {
+        let (experiment, mut trials) = fixture::sample();
+        let trial = trials.iter_mut().find(|trial| trial.roles_of(OperationClass::Query).next().is_some());
+        let trial = trial.unwrap();
+        trial.seconds = 10.0;
+        let mut counted = (0, 0);
+        for role in trial.roles.iter_mut().filter(|role| role.class == OperationClass::Query) {
+            // It worked for a moment only, and then waited for its next arrival.
+            (role.started_us, role.ended_us) = (1_000_000, 1_100_000);
+            role.response = Some(role.service.clone());
+            counted = (counted.0 + role.items, counted.1 + role.events);
+        }
+        let trials = [trial.clone()];
+        let results = Results::new(&experiment, &trials);
+        let step = experiment.steps.iter().position(|step| step.name == trials[0].step).unwrap();
+        let measured = results.measured(step, 0).unwrap();
+        assert_eq!(measured.queries_per_second(), counted.0 as f64 / 10.0);
+        assert_eq!(measured.events_per_second(), counted.1 as f64 / 10.0);
     }
 
     #[test]

@@ -192,6 +192,12 @@ pub(crate) struct Run {
     /// Multiply the file's sizes, e.g. by 0.01 for a small run: its rows, writes and seconds, or its rows per table and seconds
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     pub(crate) scale: Option<Scale>,
+    /// Run only these of the file's candidates, as it names them or by their builds; the first in the file's order is the base case
+    #[arg(long, value_name = "CANDIDATE", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Measure only these steps, by name or label; what they need of the steps before is executed and not measured
+    #[arg(long, value_name = "STEP", value_delimiter = ',')]
+    pub(crate) steps: Vec<String>,
     #[command(flatten)]
     pub(crate) places: PlaceArguments,
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use basecase_client::{Error, Kind, Session};
 use basecase_model::{Operation, Reply};
 use basecase_probe::thread_cpu_ns;
-use basecase_workload::{Next, RolePlan, Script};
+use basecase_workload::{Next, Restart, RolePlan, Script};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
@@ -240,7 +240,7 @@ impl<'a> Driver<'a> {
                     }
                     Err(error) => {
                         now = Instant::now();
-                        self.failed(connection, error);
+                        self.failed(connection, error, now);
                     }
                 }
             }
@@ -325,10 +325,11 @@ impl<'a> Driver<'a> {
     /// Reading the clock costs about 25 ns.
     fn send(&mut self, connection: usize) {
         let own = &mut self.connections[connection];
-        own.sent = Instant::now();
+        let now = Instant::now();
+        own.sent = now;
         match own.member.session.send(&own.operation) {
             Ok(()) => self.watch(connection),
-            Err(error) => self.failed(connection, error),
+            Err(error) => self.failed(connection, error, now),
         }
     }
 
@@ -352,7 +353,7 @@ impl<'a> Driver<'a> {
     fn answered(&mut self, connection: usize, reply: &Reply, now: Instant) {
         let own = &mut self.connections[connection];
         if std::mem::take(&mut own.is_rolling_back) {
-            self.execute_next(connection);
+            self.rolled_back(connection, now);
             return;
         }
         let span = Span { sent: own.sent, answered: now };
@@ -362,33 +363,62 @@ impl<'a> Driver<'a> {
             progress.add(own.operation.items, span.answered - span.sent);
         }
         if own.recorder.is_within_event() {
-            self.execute_next(connection);
+            self.go_on(connection, now);
         } else {
             own.attempts = 0;
             self.begin(connection, now);
         }
     }
 
+    /// Goes on with the connection's event, unless the window closed long ago.
+    #[inline]
+    fn go_on(&mut self, connection: usize, now: Instant) {
+        if self.schedule.is_overdue(now) { self.break_off(connection) } else { self.execute_next(connection) }
+    }
+
+    /// Ends the connection's event where it is. Where operations stand by themselves, there is no event to end.
     #[cold]
-    fn failed(&mut self, connection: usize, error: Error) {
+    fn break_off(&mut self, connection: usize) {
+        let own = &mut self.connections[connection];
+        match own.member.script.restart() {
+            Restart::Operation => self.execute_next(connection),
+            Restart::Event { rolls_back } => {
+                own.recorder.break_off(rolls_back);
+                if rolls_back { self.roll_back(connection) } else { self.leave(connection) }
+            }
+        }
+    }
+
+    fn roll_back(&mut self, connection: usize) {
+        let own = &mut self.connections[connection];
+        own.is_rolling_back = true;
+        own.operation.clear();
+        own.operation.text.push_str("ROLLBACK");
+        self.send(connection);
+    }
+
+    /// Begins the connection's event anew, if it was not broken off.
+    fn rolled_back(&mut self, connection: usize, now: Instant) {
+        if self.connections[connection].recorder.is_within_event() {
+            self.go_on(connection, now);
+        } else {
+            self.leave(connection);
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, connection: usize, error: Error, now: Instant) {
         let own = &mut self.connections[connection];
         if std::mem::take(&mut own.is_rolling_back) && error.kind() != Kind::Disconnected {
             // The dbms had rolled back already.
-            self.execute_next(connection);
+            self.rolled_back(connection, now);
             return;
         }
         match retry_after(&error, Some(own.member.script.as_mut())) {
             Retry::Event { rolls_back } if own.attempts < EVENT_ATTEMPTS => {
                 own.attempts += 1;
                 own.recorder.begin_anew(rolls_back, own.sent);
-                if rolls_back {
-                    own.is_rolling_back = true;
-                    own.operation.clear();
-                    own.operation.text.push_str("ROLLBACK");
-                    self.send(connection);
-                } else {
-                    self.execute_next(connection);
-                }
+                if rolls_back { self.roll_back(connection) } else { self.go_on(connection, now) }
             }
             _ => self.fail(connection, error),
         }
@@ -482,6 +512,51 @@ mod tests {
         }
 
         fn answer(&mut self, _: &Reply) {}
+    }
+
+    /// An event that never ends.
+    struct Endless {
+        rolls_back: bool,
+    }
+
+    impl Script for Endless {
+        fn next(&mut self, operation: &mut Operation) -> Next {
+            operation.text.push_str("DO 1");
+            operation.ends_event = false;
+            Next::Execute
+        }
+
+        fn answer(&mut self, _: &Reply) {}
+
+        fn restart(&mut self) -> Restart {
+            Restart::Event { rolls_back: self.rolls_back }
+        }
+    }
+
+    #[test]
+    fn events_that_do_not_end_are_broken_off() {
+        let member = |index, rolls_back| {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            DrivenRole {
+                index,
+                plan: RolePlan::new(1, "client", OperationClass::Query, Work::Queue(0)),
+                session: Box::new(SlowSender { ours, theirs }),
+                script: Box::new(Endless { rolls_back }),
+            }
+        };
+        let shared = Shared::new(0, 1);
+        let began = Instant::now();
+        let window = Window { time: Some(10 * SENDING), ..Window::default() };
+        let schedule = Schedule::new(&window, began);
+        let members = vec![member(0, false), member(1, true)];
+        let driver = Driver::new(members, &shared, &schedule, &[]).unwrap();
+        let (finished, _) = driver.drive(|_, error| panic!("{error}")).unwrap();
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        for Finished { recording, .. } in finished {
+            let record = &recording.role;
+            assert_eq!((recording.broken_off, record.events, record.retries), (1, 0, 0));
+            assert!(record.statements > 50 && record.ended_us >= 2_050_000, "{record:?}");
+        }
     }
 
     #[test]

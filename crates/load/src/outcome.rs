@@ -77,6 +77,8 @@ pub struct StepOutcome {
     pub statements: Vec<StatementRecord>,
     /// Events that began before the window opened.
     pub warm_up_events: u64,
+    /// Events that had not ended long after the window had closed, and were not gone on with. Their statements count.
+    pub broken_off: u64,
     /// How busy the client was, under the names in [`basecase_model::names`] that begin with `client.`.
     pub client: Measures,
     /// The machine's counters over the window.

@@ -33,6 +33,7 @@ pub(crate) struct Recorder {
     affected: Vec<(u16, u64)>,
     warm_up_events: u64,
     warm_up_items: u64,
+    broken_off: u64,
     window: Vec<StatementCounts>,
     warm_up: Vec<StatementCounts>,
 }
@@ -63,6 +64,8 @@ pub(crate) struct Recording {
     pub(crate) slices: Vec<RoleSlice>,
     /// Events that began before the window opened.
     pub(crate) warm_up_events: u64,
+    /// Events that had not ended long after the window had closed.
+    pub(crate) broken_off: u64,
     /// Counts by kind, in the window.
     pub(crate) window: Vec<StatementCounts>,
     /// Counts by kind, before the window.
@@ -93,6 +96,7 @@ impl Recorder {
             affected: Vec::new(),
             warm_up_events: 0,
             warm_up_items: 0,
+            broken_off: 0,
             window: vec![StatementCounts::default(); kinds],
             warm_up: vec![StatementCounts::default(); kinds],
         }
@@ -227,6 +231,18 @@ impl Recorder {
     pub(crate) fn begin_anew(&mut self, is_undone: bool, failed: Instant) {
         self.record.retries += 1;
         self.began.get_or_insert(failed);
+        self.give_up(is_undone);
+    }
+
+    /// Counts an event that is not gone on with: its statements count, and it does not.
+    pub(crate) fn break_off(&mut self, is_undone: bool) {
+        self.broken_off += 1;
+        self.began = None;
+        self.give_up(is_undone);
+    }
+
+    /// Forgets the current event's statements, whose effects are undone or stay.
+    fn give_up(&mut self, is_undone: bool) {
         let counts = if self.is_in_window { &mut self.window } else { &mut self.warm_up };
         for (kind, affected) in self.affected.drain(..).filter(|_| is_undone) {
             if let Some(counts) = counts.get_mut(usize::from(kind)) {
@@ -252,6 +268,7 @@ impl Recorder {
             role: RoleRecord { client_cpu_us, server_cpu_us, ..self.record },
             slices: self.slices,
             warm_up_events: self.warm_up_events,
+            broken_off: self.broken_off,
             window: self.window,
             warm_up: self.warm_up,
         }
@@ -323,6 +340,20 @@ mod tests {
         recorder.count(&operation(0, true), &reply(2), span, None);
         let counts = recorder.finish(0.0, None).window[0];
         assert_eq!((counts.affected, counts.undone), (5, 0));
+    }
+
+    #[test]
+    fn what_is_broken_off_counts_by_statement_only() {
+        for (is_undone, undone) in [(true, 3), (false, 0)] {
+            let start = Instant::now();
+            let mut recorder = recorder(start);
+            recorder.count(&operation(0, false), &reply(3), Span { sent: start, answered: start + MS }, None);
+            recorder.break_off(is_undone);
+            assert!(!recorder.is_within_event());
+            let recording = recorder.finish(0.0, None);
+            assert_eq!((recording.broken_off, recording.role.events, recording.role.statements), (1, 0, 1));
+            assert_eq!((recording.role.retries, recording.window[0].undone), (0, undone));
+        }
     }
 
     #[test]

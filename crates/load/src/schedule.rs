@@ -1,18 +1,23 @@
 //! When the window opens and closes, and which events may begin.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use basecase_workload::Window;
 
 use crate::arrivals::Arrivals;
 use crate::turn_gate::{TurnGate, TurnKind};
 
+/// How long events under way may take to end once the window has closed, at least. On long windows they have a tenth of it.
+const EVENT_GRACE: Duration = Duration::from_secs(2);
+
 /// A window on the clock.
 pub(crate) struct Schedule {
     /// When the window opens; for a group that takes turns, when its roles are started.
     pub(crate) origin: Instant,
     closes: Option<Instant>,
+    /// From when on events that are under way are broken off.
+    breaks_off: Option<Instant>,
     events_left: Option<AtomicU64>,
     arrivals: Option<Arrivals>,
     turns: Option<TurnGate>,
@@ -38,6 +43,7 @@ impl Schedule {
         Schedule {
             origin,
             closes: window.time.map(|time| origin + time),
+            breaks_off: window.time.map(|time| origin + time + EVENT_GRACE.max(time / 10)),
             events_left: window.events.map(AtomicU64::new),
             arrivals: window.events_per_second.map(|rate| Arrivals::new(rate, start)),
             turns: None,
@@ -48,7 +54,7 @@ impl Schedule {
     pub(crate) fn in_turns(kind: TurnKind, threads: usize) -> Self {
         let origin = Instant::now();
         let turns = Some(TurnGate::new(kind, threads, origin));
-        Schedule { origin, closes: None, events_left: None, arrivals: None, turns }
+        Schedule { origin, closes: None, breaks_off: None, events_left: None, arrivals: None, turns }
     }
 
     /// The turn gate of a group that runs a step to its end in chunks.
@@ -59,6 +65,12 @@ impl Schedule {
     /// The turn gate of the group, if it takes turns.
     pub(crate) fn turns(&self) -> Option<&TurnGate> {
         self.turns.as_ref()
+    }
+
+    /// Whether an event that is under way at `now` is broken off: the window closed a while ago.
+    #[inline]
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        self.breaks_off.is_some_and(|breaks_off| now >= breaks_off)
     }
 
     /// Asks for the next event, at `now`.
@@ -89,8 +101,6 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -104,6 +114,19 @@ mod tests {
         assert_eq!(schedule.admit(start), Admission::Now);
         assert_eq!(schedule.admit(start + 3 * SECOND - Duration::from_nanos(1)), Admission::Now);
         assert_eq!(schedule.admit(start + 3 * SECOND), Admission::Closed);
+    }
+
+    #[test]
+    fn events_have_a_while_to_end_after_the_window() {
+        let start = Instant::now();
+        let overdue = |seconds: u32| {
+            let window = Window { warm_up: SECOND, time: Some(seconds * SECOND), ..Window::default() };
+            let schedule = Schedule::new(&window, start);
+            (1..100).find(|second| schedule.is_overdue(start + *second * SECOND))
+        };
+        assert_eq!((overdue(5), overdue(50)), (Some(1 + 5 + 2), Some(1 + 50 + 5)));
+        let by_count = Schedule::new(&Window { events: Some(9), ..Window::default() }, start);
+        assert!(!by_count.is_overdue(start + 1000 * SECOND));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use basecase_client::{Error, Kind, Session};
 use basecase_model::{Operation, Reply};
 use basecase_probe::{process_cpu_ns, thread_cpu_ns};
-use basecase_workload::{Next, RolePlan, Script, Work};
+use basecase_workload::{Next, Restart, RolePlan, Script, Work};
 
 use crate::pacer::Pacer;
 use crate::progress::RoleProgress;
@@ -133,6 +133,16 @@ impl Worker {
         let mut due = None;
         let mut is_within_round = false;
         while !self.is_done(shared) {
+            if recorder.is_within_event()
+                && schedule.is_overdue(now)
+                && let Restart::Event { rolls_back } = script.restart()
+            {
+                if rolls_back {
+                    self.roll_back()?;
+                }
+                recorder.break_off(rolls_back);
+                break;
+            }
             if !recorder.is_within_event() && !is_within_round {
                 match schedule.admit(due.unwrap_or(now)) {
                     Admission::Now => {
@@ -203,6 +213,7 @@ impl Worker {
                         if attempts == EVENT_ATTEMPTS {
                             return Err(error);
                         }
+                        now = Instant::now();
                     }
                 },
                 Next::Aside(name) => match self.execute(&operation, None, recorder, shared)? {

@@ -268,6 +268,7 @@ impl Collector {
         let recordings: Vec<Recording> = self.recordings.into_iter().flatten().collect();
         let statements = statements(kinds, &recordings);
         let warm_up_events = recordings.iter().map(|recording| recording.warm_up_events).sum();
+        let broken_off = recordings.iter().map(|recording| recording.broken_off).sum();
         let slices = slices(&recordings);
         let roles: Vec<_> = recordings.into_iter().map(|recording| recording.role).collect();
         let ended_us = roles.iter().map(|role| role.ended_us).max().unwrap_or(0);
@@ -279,6 +280,7 @@ impl Collector {
             roles,
             statements,
             warm_up_events,
+            broken_off,
             client: client_measures(self.threads, &self.loads),
             counters,
             failure: self.failure,
@@ -333,7 +335,9 @@ fn slices(recordings: &[Recording]) -> Vec<Slice> {
 fn client_measures(threads: usize, loads: &[DriverLoad]) -> Measures {
     let mut measures = Measures::new();
     measures.set(names::CLIENT_THREADS, threads as f64);
-    if let Some(busiest) = loads.iter().map(|load| load.busy_share).reduce(f64::max) {
+    // A thread without any reply, as there may be when events arrive at a low rate, was no limit.
+    let at_work = loads.iter().filter(|load| load.replies > 0);
+    if let Some(busiest) = at_work.map(|load| load.busy_share).reduce(f64::max) {
         measures.set(names::CLIENT_BUSY_SHARE, busiest);
         let replies: u64 = loads.iter().map(|load| load.replies).sum();
         let queued_s: f64 = loads.iter().map(|load| load.queued_s).sum();

@@ -245,16 +245,21 @@ impl Trial {
     }
 
     /// Items of one class per second, as in every table and message. For queries, the sum over the roles of what each finished per second
-    /// of its own window, from its first statement to its last. For all others, what all roles finished per second of the step. `None` if
-    /// no time passed.
+    /// of its own window, from its first statement to its last. For all others, and for queries of events that arrive at a rate, what all
+    /// roles finished per second of the step. `None` if no time passed.
     pub fn per_second(&self, class: OperationClass) -> Option<f64> {
-        if class != OperationClass::Query {
+        if class != OperationClass::Query || self.has_arrivals(class) {
             return self.per_second_of_step(self.items(class));
         }
         let at_work = self.roles_of(class).filter(|role| role.ended_us > role.started_us);
         let rates = at_work.map(|role| role.items as f64 * 1e6 / (role.ended_us - role.started_us) as f64);
         // The sum over no roles is -0, which would be printed as such.
         Some(rates.sum::<f64>() + 0.0)
+    }
+
+    /// Whether this class's events arrived at a rate. Its roles wait for them, so that their own windows say nothing.
+    pub fn has_arrivals(&self, class: OperationClass) -> bool {
+        self.roles_of(class).any(|role| role.response.is_some())
     }
 
     /// This many items per second of the step.

@@ -15,6 +15,7 @@ fn compile(library: &Library, notify: &mut dyn FnMut(&str)) -> SourceBuild {
         source: None,
         setup: Setup::Flags("-O0 -g0".into()),
         label: Some("quick".into()),
+        patches: Vec::new(),
         configure: vec!["--without-zlib".into()],
         jobs: None,
     };

@@ -171,7 +171,7 @@ pub enum Change {
 pub struct Window {
     /// How long the roles work before it opens. That work is not part of the result.
     pub warm_up: Duration,
-    /// How long it stays open. An event that has begun by then is finished.
+    /// How long it stays open. An event that has begun by then is finished, unless it takes much longer.
     pub time: Option<Duration>,
     /// The number of events of all roles together, from its opening on.
     pub events: Option<u64>,

@@ -40,6 +40,9 @@ pub struct SourceBuild {
     pub flags: String,
     /// The arguments of configure or CMake.
     pub arguments: Vec<String>,
+    /// The patches that the source was given: file names and checksums.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<String>,
 }
 
 impl SourceBuild {
@@ -79,6 +82,9 @@ impl SourceBuild {
         facts.compiler.get_or_insert_with(|| self.compiler.clone());
         facts.flags.get_or_insert_with(|| self.flags.clone());
         facts.details.entry("configure".into()).or_insert_with(|| self.arguments.join(" "));
+        if !self.patches.is_empty() {
+            facts.details.insert("patches".into(), self.patches.join(", "));
+        }
     }
 
     /// Writes the manifest, which makes the finished tree `folder` count as this build.
@@ -239,6 +245,7 @@ mod tests {
             compiler: "gcc 12.2.0".into(),
             flags: "-Wall -O2 -fno-omit-frame-pointer".into(),
             arguments: vec!["--enable-debug".into()],
+            patches: Vec::new(),
         }
     }
 

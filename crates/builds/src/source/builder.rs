@@ -16,6 +16,7 @@ use super::build_step::{Folders, Log, flags_given, steps};
 use super::error::CompileError;
 use super::label;
 use super::origin::{Identity, Origin};
+use super::patch::Patch;
 use super::source_tree::{SourceKind, SourceTree, missing_submodule, recognise, trace_of_use};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
@@ -46,6 +47,7 @@ struct CheckedOrder<'o> {
     version: &'o str,
     origin: Origin,
     identity: Identity,
+    patches: Vec<Patch>,
     compilers: Vec<Compiler>,
     /// The configuration for each kind of source tree that may turn up.
     configurations: Vec<(SourceKind, Result<Configuration, CompileError>)>,
@@ -84,6 +86,11 @@ impl Builder {
         if let Some(label) = &order.label {
             label::check(label, &self.reserved)?;
         }
+        let patches: Vec<Patch> =
+            order.patches.iter().map(|path| Patch::read(path)).collect::<Result<_, _>>()?;
+        if !patches.is_empty() {
+            self.toolchain.need("git", "git")?;
+        }
         let kinds = SourceKind::of(*dbms);
         let has_library = |name: &str| self.toolchain.has_library(name);
         let configuration = |kind: SourceKind| {
@@ -111,8 +118,18 @@ impl Builder {
             None => Origin::Archive(self.debian_source(*dbms, version)?.archive(&self.sources(), notify)?),
         };
         let identity = origin.identify(&self.toolchain)?;
-        let hash = hash(*dbms, &identity, &configurations, &compilers);
-        Ok(CheckedOrder { order, dbms: *dbms, version, origin, identity, compilers, configurations, hash })
+        let hash = hash(*dbms, &identity, &patches, &configurations, &compilers);
+        Ok(CheckedOrder {
+            order,
+            dbms: *dbms,
+            version,
+            origin,
+            identity,
+            patches,
+            compilers,
+            configurations,
+            hash,
+        })
     }
 
     /// Debian's source of `version`; for a branch, the newest.
@@ -176,6 +193,10 @@ impl Builder {
         let account = self.toolchain.account();
         notify(&format!("unpacking {}", checked.identity.artifact));
         let source = checked.unpack(&work, &self.toolchain)?;
+        for patch in &checked.patches {
+            notify(&format!("applying {}", patch.artifact()));
+            patch.apply(&source, &self.toolchain)?;
+        }
         let tree = checked.recognise(&source, account)?;
         let (kind, compilers) = (tree.kind, checked.compilers.clone());
         let jobs = checked.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
@@ -320,7 +341,8 @@ impl CheckedOrder<'_> {
         let configured = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
         let configuration = configured.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
         let label = self.order.label.clone().unwrap_or_else(|| {
-            label::derived(tree.kind, &configuration.name, self.identity.label.as_deref())
+            let derived = label::derived(tree.kind, &configuration.name, self.identity.label.as_deref());
+            derived + &Patch::suffix(&self.patches)
         });
         label::check(&label, reserved)?;
         Ok(SourceBuild {
@@ -332,6 +354,7 @@ impl CheckedOrder<'_> {
             compiler: self.compilers.last().map(|compiler| compiler.version.clone()).unwrap_or_default(),
             flags: configuration.flags.unwrap_or_default(),
             arguments: configuration.arguments,
+            patches: self.patches.iter().map(Patch::artifact).collect(),
         })
     }
 }
@@ -346,6 +369,7 @@ impl SourceOrder {
 fn hash(
     dbms: Dbms,
     identity: &Identity,
+    patches: &[Patch],
     configurations: &[(SourceKind, Result<Configuration, CompileError>)],
     compilers: &[Compiler],
 ) -> String {
@@ -355,6 +379,9 @@ fn hash(
         hash.update([0]);
     };
     add(&format!("{REVISION} {dbms} {}", identity.digest));
+    for patch in patches {
+        add(&format!("patch {}", patch.sha256()));
+    }
     for compiler in compilers {
         add(&compiler.full_version);
     }

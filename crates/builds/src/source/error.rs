@@ -41,6 +41,17 @@ pub enum CompileError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A patch cannot be used.
+    #[error(
+        "patch {}: {reason}\nhint: --patch takes files as `git diff` and `diff -u` write them, with paths below one folder (a/src/x.c), in the order in which they are applied",
+        path.display()
+    )]
+    Patch {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, or where it does not apply.
+        reason: String,
+    },
     /// A program needed for compiling is missing.
     #[error("no {what} in {path}\nhint: install it; on Debian, run `apt-get install --no-upgrade {package}`")]
     Tool {

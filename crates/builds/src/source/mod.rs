@@ -10,6 +10,7 @@ mod git;
 mod hint;
 mod label;
 mod origin;
+mod patch;
 mod source_tree;
 mod table;
 #[cfg(test)]
@@ -22,6 +23,8 @@ pub(crate) use builder::Builder;
 pub use error::{CompileError, StepError};
 pub use table::Setup;
 pub(crate) use toolchain::Toolchain;
+
+use std::path::PathBuf;
 
 use crate::recipe::BuildRequest;
 
@@ -36,6 +39,8 @@ pub struct SourceOrder {
     pub setup: Setup,
     /// The name that tells the build from others of its version. By default it is derived from setup and source.
     pub label: Option<String>,
+    /// Files with patches that are applied to the source, in this order.
+    pub patches: Vec<PathBuf>,
     /// Further arguments of configure or CMake.
     pub configure: Vec<String>,
     /// How many compilers run at once. Defaults to the number of processors.

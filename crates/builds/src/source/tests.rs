@@ -127,9 +127,45 @@ fn order(request: &str, source: impl AsRef<Path>) -> SourceOrder {
         source: Some(source.as_ref().display().to_string()),
         setup: Setup::Type("o2nofp".into()),
         label: None,
+        patches: Vec::new(),
         configure: Vec::new(),
         jobs: Some(2),
     }
+}
+
+#[test]
+fn patches_belong_to_a_build_and_those_that_do_not_apply_are_refused() {
+    let bench = bench();
+    let archive = bench.archive("a.tar", &[("configure", CONFIGURE), ("src/a.c", "int a;\nint b;\n")]);
+    let plain = order("postgres:17.6", &archive);
+    let unpatched = bench.make(&plain).unwrap();
+    let patch = |name: &str, before: &str| {
+        let text = format!("--- a/src/a.c\n+++ b/src/a.c\n@@ -1,2 +1,2 @@\n-{before}\n+int c;\n int b;\n");
+        bench.tree("patches", &[(name, &text)]).join(name)
+    };
+    let patched = |path: PathBuf| SourceOrder { patches: vec![path], ..plain.clone() };
+    let build = bench.make(&patched(patch("one.patch", "int a;"))).unwrap();
+    assert_ne!(build.hash, unpatched.hash);
+    assert!(build.label.starts_with("o2nofp_p") && build.label.len() == 14, "{build:?}");
+    assert!(build.patches[0].starts_with("one.patch sha256:"), "{build:?}");
+    // Its content counts, not its name; and an order without patches is what it was.
+    assert_eq!(bench.make(&patched(patch("same.patch", "int a;"))).unwrap(), build);
+    assert_eq!(bench.make(&plain).unwrap(), unpatched);
+    let message = bench.message(&patched(patch("other.patch", "int z;")));
+    assert!(
+        message.contains("other.patch: it does not apply: ") && message.contains("src/a.c:1"),
+        "{message}"
+    );
+    // One after the other: the second finds what the first left.
+    let twice = SourceOrder {
+        patches: vec![patch("1.patch", "int a;"), patch("2.patch", "int a;")],
+        ..plain.clone()
+    };
+    let message = bench.message(&twice);
+    assert!(message.contains("2.patch: it does not apply: "), "{message}");
+    let none = bench.tree("patches", &[("words.txt", "hello")]).join("words.txt");
+    assert!(bench.message(&patched(none)).contains("it is not a patch"));
+    assert!(bench.builds().iter().all(|name| !name.starts_with(".partial-")), "{:?}", bench.builds());
 }
 
 #[test]

@@ -53,6 +53,9 @@ pub(crate) struct CompileArguments {
     /// Label of the build, as in postgres:17.6:NAME [default: made from type and commit]
     #[arg(long, requires = "from", value_name = "NAME")]
     label: Option<String>,
+    /// Patch for the source, applied before compiling; may be given several times, in their order
+    #[arg(long = "patch", requires = "from", value_name = "FILE")]
+    patches: Vec<std::path::PathBuf>,
     /// Additional arguments for configure or CMake
     #[arg(long, requires = "from", value_name = "ARGUMENTS", allow_hyphen_values = true, value_parser = shell_words)]
     configure: Option<ShellWords>,
@@ -79,6 +82,7 @@ impl CompileArguments {
                 (None, None) => Setup::Default,
             },
             label: self.label.clone(),
+            patches: self.patches.clone(),
             configure: self.configure.as_ref().map(|words| words.0.clone()).unwrap_or_default(),
             jobs: self.jobs,
         }

@@ -7,7 +7,7 @@ use basecase_analysis::{Bisected, Probed};
 use basecase_lab::{Probe, RunOptions, Search};
 
 use super::experiment::request;
-use super::perform::{Measured, measure, options};
+use super::perform::{Measured, measure, report_options};
 use crate::Outcome;
 use crate::arguments::{Bisect, PlaceArguments};
 use crate::output;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
         probes: probes.iter().filter_map(probed).collect(),
         bisection: search.bisection(),
     };
-    let options = options(places);
+    let options = report_options(places);
     let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
     let Some((_, last)) = probes.last() else { return printed.map(|()| Outcome::Done) };
     let written = last.write_pages(&options, places, reporter);

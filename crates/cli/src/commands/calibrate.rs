@@ -6,7 +6,7 @@ use basecase_lab::{Calibration, CpuStressors, RunOptions};
 use basecase_model::Trial;
 
 use super::experiment::{request, request_with_seed};
-use super::perform::{measure, options};
+use super::perform::{measure, report_options};
 use crate::Outcome;
 use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
     let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
     let _stressors = CpuStressors::start(arguments.hogs)?;
-    let options = options(places);
+    let options = report_options(places);
     let Some(first) = repeats.first() else { return Ok(Outcome::Done) };
     let probe = spins(first, places, reporter)?;
     let mut runs: Vec<Stored> = Vec::with_capacity(repeats.len());

@@ -8,7 +8,7 @@ use basecase_analysis::Preset;
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
     CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, Missing, PinRequest, Protocol, Request,
-    Rounds, Sizes, Timing, Verify,
+    Rounds, RunOptions, Sizes, Timing, Verify,
 };
 use basecase_server::Settle;
 use basecase_workload::insert_benchmark::{self, Pace};
@@ -62,11 +62,11 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         thresholds: Preset::default().thresholds(),
         progress: arguments.progress,
     };
-    perform(&request, &places, reporter)
+    perform(&request, &places, RunOptions::default(), reporter)
 }
 
 pub(crate) fn compare(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
-    perform(&request(arguments)?, &arguments.places, reporter)
+    perform(&request(arguments)?, &arguments.places, RunOptions::default(), reporter)
 }
 
 /// The request of `compare`.
@@ -102,19 +102,14 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
 }
 
 pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
-    let Run { file, scale, size, places } = arguments;
-    let mut variants = experiment_file::read_limited(file, *scale, places.memory)?;
-    if let Some(size) = size {
-        let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
-        variants.retain(|variant| variant.size.as_ref() == Some(size));
-        if variants.is_empty() {
-            let known = if known.is_empty() { "one without a name".to_owned() } else { known.join(", ") };
-            bail!("experiment file {} has no size {size}\nhint: it has {known}", file.display());
-        }
-    }
-    for variant in &mut variants {
-        let protocol = std::mem::take(&mut variant.request.protocol);
-        variant.request.protocol = protocol.with_budget(places.budget);
+    let Run { places, .. } = arguments;
+    let variants = selected(arguments)?;
+    let steps_of = |request: &Request| {
+        (!arguments.steps.is_empty()).then(|| request.steps_named(&arguments.steps)).transpose()
+    };
+    // So that a mistake in the last size is found before anything is downloaded.
+    for Variant { request, .. } in &variants {
+        steps_of(request)?;
     }
     // So that a mistake in the last size is found before the first runs.
     for later in variants.iter().skip(1) {
@@ -131,7 +126,8 @@ pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {
             reporter.part(&Part::Size { name: &size, number: number + 1, of: count });
             places.out.push(size);
         }
-        worst = worst.max(perform(&request, &places, reporter)?);
+        let options = RunOptions { steps: steps_of(&request)?, ..RunOptions::default() };
+        worst = worst.max(perform(&request, &places, options, reporter)?);
         if basecase_stop::is_asked() {
             break;
         }
@@ -148,6 +144,28 @@ fn memory(places: &PlaceArguments) -> Result<Option<MemorySize>> {
             "--memory auto keeps a published ratio of database to memory, and only experiment files name one\nhint: give a size, as in --memory 400M, or use basecase run with a file that has published_memory"
         ),
     }
+}
+
+/// The experiments of a file, as far as they are asked for.
+fn selected(arguments: &Run) -> Result<Vec<Variant>> {
+    let Run { file, scale, size, only, places, .. } = arguments;
+    let mut variants = experiment_file::read_limited(file, *scale, places.memory)?;
+    if let Some(size) = size {
+        let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
+        variants.retain(|variant| variant.size.as_ref() == Some(size));
+        if variants.is_empty() {
+            let known = if known.is_empty() { "one without a name".to_owned() } else { known.join(", ") };
+            bail!("experiment file {} has no size {size}\nhint: it has {known}", file.display());
+        }
+    }
+    for Variant { request, .. } in &mut variants {
+        if !only.is_empty() {
+            request.keep_only(only)?;
+        }
+        let protocol = std::mem::take(&mut request.protocol);
+        request.protocol = protocol.with_budget(places.budget);
+    }
+    Ok(variants)
 }
 
 /// The protocol that `--detect`, `--rounds`, `--slice` and `--budget` ask for.

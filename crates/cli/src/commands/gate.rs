@@ -9,7 +9,7 @@ use basecase_lab::RunOptions;
 use basecase_report::{TextFormat, gate_summary, junit};
 
 use super::experiment::request;
-use super::perform::{Measured, measure, options};
+use super::perform::{Measured, measure, report_options};
 use crate::Outcome;
 use crate::arguments::Gate;
 use crate::output;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
         _ => Outcome::Regression,
     };
     let written = write_files(arguments, &verdicts);
-    let options = options(places);
+    let options = report_options(places);
     let format = if places.json { TextFormat::JSON } else { TextFormat::TEXT };
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
         reporter.error(&error);

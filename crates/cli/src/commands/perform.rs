@@ -53,13 +53,19 @@ pub(crate) fn measure(
         budget: arguments.budget,
         ..options
     };
+    let chosen = options.steps.clone();
     let summary = {
         // Only during the run: outside it, a signal may end the process at once, as nothing would be lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
-    let experiment = summary.experiment.clone();
+    let mut experiment = summary.experiment.clone();
     let trials = store.trials(&experiment.id)?;
+    if let Some(chosen) = chosen {
+        // Steps that nobody asked for would be empty rows, unless an earlier run measured them.
+        let is_measured = |step: &str| trials.iter().any(|trial| trial.step == step);
+        experiment.steps.retain(|step| chosen.contains(&step.name) || is_measured(&step.name));
+    }
     let noise = known_noise(&store, &experiment)?;
     Ok(Measured { experiment, trials, noise, summary })
 }
@@ -69,6 +75,16 @@ pub(crate) fn check(request: &Request, arguments: &PlaceArguments, reporter: &Re
     prepare(request, arguments, &output::command_line(), reporter.observer().as_mut()).map(|_| ())
 }
 
+fn places(arguments: &PlaceArguments) -> Result<Places> {
+    let home = default_home()?;
+    Ok(Places {
+        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
+        home,
+        transport: arguments.transport.map(Into::into),
+        timing: arguments.timing,
+    })
+}
+
 fn prepare(
     request: &Request,
     arguments: &PlaceArguments,
@@ -76,23 +92,21 @@ fn prepare(
     observer: &mut dyn Observer,
 ) -> Result<Plan> {
     basecase_client::set_connect_patience(arguments.connect_timeout);
-    let home = default_home()?;
-    let places = Places {
-        data: arguments.data.clone().unwrap_or_else(|| home.join("data")),
-        home,
-        transport: arguments.transport.map(Into::into),
-        timing: arguments.timing,
-    };
-    Plan::prepare(request, &places, command, &mut |words| {
+    Plan::prepare(request, &places(arguments)?, command, &mut |words| {
         observer.notice(Event::Phase { candidate: None, phase: Phase::Prepare(words) });
     })
 }
 
 /// Runs a request, writes its pages and prints its report.
-pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<Outcome> {
-    let measured = measure(request, arguments, RunOptions::default(), reporter)?;
+pub(crate) fn perform(
+    request: &Request,
+    arguments: &PlaceArguments,
+    options: RunOptions,
+    reporter: &Reporter,
+) -> Result<Outcome> {
+    let measured = measure(request, arguments, options, reporter)?;
     let Measured { experiment, trials, .. } = &measured;
-    let options = Options { noise: measured.noise.clone(), ..options(arguments) };
+    let options = Options { noise: measured.noise.clone(), ..report_options(arguments) };
     let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);
@@ -102,7 +116,7 @@ pub(crate) fn perform(request: &Request, arguments: &PlaceArguments, reporter: &
 }
 
 /// What the arguments of a run say of its report.
-pub(crate) fn options(arguments: &PlaceArguments) -> Options {
+pub(crate) fn report_options(arguments: &PlaceArguments) -> Options {
     Options {
         ansi: output::may_colour() && !arguments.json,
         thresholds: arguments.thresholds,

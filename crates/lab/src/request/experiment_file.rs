@@ -320,6 +320,8 @@ fn texts(table: &toml::Table) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use basecase_server::Settle;
+
     use super::super::Rounds;
     use super::*;
 
@@ -373,7 +375,7 @@ mod tests {
             [schedule]
             settle = "formula"
         "#;
-        let request = parse(text, "e.toml", "e", None, None).unwrap();
+        let request = parse(text, "e.toml", "e", None).unwrap();
         let names: Vec<String> = request.candidates.iter().map(ToString::to_string).collect();
         assert_eq!(
             names.join(" "),
@@ -569,7 +571,7 @@ mod tests {
     fn a_published_size_that_is_io_bound_is_known_as_one() {
         let meant = |sizes: &str| {
             let text = format!("candidates = [\"sqlite\"]\n[sizes]\n{sizes}\nscale = 0.001");
-            parse(&text, "e.toml", "e", None, None).unwrap().meant_io_bound
+            parse(&text, "e.toml", "e", None).unwrap().meant_io_bound
         };
         assert!(meant("preset = \"io-c8\"") && meant("preset = \"less-io-c48\""));
         assert!(!meant("preset = \"cached-c8\"") && !meant("rows = 20_000_000"));

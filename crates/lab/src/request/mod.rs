@@ -10,6 +10,7 @@ mod protocol;
 mod replicate;
 mod scale;
 mod schedule;
+mod selection;
 mod settle_limit;
 mod sizes;
 mod timing;

@@ -340,6 +340,7 @@ impl Bench for Fake {
             roles: Vec::new(),
             statements: Vec::new(),
             warm_up_events: 0,
+            broken_off: 0,
             client: Measures::new(),
             counters: Measures::new(),
             failure: None,

@@ -64,11 +64,21 @@ pub struct RunOptions {
     pub most_rounds: Option<u32>,
     /// The only step, by name, that rounds are to decide; `None` is all.
     pub only_step: Option<String>,
+    /// The only steps, by name, that are measured where each candidate runs once; `None` is all. Steps before them are executed where they
+    /// write, and not measured.
+    pub steps: Option<BTreeSet<String>>,
     /// Whether rounds that were begun keep the margins that they had: those of the plan were reckoned from other rounds, which may have
     /// become more.
     pub keeps_margins: bool,
     /// Reload the data instead of continuing with what an earlier run left.
     pub rebuilds: bool,
+}
+
+impl RunOptions {
+    /// Whether the step with this name is to be measured.
+    fn is_chosen(&self, step: &str) -> bool {
+        self.steps.as_ref().is_none_or(|steps| steps.contains(step))
+    }
 }
 
 /// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
@@ -112,7 +122,7 @@ fn run_on<B: Bench>(
             failed: Vec::new(),
             interrupted: false,
         },
-        forecast: Forecast::new(plan),
+        forecast: Forecast::new(plan, |step| options.is_chosen(step)),
         observation: observations[0],
         round: 0,
         patience: quiet::MOST_POLLS,
@@ -210,7 +220,7 @@ impl<B: Bench> Run<'_, B> {
             let passes = observations.iter().filter(is_wanted).count();
             // Of rounds only the loads are known in advance, and of chains nothing.
             self.summary.all += match &plan.experiment.schedule {
-                None => passes * plan.steps.len(),
+                None => passes * self.chosen_steps().count(),
                 Some(_) => usize::from(!plan.workload.is_chain()),
             };
             if passes < observations.len() {
@@ -219,6 +229,13 @@ impl<B: Bench> Run<'_, B> {
         }
         let Summary { experiment, all, .. } = &self.summary;
         self.observer.notice(Event::ExperimentBegins { experiment, trials: *all });
+    }
+
+    /// The numbers of the steps that are to be measured.
+    fn chosen_steps(&self) -> impl Iterator<Item = usize> + use<B> {
+        let steps = self.plan.steps.iter().enumerate();
+        let chosen = steps.filter(|(_, step)| self.options.is_chosen(&step.facts.name));
+        chosen.map(|(number, _)| number).collect::<Vec<_>>().into_iter()
     }
 
     /// Whether the user wants to stop.

@@ -1,5 +1,6 @@
 //! Schedules without servers: whatever is slow, fails, is stopped or killed, on a fake bench.
 
+mod chosen_steps;
 mod mishaps;
 mod rounds;
 

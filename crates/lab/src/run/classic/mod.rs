@@ -8,7 +8,7 @@ use basecase_model::{Measures, Observation, Trial};
 use super::bench::{Bench, Deployment as _};
 use super::deployment::Content;
 use super::measure::settling::unrest;
-use super::resume::{AFTER_RESTART, ON_REBUILT};
+use super::resume::{AFTER_RESTART, ON_REBUILT, ON_UNMEASURED};
 use super::{Run, failed_trial, is_wanted};
 use crate::message::explain;
 use crate::observer::Phase;
@@ -32,6 +32,8 @@ enum Beginning {
     FoundAgain,
     /// The steps before were executed again.
     Rebuilt,
+    /// Steps before were executed without being measured, because the user did not choose them.
+    Unmeasured,
 }
 
 impl Beginning {
@@ -41,7 +43,13 @@ impl Beginning {
             Beginning::Fresh => None,
             Beginning::FoundAgain => Some(AFTER_RESTART),
             Beginning::Rebuilt => Some(ON_REBUILT),
+            Beginning::Unmeasured => Some(ON_UNMEASURED),
         }
+    }
+
+    /// Whether the steps before left the rows, and none of their queries and pauses.
+    fn is_rebuilt(self) -> bool {
+        matches!(self, Beginning::Rebuilt | Beginning::Unmeasured)
     }
 }
 
@@ -62,19 +70,19 @@ impl<B: Bench> Run<'_, B> {
     /// Runs what is missing of one candidate.
     pub(crate) fn candidate(&mut self, index: usize) -> Result<()> {
         let candidate = &self.plan.candidates[index];
-        let first = self.find_trials(candidate)?;
-        if first == self.plan.steps.len() {
+        let due = self.find_trials(candidate)?;
+        let Some(&first) = due.first() else {
             if !self.options.keep_data
                 && let Err(error) = self.bench.sweep(self.plan, candidate)
             {
                 self.note(&format!("cannot clean up: {}", explain(&error)));
             }
             return Ok(());
-        }
+        };
         // A failure outside a step belongs to the step that could not be reached.
         let mut progress = CandidateProgress { next: first, is_whole: false };
         let mut deployment = None;
-        let result = self.steps(index, &mut progress, &mut deployment);
+        let result = self.steps(index, &due, &mut progress, &mut deployment);
         let is_interrupted = self.is_stopped();
         let is_worth_keeping = result.is_err() && progress.is_whole;
         if let Err(error) = result
@@ -105,22 +113,27 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Takes in the trials that the store has of a candidate's first steps. Returns the first step that has none.
-    fn find_trials(&mut self, candidate: &Candidate) -> Result<usize> {
-        for step in 0..self.plan.steps.len() {
-            let Some(trial) = self.stored(candidate, step)? else { return Ok(step) };
+    /// Takes in the trials that the store has of a candidate. Returns the steps that are yet to be measured.
+    fn find_trials(&mut self, candidate: &Candidate) -> Result<Vec<usize>> {
+        let mut due = Vec::new();
+        for step in self.chosen_steps() {
+            let Some(trial) = self.stored(candidate, step)? else {
+                due.push(step);
+                continue;
+            };
             self.forecast.learn(step, trial.seconds);
             self.summary.found += 1;
             self.tell_stored(step, &trial, true);
         }
-        Ok(self.plan.steps.len())
+        Ok(due)
     }
 
-    /// Brings a candidate to the state before its first missing step, and runs the steps from there. What is brought up is put into
-    /// `open`, whatever fails later.
+    /// Brings a candidate to the state before its first missing step, and runs the steps from there: those that are due are
+    /// measured. What is brought up is put into `open`, whatever fails later.
     fn steps(
         &mut self,
         index: usize,
+        due: &[usize],
         progress: &mut CandidateProgress,
         open: &mut Option<B::Deployment>,
     ) -> Result<()> {
@@ -140,13 +153,24 @@ impl<B: Bench> Run<'_, B> {
         self.identify(index, deployment)?;
         self.store.save_experiment(&self.summary.experiment)?;
         if first > 0 && beginning == Beginning::Fresh {
-            beginning = Beginning::Rebuilt;
+            let is_chosen = self.options.steps.is_some();
+            beginning = if is_chosen { Beginning::Unmeasured } else { Beginning::Rebuilt };
             (workload_state, _) = self.rebuild(candidate, deployment, first)?;
             progress.is_whole = !self.is_stopped();
         }
-        for number in first..self.plan.steps.len() {
+        let mut beginning = Some(beginning);
+        for number in first..=due.last().copied().unwrap_or(first) {
             progress.next = number;
-            let beginning = Some(beginning).filter(|_| number == first);
+            if !due.contains(&number) {
+                progress.is_whole = false;
+                self.pass_over(candidate, deployment, workload_state.as_mut(), number)?;
+                if self.is_stopped() {
+                    return Ok(());
+                }
+                beginning = Some(Beginning::Unmeasured);
+                continue;
+            }
+            let beginning = beginning.take();
             let settled = self.settle_before(candidate, deployment, number, beginning)?;
             if self.is_stopped() {
                 return Ok(());
@@ -165,6 +189,22 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
+    /// Brings the tables to the state after a step that is not measured: it is executed if it writes.
+    fn pass_over(
+        &mut self,
+        candidate: &Candidate,
+        deployment: &mut B::Deployment,
+        workload_state: &mut dyn WorkloadState,
+        number: usize,
+    ) -> Result<()> {
+        // What it settled belongs to no trial.
+        self.reload(candidate, deployment, workload_state, number)?;
+        if !workload_state.past(number + 1).contains(&number) || self.is_stopped() {
+            return Ok(());
+        }
+        self.execute_past(candidate, deployment, workload_state, number)
+    }
+
     /// Settles what was put off before a step, where the workload says so. `beginning` is that of the candidate's first step.
     fn settle_before(
         &mut self,
@@ -175,7 +215,7 @@ impl<B: Bench> Run<'_, B> {
     ) -> Result<Option<Measures>> {
         let steps = &self.plan.steps;
         let is_due = number > 0 && steps[number - 1].settles_after
-            || beginning == Some(Beginning::Rebuilt) && steps[number].settles_after_rebuild;
+            || beginning.is_some_and(Beginning::is_rebuilt) && steps[number].settles_after_rebuild;
         is_due.then(|| self.settle(candidate, deployment)).transpose()
     }
 

@@ -318,6 +318,7 @@ fn warnings(outcome: &StepOutcome, has_server: bool) -> Vec<String> {
             ));
         }
     }
+    warnings.extend(broken_off(outcome));
     warnings.extend(repetitions(&outcome.roles));
     warnings
 }
@@ -335,6 +336,18 @@ fn stopped(client: &Measures, seconds: f64) -> Option<String> {
         };
         format!(
             "basecase itself did not run for {stopped_s:.1} s of {seconds:.1} s: it was suspended, or other work had the processors{left_out}"
+        )
+    })
+}
+
+/// The warning about events that had not ended long after the window had closed.
+fn broken_off(outcome: &StepOutcome) -> Option<String> {
+    let ended: u64 = outcome.roles.iter().map(|role| role.events).sum();
+    let (events, verb) = if outcome.broken_off == 1 { ("event", "was") } else { ("events", "were") };
+    (outcome.broken_off > 0).then(|| {
+        format!(
+            "{} {events} had not ended well after the time was up and {verb} broken off, and {ended} ended: their statements count as queries; more seconds or fewer threads let more of them end",
+            outcome.broken_off
         )
     })
 }

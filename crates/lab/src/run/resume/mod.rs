@@ -14,6 +14,9 @@ use crate::workload::WorkloadState;
 
 /// The warning on a resumed candidate's first trial.
 pub(crate) const ON_REBUILT: &str = "the database was rebuilt for this step after an interruption: same rows, without the earlier steps' queries and pauses";
+/// The warning on a trial before which the user chose not to measure.
+pub(crate) const ON_UNMEASURED: &str =
+    "steps before this one were not measured: same rows, without those steps' queries and pauses";
 /// The same if the database was found again.
 pub(crate) const AFTER_RESTART: &str = "the server was restarted before this step after an interruption: its caches did not hold what the step before leaves";
 
@@ -57,6 +60,22 @@ impl<B: Bench> Run<'_, B> {
         Ok(None)
     }
 
+    /// Executes a step for what it leaves, without measuring it.
+    pub(crate) fn execute_past(
+        &mut self,
+        candidate: &Candidate,
+        deployment: &mut B::Deployment,
+        workload_state: &mut dyn WorkloadState,
+        step: usize,
+    ) -> Result<()> {
+        let outline = &self.plan.steps[step];
+        self.phase(candidate, Phase::RebuildStep(&outline.facts.name));
+        let step_plan = workload_state.plan(step, Purpose::Rebuild)?;
+        let outcome = self.execute(deployment, step_plan, outline.limit)?;
+        workload_state.advance(step, &outcome);
+        outcome.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
     /// Brings a fresh database to the state before step `first`. Returns what it holds then.
     pub(crate) fn rebuild(
         &mut self,
@@ -70,13 +89,7 @@ impl<B: Bench> Run<'_, B> {
             if self.is_stopped() {
                 return Ok((workload_state, State::default()));
             }
-            self.phase(candidate, Phase::RebuildStep(&plan.steps[step].facts.name));
-            let step_plan = workload_state.plan(step, Purpose::Rebuild)?;
-            let outcome = self.execute(deployment, step_plan, plan.steps[step].limit)?;
-            workload_state.advance(step, &outcome);
-            if let Some(failure) = outcome.failure {
-                return Err(failure.into());
-            }
+            self.execute_past(candidate, deployment, workload_state.as_mut(), step)?;
         }
         let state = deployment.state(workload_state.as_ref(), plan.counts_rows)?;
         let failures = checks::failures(&deployment.compare(workload_state.as_mut(), &state)?);

@@ -126,7 +126,7 @@ impl WorkloadState for WorkloadFileState {
         let Some(number) = step.checked_sub(1) else { return self.check_load(outcome) };
         let in_window: u64 = outcome.roles.iter().map(|role| role.events).sum();
         let events = in_window + outcome.warm_up_events;
-        let is_exact = outcome.roles.iter().all(|role| role.retries == 0);
+        let is_exact = is_exact(outcome);
         let mut checks = Vec::new();
         for (record, kind) in outcome.statements.iter().zip(&self.kinds[number]) {
             let whole = record.whole();
@@ -149,7 +149,7 @@ impl WorkloadState for WorkloadFileState {
             return server.check(std::iter::once(connections).chain(inserts));
         }
         // The server counts failed statements too.
-        let is_exact = outcome.roles.iter().all(|role| role.retries == 0);
+        let is_exact = is_exact(outcome);
         let changed = |change| self.changed(step, change, &outcome.statements);
         let statements = |change| Count::of(changed(change).statements, is_exact);
         let affected = |change| Count::of(changed(change).affected, is_exact);
@@ -193,6 +193,11 @@ impl WorkloadState for WorkloadFileState {
         self.known = Some(state.clone());
         checks
     }
+}
+
+/// Whether every event that began was executed once, and whole.
+fn is_exact(outcome: &StepOutcome) -> bool {
+    outcome.broken_off == 0 && outcome.roles.iter().all(|role| role.retries == 0)
 }
 
 /// A table in words, with its rows when they are known of `other` as well.

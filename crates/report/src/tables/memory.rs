@@ -35,7 +35,10 @@ pub(crate) fn reads(results: &Results<'_>) -> Option<Table> {
         corner: "dbms",
         columns: results
             .steps()
-            .map(|(number, step)| Column { step: Some(number), ..Column::numbers(&step.label, &step.title) })
+            .map(|(number, step)| {
+                let name = if results.is_workload_file() { &step.label } else { &step.name };
+                Column { step: Some(number), ..Column::numbers(name, &step.title) }
+            })
             .collect(),
         rows: results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate))).collect(),
         ..Table::default()

@@ -17,7 +17,7 @@ fn own_group() -> Option<PathBuf> {
     let folder = Path::new("/sys/fs/cgroup/memory").join(group.trim_start_matches('/'));
     let trial = folder.join(format!("bc-trial-{}", std::process::id()));
     let made = fs::create_dir(&trial).and_then(|()| fs::remove_dir(&trial));
-    made.inspect_err(|error| eprintln!("skipped: no control group can be made: {error}")).ok()?;
+    made.inspect_err(|error| println!("skipped: no control group can be made: {error}")).ok()?;
     Some(folder)
 }
 

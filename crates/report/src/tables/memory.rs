@@ -35,7 +35,10 @@ pub(crate) fn reads(results: &Results<'_>) -> Option<Table> {
         corner: "dbms",
         columns: results
             .steps()
-            .map(|(number, step)| Column { step: Some(number), ..Column::numbers(&step.label, &step.title) })
+            .map(|(number, step)| {
+                let name = if results.is_workload_file() { &step.label } else { &step.name };
+                Column { step: Some(number), ..Column::numbers(name, &step.title) }
+            })
             .collect(),
         rows: results.candidates().map(|(candidate, facts)| Row::new(&facts.name.0, row(candidate))).collect(),
         ..Table::default()
@@ -65,4 +68,51 @@ pub(crate) fn of_step(results: &Results<'_>, (step, facts): (usize, &StepFacts))
             .collect(),
         ..Table::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::{Experiment, names};
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn limited_memory_has_its_tables_and_no_other_experiment_does() {
+        let (mut experiment, mut trials) = fixture::sample();
+        let tables = |experiment: &Experiment, trials: &[basecase_model::Trial]| {
+            let results = Results::new(experiment, trials);
+            let step = results.steps().next().unwrap();
+            (reads(&results), of_step(&results, step))
+        };
+        assert_eq!(tables(&experiment, &trials), (None, None));
+        for candidate in &mut experiment.candidates {
+            candidate.memory_limit_bytes = Some(300 << 20);
+        }
+        let base = experiment.candidates[0].name.0.clone();
+        for trial in trials.iter_mut().filter(|trial| trial.candidate == base) {
+            trial.gauges.set(names::GROUP_LIMIT_BYTES, f64::from(300 << 20));
+            trial.gauges.set(names::GROUP_MEMORY_BYTES, f64::from(270 << 20));
+            trial.gauges.set(names::GROUP_CACHED_BYTES, f64::from(120 << 20));
+            trial.counters.set(names::GROUP_IO_PRESSURE_US, trial.seconds * 1e6);
+            trial.counters.set(names::GROUP_READS, 1e12);
+        }
+        let (reads, of_step) = tables(&experiment, &trials);
+        let (reads, of_step) = (reads.unwrap(), of_step.unwrap());
+        assert_eq!(reads.rows[0].cells[0].mark, Highlight::IoBound);
+        let text = |name: &str| {
+            let column = of_step.columns.iter().position(|column| column.name == name).unwrap();
+            of_step.rows[0].cells[column].text.as_str()
+        };
+        assert_eq!([text("memory_pct"), text("cached_mib"), text("memory_peak_pct")], ["90.0", "120", "NA"]);
+        assert_eq!(text("io_waiting_pct"), "100.0");
+    }
+
+    #[test]
+    fn a_size_that_was_meant_to_be_io_bound_shows_whether_it_is() {
+        let (mut experiment, trials) = fixture::sample();
+        experiment.parameters.push((Experiment::MEANT.into(), Experiment::IO_BOUND.into()));
+        let results = Results::new(&experiment, &trials);
+        assert!(reads(&results).is_some());
+    }
 }

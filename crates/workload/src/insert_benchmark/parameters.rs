@@ -209,10 +209,10 @@ impl InsertBenchmarkParameters {
     pub fn with_rows_apart(self, li1_rows: u64, li2_rows: u64) -> InsertBenchmarkParameters {
         let writes = li1_rows.saturating_add(li2_rows);
         let usual = InsertBenchmarkParameters { writes, li1_rows: None, ..self };
-        match usual.li1_rows() == li1_rows {
-            true => usual,
-            false => InsertBenchmarkParameters { li1_rows: Some(li1_rows), ..usual },
+        if usual.li1_rows() == li1_rows {
+            return usual;
         }
+        InsertBenchmarkParameters { li1_rows: Some(li1_rows), ..usual }
     }
 
     /// Rows that each client inserts and deletes in `l.i1`.

@@ -299,7 +299,7 @@ fn experiment_files_that_cannot_be_understood() {
       |
     3 | row = 5000
       | ^^^
-    unknown field `row`, expected one of `preset`, `scale`, `clients`, `rows`, `writes`, `seconds`
+    unknown field `row`, expected one of `preset`, `scale`, `clients`, `rows`, `writes`, `li1_rows`, `li2_rows`, `seconds`
     hint: docs/formats.md describes every key
     "#);
     assert_snapshot!(run("empty.toml", "name = \"x\"\n"), @r#"

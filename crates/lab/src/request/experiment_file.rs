@@ -234,9 +234,9 @@ fn candidates(file: &ExperimentFile) -> Result<Vec<CandidateSpec>, String> {
     let mut entries = file.candidates.clone();
     for build in &file.builds {
         if file.configs.is_empty() {
-            entries.push(CandidateEntry::Name(build.clone()));
+            entries.push(CandidateEntry::named(build.clone()));
         }
-        let with = |config| CandidateEntry::Name(format!("{build}@{config}"));
+        let with = |config| CandidateEntry::named(format!("{build}@{config}"));
         entries.extend(file.configs.iter().map(with));
     }
     if entries.is_empty() {
@@ -576,7 +576,7 @@ mod tests {
         let wrong = refused("memory = \"much\"\ncandidates = [\"sqlite\"]", None);
         assert!(wrong.contains("write one in MiB or GiB, such as 400M"), "{wrong}");
         let entry = refused("candidates = [{ memory = \"400M\" }]", None);
-        assert!(entry.contains("write a candidate as"), "{entry}");
+        assert!(entry.contains("line 1, column 15") && entry.contains("missing field `name`"), "{entry}");
     }
 
     #[test]

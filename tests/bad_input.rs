@@ -649,7 +649,7 @@ fn servers_of_the_user_that_cannot_be_used() {
       |
     1 | candidates = ["url:postgres://…
       |                                                                          ^
-    invalid type: integer `3`, expected a string
+    invalid type: integer `3`, expected a candidate such as "postgres:18.6" or { name = "postgres:18.6", memory = "400M" }
     hint: docs/formats.md describes every key
     "#);
     fs::remove_file(sandbox.path().join("url.toml")).unwrap();

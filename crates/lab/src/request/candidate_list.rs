@@ -1,41 +1,9 @@
-//! The candidates of an experiment file.
+//! The list of candidates in an experiment file.
 
 use std::path::Path;
 
-use serde::Deserialize;
-
-use super::{CandidateError, CandidateSpec, MemorySize};
-
-/// A candidate as it is written.
-#[derive(Deserialize, Clone)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "write a candidate as \"postgres:18.6\" or { name = \"postgres:18.6\", memory = \"400M\" }"
-)]
-pub(super) enum CandidateEntry {
-    /// As on the command line.
-    Name(String),
-    /// With a limit on its server's memory.
-    Limited {
-        /// As on the command line.
-        name: String,
-        /// The limit.
-        memory: MemorySize,
-    },
-}
-
-impl CandidateEntry {
-    /// What it means.
-    fn spec(&self) -> Result<CandidateSpec, CandidateError> {
-        match self {
-            CandidateEntry::Name(name) => name.parse(),
-            CandidateEntry::Limited { name, memory } => {
-                Ok(CandidateSpec { memory: Some(*memory), ..name.parse()? })
-            }
-        }
-    }
-}
+use super::CandidateSpec;
+use super::candidate_entry::CandidateEntry;
 
 /// The candidates that are named, then every build with every config. Files of configs that begin with `./` lie beside the experiment file.
 ///
@@ -50,9 +18,9 @@ pub(super) fn specs(
     let mut entries = named.to_vec();
     for build in builds {
         if configs.is_empty() {
-            entries.push(CandidateEntry::Name(build.clone()));
+            entries.push(CandidateEntry::named(build.clone()));
         }
-        let with = |config| CandidateEntry::Name(format!("{build}@{config}"));
+        let with = |config| CandidateEntry::named(format!("{build}@{config}"));
         entries.extend(configs.iter().map(with));
     }
     if entries.is_empty() {

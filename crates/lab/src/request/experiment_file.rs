@@ -8,7 +8,8 @@ use basecase_workload::insert_benchmark;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::candidate_list::{CandidateEntry, beside, specs};
+use super::candidate_entry::CandidateEntry;
+use super::candidate_list::{beside, specs};
 use super::candidate_spec::without_urls;
 use super::schedule::{Schedule, value};
 use super::{
@@ -564,7 +565,7 @@ mod tests {
         let wrong = refused("memory = \"much\"\ncandidates = [\"sqlite\"]", None);
         assert!(wrong.contains("write one in MiB or GiB, such as 400M"), "{wrong}");
         let entry = refused("candidates = [{ memory = \"400M\" }]", None);
-        assert!(entry.contains("write a candidate as"), "{entry}");
+        assert!(entry.contains("line 1, column 15") && entry.contains("missing field `name`"), "{entry}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the user asks for: on the command line, or in an experiment file.
 
+mod candidate_entry;
 mod candidate_list;
 mod candidate_spec;
 pub mod experiment_file;

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use basecase_builds::Build;
-use basecase_model::{Dbms, Engine};
+use basecase_model::Engine;
 use basecase_process::{Account, ControlGroups};
-use basecase_server::{CheckError, Config, ConfigFile, Host, check};
+use basecase_server::{CheckError, Config, ConfigFile, Host, check, memory_needed};
 
 use crate::request::{CandidateSpec, MemorySize, Origin, Places, Request};
 
@@ -69,7 +69,7 @@ pub(super) fn reserved(
     let checked = check(build, *engine, config, *host, &places.data);
     let Some(limit) = request.memory_of(spec) else { return Ok(checked?) };
     let too_much = match checked {
-        Ok(bytes) if needed(spec.dbms(), bytes) <= limit.bytes() => return Ok(bytes),
+        Ok(bytes) if memory_needed(spec.dbms(), bytes) <= limit.bytes() => return Ok(bytes),
         Ok(bytes) => format!(
             "config {} reserves {} MiB of memory for {spec}, and {limit} leave too little for the server's processes\nhint: lower what it reserves, as with --set shared_buffers=64MB or --set innodb_buffer_pool_size=64M",
             config.name,
@@ -84,23 +84,13 @@ pub(super) fn reserved(
         let config = ConfigFile::find(spec.dbms(), name, host)?.for_version(&build.version);
         let config = config.with_extra(&request.extra_settings)?;
         let checked = check(build, *engine, &config, host, &places.data);
-        anyhow::Ok(checked.is_ok_and(|reserved| needed(spec.dbms(), reserved) <= bytes))
+        anyhow::Ok(checked.is_ok_and(|reserved| memory_needed(spec.dbms(), reserved) <= bytes))
     };
     let (problem, hint) = too_much.split_once("\nhint: ").unwrap_or((&too_much, ""));
     match least(limit.bytes(), fits)? {
         Some(enough) => bail!("{problem}\nhint: {} would fit; or {hint}", MemorySize::of_bytes(enough)),
         None => bail!("{problem}\nhint: {hint}"),
     }
-}
-
-/// The memory that a server needs which reserves this much: its processes and what else it shares take some.
-fn needed(dbms: Dbms, reserved: u64) -> u64 {
-    // With a few connections Postgres 18 took 30 MiB, and MySQL 8.0.31 with its performance schema 307 MiB.
-    let beside_mib = match dbms {
-        Dbms::Mysql => 256,
-        Dbms::Postgres | Dbms::Mariadb | Dbms::Sqlite => 32,
-    };
-    reserved.saturating_add(reserved / 10).saturating_add(beside_mib << 20)
 }
 
 /// The least number of bytes that fits, within [`PRECISION`] of what does not; `None` if nothing does.
@@ -122,13 +112,6 @@ fn least(too_few: u64, fits: impl Fn(u64) -> Result<bool>) -> Result<Option<u64>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_server_needs_more_than_it_reserves() {
-        let mib = |dbms, reserved: u64| needed(dbms, reserved << 20) >> 20;
-        assert_eq!(mib(Dbms::Postgres, 208), 260);
-        assert_eq!(mib(Dbms::Mysql, 200), 476);
-    }
 
     #[test]
     fn what_would_fit_is_found_from_below() {

@@ -56,7 +56,7 @@ const PASSWORD: &str = "password";
 const MARK: &str = "initialised";
 /// How long a server may take to stop before it is forced to.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
-/// The same if the kernel has killed one of its processes: Postgres may never stop if it is asked to while it restarts after
+/// The same if one of its processes was killed: Postgres may never stop if it is asked to while it restarts after
 /// that.
 const KILLED_PATIENCE: Duration = Duration::from_secs(3);
 /// How long it may take after that.
@@ -273,7 +273,9 @@ impl Instance {
     /// # Errors
     /// If it does not stop at all.
     pub fn stop(&mut self) -> Result<ServerEnd, InstanceError> {
-        let patience = if self.killed_in_group().is_some() { KILLED_PATIENCE } else { STOP_PATIENCE };
+        let lost_one = self.kill_watch.as_ref().is_some_and(|watch| watch.is_in_log(self));
+        let patience =
+            if lost_one || self.killed_in_group().is_some() { KILLED_PATIENCE } else { STOP_PATIENCE };
         let Some(mut child) = self.child.take() else { return Ok(ServerEnd::WasNotRunning) };
         if let Ok(Some(status)) = child.try_wait() {
             self.set_stopped()?;

@@ -78,10 +78,10 @@ impl Plan {
     ) -> Result<Plan> {
         connections::check_open_files(request.workload.sessions())?;
         request.check()?;
-        let (request, left_out) = available(request, &places.home, notify)?;
-        let request = &request;
         let host = Host::detect();
         memory::refuse(request, host)?;
+        let (request, left_out) = available(request, &places.home, notify)?;
+        let request = &request;
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
         let groups = memory::groups(request, host_facts.device.as_deref())?;

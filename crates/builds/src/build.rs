@@ -11,7 +11,6 @@ use thiserror::Error;
 use crate::checksum::sha256_of;
 use crate::layout::layout_of;
 use crate::loader;
-use crate::page_cache;
 use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
 use crate::supply;
@@ -103,7 +102,7 @@ impl Build {
     /// changes the server's speed by a few per cent, and cached pages stay where they are from start to start. Pages that
     /// cannot be dropped stay cached.
     pub fn forget_server(&self) {
-        page_cache::forget(&self.program(self.tree.server())).ok();
+        basecase_process::forget_file(&self.program(self.tree.server())).ok();
     }
 
     /// A command for the program `name` as `account`, with an empty environment except for what it needs to find the

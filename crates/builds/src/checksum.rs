@@ -18,5 +18,10 @@ pub(crate) fn sha256_of(path: &Path) -> io::Result<String> {
         }
         hash.update(&buffer[..length]);
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hash.finalize()))
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

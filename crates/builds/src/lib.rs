@@ -20,7 +20,6 @@ mod library;
 mod loader;
 mod manifest;
 mod obtain_error;
-mod page_cache;
 mod pattern;
 mod private_tree;
 mod programs;

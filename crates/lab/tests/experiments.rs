@@ -19,7 +19,7 @@ fn files() -> Vec<PathBuf> {
 
 fn read(file: &Path, scale: Option<&str>) -> Vec<Variant> {
     let scale = scale.map(|scale| scale.parse().unwrap());
-    experiment_file::read(file, scale).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
+    experiment_file::read(file, scale, None).unwrap_or_else(|error| panic!("--scale {scale:?} of {error}"))
 }
 
 #[test]

@@ -67,31 +67,21 @@ impl ServerGroup {
 
     /// Adds its counts so far to `measures`.
     pub(crate) fn read_into(&self, measures: &mut Measures) {
-        let mut set = |name, value: Option<u64>| {
-            if let Some(value) = value {
-                measures.set(name, value as f64);
-            }
-        };
         let memory = self.text("memory.stat").unwrap_or_default();
-        set(names::GROUP_REFAULTS, self.refaults(&memory));
-        set(names::GROUP_MAJOR_FAULTS, self.statistic(&memory, "pgmajfault"));
+        set(measures, names::GROUP_REFAULTS, self.refaults(&memory));
+        set(measures, names::GROUP_MAJOR_FAULTS, self.statistic(&memory, "pgmajfault"));
         let pressure = |file| parse_pressure(&self.text(file)?);
-        set(names::GROUP_MEMORY_PRESSURE_US, pressure("memory.pressure"));
-        set(names::GROUP_IO_PRESSURE_US, pressure("io.pressure"));
+        set(measures, names::GROUP_MEMORY_PRESSURE_US, pressure("memory.pressure"));
+        set(measures, names::GROUP_IO_PRESSURE_US, pressure("io.pressure"));
         if let Some(transfers) = self.transfers() {
-            set(names::GROUP_READS, Some(transfers.reads));
-            set(names::GROUP_READ_BYTES, Some(transfers.read_bytes));
+            set(measures, names::GROUP_READS, Some(transfers.reads));
+            set(measures, names::GROUP_READ_BYTES, Some(transfers.read_bytes));
         }
     }
 
     /// How its memory is used now. What the kernel does not tell is absent.
     pub fn levels(&self) -> Measures {
         let mut measures = Measures::new();
-        let mut set = |name, value: Option<u64>| {
-            if let Some(value) = value {
-                measures.set(name, value as f64);
-            }
-        };
         let memory = self.text("memory.stat").unwrap_or_default();
         let of_kind = |unified, legacy| match self.hierarchy {
             Hierarchy::Unified => parse_line(&memory, unified),
@@ -100,10 +90,11 @@ impl ServerGroup {
         let shared = of_kind("shmem", "shmem");
         // The kernel counts shared memory as a part of the page cache.
         let cached = of_kind("file", "cache").zip(shared).map(|(all, shared)| all.saturating_sub(shared));
-        set(names::GROUP_CACHED_BYTES, cached);
-        set(names::GROUP_SHARED_BYTES, shared);
-        set(names::GROUP_ANONYMOUS_BYTES, of_kind("anon", "rss"));
+        set(&mut measures, names::GROUP_CACHED_BYTES, cached);
+        set(&mut measures, names::GROUP_SHARED_BYTES, shared);
+        set(&mut measures, names::GROUP_ANONYMOUS_BYTES, of_kind("anon", "rss"));
         set(
+            &mut measures,
             names::GROUP_MEMORY_BYTES,
             self.number(match self.hierarchy {
                 Hierarchy::Unified => "memory.current",
@@ -116,13 +107,8 @@ impl ServerGroup {
     /// The same with its limit and the most that it has used.
     pub fn gauges(&self) -> Measures {
         let mut measures = self.levels();
-        let bounds =
-            [(names::GROUP_LIMIT_BYTES, self.limit_bytes()), (names::GROUP_PEAK_BYTES, self.peak_bytes())];
-        for (name, bytes) in bounds {
-            if let Some(bytes) = bytes {
-                measures.set(name, bytes as f64);
-            }
-        }
+        set(&mut measures, names::GROUP_LIMIT_BYTES, self.limit_bytes());
+        set(&mut measures, names::GROUP_PEAK_BYTES, self.peak_bytes());
         measures
     }
 
@@ -163,6 +149,13 @@ impl ServerGroup {
 
     fn text(&self, file: &str) -> Option<String> {
         fs::read_to_string(self.memory.join(file)).ok()
+    }
+}
+
+/// Sets a measure that is known.
+fn set(measures: &mut Measures, name: &str, value: Option<u64>) {
+    if let Some(value) = value {
+        measures.set(name, value as f64);
     }
 }
 

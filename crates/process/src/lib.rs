@@ -32,7 +32,7 @@ pub use control_group::{ControlGroup, ControlGroupError, ControlGroups};
 pub use guard::Guard;
 pub use keeper::spawn;
 pub use lock::{DATA, DirectoryLock, FolderHold, LockError, Owner, ServerKind};
-pub use page_cache::forget_folder;
+pub use page_cache::{forget_file, forget_folder};
 pub use private_folder::{FolderError, PrivateFolder, folder_in, make_open, names};
 pub use process::{PATH, command, die_with_parent, end_on_stop, send, start_time};
 pub use scratch::Scratch;

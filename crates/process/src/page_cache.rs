@@ -3,10 +3,19 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use rustix::fs::{Advice, AtFlags, FileType, Mode, OFlags, RawMode, fadvise, openat, statat, syncfs};
 
 use crate::private_folder::{folder_in, names};
+
+/// Drops a file's pages from the page cache, except those that a process has mapped or that are still to be written.
+///
+/// # Errors
+/// If the file cannot be opened.
+pub fn forget_file(path: &Path) -> io::Result<()> {
+    forget_pages(&File::open(path)?)
+}
 
 /// Writes what an open folder holds to its device, and drops it from the page cache: all files below it, without following
 /// links. Whoever reads them next pays for them.
@@ -28,11 +37,14 @@ fn forget_entry(folder: &File, name: &OsStr) -> io::Result<()> {
         FileType::Directory => forget(&folder_in(folder, name)?),
         FileType::RegularFile => {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            let file = File::from(openat(folder, name, flags, Mode::empty())?);
-            Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+            forget_pages(&File::from(openat(folder, name, flags, Mode::empty())?))
         }
         _ => Ok(()),
     }
+}
+
+fn forget_pages(file: &File) -> io::Result<()> {
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 #[cfg(test)]
@@ -40,8 +52,19 @@ mod tests {
     use super::*;
     use std::fs;
 
+    #[test]
+    fn a_file_keeps_its_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        fs::write(&path, [7; 100_000]).unwrap();
+        File::open(&path).unwrap().sync_all().unwrap();
+        forget_file(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), [7; 100_000]);
+        assert!(forget_file(&directory.path().join("absent")).is_err());
+    }
+
     /// Bytes of a file that are in the page cache, by the tool of the system; `None` where there is none.
-    fn cached_bytes(path: &std::path::Path) -> Option<u64> {
+    fn cached_bytes(path: &Path) -> Option<u64> {
         let output = std::process::Command::new("fincore").args(["-b", "-n", "-o", "RES"]).arg(path).output();
         String::from_utf8(output.ok()?.stdout).ok()?.trim().parse().ok()
     }

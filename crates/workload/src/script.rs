@@ -254,9 +254,7 @@ impl StepPlan {
         }
         self
     }
-}
 
-impl StepPlan {
     /// Whether candidates can take turns at it: every role can rest between any two of its events.
     pub fn can_take_turns(&self) -> bool {
         self.window.events_per_second.is_none() && self.roles.iter().all(RolePlan::only_follows_script)

@@ -29,7 +29,7 @@ pub fn experiment(input: &[u8]) -> Marks {
     fs::write(&path, text).expect("a file");
     for scale in [None, Some("0.01"), Some("1e-300")] {
         let scale = scale.map(|scale| scale.parse::<Scale>().expect("a scale"));
-        match read(&path, scale) {
+        match read(&path, scale, None) {
             Err(error) => {
                 let refusal = error.to_string();
                 check_refusal(&refusal, text);

@@ -21,6 +21,7 @@ use super::source_tree::{SourceKind, SourceTree, missing_submodule, recognise, t
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use crate::archive::open_to_all;
+use crate::checksum::hex;
 use crate::programs;
 use crate::recipe::BuildRequest;
 
@@ -391,5 +392,5 @@ fn hash(
             add(argument);
         }
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize())
 }

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
 use super::source_tree::SourceKind;
+use crate::checksum::hex;
 
 /// Labels end up in the paths of servers' sockets, whose length is limited.
 const LONGEST: usize = 40;
@@ -54,11 +55,7 @@ pub(crate) fn of_flags(flags: &str) -> String {
     match name.get(..LONGEST_OF_FLAGS) {
         Some(head) if name.len() > LONGEST_OF_FLAGS => {
             let canonical = flags.split_whitespace().collect::<Vec<_>>().join(" ");
-            let hash: String = Sha256::digest(canonical.as_bytes())
-                .iter()
-                .take(3)
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let hash = hex(&Sha256::digest(canonical.as_bytes())[..3]);
             format!("{}_{hash}", head.trim_end_matches(['-', '_']))
         }
         _ if name.is_empty() => "noflags".to_owned(),

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::error::CompileError;
 use super::git::Repository;
 use super::toolchain::Toolchain;
-use crate::checksum::sha256_of;
+use crate::checksum::{hex, sha256_of};
 
 /// Digits of a commit in names.
 const COMMIT_DIGITS: usize = 8;
@@ -238,7 +238,7 @@ fn digest_of(root: &Path, files: &[PathBuf]) -> io::Result<String> {
         hash.update(file.as_os_str().as_bytes());
         hash.update(format!("\0{content}\n"));
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hash.finalize()))
 }
 
 /// Copies `files` below `from` to the same places below `to`, with their times. They are read as the owner of `from`, and

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
 use super::toolchain::Toolchain;
+use crate::checksum::hex;
 
 /// Digits of the hash by which a build's own name tells its patches.
 const LABEL_DIGITS: usize = 6;
@@ -34,7 +35,7 @@ impl Patch {
         if !text.lines().any(|line| line.starts_with("+++ ") || line.starts_with("diff --git ")) {
             return Err(refuse("it is not a patch: no line begins with +++".into()));
         }
-        let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(&Sha256::digest(text.as_bytes()));
         Ok(Patch { path: path.to_path_buf(), text, sha256 })
     }
 
@@ -56,7 +57,7 @@ impl Patch {
         }
         let mut hash = Sha256::new();
         patches.iter().for_each(|patch| hash.update(&patch.sha256));
-        let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = hex(&hash.finalize());
         format!("_p{}", digits.get(..LABEL_DIGITS).unwrap_or_default())
     }
 

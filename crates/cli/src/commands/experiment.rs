@@ -149,7 +149,7 @@ fn memory(places: &PlaceArguments) -> Result<Option<MemorySize>> {
 /// The experiments of a file, as far as they are asked for.
 fn selected(arguments: &Run) -> Result<Vec<Variant>> {
     let Run { file, scale, size, only, places, .. } = arguments;
-    let mut variants = experiment_file::read_limited(file, *scale, places.memory)?;
+    let mut variants = experiment_file::read(file, *scale, places.memory)?;
     if let Some(size) = size {
         let known: Vec<String> = variants.iter().filter_map(|variant| variant.size.clone()).collect();
         variants.retain(|variant| variant.size.as_ref() == Some(size));

@@ -4,8 +4,9 @@ use anyhow::{Result, bail};
 use basecase_builds::Build;
 use basecase_model::Engine;
 use basecase_process::{Account, ControlGroups};
-use basecase_server::{CheckError, Config, ConfigFile, Host, check, memory_needed};
+use basecase_server::{CheckError, Config, Host, check, memory_needed};
 
+use super::sources::find_config;
 use crate::request::{CandidateSpec, MemorySize, Origin, Places, Request};
 
 /// The most memory that is tried to find out what a config needs, in bytes.
@@ -80,8 +81,7 @@ pub(super) fn reserved(
     };
     let fits = |bytes: u64| {
         let host = Host { memory_bytes: bytes, ..*host };
-        let name = spec.config.as_deref().unwrap_or_else(|| super::sources::default_config(spec));
-        let config = ConfigFile::find(spec.dbms(), name, host)?.for_version(&build.version);
+        let config = find_config(spec, host)?.for_version(&build.version);
         let config = config.with_extra(&request.extra_settings)?;
         let checked = check(build, *engine, &config, host, &places.data);
         anyhow::Ok(checked.is_ok_and(|reserved| memory_needed(spec.dbms(), reserved) <= bytes))

@@ -5,7 +5,7 @@ use basecase_builds::{Build, BuildRequest, Library};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::SqliteSession;
 use basecase_model::{Dbms, Engine};
-use basecase_server::{ConfigFile, Host};
+use basecase_server::{ConfigError, ConfigFile, Host};
 
 use super::candidate::Source;
 use super::connections;
@@ -14,7 +14,7 @@ use super::memory::{self, Asked};
 use crate::request::{CandidateSpec, MemorySize, Origin, Places, Request};
 
 /// The config of a candidate that names none: the seeds' cached small server, or SQLite as most applications set it.
-pub(super) fn default_config(spec: &CandidateSpec) -> &'static str {
+fn default_config(spec: &CandidateSpec) -> &'static str {
     match (spec.dbms(), spec.table_engine()) {
         (Dbms::Postgres, _) => "x10a",
         (Dbms::Mysql | Dbms::Mariadb, Some(Engine::Rocksdb)) => "za1",
@@ -90,10 +90,18 @@ fn config_files(request: &Request, host: Host) -> Result<Vec<Option<ConfigFile>>
         if spec.is_url() {
             return Ok(None);
         }
-        let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
-        ConfigFile::find(spec.dbms(), name, memory::host_of(request, spec, host)).map(Some)
+        find_config(spec, memory::host_of(request, spec, host)).map(Some)
     };
     Ok(request.candidates.iter().map(config_file).collect::<Result<_, _>>()?)
+}
+
+/// The config that a candidate names, or else its default one, sized for `host`.
+///
+/// # Errors
+/// If there is none, or if a line is wrong.
+pub(super) fn find_config(spec: &CandidateSpec, host: Host) -> Result<ConfigFile, ConfigError> {
+    let name = spec.config.as_deref().unwrap_or_else(|| default_config(spec));
+    ConfigFile::find(spec.dbms(), name, host)
 }
 
 /// Finds and obtains the builds of all candidates that basecase starts, in their order.

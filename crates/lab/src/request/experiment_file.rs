@@ -109,19 +109,12 @@ pub struct Variant {
     pub request: Request,
 }
 
-/// Reads an experiment file: an experiment for each of its sizes, multiplied by the scale.
+/// Reads an experiment file: an experiment for each of its sizes, multiplied by the scale. `memory` takes the place of the file's limit on
+/// the memory of each server.
 ///
 /// # Errors
 /// When the file cannot be read, is not the TOML of an experiment, or holds a value that no run can have.
-pub fn read(path: &Path, scale: Option<Scale>) -> Result<Vec<Variant>, FileError> {
-    read_limited(path, scale, None)
-}
-
-/// The same with another limit on the memory of each server, if there is one.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_limited(
+pub fn read(
     path: &Path,
     scale: Option<Scale>,
     memory: Option<MemoryRequest>,

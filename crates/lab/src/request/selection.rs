@@ -84,7 +84,7 @@ mod tests {
         let text = "builds = [\"mysql:5.7.22\", \"mysql:8.0.31\"]\nconfigs = [\"z12a\", \"default\"]\n\
             workload = \"oltp_read_write\"\n[options]\nthreads = [1, 4]\n";
         std::fs::write(&path, text).unwrap();
-        experiment_file::read(&path, None).unwrap().remove(0).request
+        experiment_file::read(&path, None, None).unwrap().remove(0).request
     }
 
     fn words(words: &[&str]) -> Vec<String> {

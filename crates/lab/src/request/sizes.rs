@@ -42,7 +42,7 @@ impl Sizes {
 
     /// Whether they are of a published size that is bound by input and output.
     pub fn is_io_bound(&self) -> bool {
-        self.preset.as_deref().and_then(Preset::find).is_some_and(Preset::is_io_bound)
+        self.preset.as_deref().and_then(Preset::find).is_some_and(|preset| preset.is_io_bound)
     }
 
     /// The parameters that these sizes stand for.

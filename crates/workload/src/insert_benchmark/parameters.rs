@@ -46,6 +46,8 @@ pub struct Preset {
     pub name: &'static str,
     /// A description in one line.
     pub about: &'static str,
+    /// Whether its database was larger than the memory of the published server.
+    pub is_io_bound: bool,
     clients: u32,
     rows: u64,
     writes: u64,
@@ -59,6 +61,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "small",
         about: "every step in a minute, to try things out",
+        is_io_bound: false,
         clients: 1,
         rows: 100_000,
         writes: 20_000,
@@ -67,6 +70,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "cached-c8",
         about: "cached, 8 cores",
+        is_io_bound: false,
         clients: 1,
         rows: 30 * MILLION,
         writes: 50 * MILLION,
@@ -75,6 +79,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "io-c8",
         about: "IO-bound, 8 cores",
+        is_io_bound: true,
         clients: 1,
         rows: 800 * MILLION,
         writes: 5 * MILLION,
@@ -83,6 +88,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "cached-c24",
         about: "cached, 24 cores",
+        is_io_bound: false,
         clients: 16,
         rows: 20 * MILLION,
         writes: 20 * MILLION,
@@ -91,6 +97,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "io-c24",
         about: "IO-bound, 24 cores",
+        is_io_bound: true,
         clients: 8,
         rows: 250 * MILLION,
         writes: 5 * MILLION,
@@ -99,6 +106,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "io-c32",
         about: "IO-bound, 32 cores",
+        is_io_bound: true,
         clients: 12,
         rows: 300 * MILLION,
         writes: 5 * MILLION,
@@ -107,6 +115,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "cached-c48",
         about: "cached, 48 cores",
+        is_io_bound: false,
         clients: 20,
         rows: 10 * MILLION,
         writes: 50 * MILLION,
@@ -115,6 +124,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "less-io-c48",
         about: "less IO-bound, 48 cores",
+        is_io_bound: true,
         clients: 20,
         rows: 64 * MILLION,
         writes: 5 * MILLION,
@@ -123,6 +133,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "more-io-c48",
         about: "more IO-bound, 48 cores",
+        is_io_bound: true,
         clients: 20,
         rows: 200 * MILLION,
         writes: 5 * MILLION,
@@ -142,11 +153,6 @@ impl Preset {
             pace: Pace::Bursts,
             seed: DEFAULT_SEED,
         }
-    }
-
-    /// Whether its database was larger than the memory of the published server.
-    pub fn is_io_bound(&self) -> bool {
-        self.name.starts_with("io-") || self.name.contains("-io-")
     }
 
     /// The preset of this name.

@@ -1,6 +1,7 @@
 //! How long the rest of an experiment will probably take.
 
 use crate::plan::Plan;
+use crate::workload::Outline;
 
 /// Seconds of each step: measured on an earlier candidate, or a guess. Steps that are not measured have none.
 #[derive(Debug)]
@@ -11,9 +12,7 @@ pub(crate) struct Forecast {
 impl Forecast {
     /// The forecast of the steps whose names are chosen.
     pub(crate) fn new(plan: &Plan, is_chosen: impl Fn(&str) -> bool) -> Self {
-        let guess = |step: &crate::workload::Outline| {
-            Some(step.guessed_seconds).filter(|_| is_chosen(&step.facts.name))
-        };
+        let guess = |step: &Outline| Some(step.guessed_seconds).filter(|_| is_chosen(&step.facts.name));
         Forecast { seconds: plan.steps.iter().map(guess).collect() }
     }
 

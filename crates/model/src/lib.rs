@@ -18,6 +18,7 @@ mod slice;
 mod state;
 mod statement;
 mod step;
+mod step_count;
 mod track;
 mod trial;
 
@@ -37,5 +38,6 @@ pub use slice::Slice;
 pub use state::{Check, State, TableState};
 pub use statement::{StatementClass, StatementCounts, StatementRecord};
 pub use step::{Headline, SLA_TOLERANCE, StepFacts};
+pub use step_count::{CountEngine, CountWindow, FunctionCount, StepCount};
 pub use track::{Track, TrackKind};
 pub use trial::{Aside, OperationClass, Place, RoleRecord, Trial, TrialStatus};

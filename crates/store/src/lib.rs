@@ -16,6 +16,7 @@ mod samples;
 mod schema;
 mod slice;
 mod statement;
+mod step_count;
 mod store;
 mod track;
 mod trial;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use basecase_model::{CandidateName, Cell, Experiment, Trial};
+use basecase_model::{CandidateName, Cell, Experiment, StepCount, Trial};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::schema::{self, FileKind, VERSION};
-use crate::{InFlight, Problem, RunLock, StoreError, experiment, lock, progress, trial, verify};
+use crate::{InFlight, Problem, RunLock, StoreError, experiment, lock, progress, step_count, trial, verify};
 
 /// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -221,6 +221,32 @@ impl Store {
         is_profiled: bool,
     ) -> Result<Option<Trial>, StoreError> {
         self.read(|connection| trial::select_complete(connection, cell, round, is_profiled))
+    }
+
+    /// Stores counts of one start of a candidate's server, each with its cell, for the experiment with this id. All or none are stored.
+    ///
+    /// # Errors
+    /// When the store cannot be written, has no such experiment, or a count does not belong to its cell.
+    pub fn save_counts(
+        &mut self,
+        experiment: &str,
+        counts: &[(&Cell, &StepCount)],
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            counts.iter().try_for_each(|(cell, count)| {
+                experiment::insert_cell(transaction, experiment, &count.candidate, cell)?;
+                step_count::insert(transaction, experiment, cell, count)
+            })
+        })
+    }
+
+    /// All counts of an experiment's cells, including failed ones and those of other experiments, in the order in which their starts
+    /// began. Candidates are named as in this experiment.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn counts(&self, experiment: &str) -> Result<Vec<StepCount>, StoreError> {
+        self.read(|connection| step_count::select_of_experiment(connection, experiment))
     }
 
     /// All problems of the content, one line each: findings of SQLite's own checks, unreadable blobs, keys that do not match their

@@ -3,7 +3,7 @@
 use basecase_model::{Cell, Experiment, Place, RoleRecord};
 use rusqlite::{Connection, Row};
 
-use crate::{Problem, experiment, progress, role, trial};
+use crate::{Problem, experiment, progress, role, step_count, trial};
 
 /// All problems of the content, one line each.
 pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> {
@@ -20,6 +20,7 @@ pub(crate) fn problems(connection: &Connection) -> Result<Vec<String>, Problem> 
             of_repeated,
         ),
         ("SELECT * FROM role", of_role),
+        ("SELECT * FROM step_count", of_count),
         (
             "SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class",
             of_slices,
@@ -147,6 +148,22 @@ fn of_role(row: &Row<'_>) -> Result<Vec<String>, Problem> {
         Err(problem) => vec![problem.to_string()],
     };
     Ok(problems.iter().map(|problem| format!("trial {trial}, client {client}, {name}: {problem}")).collect())
+}
+
+/// A count whose content does not belong to its row, or that counted nothing and does not say why.
+fn of_count(row: &Row<'_>) -> Result<Vec<String>, Problem> {
+    let (cell, start): (String, u32) = (row.get("cell")?, row.get("start")?);
+    let problem = match step_count::read(row) {
+        Ok(count) if count.cell != cell || count.start != start => {
+            "its content belongs to another".to_owned()
+        }
+        Ok(count) if count.is_complete() && count.windows.iter().all(|window| window.operations == 0) => {
+            "it counted no operation".to_owned()
+        }
+        Ok(_) => return Ok(Vec::new()),
+        Err(problem) => without_hint(&problem),
+    };
+    Ok(vec![format!("count of cell {cell}, start {}: {problem}", start + 1)])
 }
 
 /// Trials whose slices do not add up to the operations of any class of roles.

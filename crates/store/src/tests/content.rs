@@ -1,6 +1,9 @@
 //! Reading a store, and verifying it.
 
-use basecase_model::{CandidateName, Experiment, Observation, Place, Trial, TrialStatus};
+use basecase_model::{
+    CandidateName, CountEngine, CountWindow, Experiment, FunctionCount, Observation, OperationClass, Place,
+    StepCount, Trial, TrialStatus,
+};
 
 use super::sample;
 use crate::{InFlight, Problem, Store};
@@ -259,4 +262,44 @@ fn verify_finds_every_kind_of_damage() {
         assert!(problems.iter().any(|problem| problem.contains(expected)), "{damage}: {problems:?}");
         assert!(problems.iter().all(|problem| !problem.contains('\n')), "{damage}: {problems:?}");
     }
+}
+
+#[test]
+fn counts_come_back_equal_and_are_named_by_the_experiment_that_asks() {
+    let (_directory, mut store) = store_with(&["e", "f"]);
+    let cell = sample::cell("l.i0");
+    let count = StepCount {
+        cell: cell.key(),
+        step: "l.i0".into(),
+        candidate: "one".into(),
+        start: 1,
+        started_at: "2026-01-02T03:04:05Z".into(),
+        engine: CountEngine::Callgrind,
+        engine_version: "valgrind-3.19.0".into(),
+        failure: None,
+        operation: OperationClass::Query,
+        windows: vec![CountWindow { operations: 40, instructions: 12_345 }],
+        functions: vec![FunctionCount {
+            name: "ExecScan".into(),
+            object: "postgres".into(),
+            file: Some("execScan.c".into()),
+            line: Some(156),
+            exclusive: vec![0.1 + 0.2],
+            inclusive: vec![308.625],
+            calls: vec![1.0],
+        }],
+        warnings: vec!["something".into()],
+    };
+    store.save_counts("e", &[(&cell, &count)]).unwrap();
+    assert_eq!(store.counts("e").unwrap(), std::slice::from_ref(&count));
+    assert_eq!(store.counts("f").unwrap(), []);
+    store.save_cells("f", &[(CandidateName("other".into()), cell.clone())]).unwrap();
+    assert_eq!(store.counts("f").unwrap()[0].candidate, "other");
+    assert_eq!(store.verify().unwrap(), [""; 0]);
+
+    let of_another = StepCount { cell: "x".into(), ..count.clone() };
+    assert!(store.save_counts("e", &[(&cell, &of_another)]).is_err());
+    let empty = StepCount { windows: Vec::new(), start: 2, ..count };
+    store.save_counts("e", &[(&cell, &empty)]).unwrap();
+    assert!(store.verify().unwrap()[0].contains("start 3: it counted no operation"));
 }

@@ -26,6 +26,8 @@ pub enum Protocol {
     Classic,
     /// Round after round, until every step is decided.
     Rounds(Rounds),
+    /// No times: the instructions of operations are counted, see [`crate::count`].
+    Counts,
 }
 
 /// An experiment in rounds.
@@ -58,7 +60,7 @@ impl Protocol {
     pub fn in_rounds(self) -> Self {
         match self {
             Protocol::Classic => Protocol::Rounds(Rounds::default()),
-            rounds @ Protocol::Rounds(_) => rounds,
+            other => other,
         }
     }
 
@@ -86,8 +88,10 @@ impl Protocol {
     /// # Errors
     /// A single candidate, or one that basecase does not start.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        if *self == Protocol::Classic {
-            return Ok(());
+        match self {
+            Protocol::Classic => return Ok(()),
+            Protocol::Counts => return check_counts(request),
+            Protocol::Rounds(_) => {}
         }
         if request.candidates.len() < 2 {
             bail!(
@@ -110,17 +114,36 @@ impl Protocol {
     /// Length of slices that was asked for.
     pub(crate) fn slice(&self) -> Option<Duration> {
         match self {
-            Protocol::Classic => None,
+            Protocol::Classic | Protocol::Counts => None,
             Protocol::Rounds(rounds) => rounds.slice,
         }
     }
 
     /// The part of the protocol that belongs to a cell.
     pub(crate) fn cell_parameters(&self) -> Option<serde_json::Value> {
-        let Protocol::Rounds(rounds) = self else { return None };
+        let rounds = match self {
+            Protocol::Classic => return None,
+            Protocol::Counts => return Some("counts".into()),
+            Protocol::Rounds(rounds) => rounds,
+        };
         let slice_us = rounds.slice.map(|slice| slice.as_micros() as u64);
         serde_json::to_value(Measured { protocol: "rounds", slice_us }).ok()
     }
+}
+
+/// Refuses what cannot be counted.
+fn check_counts(request: &Request) -> Result<()> {
+    if request.workload.clients() > 1 {
+        bail!(
+            "instructions are counted for one session at a time: with several, waiting for each other would be counted as work\nhint: leave out --threads and --clients"
+        );
+    }
+    if let Some(spec) = request.candidates.iter().find(|spec| spec.is_url()) {
+        bail!(
+            "candidate {spec} is your own server, whose instructions cannot be counted: it would have to run under callgrind\nhint: let basecase start the build: path:/usr/lib/…"
+        );
+    }
+    Ok(())
 }
 
 impl Rounds {

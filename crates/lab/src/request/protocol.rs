@@ -15,6 +15,9 @@ const MARGINS: (f64, f64) = (0.02, 0.03);
 /// Margins that make sense, as shares.
 const SENSIBLE_MARGINS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
+/// The same of work, which is counted without noise.
+const SENSIBLE_MARGINS_OF_WORK: std::ops::RangeInclusive<f64> = 0.0001..=0.5;
+
 /// The longest accepted time, longer than anybody waits.
 const LONGEST_TIME: Duration = Duration::from_secs(2_400 * 3_600);
 
@@ -182,9 +185,23 @@ pub fn read_time(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// A message for people, if it is not one.
 pub fn read_change(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
-    let share = number.map(|percent| percent / 100.0).filter(|share| SENSIBLE_MARGINS.contains(share));
+    let share = share_of(text).filter(|share| SENSIBLE_MARGINS.contains(share));
     share.ok_or_else(|| "write a change such as 3%, from 0.1% to 50%".to_owned())
+}
+
+/// Reads a relative change of work such as `0.5%` as a share.
+///
+/// # Errors
+/// A message for people, if it is not one.
+pub fn read_change_of_work(text: &str) -> Result<f64, String> {
+    let share = share_of(text).filter(|share| SENSIBLE_MARGINS_OF_WORK.contains(share));
+    share.ok_or_else(|| "write a change such as 0.5%, from 0.01% to 50%".to_owned())
+}
+
+/// A number of per cent as a share.
+fn share_of(text: &str) -> Option<f64> {
+    let number: Option<f64> = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    number.map(|percent| percent / 100.0)
 }
 
 #[cfg(test)]

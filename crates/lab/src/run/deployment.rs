@@ -11,8 +11,8 @@ use basecase_model::{CandidateFacts, Check, Measures, State, TableState, TrialSt
 use basecase_probe::{Target, Watch};
 use basecase_process::Owner;
 use basecase_server::{
-    Callgrind, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck, Transport,
-    debt, drain, of_instance, of_url,
+    Callgrind, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck,
+    Transport, debt, drain, of_instance, of_url,
 };
 
 use crate::checks;
@@ -269,8 +269,8 @@ impl LiveDeployment {
 
     /// Reads all pages of the tables, so that they are in the cache.
     pub(crate) fn warm(&mut self) -> Result<()> {
-        for table in self.served.tables(self.control.as_mut(), &self.tables)? {
-            self.served.warm(self.control.as_mut(), &table)?;
+        for table in &self.tables {
+            self.served.warm(self.control.as_mut(), table)?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Chunk, StepPlan};
 
 use crate::plan::{Candidate, Plan};
-use crate::run::measure::prepare;
 use crate::run::deployment::LiveDeployment;
+use crate::run::measure::prepare;
 
 /// Instructions that an event is taken to need for each second that it takes at full speed, client and kernel included.
 const PER_SECOND: f64 = 2e9;

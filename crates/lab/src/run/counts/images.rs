@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
+use basecase_model::State;
 use basecase_server::{copy_data, move_data, remove_data};
 use basecase_workload::insert_benchmark::Purpose;
 
@@ -49,7 +50,12 @@ pub(super) fn provide(plan: &Plan, candidate: &Candidate, steps: &[usize], stop:
             outcome.failure.map_or(Ok(()), Err)?;
             settle_deployment(plan, &mut deployment, stop)?;
         }
-        let state = deployment.state(workload_state.as_ref(), plan.counts_rows)?;
+        let is_empty = step == 0;
+        let state = if is_empty {
+            State::default()
+        } else {
+            deployment.state(workload_state.as_ref(), plan.counts_rows)?
+        };
         deployment.shut_down();
         basecase_stop::check()?;
         keep(plan, candidate, step, &workshop, step == last, &state)?;
@@ -65,7 +71,7 @@ fn keep(
     step: usize,
     workshop: &Path,
     is_last: bool,
-    state: &basecase_model::State,
+    state: &State,
 ) -> Result<()> {
     if !is_last && !plan.workload.is_chain() {
         return Ok(());

@@ -12,13 +12,12 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use anyhow::{Context, Result};
-use basecase_model::{Cell, StepCount};
+use basecase_model::{Cell, Dbms, StepCount};
 use basecase_server::{Callgrind, copy_data, remove_data};
-use basecase_stats::needs_more_windows;
 use basecase_store::Store;
 
 use self::events::Events;
-use self::start::Start;
+use self::start::{MOST_STEPS_OF_THREADS, Start};
 use super::Summary;
 use super::deployment::{Content, LiveDeployment};
 use crate::message::explain;
@@ -48,7 +47,8 @@ pub fn count(
     let mut counting = Counting { plan, callgrind, store, stop, observer, known, failed: BTreeMap::new() };
     let found = counting.complete();
     counting.all_starts()?;
-    let (complete, all) = (counting.complete(), plan.candidates.len() * counting.steps().len() * STARTS as usize);
+    let (complete, all) =
+        (counting.complete(), plan.candidates.len() * counting.steps().len() * STARTS as usize);
     let failed = counting.failed.into_values().collect();
     let interrupted = stop.load(Ordering::Relaxed);
     if !keep_data && !interrupted {
@@ -107,7 +107,7 @@ impl Counting<'_> {
                 return false;
             }
             let windows: Vec<f64> = counts.iter().flat_map(|count| count.per_operation()).collect();
-            start < STARTS || needs_more_windows(&windows)
+            start < STARTS || needs_more(&windows)
         };
         self.steps().into_iter().filter(is_missing).collect()
     }
@@ -133,7 +133,8 @@ impl Counting<'_> {
         for (candidate, steps) in due {
             let plan = self.plan;
             let one = &plan.candidates[*candidate];
-            self.observer.notice(Event::Phase { candidate: Some(&one.facts.name.0), phase: Phase::MakeImages });
+            self.observer
+                .notice(Event::Phase { candidate: Some(&one.facts.name.0), phase: Phase::MakeImages });
             if let Err(error) = images::provide(plan, one, steps, self.stop) {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(());
@@ -161,16 +162,20 @@ impl Counting<'_> {
                 let directory = one.directory.join("counts").join("tried");
                 let image = images::image_of(plan, one, step);
                 let bring = || copy_data(&image, &directory).map(drop);
-                let tried = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring)).and_then(|opened| {
-                    let mut deployment = opened.context("the data that was just copied is gone")?;
-                    let tried = events::tried(plan, one, &mut deployment, step, self.stop);
-                    deployment.shut_down();
-                    tried
-                });
+                let tried = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring)).and_then(
+                    |opened| {
+                        let mut deployment = opened.context("the data that was just copied is gone")?;
+                        let tried = events::tried(plan, one, &mut deployment, step, self.stop);
+                        deployment.shut_down();
+                        tried
+                    },
+                );
                 remove_data(&directory)?;
                 match tried {
                     Ok(found) => drop(events.insert(step, found)),
-                    Err(error) => drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error))),
+                    Err(error) => {
+                        drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error)))
+                    }
                 }
             }
         }
@@ -194,11 +199,21 @@ impl Counting<'_> {
             let steps = steps.iter().copied().filter(|step| !self.failed.contains_key(&(*candidate, *step)));
             let (alone, together): (Vec<usize>, Vec<usize>) =
                 steps.partition(|step| plan.workload.is_chain() || plan.steps[*step].facts.writes);
-            let together = Some(together).filter(|steps| !steps.is_empty());
+            let is_process = plan.candidates[*candidate].facts.build.dbms == Dbms::Postgres;
+            let most = if is_process { together.len().max(1) } else { MOST_STEPS_OF_THREADS };
+            let together = together.chunks(most).map(<[usize]>::to_vec);
             let alone = alone.into_iter().map(|step| vec![step]);
             alone.chain(together).map(|steps| (*candidate, steps)).collect::<Vec<_>>()
         });
-        let starts = groups.map(|(candidate, steps)| Start { plan, callgrind, candidate, number, steps, events, stop });
+        let starts = groups.map(|(candidate, steps)| Start {
+            plan,
+            callgrind,
+            candidate,
+            number,
+            steps,
+            events,
+            stop,
+        });
         let mut starts: Vec<Start<'_>> = starts.collect();
         // The longest first, so that no processor is idle at the end.
         starts.sort_by_key(|start| start.steps.len());
@@ -245,4 +260,11 @@ impl Counting<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether sessions differ by more than 0.05 %.
+fn needs_more(windows: &[f64]) -> bool {
+    let (low, high) =
+        windows.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
+    high > low * 1.0005
 }

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use basecase_load::SerialGroup;
-use basecase_model::{CountEngine, OperationClass, StepCount};
-use basecase_probe::CallgrindProfile;
-use basecase_server::{Callgrind, copy_data, remove_data};
+use basecase_model::{CountEngine, Dbms, OperationClass, StepCount};
+use basecase_probe::{CallgrindProfile, CountedPart};
+use basecase_server::{Callgrind, Instance, copy_data, remove_data};
 
 use super::events::{Events, planned};
 use super::images::image_of;
@@ -18,8 +18,13 @@ use crate::plan::{Candidate, Plan};
 use crate::run::deployment::{Content, LiveDeployment};
 use crate::run::measure::prepare;
 
-/// Windows of each start in which a step changes nothing.
+/// Windows of a step in each start, where sessions are processes.
 const WINDOWS: usize = 2;
+/// The same where they are threads, which stay open until the server ends.
+const WINDOWS_OF_THREADS: usize = 1;
+/// The most steps of a start, where sessions are threads: with the session before its window, a step has three, and InnoDB of MySQL 8.0
+/// spends 70 million instructions on every sixteenth session that is open at once (`trx_allocate_for_mysql`).
+pub(super) const MOST_STEPS_OF_THREADS: usize = 4;
 
 /// The starts of one candidate for some steps.
 pub(super) struct Start<'a> {
@@ -66,7 +71,7 @@ impl Start<'_> {
     }
 
     fn changes_rows(&self) -> bool {
-        self.steps.iter().any(|step| self.plan.steps[*step].facts.writes)
+        self.plan.workload.is_chain() || self.steps.iter().any(|step| self.plan.steps[*step].facts.writes)
     }
 
     /// The directory of the server: of each start its own, because several run at once.
@@ -84,7 +89,8 @@ impl Start<'_> {
             .map(|&step| {
                 let Events { shorter, longer } = self.events_of(step)?;
                 server.session(self, step, longer)?;
-                let lengths = [shorter, longer].into_iter().cycle().take(2 * WINDOWS);
+                let windows = if server.has_threads { WINDOWS_OF_THREADS } else { WINDOWS };
+                let lengths = [shorter, longer].into_iter().cycle().take(2 * windows);
                 lengths.map(|events| server.session(self, step, events)).collect()
             })
             .collect();
@@ -127,7 +133,10 @@ impl Start<'_> {
         };
         let mut warnings = Vec::new();
         if !self.callgrind.fixes_addresses() {
-            warnings.push("addresses were randomised, because this process may not prevent it: counts scatter more".to_owned());
+            warnings.push(
+                "addresses were randomised, because this process may not prevent it: counts scatter more"
+                    .to_owned(),
+            );
         }
         StepCount {
             cell: self.candidate().cells[step].key(),
@@ -150,6 +159,12 @@ impl Start<'_> {
 struct Server {
     deployment: LiveDeployment,
     directory: PathBuf,
+    /// Whether sessions are threads of the server rather than processes.
+    has_threads: bool,
+    /// Sessions that are threads, with all that were begun besides them: a thread that ended would share its number with a later one.
+    open: Vec<SerialGroup>,
+    /// What the dbms calls all sessions, in the order in which they began.
+    numbers: Vec<u32>,
     counts: Counts,
 }
 
@@ -183,7 +198,17 @@ impl Server {
         )?;
         let mut deployment = opened.context("the data that was just copied is gone")?;
         deployment.warm()?;
-        Ok(Server { deployment, directory, counts: Counts::default() })
+        let has_threads = start.candidate().facts.build.dbms != Dbms::Postgres;
+        let LiveDeployment { served, control, .. } = &mut deployment;
+        let numbers = served.session_number(control.as_mut())?.into_iter().collect();
+        Ok(Server {
+            deployment,
+            directory,
+            has_threads,
+            open: Vec::new(),
+            numbers,
+            counts: Counts::default(),
+        })
     }
 
     /// Executes events of a step in sessions of its own.
@@ -197,26 +222,20 @@ impl Server {
         let mut numbers = Vec::new();
         for (role, session) in group.sessions() {
             let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
+            self.numbers.push(number);
             // Writers in the background of queries are other work.
             if class != OperationClass::Query || role == class {
                 numbers.push(number);
             }
         }
-        let done = group.run(events, class, start.stop)?;
+        let done = group.run(events, class, start.stop);
+        self.keep(group, &numbers)?;
+        let done = done?;
         if done.events < events {
             bail!("{} ends after {} events, before the {events} of its window", facts.label, done.events);
         }
         if done.mismatches > 0 {
             bail!("{} replies were not as expected", done.mismatches);
-        }
-        drop(group);
-        for &number in &numbers {
-            let instance = served.instance().context("instructions are counted for a server that basecase starts")?;
-            let path = instance.callgrind_file_of(number)?;
-            let profile = CallgrindProfile::read(&path)?;
-            let mut count = SessionCount::default();
-            count.add(&profile);
-            self.counts.0.insert(number, count);
         }
         let operations = match facts.headline_items {
             Some(items) => items * done.events,
@@ -225,11 +244,71 @@ impl Server {
         Ok(Session { operations, numbers })
     }
 
+    /// Ends sessions that are processes, and reads what they did. Keeps those that are threads.
+    fn keep(&mut self, group: SerialGroup, numbers: &[u32]) -> Result<()> {
+        if self.has_threads {
+            self.open.push(group);
+            return Ok(());
+        }
+        drop(group);
+        let instance =
+            self.deployment.served.instance().context("only a server that basecase starts is counted")?;
+        for &number in numbers {
+            let path = instance.callgrind_file_of(number)?;
+            let mut count = SessionCount::default();
+            count.add(&CallgrindProfile::read(&path)?);
+            self.counts.0.insert(number, count);
+        }
+        Ok(())
+    }
+
     /// Stops the server and removes its data.
     fn end(self) -> Result<Counts> {
-        let Server { deployment, directory, counts } = self;
-        deployment.shut_down();
+        let Server { mut deployment, directory, has_threads, open, mut numbers, mut counts } = self;
+        deployment.served.stop();
+        if has_threads {
+            let files = deployment.served.instance().map(Instance::callgrind_files).unwrap_or_default();
+            numbers.sort_unstable();
+            counts.0 = threads(
+                &numbers,
+                files.into_iter().filter(|((_, thread), _)| *thread > 0).map(|(_, path)| path),
+            )?;
+        }
+        drop((open, deployment));
         remove_data(&directory)?;
         Ok(counts)
     }
+}
+
+/// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are all sessions
+/// that began and stayed open, `files` those of all threads, both in their order. Others have no commands: threads of the server itself,
+/// and those of sessions that ended before.
+fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<u32, SessionCount>> {
+    let mut sessions = Vec::new();
+    for path in files {
+        let profile = CallgrindProfile::read(&path)?;
+        let part = profile.within_function(is_command);
+        if part.calls > 0 {
+            sessions.push(part);
+        }
+    }
+    // Sessions that ended before the first of these had lower numbers.
+    let Some(ended) = sessions.len().checked_sub(numbers.len()) else {
+        bail!(
+            "callgrind knows {} threads with commands, and there were {} sessions\nhint: the build's symbols may be stripped: dispatch_command is looked for",
+            sessions.len(),
+            numbers.len()
+        );
+    };
+    let count = |part: &CountedPart| {
+        let mut count = SessionCount::default();
+        count.add_part(part);
+        count
+    };
+    Ok(numbers.iter().copied().zip(sessions[ended..].iter().map(count)).collect())
+}
+
+/// Whether a function executes one command of a session of MySQL or MariaDB.
+fn is_command(name: &str) -> bool {
+    name == "dispatch_command" || name.starts_with("dispatch_command(")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use basecase_model::{CountWindow, FunctionCount};
-use basecase_probe::CallgrindProfile;
+use basecase_probe::{CallgrindProfile, CountedFunction, CountedPart};
 
 /// Instructions per operation below which a function is left out.
 const LEAST: f64 = 0.005;
@@ -26,24 +26,53 @@ struct Function {
     calls: u64,
 }
 
+impl Function {
+    fn merge(&mut self, other: &Function) {
+        self.file = self.file.take().or_else(|| other.file.clone());
+        self.line = self.line.or(other.line);
+        self.exclusive += other.exclusive;
+        self.inclusive += other.inclusive;
+        self.calls += other.calls;
+    }
+}
+
 impl SessionCount {
     /// A session that has executed so many operations, of which nothing is counted yet.
     pub(super) fn of(operations: u64) -> Self {
         SessionCount { operations, ..SessionCount::default() }
     }
 
+    /// Adds what another session did, without its operations.
+    pub(super) fn merge(&mut self, other: &SessionCount) {
+        self.instructions += other.instructions;
+        for (key, function) in &other.functions {
+            self.functions.entry(key.clone()).or_default().merge(function);
+        }
+    }
+
     /// Adds what one process or thread of the session did.
     pub(super) fn add(&mut self, profile: &CallgrindProfile) {
         self.instructions += profile.instructions;
-        for function in &profile.functions {
+        self.add_functions(&profile.functions);
+    }
+
+    /// Adds what a part of a process or thread did.
+    pub(super) fn add_part(&mut self, part: &CountedPart) {
+        self.instructions += part.instructions;
+        self.add_functions(&part.functions);
+    }
+
+    fn add_functions(&mut self, functions: &[CountedFunction]) {
+        for function in functions {
             let object = Path::new(&function.object).file_name().unwrap_or_default();
             let key = (function.name.clone(), object.to_string_lossy().into_owned());
-            let sum = self.functions.entry(key).or_default();
-            sum.file = sum.file.take().or_else(|| function.file.clone());
-            sum.line = sum.line.or(function.line);
-            sum.exclusive += function.exclusive;
-            sum.inclusive += function.inclusive;
-            sum.calls += function.calls;
+            self.functions.entry(key).or_default().merge(&Function {
+                file: function.file.clone(),
+                line: function.line,
+                exclusive: function.exclusive,
+                inclusive: function.inclusive,
+                calls: function.calls,
+            });
         }
     }
 }
@@ -92,7 +121,8 @@ mod tests {
         let mut session = SessionCount::of(operations);
         for (name, exclusive) in functions {
             session.instructions += exclusive;
-            let function = Function { exclusive: *exclusive, inclusive: *exclusive, calls: 1, ..Function::default() };
+            let function =
+                Function { exclusive: *exclusive, inclusive: *exclusive, calls: 1, ..Function::default() };
             session.functions.insert(((*name).to_owned(), "postgres".to_owned()), function);
         }
         session
@@ -101,8 +131,14 @@ mod tests {
     #[test]
     fn what_both_sessions_did_is_in_no_window() {
         let pairs = [
-            [session(10, &[("connect", 500), ("scan", 100)]), session(30, &[("connect", 500), ("scan", 300)])],
-            [session(10, &[("connect", 500), ("scan", 100)]), session(30, &[("connect", 500), ("scan", 302), ("sort", 4)])],
+            [
+                session(10, &[("connect", 500), ("scan", 100)]),
+                session(30, &[("connect", 500), ("scan", 300)]),
+            ],
+            [
+                session(10, &[("connect", 500), ("scan", 100)]),
+                session(30, &[("connect", 500), ("scan", 302), ("sort", 4)]),
+            ],
         ];
         let (windows, functions) = windows(&pairs).unwrap();
         let per_operation: Vec<f64> = windows.iter().map(CountWindow::per_operation).collect();

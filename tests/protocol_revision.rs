@@ -117,6 +117,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/stats/src/tests",
             "crates/stats/src/trend.rs",
             "crates/stats/src/verdict.rs",
+            "crates/stats/src/work",
             "crates/store/src",
         ],
     ),

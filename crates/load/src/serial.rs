@@ -1,9 +1,11 @@
 //! All roles of a step on one thread, one statement at a time: the same statements in the same order at each run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Operation, OperationClass};
+use basecase_probe::is_asleep;
 use basecase_workload::{Next, RolePlan, Script, StepPlan, Work};
 
 use crate::opening::open;
@@ -11,6 +13,9 @@ use crate::outcome::{AssembleError, Failure};
 
 /// Queries between two rounds of a writer that works in the background.
 const QUERIES_PER_ROUND: u64 = 10;
+
+/// How long a statement waits for a server that does not go to sleep.
+const SLEEP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The roles of one step, each with an open session.
 pub struct SerialGroup {
@@ -30,6 +35,8 @@ struct SerialRole {
     /// The statement queue that it works off.
     queue: Option<usize>,
     session: Box<dyn Session>,
+    /// The server's process for the session, which each statement waits for: see [`SerialGroup::pace`].
+    process: Option<u32>,
 }
 
 /// What a group did.
@@ -64,6 +71,14 @@ impl SerialGroup {
     /// The class and the session of each role, in the order in which the sessions began.
     pub fn sessions(&mut self) -> impl Iterator<Item = (OperationClass, &mut (dyn Session + 'static))> {
         self.roles.iter_mut().map(|role| (role.class, role.session.as_mut()))
+    }
+
+    /// Lets each statement of a role wait until the server's process for its session sleeps. The server then takes the same way through
+    /// its wait for each statement, however loaded the machine is.
+    pub fn pace(&mut self, role: usize, process: u32) {
+        if let Some(role) = self.roles.get_mut(role) {
+            role.process = Some(process);
+        }
     }
 
     /// Executes this many events of the main role, or fewer if it ends first. Every tenth is preceded by a round of the role in the
@@ -135,6 +150,7 @@ impl SerialGroup {
             };
             is_begun = true;
             let role = &mut self.roles[consumer];
+            role.process.into_iter().for_each(await_sleep);
             let reply = role.session.execute(&operation).map_err(|source| role.failed(source))?;
             if !matches!(next, Next::Aside(_)) {
                 counts.mismatches += u64::from(!operation.expectation.is_met_by(&reply));
@@ -154,6 +170,14 @@ impl SerialGroup {
     }
 }
 
+/// Waits until a process sleeps, is gone, or works for long.
+fn await_sleep(process: u32) {
+    let until = Instant::now() + SLEEP_PATIENCE;
+    while is_asleep(process) == Some(false) && Instant::now() < until {
+        std::thread::yield_now();
+    }
+}
+
 impl SerialRole {
     fn open(plan: RolePlan, endpoint: &Endpoint) -> Result<SerialRole, AssembleError> {
         let session = open(&plan, endpoint)?;
@@ -162,7 +186,7 @@ impl SerialRole {
             Work::Script(script) => (Some(script), None),
             Work::Queue(queue) => (None, Some(queue)),
         };
-        Ok(SerialRole { client, name, class, script, queue, session })
+        Ok(SerialRole { client, name, class, script, queue, session, process: None })
     }
 
     fn failed(&self, source: Error) -> Failure {

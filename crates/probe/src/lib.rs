@@ -45,7 +45,7 @@ pub use memory_kills::{MemoryKills, Shortage};
 pub use open_files::raise_open_files;
 pub use panic::panic_message;
 pub use perf::PerfError;
-pub use process::{ServerClock, ServerCpu, server_processes};
+pub use process::{ServerClock, ServerCpu, is_asleep, server_processes};
 pub use processor::OthersTime;
 pub use processor_set::ProcessorSet;
 pub use profiler::Profiler;

@@ -22,6 +22,8 @@ const LEAST: u64 = 20;
 const LEAST_OF_LONG: u64 = 3;
 /// The most of them.
 const MOST: u64 = 2_000;
+/// Events between two looks at the clock.
+const BATCH: u64 = 4;
 /// How long the speed of a step is tried.
 const TRIED_FOR: Duration = Duration::from_millis(200);
 
@@ -72,18 +74,22 @@ pub(super) fn tried(
     let class = plan.steps[step].facts.headline.class();
     prepare(deployment, &step_plan)?;
     let mut group = SerialGroup::assemble(step_plan, deployment.served.endpoint())?;
-    let (mut events, mut asked) = (0, 1);
+    let mut events = 0;
+    // The fastest batch, because others may be at work on the machine.
+    let mut seconds = f64::INFINITY;
     let begun = Instant::now();
     loop {
-        let done = group.run(asked, class, stop)?.events;
+        let batch = Instant::now();
+        let done = group.run(BATCH, class, stop)?.events;
         events += done;
-        let seconds = begun.elapsed().as_secs_f64();
-        let has_ended = done < asked;
+        if done > 0 {
+            seconds = seconds.min(batch.elapsed().as_secs_f64() / done as f64);
+        }
+        let has_ended = done < BATCH;
         if has_ended || begun.elapsed() > TRIED_FOR {
             let most = if has_ended { events } else { u64::MAX / 2 };
-            return Ok(Events::of_step(seconds / events.max(1) as f64, most));
+            return Ok(Events::of_step(seconds.min(1.0), most));
         }
-        asked *= 2;
     }
 }
 

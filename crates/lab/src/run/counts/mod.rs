@@ -14,6 +14,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use basecase_model::{Cell, Dbms, StepCount};
 use basecase_server::{Callgrind, copy_data, remove_data};
+use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
@@ -44,7 +45,16 @@ pub fn count(
     store.save_experiment(&plan.experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let known = store.counts(&plan.experiment.id)?;
-    let mut counting = Counting { plan, callgrind, store, stop, observer, known, failed: BTreeMap::new() };
+    let mut counting = Counting {
+        plan,
+        callgrind,
+        store,
+        stop,
+        observer,
+        known,
+        events: BTreeMap::new(),
+        failed: BTreeMap::new(),
+    };
     let found = counting.complete();
     counting.all_starts()?;
     let (complete, all) =
@@ -73,6 +83,8 @@ struct Counting<'a> {
     observer: &'a mut dyn Observer,
     /// All counts of the plan's cells, as they come.
     known: Vec<StepCount>,
+    /// The events of the sessions, by step.
+    events: BTreeMap<usize, Events>,
     /// Why a step of a candidate could not be counted.
     failed: BTreeMap<(usize, usize), String>,
 }
@@ -106,8 +118,10 @@ impl Counting<'_> {
             if counts.iter().any(|count| count.start == start) {
                 return false;
             }
-            let windows: Vec<f64> = counts.iter().flat_map(|count| count.per_operation()).collect();
-            start < STARTS || needs_more(&windows)
+            let windows = counts.iter().flat_map(|count| {
+                count.per_operation().map(|instructions| WorkWindow { start: count.start, instructions })
+            });
+            start < STARTS || needs_more_windows(&windows.collect::<Vec<_>>())
         };
         self.steps().into_iter().filter(is_missing).collect()
     }
@@ -122,8 +136,8 @@ impl Counting<'_> {
                 continue;
             }
             self.images(&due)?;
-            let events = self.events(&due)?;
-            self.starts(start, &due, &events)?;
+            self.find_events(&due)?;
+            self.starts(start, &due)?;
         }
         Ok(())
     }
@@ -147,17 +161,16 @@ impl Counting<'_> {
     }
 
     /// The events of the sessions, found out on the first candidate for which each step works, and the same for all.
-    fn events(&mut self, due: &[(usize, Vec<usize>)]) -> Result<BTreeMap<usize, Events>> {
-        let mut events = BTreeMap::new();
+    fn find_events(&mut self, due: &[(usize, Vec<usize>)]) -> Result<()> {
         for (candidate, steps) in due {
             let plan = self.plan;
             let one = &plan.candidates[*candidate];
             for &step in steps {
-                if events.contains_key(&step) || self.failed.contains_key(&(*candidate, step)) {
+                if self.events.contains_key(&step) || self.failed.contains_key(&(*candidate, step)) {
                     continue;
                 }
                 if self.stop.load(Ordering::Relaxed) {
-                    return Ok(events);
+                    return Ok(());
                 }
                 let directory = one.directory.join("counts").join("tried");
                 let image = images::image_of(plan, one, step);
@@ -172,14 +185,14 @@ impl Counting<'_> {
                 );
                 remove_data(&directory)?;
                 match tried {
-                    Ok(found) => drop(events.insert(step, found)),
+                    Ok(found) => drop(self.events.insert(step, found)),
                     Err(error) => {
                         drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error)))
                     }
                 }
             }
         }
-        Ok(events)
+        Ok(())
     }
 
     fn reason(&self, candidate: usize, step: usize, error: &anyhow::Error) -> String {
@@ -188,12 +201,8 @@ impl Counting<'_> {
     }
 
     /// Executes starts side by side, as many as there are processors: counts are not disturbed by load.
-    fn starts(
-        &mut self,
-        number: u32,
-        due: &[(usize, Vec<usize>)],
-        events: &BTreeMap<usize, Events>,
-    ) -> Result<()> {
+    fn starts(&mut self, number: u32, due: &[(usize, Vec<usize>)]) -> Result<()> {
+        let events = &self.events.clone();
         let (plan, callgrind, stop) = (self.plan, self.callgrind, self.stop);
         let groups = due.iter().flat_map(|(candidate, steps)| {
             let steps = steps.iter().copied().filter(|step| !self.failed.contains_key(&(*candidate, *step)));
@@ -260,11 +269,4 @@ impl Counting<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether sessions differ by more than 0.05 %.
-fn needs_more(windows: &[f64]) -> bool {
-    let (low, high) =
-        windows.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
-    high > low * 1.0005
 }

@@ -219,15 +219,19 @@ impl Server {
         prepare(&mut self.deployment, &step_plan)?;
         let served = self.deployment.served.as_ref();
         let mut group = SerialGroup::assemble(step_plan, served.endpoint())?;
-        let mut numbers = Vec::new();
+        let (mut all, mut numbers) = (Vec::new(), Vec::new());
         for (role, session) in group.sessions() {
             let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
-            self.numbers.push(number);
+            all.push(number);
             // Writers in the background of queries are other work.
             if class != OperationClass::Query || role == class {
                 numbers.push(number);
             }
         }
+        if !self.has_threads {
+            all.iter().enumerate().for_each(|(role, process)| group.pace(role, *process));
+        }
+        self.numbers.extend(all);
         let done = group.run(events, class, start.stop);
         self.keep(group, &numbers)?;
         let done = done?;
@@ -256,7 +260,9 @@ impl Server {
         for &number in numbers {
             let path = instance.callgrind_file_of(number)?;
             let mut count = SessionCount::default();
-            count.add(&CallgrindProfile::read(&path)?);
+            let profile = CallgrindProfile::read(&path)?;
+            count.add(&profile);
+            count.subtract_part(&profile.within_function(is_by_the_clock));
             self.counts.0.insert(number, count);
         }
         Ok(())
@@ -306,6 +312,11 @@ fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTre
         count
     };
     Ok(numbers.iter().copied().zip(sessions[ended..].iter().map(count)).collect())
+}
+
+/// Whether a function works when a time has passed, and not for an operation: Postgres reports its statistics each second.
+fn is_by_the_clock(name: &str) -> bool {
+    name == "pgstat_report_stat"
 }
 
 /// Whether a function executes one command of a session of MySQL or MariaDB.

@@ -62,11 +62,21 @@ impl SessionCount {
         self.add_functions(&part.functions);
     }
 
+    /// Takes away what a part of a process did.
+    pub(super) fn subtract_part(&mut self, part: &CountedPart) {
+        self.instructions = self.instructions.saturating_sub(part.instructions);
+        for function in &part.functions {
+            if let Some(sum) = self.functions.get_mut(&key_of(function)) {
+                sum.exclusive = sum.exclusive.saturating_sub(function.exclusive);
+                sum.inclusive = sum.inclusive.saturating_sub(function.inclusive);
+                sum.calls = sum.calls.saturating_sub(function.calls);
+            }
+        }
+    }
+
     fn add_functions(&mut self, functions: &[CountedFunction]) {
         for function in functions {
-            let object = Path::new(&function.object).file_name().unwrap_or_default();
-            let key = (function.name.clone(), object.to_string_lossy().into_owned());
-            self.functions.entry(key).or_default().merge(&Function {
+            self.functions.entry(key_of(function)).or_default().merge(&Function {
                 file: function.file.clone(),
                 line: function.line,
                 exclusive: function.exclusive,
@@ -75,6 +85,12 @@ impl SessionCount {
             });
         }
     }
+}
+
+/// A function's name and the file name of its object.
+fn key_of(function: &CountedFunction) -> (String, String) {
+    let object = Path::new(&function.object).file_name().unwrap_or_default();
+    (function.name.clone(), object.to_string_lossy().into_owned())
 }
 
 /// The windows between pairs of sessions, of which the second executed more, and what each function did in them. A pair of which the

@@ -197,7 +197,10 @@ impl Server {
             start.callgrind,
         )?;
         let mut deployment = opened.context("the data that was just copied is gone")?;
-        deployment.warm()?;
+        // Before a load there are no tables.
+        if step > 0 {
+            deployment.warm()?;
+        }
         let has_threads = start.candidate().facts.build.dbms != Dbms::Postgres;
         let LiveDeployment { served, control, .. } = &mut deployment;
         let numbers = served.session_number(control.as_mut())?.into_iter().collect();

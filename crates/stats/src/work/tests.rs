@@ -127,6 +127,60 @@ fn windows(counts: [f64; 4]) -> Vec<WorkWindow> {
         .collect()
 }
 
+#[test]
+fn six_statements_as_measured() {
+    // Postgres 17.11 and 18.6 by `tools/crude_counts.py`: two starts, two windows each; of writes, two windows of their own starts.
+    let reads = [
+        ([235_531.3, 235_671.0, 235_552.0, 235_427.1], [234_172.1, 234_256.2, 234_042.2, 234_101.4]),
+        ([35_590.3, 35_611.4, 35_508.1, 35_627.5], [36_368.9, 36_443.3, 36_416.2, 36_348.2]),
+        (
+            [1_242_777.0, 1_242_840.2, 1_242_964.9, 1_242_701.9],
+            [1_178_041.8, 1_177_767.1, 1_177_837.8, 1_177_722.5],
+        ),
+        (
+            [4_965_104.7, 4_967_319.0, 4_964_952.1, 4_967_018.3],
+            [4_959_839.7, 4_963_303.5, 4_959_928.5, 4_963_346.8],
+        ),
+    ];
+    let writes = [([79_170.4, 79_173.9], [81_694.6, 81_819.5]), ([66_070.7, 65_823.4], [67_499.0, 67_433.1])];
+    let of_own_starts = |counts: [f64; 2]| -> Vec<WorkWindow> {
+        counts
+            .iter()
+            .zip(1..)
+            .map(|(instructions, start)| WorkWindow { start, instructions: *instructions })
+            .collect()
+    };
+    let mut family = Vec::new();
+    for (base, contender) in reads {
+        let (base, contender) = (windows(base), windows(contender));
+        family.push(WorkComparison { kind: WorkKind::Read, base, contender });
+    }
+    for (base, contender) in writes {
+        let (base, contender) = (of_own_starts(base), of_own_starts(contender));
+        family.push(WorkComparison { kind: WorkKind::Write, base, contender });
+    }
+    let decisions = decide(&family);
+    let told: Vec<(WorkVerdict, String)> = decisions
+        .iter()
+        .map(|decision| {
+            let Interval { lower, upper } = decision.interval.unwrap();
+            (
+                decision.verdict,
+                format!(
+                    "{:+.2} ({:+.2} to {:+.2})",
+                    100.0 * decision.effect.unwrap(),
+                    100.0 * lower,
+                    100.0 * upper
+                ),
+            )
+        })
+        .collect();
+    println!("{told:#?}");
+    let verdicts: Vec<WorkVerdict> = told.iter().map(|(verdict, _)| *verdict).collect();
+    use WorkVerdict::{LessWork, MoreWork, SameWork};
+    assert_eq!(verdicts, [LessWork, MoreWork, LessWork, SameWork, MoreWork, MoreWork], "{told:#?}");
+}
+
 /// A step that is known to be quiet.
 fn quiet_step(simulation: &mut Simulation) -> WorkComparison {
     let mut side = || side(simulation, 0.0, 0.000_02, 0.000_02);

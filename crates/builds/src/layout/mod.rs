@@ -2,6 +2,7 @@
 
 mod mysql;
 mod postgres;
+mod sqlite;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -39,13 +40,13 @@ pub(crate) trait Layout: Sync {
     }
 }
 
-/// The layout of installations of `dbms`; `None` where it has no server.
+/// The layout of installations of `dbms`.
 pub(crate) fn layout_of(dbms: Dbms) -> Option<&'static dyn Layout> {
     match dbms {
         Dbms::Postgres => Some(&postgres::Postgres),
         Dbms::Mysql => Some(&mysql::Mysql { dbms: Dbms::Mysql }),
         Dbms::Mariadb => Some(&mysql::Mysql { dbms: Dbms::Mariadb }),
-        Dbms::Sqlite => None,
+        Dbms::Sqlite => Some(&sqlite::Sqlite),
     }
 }
 
@@ -64,7 +65,7 @@ mod tests {
 
     #[test]
     fn answers_of_all_servers() {
-        use Dbms::{Mariadb, Mysql, Postgres};
+        use Dbms::{Mariadb, Mysql, Postgres, Sqlite};
         let cases = [
             (Postgres, "postgres (PostgreSQL) 9.6.24", "9.6.24"),
             (Postgres, "postgres (PostgreSQL) 17.11", "17.11"),
@@ -72,6 +73,7 @@ mod tests {
             (Postgres, "postgres (PostgreSQL) 19rc1 (Debian 19~rc1-1)", "19rc1"),
             (Postgres, "postgres (PostgreSQL) 20devel", "20devel"),
             (Postgres, "postgres (PostgreSQL) 17.2-patched", "17.2"),
+            (Sqlite, "SQLite 3.45.0 2024-01-15 17:01:13 1066602b2b1976fe58b5", "3.45.0"),
             (Mysql, "/t/bin/mysqld  Ver 5.5.9 for Linux on x86_64 (Source distribution)", "5.5.9"),
             (
                 Mysql,

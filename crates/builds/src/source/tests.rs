@@ -54,7 +54,7 @@ fn bench() -> Bench {
     }
     std::os::unix::fs::symlink("/usr/bin/git", programs.join("git")).unwrap();
     let toolchain = Toolchain::only_in(&programs);
-    let builder = Builder { builds, toolchain, reserved: vec!["pypi".into()] };
+    let builder = Builder { builds, toolchain, reserved: vec!["pypi".into()], labels: true };
     Bench { folder, builder }
 }
 

@@ -86,6 +86,8 @@ impl Tree {
 
     /// The shared library at `path`, which stays under the name that it has there.
     fn of_library(path: &Path) -> Option<Self> {
+        // A bare name has no folder.
+        let path = std::path::absolute(path).ok()?;
         let bin = path.parent()?.canonicalize().ok()?;
         let server = path.file_name()?.to_str()?.to_owned();
         Some(Tree { bin, server, libraries: Vec::new() })

@@ -20,6 +20,7 @@ mod refusals;
 mod rounds;
 mod schedule;
 mod server_log;
+mod sqlite_versions;
 mod statements;
 mod sysbench_statements;
 mod worked_example;

@@ -225,7 +225,7 @@ fn a_left_database_that_lacks_an_index_is_built_again() {
     let data = files_below(&sandbox.path().join("data"));
     let path = data.into_iter().find(|path| path.ends_with("ib.sqlite")).unwrap();
     // Rows and ids are all in their place, as after a rebuild that was cut short while it made indexes.
-    let file = basecase_client::sqlite::File { path, pragmas: Vec::new() };
+    let file = basecase_client::sqlite::File::bundled(path);
     basecase_client::Endpoint::Sqlite(file).connect().unwrap().query("drop index pi1_pdc").unwrap();
     let mut running = Running::start(&sandbox, &arguments);
     running.wait_for(&Point::trials(5));

@@ -37,16 +37,21 @@ pub(crate) fn read(postgres: &Path) -> io::Result<Imprint> {
     Ok(of_bytes(&std::fs::read(postgres)?))
 }
 
+/// Reads the compiler that a program or library names.
+pub(crate) fn read_comment(file: &Path) -> io::Result<Imprint> {
+    let comment = section(file, ".comment")?;
+    let compiler = comment.split(|byte| *byte == 0).filter_map(text_of).filter_map(gcc_of_comment).max();
+    let compiler = compiler.map(|version| format!("gcc {version}"));
+    Ok(Imprint { compiler, ..Imprint::default() })
+}
+
 /// Reads the facts from the program of a MySQL or MariaDB server and the files beside it.
 pub(crate) fn read_mysqld(program: &Path) -> io::Result<Imprint> {
-    let comment = section(program, ".comment")?;
-    let compiler = comment.split(|byte| *byte == 0).filter_map(text_of).filter_map(gcc_of_comment).max();
     let prefix = program.canonicalize()?.parent().and_then(Path::parent).map(Path::to_path_buf);
     let about = prefix.and_then(|prefix| std::fs::read(prefix.join("docs/INFO_BIN")).ok());
     Ok(Imprint {
-        compiler: compiler.map(|version| format!("gcc {version}")),
         flags: about.and_then(|about| flags_of_about(&String::from_utf8_lossy(&about))),
-        ..Imprint::default()
+        ..read_comment(program)?
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use basecase_client::sqlite::{Library, LibraryError};
 use basecase_model::{BuildFacts, Dbms};
 use basecase_process::{Account, AccountError};
 use thiserror::Error;
@@ -14,14 +15,14 @@ use crate::loader;
 use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
 use crate::supply;
-use crate::tree::Tree;
+use crate::tree::{Tree, looks_like_library};
 use crate::version::Version;
 
 /// Why a tree of programs is not a usable build.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// There is no server program.
-    #[error("no server program (postgres, mariadbd, mysqld) in {} or its folders bin and sbin\nhint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql", path.display())]
+    #[error("no server program (postgres, mariadbd, mysqld) in {} or its folders bin and sbin, and no libsqlite3.so there or in lib\nhint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql, or a shared library of SQLite", path.display())]
     NotFound {
         /// Where it was looked for.
         path: PathBuf,
@@ -64,6 +65,9 @@ pub enum BuildError {
         /// What the program says.
         actual: String,
     },
+    /// It is no library of SQLite that can be used.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
     /// The account that servers run under cannot reach the tree.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -80,12 +84,25 @@ pub struct Build {
     /// Its version.
     pub version: Version,
     tree: Tree,
+    library: Option<Library>,
 }
 
 impl Build {
-    /// The dbms of the installation at `path`, judged by its files; Postgres if there is no server program.
+    /// The dbms of the installation at `path`, judged by its files; where there is none, SQLite if that is the name of a
+    /// shared library, and otherwise Postgres.
     pub fn dbms_at(path: &Path) -> Dbms {
-        Tree::find(path).map_or(Dbms::Postgres, |tree| tree.dbms())
+        let missing = if looks_like_library(path) { Dbms::Sqlite } else { Dbms::Postgres };
+        Tree::find(path).map_or(missing, |tree| tree.dbms())
+    }
+
+    /// The loaded library, if the dbms is SQLite.
+    pub fn library(&self) -> Option<&Library> {
+        self.library.as_ref()
+    }
+
+    /// The file of the shared library, if the dbms is SQLite.
+    pub fn library_path(&self) -> Option<PathBuf> {
+        self.library.as_ref().map(|_| self.program(self.tree.server()))
     }
 
     /// The folder of its programs.
@@ -133,12 +150,17 @@ impl Build {
     ) -> Result<Self, BuildError> {
         let tree = Tree::find(path).ok_or_else(|| BuildError::NotFound { path: path.to_path_buf() })?;
         let program = tree.bin().join(tree.server());
-        programs::check_installed(tree.bin())?;
-        if let Some(account) = account {
-            account.check_reaches(&program)?;
-        }
-        let broken = |reason: String| why_broken(&tree, account, reason);
-        let said = said_of_version(&tree, account).map_err(broken)?;
+        programs::check_installed(tree.bin(), tree.server())?;
+        let library = if tree.dbms().is_embedded() { Some(Library::load(&program)?) } else { None };
+        let said = match &library {
+            Some(library) => format!("SQLite {} {}", library.version(), library.source_id()),
+            None => {
+                if let Some(account) = account {
+                    account.check_reaches(&program)?;
+                }
+                said_of_version(&tree, account).map_err(|reason| why_broken(&tree, account, reason))?
+            }
+        };
         let announced = Announcement::read(&said).ok_or_else(|| BuildError::Broken {
             program: program.clone(),
             reason: format!("it says {said:?}"),
@@ -158,7 +180,7 @@ impl Build {
             });
         }
         let facts = facts(&tree, &announced, &said, request, recipe, account);
-        Ok(Build { facts, version: announced.version, tree })
+        Ok(Build { facts, version: announced.version, tree, library })
     }
 }
 
@@ -240,6 +262,7 @@ fn facts(
     }
     let (provider, artifact) = match (recipe, request) {
         (Some(recipe), _) => (recipe.provider.name.clone(), recipe.artifact.clone()),
+        (None, _) if tree.dbms().is_embedded() => ("path".to_owned(), program.display().to_string()),
         (None, _) => ("path".to_owned(), tree.bin().display().to_string()),
     };
     BuildFacts {
@@ -276,7 +299,9 @@ fn folder_name(path: &Path) -> String {
     let names = path.iter().rev().filter_map(|name| name.to_str());
     let name = names
         .into_iter()
-        .find(|name| !matches!(*name, "bin" | "sbin" | "usr" | "." | ".."))
+        // Of a library, what is before `.so`.
+        .map(|name| name.split(".so").next().unwrap_or(name))
+        .find(|name| !matches!(*name, "libsqlite3" | "lib" | "" | "bin" | "sbin" | "usr" | "." | ".."))
         .unwrap_or("path");
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();

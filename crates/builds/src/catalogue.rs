@@ -265,7 +265,8 @@ mod tests {
                     sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()),
                     "{recipe:?}"
                 );
-                assert!(!form.parts.is_empty() && form.relink.is_empty(), "{recipe:?}");
+                assert!(recipe.is_source() || !form.parts.is_empty(), "{recipe:?}");
+                assert!(form.relink.is_empty(), "{recipe:?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The programs that download one file: `pip`, `mvn` and `npm`. basecase has no HTTP client of its own, so it works wherever
+//! The programs that download one file: `pip`, `mvn`, `npm` and `cargo`. basecase has no HTTP client of its own, so it works wherever
 //! these do, with their mirrors, proxies and credentials.
 
 use std::ffi::OsString;
@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::cargo;
 use crate::credentials::without_credentials;
 use crate::tool::Tool;
 
@@ -51,6 +52,9 @@ pub(crate) fn download(
     builds: &Path,
     notify: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, Failure> {
+    if client == "cargo" {
+        return cargo::download(artifact, folder);
+    }
     let (program, arguments) = arguments(client, artifact, folder)?;
     // A `pom.xml` or `pip.conf` in the current folder must have no effect.
     match run(program, Command::new(program).args(&arguments).current_dir(folder)) {
@@ -73,6 +77,7 @@ pub(crate) fn to_install(client: &str) -> &str {
     match client {
         "pip" => "python3 with pip",
         "mvn" => "Maven (mvn)",
+        "cargo" => "Rust (cargo)",
         "apt-get" => "apt-get with that archive of Debian among its sources",
         other => other,
     }

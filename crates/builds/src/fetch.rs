@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use basecase_process::make_open;
 
 use crate::archive;
 use crate::catalogue::Catalogue;
@@ -54,16 +56,53 @@ impl Fetch<'_> {
         Ok(got)
     }
 
+    /// The archive of the source that the recipe names, in the folder `sources`: downloaded and checked if it is not there yet.
+    pub(crate) fn archive(
+        &self,
+        sources: &Path,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<PathBuf, ObtainError> {
+        self.check_platform()?;
+        let place = sources.join(format!("{}.tar.gz", self.recipe.folder()));
+        let expected = self.recipe.sha256.clone().unwrap_or_default();
+        if sha256_of(&place).is_ok_and(|actual| actual == expected) {
+            return Ok(place);
+        }
+        let unusable = |source| self.home(source);
+        make_open(sources).map_err(unusable)?;
+        // In the same folder, so that the last step is a rename.
+        let work = tempfile::Builder::new().prefix(".partial-").tempdir_in(sources).map_err(unusable)?;
+        let (download, tree) = (work.path().join("download"), work.path().join("tree"));
+        fs::create_dir(&download).and_then(|()| fs::create_dir(&tree)).map_err(unusable)?;
+        let mut file = self.download(&download, notify)?;
+        if !self.recipe.form.parts.is_empty() {
+            archive::unpack(&file, &self.recipe.form, &tree).map_err(|source| self.unpacking(source))?;
+            let inner = fs::read_dir(&tree).map_err(unusable)?.next().transpose().map_err(unusable)?;
+            file = inner.map_or(file, |inner| inner.path());
+        }
+        let actual = sha256_of(&file).map_err(unusable)?;
+        if actual != expected {
+            return Err(ObtainError::Checksum { artifact: self.artifact(), actual, expected });
+        }
+        fs::rename(&file, &place).and_then(|()| archive::open_to_all(&place)).map_err(unusable)?;
+        Ok(place)
+    }
+
+    fn download(&self, folder: &Path, notify: &mut dyn FnMut(&str)) -> Result<PathBuf, ObtainError> {
+        let Recipe { artifact, provider, .. } = self.recipe;
+        notify(&format!("downloading {artifact} from {} with {}", provider.name, provider.client));
+        client_tool::download(&provider.client, artifact, folder, self.builds, notify)
+            .map_err(|failure| self.failure(failure))
+    }
+
     fn fetch_file(
         &self,
         download: &Path,
         tree: &Path,
         notify: &mut dyn FnMut(&str),
     ) -> Result<(Recipe, Manifest), ObtainError> {
-        let Recipe { artifact, provider, .. } = self.recipe;
-        notify(&format!("downloading {artifact} from {} with {}", provider.name, provider.client));
-        let file = client_tool::download(&provider.client, artifact, download, self.builds, notify)
-            .map_err(|failure| self.failure(failure))?;
+        let artifact = &self.recipe.artifact;
+        let file = self.download(download, notify)?;
         let actual = sha256_of(&file).map_err(|source| self.home(source))?;
         let expected = self.recipe.sha256.clone().unwrap_or_default();
         if actual != expected {

@@ -7,6 +7,7 @@ mod apt;
 mod archive;
 mod binary;
 mod build;
+mod cargo;
 mod catalogue;
 mod checksum;
 mod client_tool;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use basecase_model::Dbms;
 use basecase_process::Account;
 
 use crate::build::{Build, BuildError};
@@ -17,7 +18,7 @@ use crate::manifest::Manifest;
 use crate::obtain_error::ObtainError;
 use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
-use crate::source::{BuildCache, Builder, SourceBuild, SourceOrder, Toolchain};
+use crate::source::{BuildCache, Builder, Setup, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
 use crate::tool::Tool;
 use crate::work_folder::WorkFolder;
@@ -68,10 +69,14 @@ impl Library {
     pub fn list(&self) -> Vec<Listing> {
         let known = KnownLibraries::of_system();
         let catalogue = self.catalogue();
+        let compiled = BuildCache::read(&self.builds);
         let mut listings: Vec<Listing> = catalogue
             .recipes()
             .iter()
             .map(|recipe| {
+                if recipe.is_source() {
+                    return self.listing_of_source(recipe, &compiled);
+                }
                 let is_here = self.found(recipe).is_some();
                 let tree = self.builds.join(recipe.folder());
                 let missing = if !is_here {
@@ -91,6 +96,17 @@ impl Library {
         listings
     }
 
+    /// The line of a recipe whose artifact is source, which is here once it has been compiled.
+    fn listing_of_source(&self, recipe: &Recipe, compiled: &BuildCache) -> Listing {
+        let build = recipe.sha256.as_ref().and_then(|sha256| compiled.of_archive(sha256));
+        let mut recipe = recipe.clone();
+        if let Some(build) = build {
+            recipe.compiler = Some(build.compiler.clone());
+            recipe.flags = Some(build.flags.clone());
+        }
+        Listing { recipe, is_here: build.is_some(), missing: Vec::new() }
+    }
+
     /// Finds the source of each request: builds from source by their label, others by [`Catalogue::resolve`].
     ///
     /// # Errors
@@ -107,6 +123,7 @@ impl Library {
     /// If the download, its checksum, unpacking or the first run of the program fails.
     pub fn obtain(&self, source: &Source, notify: &mut dyn FnMut(&str)) -> Result<Build, ObtainError> {
         match (&source.recipe, &source.request) {
+            (Some(recipe), request) if recipe.is_source() => self.compile_recipe(recipe, request, notify),
             (Some(recipe), request) => {
                 let recipe = match self.found(recipe) {
                     Some(recipe) => recipe,
@@ -148,6 +165,58 @@ impl Library {
         order: &SourceOrder,
         notify: &mut dyn FnMut(&str),
     ) -> Result<SourceBuild, ObtainError> {
+        let mut order = order.clone();
+        let is_of_recipe = matches!(order.request, BuildRequest::Version { dbms: Dbms::Sqlite, .. });
+        if order.source.is_none() && is_of_recipe {
+            let resolved = self.catalogue.resolve(std::slice::from_ref(&order.request))?;
+            if let Some(recipe) = resolved.into_iter().find_map(|source| source.recipe) {
+                order.source = Some(self.archive(&recipe, &order.request, notify)?);
+            }
+        }
+        Ok(self.builder(true, notify).make(&order, notify)?)
+    }
+
+    /// The build of a recipe whose artifact is source, compiled if it is not here yet.
+    fn compile_recipe(
+        &self,
+        recipe: &Recipe,
+        request: &BuildRequest,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Build, ObtainError> {
+        let (dbms, version) = (recipe.dbms, recipe.version.to_string());
+        let order = SourceOrder {
+            request: BuildRequest::Version { dbms, version, provider: None },
+            source: Some(self.archive(recipe, request, notify)?),
+            setup: Setup::Default,
+            label: None,
+            patches: Vec::new(),
+            configure: Vec::new(),
+            jobs: None,
+        };
+        let made = self.builder(false, notify).make(&order, notify)?;
+        let place = BuildCache::read(&self.builds).place(&made);
+        self.verify(&place)?;
+        let mut build = Build::at(&place, request, Some(recipe), self.account())?;
+        made.complete(&mut build.facts);
+        build.facts.provider.clone_from(&recipe.provider.name);
+        build.facts.artifact.clone_from(&recipe.artifact);
+        Ok(build)
+    }
+
+    /// The archive of a recipe's source, as a text that an order may have.
+    fn archive(
+        &self,
+        recipe: &Recipe,
+        request: &BuildRequest,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<String, ObtainError> {
+        let fetch = Fetch { builds: &self.builds, recipe, request, catalogue: &self.catalogue };
+        let path = fetch.archive(&self.builds.with_file_name("sources"), notify)?;
+        Ok(path.display().to_string())
+    }
+
+    /// What compiles, with the system's toolchain.
+    fn builder(&self, labels: bool, notify: &mut dyn FnMut(&str)) -> Builder {
         let mut toolchain = Toolchain::system(self.account().cloned());
         // If this fails, the builder reports what is missing.
         if toolchain.find("make").is_none()
@@ -155,8 +224,7 @@ impl Library {
         {
             toolchain = toolchain.and_in(make.folder());
         }
-        let builder = Builder { builds: self.builds.clone(), toolchain, reserved: self.provider_names() };
-        Ok(builder.make(order, notify)?)
+        Builder { builds: self.builds.clone(), toolchain, reserved: self.provider_names(), labels }
     }
 
     /// The builds from source that are here, sorted by dbms, version and label.

@@ -49,17 +49,19 @@ pub(crate) fn check_owners(folder: &Path) -> Result<(), ProgramsError> {
     walk(folder, &mut |_| ())
 }
 
-/// The same check for the programs that basecase runs from the folder `bin` of an installation.
+/// The same check for the programs that basecase runs from the folder `bin` of an installation, and for `server`, which may be
+/// a library there.
 ///
 /// # Errors
 /// Naming the first program that somebody else owns or may write to.
-pub(crate) fn check_installed(bin: &Path) -> Result<(), ProgramsError> {
+pub(crate) fn check_installed(bin: &Path, server: &str) -> Result<(), ProgramsError> {
     let check = |path: &Path| {
         let metadata = path.metadata().map_err(wrong(path))?;
         Ok::<_, ProgramsError>(trust::check(path, &metadata, Purpose::Program)?)
     };
     check(bin)?;
-    let there = PROGRAMS.iter().filter_map(|name| bin.join(name).canonicalize().ok());
+    let names = PROGRAMS.iter().copied().chain([server]);
+    let there = names.filter_map(|name| bin.join(name).canonicalize().ok());
     there.into_iter().try_for_each(|program| check(&program))
 }
 
@@ -183,7 +185,7 @@ mod tests {
     fn defect_04_programs_that_others_could_have_changed_are_not_run() {
         let (folder, program) = build();
         let bin = folder.path().canonicalize().unwrap().join("bin");
-        let refusals = || [check_owners(folder.path()), check_installed(&bin)];
+        let refusals = || [check_owners(folder.path()), check_installed(&bin, "postgres")];
         assert!(refusals().iter().all(Result::is_ok));
         fs::set_permissions(&program, PermissionsExt::from_mode(0o757)).unwrap();
         assert!(refusals().iter().all(Result::is_err));

@@ -21,8 +21,10 @@ pub enum RecipeError {
         /// What was requested.
         request: String,
     },
-    /// The dbms is part of basecase itself.
-    #[error("{dbms} is part of basecase: it has no builds to choose from\nhint: write just {dbms}")]
+    /// The one that is part of basecase itself has no build.
+    #[error(
+        "{dbms} alone is the one inside basecase, which is always there\nhint: name a version, as in {dbms}:3.45.0; `basecase server list` has them"
+    )]
     Bundled {
         /// The dbms.
         dbms: Dbms,
@@ -72,7 +74,7 @@ pub enum RecipeError {
 pub struct Provider {
     /// Its name, e.g. `pypi` or `maven`.
     pub name: String,
-    /// The program that downloads: `pip`, `mvn`, `npm` or `apt-get`.
+    /// The program that downloads: `pip`, `mvn`, `npm`, `cargo` or `apt-get`.
     pub client: String,
     /// Where its builds run, e.g. `linux-x86_64`.
     pub platform: String,
@@ -104,7 +106,7 @@ pub struct Recipe {
     /// The artifact in the provider's own coordinates.
     pub artifact: String,
     /// The SHA-256 that identifies this build, in hexadecimal: of the artifact, or of the server program if that comes in
-    /// packages; `None` while those have not been fetched.
+    /// packages, `None` while those have not been fetched; of the archive of the source for what basecase compiles.
     pub sha256: Option<String>,
     /// The compiler that the binary names, e.g. `gcc 12.2.0`; `None` if that is not known beforehand.
     pub compiler: Option<String>,
@@ -119,6 +121,11 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Whether the artifact is source code, which basecase compiles.
+    pub fn is_source(&self) -> bool {
+        self.dbms.is_embedded()
+    }
+
     /// What two recipes must share for their results to differ by version alone; `None` if the compiler is unknown.
     pub fn toolchain(&self) -> Option<String> {
         let compiler = self.compiler.as_ref()?;
@@ -176,7 +183,7 @@ pub enum BuildRequest {
         /// The provider, if one is requested.
         provider: Option<String>,
     },
-    /// An installation: its prefix or its folder of programs.
+    /// An installation: its prefix or its folder of programs, or a shared library of SQLite.
     Path(PathBuf),
 }
 
@@ -193,7 +200,7 @@ impl FromStr for BuildRequest {
             name: head.to_owned(),
             known: Dbms::ALL.map(Dbms::as_str).join(", "),
         })?;
-        if dbms.is_embedded() {
+        if dbms.is_embedded() && !text.contains(':') {
             return Err(RecipeError::Bundled { dbms });
         }
         let (version, provider) = match rest.split_once(':') {

@@ -20,6 +20,9 @@ const PROGRAM_FOLDERS: &[&str] = &[
     "package/server",
     "Linux-x86_64",
 ];
+/// The name of SQLite's library where basecase compiles it, and the names in installations, with their folders.
+const LIBRARIES: &[&str] = &["libsqlite3.so", "libsqlite3.so.0"];
+const LIBRARY_PLACES: &[&str] = &["", "lib", ".libs", "lib/x86_64-linux-gnu", "lib64"];
 /// The names of server programs. If MariaDB has both of its names, the older is a link.
 const SERVERS: &[&str] = &["postgres", "mariadbd", "mysqld"];
 /// The folder in a build's tree for libraries that basecase added.
@@ -46,17 +49,30 @@ const BOOTSTRAP_SCRIPTS: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     bin: PathBuf,
-    server: &'static str,
+    server: String,
     libraries: Vec<PathBuf>,
 }
 
 impl Tree {
-    /// The installation at `path`, which is its prefix or its folder of programs; `None` if there is no server program.
+    /// The installation at `path`, which is its prefix or its folder of programs, or a shared library; `None` if there is no
+    /// server program and no library of SQLite.
     pub fn find(path: &Path) -> Option<Self> {
+        if looks_like_library(path) && path.is_file() {
+            return Tree::of_library(path);
+        }
         let folders = PROGRAM_FOLDERS.iter().map(|folder| path.join(folder));
-        let (folder, server) = folders
+        let found = folders
             .flat_map(|folder| SERVERS.iter().map(move |server| (folder.clone(), *server)))
-            .find(|(folder, server)| folder.join(server).is_file())?;
+            .find(|(folder, server)| folder.join(server).is_file());
+        let Some((folder, server)) = found else {
+            let places = LIBRARY_PLACES
+                .iter()
+                .flat_map(|place| LIBRARIES.iter().map(move |name| path.join(place).join(name)));
+            return places
+                .into_iter()
+                .find(|library| library.is_file())
+                .and_then(|one| Tree::of_library(&one));
+        };
         let bin = folder.canonicalize().ok()?;
         let tops = [path.canonicalize().ok()?, prefix(&bin).to_path_buf()];
         let mut libraries: Vec<PathBuf> = tops
@@ -65,7 +81,16 @@ impl Tree {
             .filter(|folder| folder.is_dir())
             .collect();
         libraries.dedup();
-        Some(Tree { bin, server, libraries })
+        Some(Tree { bin, server: server.to_owned(), libraries })
+    }
+
+    /// The shared library at `path`, which stays under the name that it has there.
+    fn of_library(path: &Path) -> Option<Self> {
+        // A bare name has no folder.
+        let path = std::path::absolute(path).ok()?;
+        let bin = path.parent()?.canonicalize().ok()?;
+        let server = path.file_name()?.to_str()?.to_owned();
+        Some(Tree { bin, server, libraries: Vec::new() })
     }
 
     /// The folder of the programs.
@@ -73,16 +98,17 @@ impl Tree {
         &self.bin
     }
 
-    /// The name of the server program.
-    pub fn server(&self) -> &'static str {
-        self.server
+    /// The name of the server program, or of the library where the dbms has none.
+    pub fn server(&self) -> &str {
+        &self.server
     }
 
     /// The dbms, judged by files. Older versions of MariaDB also call their server `mysqld`, but have a script of their own.
     pub fn dbms(&self) -> Dbms {
         let is_mariadb =
             || self.shares().any(|folder| folder.join("maria_add_gis_sp_bootstrap.sql").is_file());
-        match self.server {
+        match self.server.as_str() {
+            name if looks_like_library(Path::new(name)) => Dbms::Sqlite,
             "postgres" => Dbms::Postgres,
             "mariadbd" => Dbms::Mariadb,
             _ if is_mariadb() => Dbms::Mariadb,
@@ -147,6 +173,12 @@ impl Tree {
             .flat_map(|top| SHARE_FOLDERS.iter().map(move |folder| top.join(folder)));
         folders.filter(|folder| fs::metadata(folder).is_ok_and(|metadata| metadata.is_dir()))
     }
+}
+
+/// Whether the name at the end of `path` is one of a shared library.
+pub(crate) fn looks_like_library(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.ends_with(".so") || name.contains(".so.")
 }
 
 /// The parent of `bin` if that has a usual name for a folder of programs, otherwise `bin` itself.

@@ -50,12 +50,15 @@ impl Version {
 
     /// The digits in published row names, whose rule differs by dbms: `176` for Postgres 17.6 and `9624` for 9.6.24; `5651`
     /// for MySQL 5.6.51, and from 8.4 on two digits for the patch, `8406` for 8.4.6; two digits for each number of MariaDB,
-    /// `100434` for 10.4.34. A pre-release keeps its suffix: `19rc1`.
+    /// `100434` for 10.4.34, and for all but the first of SQLite, `34500` for 3.45.0. A pre-release keeps its suffix: `19rc1`.
     pub fn digits(&self, dbms: Dbms) -> String {
         let digits = match (dbms, self.numbers.as_slice()) {
             (Dbms::Postgres, [major, minor, patch]) => format!("{major}{minor}{patch:02}"),
             (Dbms::Mysql, [major, minor, patch]) if (*major, *minor) >= (8, 4) => {
                 format!("{major}{minor}{patch:02}")
+            }
+            (Dbms::Sqlite, [major, rest @ ..]) => {
+                rest.iter().fold(major.to_string(), |digits, number| format!("{digits}{number:02}"))
             }
             (Dbms::Mariadb, numbers) => numbers.iter().map(|number| format!("{number:02}")).collect(),
             (_, numbers) => numbers.iter().map(u32::to_string).collect(),

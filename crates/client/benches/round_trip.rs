@@ -110,7 +110,7 @@ fn mysql_prepared_query_of_10_rows_canned(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn sqlite_prepared_query_of_10_rows(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().unwrap();
-    let file = File { path: folder.path().join("b.sqlite"), pragmas: Vec::new() };
+    let file = File::bundled(folder.path().join("b.sqlite"));
     let mut session = SqliteSession::open(&file).unwrap();
     session.query("create table t (id integer primary key, k int)").unwrap();
     session
@@ -126,6 +126,6 @@ fn sqlite_prepared_query_of_10_rows(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn sqlite_connect(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().unwrap();
-    let endpoint = Endpoint::Sqlite(File { path: folder.path().join("b.sqlite"), pragmas: Vec::new() });
+    let endpoint = Endpoint::Sqlite(File::bundled(folder.path().join("b.sqlite")));
     bencher.bench_local(move || drop(endpoint.connect().unwrap()));
 }

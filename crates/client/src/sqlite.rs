@@ -1,39 +1,47 @@
-//! Sessions with SQLite, embedded in this process.
+//! Sessions with SQLite in this process: with the library that is part of it, or with one that is loaded beside it.
 
+mod connection;
+mod library;
+
+use std::ffi::{c_int, c_void};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
-use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_ROWID, SQLITE_CONSTRAINT_UNIQUE};
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 
 use crate::bounds::Rows;
 use crate::breaker::Breaker;
-use crate::{Error, Interrupter, Kind, Session};
+use crate::{Error, Interrupter, Session};
+use connection::{Bound, Column, Connection, Which};
+pub use library::{Library, LibraryError};
 
-/// A SQLite database, and the settings that every session applies.
+/// A SQLite database, the library that works on it, and the settings that every session applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
+    /// The library.
+    pub library: Library,
     /// The database file.
     pub path: PathBuf,
     /// Pragmas with their values, set in this order by every session.
     pub pragmas: Vec<(String, String)>,
 }
 
-/// How long a session waits for another session's lock before it gives up, in steps of [`busy_wait`].
-const BUSY_ATTEMPTS: i32 = 60_000;
+impl File {
+    /// A file of the bundled library, without settings.
+    pub fn bundled(path: PathBuf) -> Self {
+        File { library: Library::bundled(), path, pragmas: Vec::new() }
+    }
+}
 
-/// Statements that a session keeps prepared, at least.
-const LEAST_STATEMENTS: usize = 64;
+/// How long a session waits for another session's lock before it gives up, in steps of [`busy_wait`].
+const BUSY_ATTEMPTS: c_int = 60_000;
 
 /// A session with one SQLite file.
 pub struct SqliteSession {
     connection: Connection,
     breaker: Breaker,
-    prepared: Vec<String>,
     /// The outcome of the last operation, until it is received.
     outcome: Option<Result<Reply, Error>>,
 }
@@ -42,95 +50,62 @@ impl SqliteSession {
     /// Opens the file, creates it if it is missing, and sets the pragmas.
     ///
     /// # Errors
-    /// If the file cannot be opened, or a pragma did not take the value it was given.
+    /// If the file cannot be opened, or its library does not know a pragma or refuses its value.
     pub fn open(file: &File) -> Result<Self, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&file.path, flags).map_err(|error| {
-            Error::new(Kind::Disconnected, format!("cannot open {}: {error}", file.path.display()))
-                .with_hint("check that the folder exists and can be written")
-        })?;
-        connection.busy_handler(Some(busy_wait)).map_err(sqlite_error)?;
-        connection.set_prepared_statement_cache_capacity(LEAST_STATEMENTS);
+        let mut connection = Connection::open(&file.library, &file.path, busy_wait)?;
         for (name, value) in &file.pragmas {
-            connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(
-                |error| match error {
-                    // Most pragmas return no row when they are set.
-                    rusqlite::Error::QueryReturnedNoRows => Ok(()),
-                    error => Err(sqlite_error(error)),
-                },
-            )?;
+            // SQLite ignores a pragma that it does not know.
+            if connection.columns_of(&format!("PRAGMA {name}"))? == 0 {
+                let version = file.library.version();
+                return Err(Error::refusal(
+                    format!("SQLite {version} has no pragma {name}"),
+                    "name a config without it for this version, as in sqlite:3.24.0@FILE.conf",
+                ));
+            }
+            let sql = format!("PRAGMA {name}='{}'", value.replace('\'', "''"));
+            connection.execute(Which::Once(&sql), [].into_iter(), |_| Ok(()))?;
         }
-        let handle = connection.get_interrupt_handle();
-        let breaker = Breaker::new(move || handle.interrupt());
-        Ok(SqliteSession { connection, breaker, prepared: Vec::new(), outcome: None })
+        let breaker = Breaker::new(connection.interrupt());
+        Ok(SqliteSession { connection, breaker, outcome: None })
     }
 
     /// Executes an operation and fetches every row.
-    fn perform(&self, operation: &Operation) -> Result<Reply, Error> {
-        let Some(number) = operation.prepared else {
-            let mut statement = self.connection.prepare(&operation.text).map_err(sqlite_error)?;
-            return self.run(&mut statement, operation);
-        };
-        let sql = self.prepared.get(number).ok_or_else(|| {
-            Error::new(Kind::Refused, format!("there is no prepared statement {number} in this session"))
-        })?;
-        let mut statement = self.connection.prepare_cached(sql).map_err(sqlite_error)?;
-        self.run(&mut statement, operation)
-    }
-
-    /// Executes a statement and fetches every row.
-    fn run(&self, statement: &mut Statement<'_>, operation: &Operation) -> Result<Reply, Error> {
-        let reads_only = statement.readonly();
+    fn perform(&mut self, operation: &Operation) -> Result<Reply, Error> {
+        let which = operation.prepared.map_or(Which::Once(&operation.text), Which::Kept);
         let values = operation.parameters.iter().map(|parameter| match parameter {
-            Parameter::Integer(integer) => ToSqlOutput::Borrowed(ValueRef::Integer(*integer)),
-            Parameter::Text { .. } => {
-                ToSqlOutput::Borrowed(ValueRef::Text(operation.text_of(*parameter).as_bytes()))
-            }
+            Parameter::Integer(integer) => Bound::Integer(*integer),
+            Parameter::Text { .. } => Bound::Text(operation.text_of(*parameter)),
         });
-        let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(sqlite_error)?;
         let mut reply = Reply::default();
-        while let Some(row) = rows.next().map_err(sqlite_error)? {
+        let changed = self.connection.execute(which, values, |row| {
             if reply.fetched == 0 {
-                reply.first = row.get_ref(0).ok().and_then(|value| value.as_i64().ok());
+                reply.first = row.integer(0);
             }
             reply.fetched += 1;
-        }
-        if !reads_only {
-            reply.affected = self.connection.changes();
-        }
+            Ok(())
+        })?;
+        reply.affected = changed.unwrap_or(0);
         Ok(reply)
-    }
-
-    /// The version of the engine, e.g. `3.54.1`.
-    pub fn version() -> &'static str {
-        rusqlite::version()
     }
 }
 
 /// Waits for another session's lock: SQLite calls this with the number of earlier calls for the same lock.
 ///
 /// SQLite's own `busy_timeout` sleeps up to 100 ms at a time; measurements would show the sleep instead of the engine.
-fn busy_wait(attempts: i32) -> bool {
+extern "C" fn busy_wait(_: *mut c_void, attempts: c_int) -> c_int {
     let pause_us = match attempts {
         0..10 => 50,
         10..100 => 200,
         _ => 1_000,
     };
     thread::sleep(Duration::from_micros(pause_us));
-    attempts < BUSY_ATTEMPTS && !basecase_stop::is_asked()
+    c_int::from(attempts < BUSY_ATTEMPTS && !basecase_stop::is_asked())
 }
 
 impl Session for SqliteSession {
     fn prepare_with_types(&mut self, sql: &str, _types: &[ParameterType]) -> Result<usize, Error> {
         basecase_stop::check()?;
-        self.connection.prepare_cached(sql).map_err(sqlite_error)?;
-        self.prepared.push(sql.to_owned());
-        // Every statement of the session stays prepared.
-        let capacity = self.prepared.len().max(LEAST_STATEMENTS);
-        self.connection.set_prepared_statement_cache_capacity(capacity);
-        Ok(self.prepared.len() - 1)
+        self.connection.keep(sql)
     }
 
     /// Executes the operation.
@@ -148,15 +123,10 @@ impl Session for SqliteSession {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
         basecase_stop::check()?;
-        let mut statement = self.connection.prepare(sql).map_err(sqlite_error)?;
-        let columns = statement.column_count();
-        let mut rows = statement.query([]).map_err(sqlite_error)?;
         let mut kept = Rows::default();
-        while let Some(row) = rows.next().map_err(sqlite_error)? {
-            let row: Result<Vec<Value>, Error> =
-                (0..columns).map(|column| Ok(value_of(row.get_ref(column).map_err(sqlite_error)?))).collect();
-            kept.take(row?.into_iter())?;
-        }
+        self.connection.execute(Which::Once(sql), [].into_iter(), |row| {
+            kept.take((0..row.columns()).map(|column| value_of(row.column(column))))
+        })?;
         Ok(kept.all())
     }
 
@@ -182,49 +152,23 @@ impl Session for SqliteSession {
     }
 }
 
-fn value_of(value: ValueRef<'_>) -> Value {
-    match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(integer) => Value::Integer(integer),
-        ValueRef::Real(real) => Value::Text(real.to_string()),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            Value::Text(String::from_utf8_lossy(bytes).into_owned())
-        }
-    }
-}
-
-/// Extended result codes for a key that exists already: primary key, unique index, row id.
-const DUPLICATES: [i32; 3] =
-    [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_ROWID];
-
-fn sqlite_error(error: rusqlite::Error) -> Error {
-    let extended_code = match &error {
-        rusqlite::Error::SqliteFailure(inner, _) | rusqlite::Error::SqlInputError { error: inner, .. } => {
-            Some(inner.extended_code)
-        }
-        _ => None,
-    };
-    let kind = match error.sqlite_error_code() {
-        _ if extended_code.is_some_and(|code| DUPLICATES.contains(&code)) => Kind::Duplicate,
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::Retryable,
-        Some(ErrorCode::OperationInterrupted | ErrorCode::CannotOpen | ErrorCode::NotADatabase) => {
-            Kind::Disconnected
-        }
-        _ => Kind::Refused,
-    };
-    let converted = Error::new(kind, format!("SQLite: {error}"));
-    match extended_code {
-        Some(code) => converted.with_code(code.to_string()),
-        None => converted,
+fn value_of(column: Column<'_>) -> Value {
+    match column {
+        Column::Null => Value::Null,
+        Column::Integer(integer) => Value::Integer(integer),
+        Column::Real(real) => Value::Text(real.to_string()),
+        Column::Bytes(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kind;
 
     fn session(folder: &tempfile::TempDir, pragmas: &[(&str, &str)]) -> Result<SqliteSession, Error> {
         SqliteSession::open(&File {
+            library: Library::bundled(),
             path: folder.path().join("ib.sqlite"),
             pragmas: pragmas.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         })

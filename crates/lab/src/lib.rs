@@ -21,7 +21,7 @@ pub use request::{
 pub use run::{ProfileOrder, RunOptions, Summary, count, run};
 pub use workload::{InsertBenchmark, Workload, WorkloadFile, builtin as builtin_workloads};
 
-/// The version of SQLite that is embedded.
-pub fn sqlite_version() -> &'static str {
-    basecase_client::sqlite::SqliteSession::version()
+/// The version of SQLite that is part of this program.
+pub fn sqlite_version() -> String {
+    basecase_client::sqlite::Library::bundled().version().to_owned()
 }

@@ -20,6 +20,7 @@ fn a_step_with_an_end_is_done_in_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let endpoints = ["a", "b"].map(|name| {
         Endpoint::Sqlite(sqlite::File {
+            library: sqlite::Library::bundled(),
             path: folder.path().join(name),
             pragmas: vec![("journal_mode".into(), "wal".into()), ("synchronous".into(), "off".into())],
         })

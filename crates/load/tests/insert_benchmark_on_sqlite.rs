@@ -24,6 +24,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let pragmas = [("journal_mode", "wal"), ("synchronous", "off")];
         let endpoint = Endpoint::Sqlite(sqlite::File {
+            library: sqlite::Library::bundled(),
             path: folder.path().join("ib.sqlite"),
             pragmas: pragmas.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         });

@@ -30,6 +30,7 @@ impl Pair {
         let folder = tempfile::tempdir().unwrap();
         let endpoints = ["a", "b"].map(|name| {
             Endpoint::Sqlite(sqlite::File {
+                library: sqlite::Library::bundled(),
                 path: folder.path().join(name),
                 pragmas: vec![("journal_mode".into(), "wal".into()), ("synchronous".into(), "off".into())],
             })

@@ -82,6 +82,7 @@ fn on_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let pragmas = [("journal_mode", "wal"), ("synchronous", "off")];
     let endpoint = Endpoint::Sqlite(sqlite::File {
+        library: sqlite::Library::bundled(),
         path: folder.path().join("workloads.sqlite"),
         pragmas: pragmas.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
     });

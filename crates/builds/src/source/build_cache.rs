@@ -28,7 +28,8 @@ pub struct SourceBuild {
     pub dbms: Dbms,
     /// The version as the source states it, e.g. `17.6` or `19devel`.
     pub version: String,
-    /// The name that tells it from other builds of its version, e.g. `o2nofp`.
+    /// The name that tells it from other builds of its version, e.g. `o2nofp`; empty for what a recipe describes, which is asked
+    /// for by its version.
     pub label: String,
     /// SHA-256 over everything that the build depends on: source, arguments, compiler.
     pub hash: String,
@@ -50,6 +51,10 @@ impl SourceBuild {
     pub fn request(&self) -> BuildRequest {
         let (version, provider) = (self.version.clone(), Some(self.label.clone()));
         BuildRequest::Version { dbms: self.dbms, version, provider }
+    }
+
+    fn is_labelled(&self) -> bool {
+        !self.label.is_empty()
     }
 
     /// Compiler and optimisation flag, e.g. `gcc 12.2.0 -O2`.
@@ -75,7 +80,7 @@ impl SourceBuild {
     }
 
     /// Adds the facts that the build's own programs cannot report.
-    fn complete(&self, facts: &mut BuildFacts) {
+    pub(crate) fn complete(&self, facts: &mut BuildFacts) {
         facts.provider = ANY.to_owned();
         facts.artifact.clone_from(&self.artifact);
         facts.sha256 = Some(self.hash.clone());
@@ -140,9 +145,14 @@ impl BuildCache {
         BuildCache { builds: builds.to_path_buf(), here }
     }
 
-    /// Every build.
+    /// Every build that has a label.
     pub(crate) fn builds(self) -> Vec<SourceBuild> {
-        self.here
+        self.here.into_iter().filter(SourceBuild::is_labelled).collect()
+    }
+
+    /// The build of the source archive with this checksum that a recipe describes.
+    pub(crate) fn of_archive(&self, sha256: &str) -> Option<&SourceBuild> {
+        self.here.iter().find(|build| !build.is_labelled() && build.artifact.ends_with(sha256))
     }
 
     /// The folder of `build`.
@@ -162,7 +172,9 @@ impl BuildCache {
     /// If `source` is ambiguous.
     pub(crate) fn find(&self, request: &BuildRequest) -> Result<Option<&SourceBuild>, RecipeError> {
         let BuildRequest::Version { dbms, version, provider: Some(word) } = request else { return Ok(None) };
-        let is_meant = |build: &&SourceBuild| build.dbms == *dbms && is_wanted(&build.version, version);
+        let is_meant = |build: &&SourceBuild| {
+            build.dbms == *dbms && build.is_labelled() && is_wanted(&build.version, version)
+        };
         let same: Vec<&SourceBuild> = self.here.iter().filter(is_meant).collect();
         if word != ANY {
             // For a branch, this is the newest, which comes last.
@@ -214,7 +226,7 @@ impl BuildCache {
         let same: Vec<&SourceBuild> = self
             .here
             .iter()
-            .filter(|build| build.dbms == dbms && is_wanted(&build.version, version))
+            .filter(|build| build.dbms == dbms && build.is_labelled() && is_wanted(&build.version, version))
             .collect();
         if !same.is_empty() {
             near.push_str(&format!("; built from source: {}", alternatives(&names(&same))));

@@ -11,13 +11,15 @@ use rustix::process::Signal;
 
 use super::error::{CompileError, StepError};
 use super::hint;
-use super::source_tree::SourceKind;
+use super::source_tree::{SourceKind, amalgamation};
 use super::toolchain::{Compiler, Toolchain};
 
 /// How many lines of the log an error shows.
 const TAIL_LINES: usize = 20;
 /// How often the user is told that a step is still running.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
+/// The shared library of SQLite.
+const LIBRARY: &str = "libsqlite3.so";
 const POLL: Duration = Duration::from_millis(50);
 
 /// Folders of one build.
@@ -62,6 +64,9 @@ pub(crate) fn steps(
         .iter()
         .map(|text| text.replace("{source}", &folders.source.display().to_string()))
         .collect();
+    if kind == SourceKind::Sqlite {
+        return library_steps(toolchain, folders, compilers, &arguments);
+    }
     let make = toolchain.need("make", "make")?;
     let make = |folder: &Path, words: &[&str]| {
         let mut command = toolchain.command(&make);
@@ -98,6 +103,45 @@ pub(crate) fn steps(
     ])
 }
 
+/// The steps of a build of SQLite: where the source is SQLite's own tree, the amalgamation is made first; one call of the
+/// compiler makes the shared library of it.
+fn library_steps(
+    toolchain: &Toolchain,
+    folders: &Folders,
+    compilers: &[Compiler],
+    arguments: &[String],
+) -> Result<Vec<BuildStep>, CompileError> {
+    let source = amalgamation(&folders.source);
+    let mut steps = Vec::new();
+    if source.is_none() {
+        let mut configure = toolchain.command(Path::new("/bin/sh"));
+        configure.arg("./configure").current_dir(&folders.source);
+        let mut make = toolchain.command(&toolchain.need("make", "make")?);
+        make.arg("sqlite3.c").current_dir(&folders.source);
+        steps.push(BuildStep { title: "configuring", commands: vec![configure, make] });
+    }
+    let library = folders.objects.join(LIBRARY);
+    let program = compilers.first().map_or("cc", |compiler| compiler.program.as_str());
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let mut program = words(program).into_iter();
+    let path = toolchain.need(&program.next().unwrap_or_default(), "gcc")?;
+    let mut compile = toolchain.command(&path);
+    // What names the compiler is no argument of it.
+    let own = arguments.iter().filter(|argument| !argument.starts_with("CC="));
+    compile
+        .args(program)
+        .args(own.flat_map(|argument| words(argument)))
+        .arg("-o")
+        .arg(&library)
+        .args(["sqlite3.c", "-lpthread", "-ldl", "-lm"])
+        .current_dir(source.as_deref().unwrap_or(&folders.source));
+    let mut install = toolchain.command(&toolchain.need("install", "coreutils")?);
+    install.args(["-D", "-m", "755"]).arg(&library).arg(folders.installed().join("lib").join(LIBRARY));
+    steps.push(BuildStep { title: "compiling", commands: vec![compile] });
+    steps.push(BuildStep { title: "installing", commands: vec![install] });
+    Ok(steps)
+}
+
 /// The flags that the compiler was given: configure's, or under CMake, whose projects add flags of their own, InnoDB's.
 pub(crate) fn flags_given(kind: SourceKind, folders: &Folders) -> Option<String> {
     let (file, name) = if kind.uses_cmake() {
@@ -105,6 +149,9 @@ pub(crate) fn flags_given(kind: SourceKind, folders: &Folders) -> Option<String>
     } else {
         (folders.source.join("src/Makefile.global"), "CFLAGS = ")
     };
+    if kind == SourceKind::Sqlite {
+        return None;
+    }
     let text = fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(value.split_whitespace().collect::<Vec<_>>().join(" "))

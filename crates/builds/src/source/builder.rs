@@ -17,7 +17,7 @@ use super::error::CompileError;
 use super::label;
 use super::origin::{Identity, Origin};
 use super::patch::Patch;
-use super::source_tree::{SourceKind, SourceTree, missing_submodule, recognise, trace_of_use};
+use super::source_tree::{SourceKind, SourceTree, amalgamation, missing_submodule, recognise, trace_of_use};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use crate::archive::open_to_all;
@@ -39,6 +39,8 @@ pub(crate) struct Builder {
     pub(crate) toolchain: Toolchain,
     /// Labels that are refused, because they already mean something else.
     pub(crate) reserved: Vec<String>,
+    /// Whether builds get a label. What recipes describe gets none.
+    pub(crate) labels: bool,
 }
 
 /// An order that has been checked, with what is known of the build before its source is unpacked.
@@ -110,7 +112,9 @@ impl Builder {
         };
         let compilers = languages.iter().map(|language| self.toolchain.compiler(*language, &order.configure));
         let compilers = compilers.collect::<Result<Vec<_>, _>>()?;
-        self.toolchain.need("make", "make")?;
+        if *dbms != Dbms::Sqlite {
+            self.toolchain.need("make", "make")?;
+        }
         if kinds.iter().any(|kind| kind.uses_cmake()) {
             self.toolchain.need("cmake", "cmake")?;
         }
@@ -119,7 +123,7 @@ impl Builder {
             None => Origin::Archive(self.debian_source(*dbms, version)?.archive(&self.sources(), notify)?),
         };
         let identity = origin.identify(&self.toolchain)?;
-        let hash = hash(*dbms, &identity, &patches, &configurations, &compilers);
+        let hash = hash(*dbms, self.labels, &identity, &patches, &configurations, &compilers);
         Ok(CheckedOrder {
             order,
             dbms: *dbms,
@@ -202,7 +206,7 @@ impl Builder {
         let (kind, compilers) = (tree.kind, checked.compilers.clone());
         let jobs = checked.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
-        let mut build = checked.describe(tree, &self.reserved)?;
+        let mut build = checked.describe(tree, self)?;
         if let Ok(Some(other)) = cache.find(&build.request()) {
             return Err(CompileError::LabelTaken {
                 name: build.request().to_string(),
@@ -220,7 +224,10 @@ impl Builder {
         };
         let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
         let mut log = Log::create(place.with_file_name(format!("{}.log", build.folder())))?;
-        let title = format!("{} {} as {}", build.dbms, build.version, build.label);
+        let mut title = format!("{} {}", build.dbms, build.version);
+        if self.labels {
+            title.push_str(&format!(" as {}", build.label));
+        }
         for step in steps {
             log.run(step, &title, notify)?;
         }
@@ -243,9 +250,14 @@ impl Builder {
             // Archives of Postgres up to 16 contain the generated files.
             SourceKind::Postgres if source.join("src/backend/parser/gram.c").exists() => &[],
             SourceKind::Postgres => &["bison", "flex", "perl"],
+            SourceKind::Sqlite if amalgamation(source).is_some() => &[],
+            // Newer trees bring a small Tcl of their own.
+            SourceKind::Sqlite if source.join("autosetup/jimsh0.c").exists() => &["make"],
+            SourceKind::Sqlite => &["make", "tclsh"],
             SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb => &["bison"],
         };
-        programs.iter().try_for_each(|program| self.toolchain.need(program, program).map(drop))
+        let package = |program: &str| if program == "tclsh" { "tcl" } else { program }.to_owned();
+        programs.iter().try_for_each(|program| self.toolchain.need(program, &package(program)).map(drop))
     }
 }
 
@@ -338,14 +350,17 @@ impl CheckedOrder<'_> {
     }
 
     /// The build that results from `tree`, with the flags that were requested.
-    fn describe(self, tree: SourceTree, reserved: &[String]) -> Result<SourceBuild, CompileError> {
+    fn describe(self, tree: SourceTree, builder: &Builder) -> Result<SourceBuild, CompileError> {
         let configured = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
         let configuration = configured.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
         let label = self.order.label.clone().unwrap_or_else(|| {
             let derived = label::derived(tree.kind, &configuration.name, self.identity.label.as_deref());
             derived + &Patch::suffix(&self.patches)
         });
-        label::check(&label, reserved)?;
+        let label = if builder.labels { label } else { String::new() };
+        if builder.labels {
+            label::check(&label, &builder.reserved)?;
+        }
         Ok(SourceBuild {
             dbms: self.dbms,
             version: tree.version,
@@ -369,6 +384,7 @@ impl SourceOrder {
 /// The hash over everything that a build depends on. The kind of source tree follows from the source itself.
 fn hash(
     dbms: Dbms,
+    has_label: bool,
     identity: &Identity,
     patches: &[Patch],
     configurations: &[(SourceKind, Result<Configuration, CompileError>)],
@@ -380,6 +396,10 @@ fn hash(
         hash.update([0]);
     };
     add(&format!("{REVISION} {dbms} {}", identity.digest));
+    if !has_label {
+        // Otherwise the same build under a label would be taken for that of the recipe.
+        add("recipe");
+    }
     for patch in patches {
         add(&format!("patch {}", patch.sha256()));
     }

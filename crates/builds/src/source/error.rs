@@ -96,7 +96,7 @@ pub enum CompileError {
     },
     /// The source tree is of no known kind.
     #[error(
-        "{artifact} is not the source of {dbms}: it has neither Postgres's configure nor MySQL's MYSQL_VERSION or VERSION\nhint: give the top folder of the source"
+        "{artifact} is not the source of {dbms}: it has neither Postgres's configure nor MySQL's MYSQL_VERSION or VERSION nor SQLite's sqlite3.c and sqlite3.h\nhint: give the top folder of the source"
     )]
     Unknown {
         /// The source.

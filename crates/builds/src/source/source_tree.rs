@@ -1,7 +1,7 @@
 //! Recognises what a folder of source code is.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use basecase_model::Dbms;
 
@@ -13,6 +13,7 @@ pub(crate) enum SourceKind {
     /// Meta's MySQL with MyRocks.
     FbMysql,
     Mariadb,
+    Sqlite,
 }
 
 impl SourceKind {
@@ -22,7 +23,7 @@ impl SourceKind {
             Dbms::Postgres => &[SourceKind::Postgres],
             Dbms::Mysql => &[SourceKind::Mysql, SourceKind::FbMysql],
             Dbms::Mariadb => &[SourceKind::Mariadb],
-            Dbms::Sqlite => &[],
+            Dbms::Sqlite => &[SourceKind::Sqlite],
         }
     }
 
@@ -31,6 +32,7 @@ impl SourceKind {
             SourceKind::Postgres => Dbms::Postgres,
             SourceKind::Mysql | SourceKind::FbMysql => Dbms::Mysql,
             SourceKind::Mariadb => Dbms::Mariadb,
+            SourceKind::Sqlite => Dbms::Sqlite,
         }
     }
 
@@ -43,7 +45,7 @@ impl SourceKind {
     }
 
     pub(crate) fn uses_cmake(self) -> bool {
-        self != SourceKind::Postgres
+        matches!(self, SourceKind::Mysql | SourceKind::FbMysql | SourceKind::Mariadb)
     }
 }
 
@@ -63,6 +65,9 @@ pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
         let version = shell_value(&configure, "PACKAGE_VERSION")?;
         return Some(SourceTree { kind: SourceKind::Postgres, version });
     }
+    if let Some(version) = sqlite_version(folder) {
+        return Some(SourceTree { kind: SourceKind::Sqlite, version });
+    }
     let file = text("MYSQL_VERSION").or_else(|| text("VERSION"))?;
     let number = |name: &str| shell_value(&file, &format!("MYSQL_VERSION_{name}"));
     let extra = number("EXTRA").unwrap_or_default();
@@ -76,6 +81,28 @@ pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
         SourceKind::Mysql
     };
     Some(SourceTree { kind, version })
+}
+
+/// The version of the SQLite whose amalgamation or own tree is in `folder`.
+fn sqlite_version(folder: &Path) -> Option<String> {
+    match amalgamation(folder) {
+        Some(place) => {
+            let header = fs::read_to_string(place.join("sqlite3.h")).ok()?;
+            let line = header.lines().find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))?;
+            Some(line.trim().trim_matches('"').to_owned())
+        }
+        None if folder.join("src/sqlite.h.in").is_file() => {
+            Some(fs::read_to_string(folder.join("VERSION")).ok()?.trim().to_owned())
+        }
+        None => None,
+    }
+}
+
+/// The folder of SQLite's amalgamation, which packages have below their top; `None` where it is still to be made from SQLite's
+/// own tree.
+pub(crate) fn amalgamation(folder: &Path) -> Option<PathBuf> {
+    let places = ["", "sqlite3"].map(|place| folder.join(place));
+    places.into_iter().find(|place| ["sqlite3.c", "sqlite3.h"].iter().all(|file| place.join(file).is_file()))
 }
 
 /// The first submodule that is an empty folder, as git leaves it unless it is told to check it out.
@@ -127,6 +154,13 @@ mod tests {
         assert_eq!(tree(&fb), Some((SourceKind::FbMysql, "8.0.32".into())));
         let mariadb = [("VERSION", eleven.as_str()), ("storage/maria/a", ""), ("storage/rocksdb/a", "")];
         assert_eq!(tree(&mariadb), Some((SourceKind::Mariadb, "11.8.6".into())));
+        let header =
+            "/* SQLite */\n#define SQLITE_VERSION        \"3.45.0\"\n#define SQLITE_VERSION_NUMBER 3045000\n";
+        let sqlite = |version: &str| Some((SourceKind::Sqlite, version.to_owned()));
+        assert_eq!(tree(&[("sqlite3.c", ""), ("sqlite3.h", header)]), sqlite("3.45.0"));
+        assert_eq!(tree(&[("sqlite3/sqlite3.c", ""), ("sqlite3/sqlite3.h", header)]), sqlite("3.45.0"));
+        assert_eq!(tree(&[("VERSION", "3.50.2\n"), ("src/sqlite.h.in", "")]), sqlite("3.50.2"));
+        assert_eq!(tree(&[("sqlite3.h", header)]), None);
         assert_eq!(tree(&[("configure", "PACKAGE_NAME='hello'"), ("VERSION", "1.0")]), None);
     }
 

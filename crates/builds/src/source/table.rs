@@ -83,6 +83,7 @@ impl Table {
             SourceKind::Mysql => include_str!("../../../../recipes/source/mysql.toml"),
             SourceKind::FbMysql => include_str!("../../../../recipes/source/fb-mysql.toml"),
             SourceKind::Mariadb => include_str!("../../../../recipes/source/mariadb.toml"),
+            SourceKind::Sqlite => include_str!("../../../../recipes/source/sqlite.toml"),
         };
         toml::from_str(text).map_err(|error| CompileError::Data {
             file: format!("recipes/source/{}.toml", kind.as_str()),
@@ -162,8 +163,13 @@ fn words(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    const KINDS: [SourceKind; 4] =
-        [SourceKind::Postgres, SourceKind::Mysql, SourceKind::FbMysql, SourceKind::Mariadb];
+    const KINDS: [SourceKind; 5] = [
+        SourceKind::Postgres,
+        SourceKind::Mysql,
+        SourceKind::FbMysql,
+        SourceKind::Mariadb,
+        SourceKind::Sqlite,
+    ];
 
     fn configuration(kind: SourceKind, branch: &str, setup: &Setup, libraries: &[&str]) -> Configuration {
         let has = |name: &str| libraries.contains(&name);

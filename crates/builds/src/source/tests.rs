@@ -54,7 +54,7 @@ fn bench() -> Bench {
     }
     std::os::unix::fs::symlink("/usr/bin/git", programs.join("git")).unwrap();
     let toolchain = Toolchain::only_in(&programs);
-    let builder = Builder { builds, toolchain, reserved: vec!["pypi".into()] };
+    let builder = Builder { builds, toolchain, reserved: vec!["pypi".into()], labels: true };
     Bench { folder, builder }
 }
 
@@ -522,4 +522,53 @@ fn defect_03_sources_are_unpacked_configured_and_compiled_by_the_unprivileged_us
         assert_eq!((program.uid(), place.metadata().unwrap().uid()), (0, 0));
         assert!(place.join(".basecase-programs").is_file());
     }
+}
+
+/// Writes its arguments, and the amalgamation that it was given, where `-o` says.
+const COMPILER: &str = r#"echo 'gcc version 12.2.0 (toy)' >&2
+words="$*"
+while [ $# -gt 0 ]; do if [ "$1" = -o ]; then (echo "$words"; /bin/cat sqlite3.c) > "$2"; fi; shift; done"#;
+const HEADER: &str = "#define SQLITE_VERSION        \"3.45.0\"\n";
+
+/// What the toy compiler left as the library of SQLite.
+fn library(bench: &Bench, order: &SourceOrder) -> String {
+    let made = bench.make(order).unwrap();
+    let place = BuildCache::read(&bench.builder.builds).place(&made);
+    fs::read_to_string(place.join("lib/libsqlite3.so")).unwrap()
+}
+
+#[test]
+fn sqlite_is_one_call_of_the_compiler_on_an_amalgamation_or_on_what_its_own_tree_makes() {
+    let mut bench = bench();
+    bench.tree("programs", &[("gcc", &format!("#!/bin/sh\n{COMPILER}\n"))]);
+    bench.tree("programs", &[("make", "#!/bin/sh\necho \"/* made by $* */\" > sqlite3.c\n")]);
+    std::os::unix::fs::symlink("/usr/bin/install", bench.path("programs/install")).unwrap();
+    let plain = bench.tree("plain", &[("sqlite3/sqlite3.c", "int a;\n"), ("sqlite3/sqlite3.h", HEADER)]);
+    let flags = |source: &Path| SourceOrder {
+        setup: Setup::Flags("-O1 -march=native".into()),
+        configure: vec!["CC=gcc -m64".into(), "-DSQLITE_DEFAULT_MEMSTATUS=0".into()],
+        ..order("sqlite:3.45.x", source)
+    };
+    let made = library(&bench, &flags(&plain));
+    assert!(made.starts_with("-m64 -g -fPIC -shared ") && made.contains(" -O1 -march=native "), "{made}");
+    assert!(made.contains(" -DSQLITE_DEFAULT_MEMSTATUS=0 ") && !made.contains("CC="), "{made}");
+    assert!(made.ends_with("int a;\n"), "{made}");
+    let own =
+        [("VERSION", "3.45.0\n"), ("src/sqlite.h.in", ""), ("configure", ""), ("autosetup/jimsh0.c", "")];
+    let tree = bench.tree("own", &own);
+    assert!(library(&bench, &order("sqlite:3.45.0", &tree)).ends_with("/* made by sqlite3.c */\n"));
+    let old = bench.tree("old", &own[..3]);
+    assert!(bench.message(&order("sqlite:3.45.0", &old)).starts_with("no tclsh in "));
+
+    // What a recipe describes has no label, so that no name means it, and is not what a user made of the same source.
+    let named = SourceOrder { label: Some("own".into()), ..order("sqlite:3.45.0", &plain) };
+    let labelled = bench.make(&named).unwrap();
+    bench.builder.labels = false;
+    let unlabelled = bench.make(&order("sqlite:3.45.0", &plain)).unwrap();
+    assert_eq!((labelled.label.as_str(), unlabelled.label.as_str()), ("own", ""));
+    let cache = BuildCache::read(&bench.builder.builds);
+    assert!(cache.find(&"sqlite:3.45.0:source".parse().unwrap()).is_err(), "three have labels");
+    let digest = unlabelled.artifact.rsplit(':').next().unwrap();
+    assert_eq!(cache.of_archive(digest), Some(&unlabelled));
+    assert!(cache.builds().iter().all(|build| !build.label.is_empty()));
 }

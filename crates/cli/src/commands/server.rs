@@ -89,7 +89,7 @@ impl From<SourceBuild> for Row {
 fn rows(library: &Library, dbms: Option<Dbms>) -> Vec<Row> {
     let sqlite = Row {
         dbms: Dbms::Sqlite,
-        version: basecase_lab::sqlite_version().to_owned(),
+        version: basecase_lab::sqlite_version(),
         provider: "bundled".to_owned(),
         toolchain: None,
         is_here: true,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use basecase_builds::Build;
 use basecase_client::Endpoint;
+use basecase_client::sqlite::Library;
 use basecase_model::{CandidateFacts, Cell};
 use basecase_server::{Config, Plant};
 use basecase_workload::Dialect;
@@ -16,7 +17,8 @@ use crate::workload::{Workload, WorkloadState};
 #[derive(Debug)]
 pub(crate) enum Source {
     Build(Box<Build>, Config),
-    Embedded(Config),
+    /// SQLite in this process: with the bundled library, or that of a build.
+    Embedded(Option<Box<Build>>, Config),
     Url(Endpoint),
 }
 
@@ -25,7 +27,18 @@ impl Source {
     pub(crate) fn table_options(&self) -> Option<String> {
         match self {
             Source::Build(_, config) => config.table_options().map(str::to_owned),
-            Source::Embedded(_) | Source::Url(_) => None,
+            Source::Embedded(..) | Source::Url(_) => None,
+        }
+    }
+
+    /// The library of SQLite that works on its database; `None` if it has a server.
+    pub(crate) fn library(&self) -> Option<Library> {
+        match self {
+            Source::Embedded(build, _) => {
+                let own = build.as_ref().and_then(|build| build.library().cloned());
+                Some(own.unwrap_or_else(Library::bundled))
+            }
+            Source::Build(..) | Source::Url(_) => None,
         }
     }
 }
@@ -60,7 +73,7 @@ impl Candidate {
     pub(crate) fn opening(&self) -> Phase<'static> {
         match self.source {
             Source::Build(..) => Phase::InitialiseServer,
-            Source::Embedded(_) => Phase::InitialiseDatabase,
+            Source::Embedded(..) => Phase::InitialiseDatabase,
             Source::Url(_) => Phase::Connect,
         }
     }
@@ -69,7 +82,7 @@ impl Candidate {
     pub(crate) fn closing(&self) -> Phase<'static> {
         match self.source {
             Source::Build(..) => Phase::RemoveServer,
-            Source::Embedded(_) => Phase::RemoveDatabase,
+            Source::Embedded(..) => Phase::RemoveDatabase,
             Source::Url(_) => Phase::DropTables,
         }
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use basecase_client::Endpoint;
-use basecase_client::sqlite::SqliteSession;
 use basecase_model::{BuildFacts, CandidateFacts, CandidateName, ConfigFacts, Dbms};
 use basecase_server::{SelfReport, Settle, of_url};
 
@@ -21,7 +20,8 @@ pub(crate) fn candidate_facts(request: &Request, sources: &[Source]) -> Result<V
         .map(|(spec, source)| {
             let (build, config) = match source {
                 Source::Build(build, config) => (build.facts.clone(), config.facts()),
-                Source::Embedded(config) => (bundled_facts(spec), config.facts()),
+                Source::Embedded(Some(build), config) => (build.facts.clone(), config.facts()),
+                Source::Embedded(None, config) => (bundled_facts(spec), config.facts()),
                 Source::Url(endpoint) => (
                     url_facts(spec, endpoint, request)?,
                     ConfigFacts { name: "as_is".into(), settings: Vec::new(), sha256: String::new() },
@@ -41,7 +41,8 @@ pub(crate) fn candidate_facts(request: &Request, sources: &[Source]) -> Result<V
 }
 
 fn bundled_facts(spec: &CandidateSpec) -> BuildFacts {
-    let version = SqliteSession::version();
+    let bundled = basecase_client::sqlite::Library::bundled();
+    let version = bundled.version();
     BuildFacts {
         dbms: Dbms::Sqlite,
         short: format!("sqlite{}", version.replace('.', "")),

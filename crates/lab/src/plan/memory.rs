@@ -19,8 +19,8 @@ pub(super) fn refuse(request: &Request, host: Host) -> Result<()> {
     for spec in &request.candidates {
         let Some(limit) = request.memory_of(spec) else { continue };
         match &spec.origin {
-            Origin::Build(_) => {}
-            Origin::Embedded => bail!(
+            Origin::Build(_) if !spec.dbms().is_embedded() => {}
+            Origin::Build(_) | Origin::Embedded => bail!(
                 "candidate {spec}: SQLite runs inside basecase, so a limit on memory would hold for the client as well\nhint: leave out --memory, or compare servers"
             ),
             Origin::PostgresUrl(_) | Origin::MysqlUrl(_) => bail!(

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use basecase_builds::{Build, BuildRequest, Library};
 use basecase_client::Endpoint;
-use basecase_client::sqlite::SqliteSession;
+use basecase_client::sqlite;
 use basecase_model::{Dbms, Engine};
 use basecase_server::{ConfigError, ConfigFile, Host};
 
@@ -46,10 +46,16 @@ pub(super) fn sources(
             (Origin::PostgresUrl(address), _) => Source::Url(Endpoint::Postgres(address.clone())),
             (Origin::MysqlUrl(address), _) => Source::Url(Endpoint::Mysql(address.clone())),
             (Origin::Embedded, Some(file)) => {
-                let version = SqliteSession::version();
+                let bundled = sqlite::Library::bundled();
+                let version = bundled.version();
                 let version =
                     version.parse().map_err(|()| anyhow!("SQLite says that its version is {version:?}"))?;
-                Source::Embedded(file.for_version(&version))
+                Source::Embedded(None, file.for_version(&version))
+            }
+            (Origin::Build(_), Some(file)) if spec.dbms().is_embedded() => {
+                let build = builds.next().context("a build was not resolved")?;
+                let config = file.for_version(&build.version);
+                Source::Embedded(Some(Box::new(build)), config)
             }
             (Origin::Build(_), Some(file)) => {
                 let build = builds.next().context("a build was not resolved")?;
@@ -114,7 +120,8 @@ fn obtain_builds(request: &Request, places: &Places, notify: &mut dyn FnMut(&str
             _ => None,
         })
         .collect();
-    if let Some((name, _)) = request.extra_settings.first().filter(|_| requests.is_empty()) {
+    let has_server = request.candidates.iter().any(|spec| !spec.dbms().is_embedded() && !spec.is_url());
+    if let Some((name, _)) = request.extra_settings.first().filter(|_| !has_server) {
         bail!(
             "--set {name}: no candidate is a server that basecase starts\nhint: leave out --set; SQLite's settings belong in its config, as in sqlite@FILE.conf"
         );

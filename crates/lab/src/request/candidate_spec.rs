@@ -15,7 +15,7 @@ use super::MemorySize;
 pub enum Origin {
     /// A build that basecase starts.
     Build(BuildRequest),
-    /// SQLite, embedded in basecase.
+    /// The SQLite that is part of basecase. Its other versions are builds.
     Embedded,
     /// A Postgres server that basecase must neither start nor stop.
     PostgresUrl(postgres::Address),
@@ -205,6 +205,15 @@ mod tests {
         assert_eq!((spec.dbms(), spec.config.as_deref()), (Dbms::Postgres, Some("x10b")));
         assert_eq!(spec.to_string(), "postgres:18.6@x10b");
         assert_eq!(parse("sqlite").origin, Origin::Embedded);
+        let old = parse("sqlite:3.45.0@rollback_full");
+        assert_eq!(
+            (old.dbms(), old.table_engine(), old.to_string().as_str()),
+            (Dbms::Sqlite, None, "sqlite:3.45.0@rollback_full")
+        );
+        assert!(
+            matches!(old.origin, Origin::Build(_)) && matches!(parse("sqlite:3.x").origin, Origin::Build(_))
+        );
+        assert_eq!(parse("path:/opt/lib/libsqlite3.so.0.8.6@default").dbms(), Dbms::Sqlite);
         assert_eq!(parse("path:/opt/pg@my.conf").config.as_deref(), Some("my.conf"));
         let url = parse("url:postgres://me:secret@localhost/ib");
         assert_eq!(url.to_string(), "url:postgres://me@localhost:5432/ib");
@@ -263,7 +272,8 @@ mod tests {
             "postgres:18.6@",
             "url:oracle://x",
             "postgres://x",
-            "sqlite:3",
+            "sqlite:",
+            "sqlite:3.45.0#innodb",
             "postgres:18.6#rocksdb",
             "sqlite#innodb",
             "mariadb:10.11.18#myisam",

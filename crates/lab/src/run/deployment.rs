@@ -110,8 +110,9 @@ impl LiveDeployment {
                 };
                 server
             }
-            Source::Embedded(config) => {
-                let mut server = SqliteServer::open(directory, config, owner(plan, candidate))?;
+            Source::Embedded(_, config) => {
+                let library = candidate.source.library().context("SQLite has a library")?;
+                let mut server = SqliteServer::open(directory, library, config, owner(plan, candidate))?;
                 content.bring()?;
                 if content.is_fresh() {
                     server.initialise()?;
@@ -298,8 +299,9 @@ pub(crate) fn sweep(plan: &Plan, candidate: &Candidate) -> Result<()> {
         Source::Build(build, config) => {
             instance(plan, candidate, build, config, &candidate.directory)?.destroy()?;
         }
-        Source::Embedded(config) => {
-            SqliteServer::open(&candidate.directory, config, owner(plan, candidate))?.destroy()?;
+        Source::Embedded(_, config) => {
+            let library = candidate.source.library().context("SQLite has a library")?;
+            SqliteServer::open(&candidate.directory, library, config, owner(plan, candidate))?.destroy()?;
         }
         Source::Url(_) => {}
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use basecase_client::sqlite::{File, SqliteSession};
+use basecase_client::sqlite::{File, Library};
 use basecase_client::{Endpoint, Error, Session};
 use basecase_model::{Dbms, Measures, Value, names};
 use basecase_process::{DirectoryLock, Owner, PrivateFolder};
@@ -38,21 +38,28 @@ const SETTINGS: [&str; 13] = [
 #[derive(Debug)]
 pub struct SqliteServer {
     endpoint: Endpoint,
+    version: String,
     folder: PrivateFolder,
     lock: DirectoryLock,
 }
 
 impl SqliteServer {
-    /// Opens the folder, and creates it if it is missing.
+    /// Opens the folder, and creates it if it is missing. `library` works on its database.
     ///
     /// # Errors
     /// If another basecase is using the folder, or somebody else could have created it, or it cannot be used.
-    pub fn open(folder: &Path, config: &Config, owner: Owner) -> Result<Self, InstanceError> {
+    pub fn open(
+        folder: &Path,
+        library: Library,
+        config: &Config,
+        owner: Owner,
+    ) -> Result<Self, InstanceError> {
         let folder = PrivateFolder::make(folder, None)?;
         let lock = DirectoryLock::acquire(&folder, owner, &[])?;
         let path = folder.path().join(FILE);
-        let endpoint = Endpoint::Sqlite(File { path, pragmas: config.facts().settings });
-        Ok(SqliteServer { endpoint, folder, lock })
+        let version = library.version().to_owned();
+        let endpoint = Endpoint::Sqlite(File { library, path, pragmas: config.facts().settings });
+        Ok(SqliteServer { endpoint, version, folder, lock })
     }
 
     /// Removes the database of an earlier run.
@@ -111,7 +118,7 @@ impl Served for SqliteServer {
             .collect();
         let compiler = options.iter().find_map(|option| option.strip_prefix("COMPILER="));
         Ok(SelfReport {
-            version: SqliteSession::version().to_owned(),
+            version: self.version.clone(),
             compiler: compiler.map(|compiler| compiler.replacen('-', " ", 1)),
             flags: None,
             details: vec![

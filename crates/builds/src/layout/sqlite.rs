@@ -1,0 +1,30 @@
+//! Shared libraries of SQLite, which have no programs.
+
+use std::io;
+use std::path::Path;
+
+use super::Layout;
+use crate::binary::{self, Imprint};
+use crate::tree::Tree;
+use crate::version::{Version, release_number};
+
+/// Shared libraries of SQLite.
+pub(super) struct Sqlite;
+
+impl Layout for Sqlite {
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn version(&self, said: &str) -> Option<Version> {
+        release_number(said.strip_prefix("SQLite ")?.split_whitespace().next()?)
+    }
+
+    fn missing(&self, _: &Tree, _: &Version) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    fn imprint(&self, library: &Path, _said: &str) -> io::Result<Imprint> {
+        binary::read_comment(library)
+    }
+}

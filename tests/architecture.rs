@@ -31,6 +31,7 @@ const FLOORS: &[(&str, u32)] = &[
 const UNSAFE: &[&str] = &[
     "crates/client/src/sqlite/connection.rs",
     "crates/client/src/sqlite/library.rs",
+    "crates/probe/src/io_uring.rs",
     "crates/process/src/process.rs",
 ];
 

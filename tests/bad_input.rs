@@ -24,6 +24,20 @@ fn refused(sandbox: &Sandbox, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_typo_of_a_config_is_found_before_builds_are_had_or_left_out() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path().join("e.toml");
+    let text = "name = \"e\"\nworkload = \"insert-benchmark\"\nmissing = \"leave-out\"\ncandidates = [\"postgres:17.99\", \"mysql:8.0.33@z12\"]\n";
+    fs::write(&file, text).unwrap();
+    assert_snapshot!(refused(&sandbox, &["run", file.to_str().unwrap()]), @r#"
+    exit code 1
+    -- stderr
+    error: unknown config "z12" for mysql
+    hint: similar configs: z12a, z12a_1g, z12a_4g; or give a file: ./z12.conf
+    "#);
+}
+
+#[test]
 fn candidates_that_do_not_exist() {
     let sandbox = Sandbox::new();
     assert_snapshot!(compare(&sandbox, &["postgers:17.11"]), @r#"

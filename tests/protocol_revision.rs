@@ -163,6 +163,7 @@ const BESIDE: &[(&str, &[&str])] = &[
         &[
             "crates/probe/src/confinement.rs",
             "crates/probe/src/host.rs",
+            "crates/probe/src/io_uring.rs",
             "crates/probe/src/lib.rs",
             "crates/probe/src/memory_kills.rs",
             "crates/probe/src/open_files.rs",

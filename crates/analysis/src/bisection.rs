@@ -18,6 +18,8 @@ pub struct Bisected<'a> {
     pub probes: Vec<Probed>,
     /// The state of the search.
     pub bisection: &'a Bisection,
+    /// One of its experiments, all of which limit the memory alike; `None` if there is none yet.
+    pub experiment: Option<&'a Experiment>,
 }
 
 /// What the rounds together with the first candidate say about another one.

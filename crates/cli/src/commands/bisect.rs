@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
         label: search.label(),
         probes: probes.iter().filter_map(probed).collect(),
         bisection: search.bisection(),
+        experiment: probes.first().map(|(_, measured)| &measured.experiment),
     };
     let options = report_options(places);
     let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);

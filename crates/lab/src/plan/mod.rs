@@ -5,6 +5,7 @@ mod candidate_facts;
 mod cells;
 mod connections;
 mod disk;
+mod kernel;
 mod memory;
 mod sources;
 
@@ -83,7 +84,9 @@ impl Plan {
         let callgrind = (request.protocol == Protocol::Counts).then(Callgrind::find).transpose()?;
         let host = Host::detect();
         memory::refuse(request, host)?;
-        let (request, left_out) = available(request, &places.home, notify)?;
+        // Configs first: a typo should not wait for a download.
+        let refusals = kernel::refusals(request, host)?;
+        let (request, left_out) = available(request, refusals, &places.home, notify)?;
         let request = &request;
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
@@ -129,7 +132,7 @@ impl Plan {
         check_dialects(workload, steps.len(), &candidates)?;
         let mut parameters = shown_parameters(request, places, &candidates, &pin);
         if !left_out.is_empty() {
-            let names: Vec<String> = left_out.iter().map(|one| one.build.to_string()).collect();
+            let names: Vec<String> = left_out.iter().map(|one| one.name.clone()).collect();
             parameters.push(("left out".into(), names.join(", ")));
         }
         let experiment = experiment(request, command, &id, host_facts, parameters, &candidates, &steps)?;
@@ -167,9 +170,9 @@ impl Plan {
     }
 }
 
-/// What the user is told of a build that was left out.
-fn note(LeftOut { build, reason }: &LeftOut) -> String {
-    format!("{build} is left out: {reason}")
+/// What the user is told of a build or candidate that was left out.
+fn note(LeftOut { name, reason }: &LeftOut) -> String {
+    format!("{name} is left out: {reason}")
 }
 
 /// The experiment as the store keeps it.

@@ -34,7 +34,6 @@ pub(super) fn sources(
     host: Host,
     notify: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Source>, bool)> {
-    // Configs first: a typo should not wait for a download.
     let files = config_files(request, host)?;
     let copies = Copies::of(&request.protocol, request.workload.as_ref());
     disk::check(request.workload.as_ref(), files.iter().flatten(), copies, &places.data)?;
@@ -91,7 +90,7 @@ pub(super) fn sources(
 }
 
 /// The config of each candidate; `None` of the user's own server.
-fn config_files(request: &Request, host: Host) -> Result<Vec<Option<ConfigFile>>> {
+pub(super) fn config_files(request: &Request, host: Host) -> Result<Vec<Option<ConfigFile>>> {
     let config_file = |spec: &CandidateSpec| {
         if spec.is_url() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Candidates whose builds cannot be had.
+//! Candidates that cannot run here: their builds cannot be had, or the kernel has not what their configs need.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{CandidateSpec, Origin, Request};
 use crate::message::explain;
 
-/// What becomes of a candidate whose build cannot be had.
+/// What becomes of a candidate that cannot run here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
@@ -20,27 +20,35 @@ pub enum Missing {
     LeaveOut,
 }
 
-/// A build whose candidates were left out.
+/// A build, or one candidate, that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LeftOut {
-    /// The build as it was asked for.
-    pub build: BuildRequest,
-    /// Why it cannot be had.
+    /// The build or the candidate as it was asked for.
+    pub name: String,
+    /// Why it cannot run.
     pub reason: String,
 }
 
-/// The request with those of its candidates whose builds can be had, and the others. Builds are obtained.
+/// The request with those of its candidates that can run, and the others. `refusals` has for each candidate why its config
+/// cannot work with this kernel. Builds are obtained.
 ///
 /// # Errors
 /// When none is left, the home cannot be used, or the user asks to stop.
 pub(crate) fn available(
     request: &Request,
+    refusals: Vec<Option<String>>,
     home: &Path,
     notify: &mut dyn FnMut(&str),
 ) -> Result<(Request, Vec<LeftOut>)> {
     let mut request = request.clone();
     let mut left_out = Vec::new();
     if request.missing == Missing::LeaveOut {
+        for (spec, refusal) in std::mem::take(&mut request.candidates).into_iter().zip(refusals) {
+            match refusal {
+                Some(reason) => left_out.push(LeftOut { name: spec.to_string(), reason }),
+                None => request.candidates.push(spec),
+            }
+        }
         let library = Library::open(home)?;
         let known = |build: &BuildRequest| Ok(library.resolve(std::slice::from_ref(build)).map(drop)?);
         keep(&mut request.candidates, known, &mut left_out)?;
@@ -54,7 +62,7 @@ pub(crate) fn available(
         if request.candidates.is_empty() {
             let reasons: Vec<String> = left_out.iter().map(|one| format!("  {}", one.reason)).collect();
             bail!(
-                "none of the candidates can be had:\n{}\nhint: build one from source with `basecase server get`, or name others; `basecase server list` has what can be had",
+                "none of the candidates can run here:\n{}\nhint: build one from source with `basecase server get`, or name others; `basecase server list` has what can be had",
                 reasons.join("\n")
             );
         }
@@ -77,11 +85,11 @@ fn keep(
             Ok(()) => candidates.push(spec),
             Err(error) if basecase_stop::is_asked() => return Err(error),
             // Once, however many configs it was to have.
-            Err(_) if left_out.iter().any(|one| one.build == *build) => {}
+            Err(_) if left_out.iter().any(|one| one.name == build.to_string()) => {}
             Err(error) => {
                 let text = explain(&error);
                 let reason = text.lines().next().unwrap_or_default().to_owned();
-                left_out.push(LeftOut { build: build.clone(), reason });
+                left_out.push(LeftOut { name: build.to_string(), reason });
             }
         }
     }
@@ -114,6 +122,6 @@ mod tests {
         let kept: Vec<String> = candidates.iter().map(ToString::to_string).collect();
         assert_eq!(kept, ["sqlite", "mysql:5.6.24@z10a"]);
         let reason = "no recipe for mysql 5.6.51".to_owned();
-        assert_eq!(left_out, [LeftOut { build: "mysql:5.6.51".parse().unwrap(), reason }]);
+        assert_eq!(left_out, [LeftOut { name: "mysql:5.6.51".to_owned(), reason }]);
     }
 }

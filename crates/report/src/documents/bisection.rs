@@ -5,7 +5,7 @@ use basecase_stats::BisectionEnd;
 
 use crate::documents::Block;
 use crate::tables::{Column, Highlight, Row, Table, TableCell};
-use crate::words::{EffectWords as _, verdict};
+use crate::words::{EffectWords as _, caption, verdict};
 
 /// The report for people.
 pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
@@ -76,8 +76,9 @@ fn table(bisected: &Bisected<'_>) -> Table {
         let rounds = probed.map(|probed| probed.decision.rounds.to_string()).unwrap_or_default();
         Row::new(name, vec![ratio, TableCell::plain(rounds), TableCell::plain(words(side))])
     };
+    let heading = format!("Throughput relative to {}", bisected.name(0));
     Table {
-        caption: format!("Throughput relative to {}", bisected.name(0)),
+        caption: bisected.experiment.map_or(heading.clone(), |experiment| caption(experiment, &heading)),
         corner: "candidate",
         columns: vec![Column::numbers("ratio", ""), Column::numbers("rounds", ""), Column::words("result")],
         rows: bisected.candidates.iter().enumerate().map(row).collect(),
@@ -146,6 +147,7 @@ mod tests {
             label: &label,
             probes,
             bisection: &bisection,
+            experiment: None,
         };
         crate::bisection(&bisected)
     }

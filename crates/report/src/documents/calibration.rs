@@ -6,7 +6,7 @@ use basecase_stats::{Decision, Recovery, Verdict};
 
 use crate::documents::Block;
 use crate::tables::{Column, Highlight, Row, Table, TableCell};
-use crate::words::percent_text;
+use crate::words::{caption, percent_text};
 
 /// The tables of a calibration, or of several counted together; empty if nothing was planted.
 pub(crate) fn blocks(runs: &[CalibrationRun<'_>]) -> Vec<Block> {
@@ -22,8 +22,11 @@ pub(crate) fn blocks(runs: &[CalibrationRun<'_>]) -> Vec<Block> {
                 .to_owned(),
         )
     };
-    let mut blocks =
-        vec![Block::Heading(heading.into()), Block::Paragraph(introduction), Block::Table(found(runs))];
+    let mut blocks = vec![
+        Block::Heading(heading.into()),
+        Block::Paragraph(introduction),
+        Block::Table(found(first.experiment, runs)),
+    ];
     let groups = grouped(runs);
     if groups.len() < recoveries.len() {
         blocks.push(Block::Table(counted(first.experiment, &groups)));
@@ -72,7 +75,7 @@ fn counted(experiment: &Experiment, groups: &[RecoveryGroup<'_>]) -> Table {
         Row { step: Some(group.step), ..Row::new(&experiment.steps[group.step].label, cells) }
     };
     Table {
-        caption: "How often it was found".into(),
+        caption: caption(experiment, "How often it was found"),
         corner: "step",
         columns: vec![
             Column::numbers("planted", "mean over the candidates, in % of throughput"),
@@ -93,7 +96,7 @@ fn percent(logarithm: f64) -> String {
     percent_text(logarithm.exp(), 2)
 }
 
-fn found(runs: &[CalibrationRun<'_>]) -> Table {
+fn found(first: &Experiment, runs: &[CalibrationRun<'_>]) -> Table {
     let row = |experiment: &Experiment, recovery: &Recovery| {
         let Decision { estimate, interval, verdict, rounds, between_round_sd, .. } = &recovery.decision;
         let interval = interval
@@ -117,7 +120,7 @@ fn found(runs: &[CalibrationRun<'_>]) -> Table {
         Row { step: Some(recovery.step), ..Row::new(&experiment.steps[recovery.step].label, cells) }
     };
     Table {
-        caption: "Planted and found, in % of throughput".into(),
+        caption: caption(first, "Planted and found, in % of throughput"),
         corner: "step",
         columns: vec![
             Column::words("candidate"),
@@ -154,7 +157,7 @@ fn replayed(first: &CalibrationRun<'_>, groups: &[RecoveryGroup<'_>]) -> Table {
         Some(Row { step: Some(group.step), ..Row::new(&step.label, cells) })
     };
     Table {
-        caption: "Replayed, in % of series".into(),
+        caption: caption(first.experiment, "Replayed, in % of series"),
         corner: "step",
         columns: vec![
             Column::numbers("planted", "in % of throughput"),

@@ -10,8 +10,9 @@ use super::error::ConfigError;
 use super::host::Host;
 use super::rules::{Rules, check_line};
 use super::settings::{self, Line};
+use super::sizing::{self, Sized};
 use super::versions::Versions;
-use super::{Config, Setting, sizing};
+use super::{Config, Setting};
 
 static CONFIGS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../configs");
 
@@ -167,9 +168,13 @@ fn read(
                     let hint = "configs/README.md describes how values are sized";
                     wrong(format!("{name}: {reason}"), hint.into())
                 })?;
-                let is_sized = sized.is_some();
+                let (value, is_sized) = match sized {
+                    Sized::Fixed => (value, false),
+                    Sized::To(size) => (size, true),
+                    Sized::Default => continue,
+                };
                 let place = format!("{file}:{number}");
-                let setting = Setting { name, value: sized.unwrap_or(value), place };
+                let setting = Setting { name, value, place };
                 settings.push(Ranged { setting, versions, is_sized });
             }
         }

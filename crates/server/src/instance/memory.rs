@@ -16,7 +16,7 @@ pub(crate) struct MemoryLimit {
 }
 
 impl Instance {
-    /// Limits the server's memory from its next start on, by a control group of its own. All of its memory counts, and the
+    /// Limits the server's memory from its next start or initialisation on, by a control group of its own. All of its memory counts, and the
     /// page cache of what it reads: its data is dropped from the page cache at each start, because who caches it pays.
     pub fn limit_memory(&mut self, groups: ControlGroups, bytes: u64) {
         self.memory = Some(MemoryLimit { groups, bytes });
@@ -48,7 +48,8 @@ impl Instance {
     /// Whether the kernel has killed one of the processes in the server's own group.
     pub(crate) fn killed_in_group(&self) -> Option<KilledForMemory> {
         let group = self.group.as_ref()?;
-        let counts = group.counts(self.pid()?)?;
+        // Whoever initialises the data has no process id here, and is found by its group alone.
+        let counts = group.counts(self.pid().unwrap_or(0))?;
         let is_killed = counts.kills().is_some_and(|kills| kills > 0);
         is_killed.then(|| self.killed_by(group, &counts))
     }

@@ -202,9 +202,11 @@ impl Instance {
             self.make_password()?;
         }
         self.write_config()?;
-        let mut command = self.adapter().initialise(self)?;
-        command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.renew_group()?;
+        let command = self.adapter().initialise(self)?;
         let program = PathBuf::from(command.get_program());
+        let mut command = self.enclosed(command)?;
+        command.current_dir(self.data()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // By force: a `mysqld` that is creating its log files heeds no other signal, and an unfinished data directory is
         // created again anyway.
         let [_, force] = self.adapter().kind().stop_signals;
@@ -225,6 +227,9 @@ impl Instance {
             let mut text = last_lines(&String::from_utf8_lossy(&text), LOG_LINES);
             if let Some(password) = self.tcp_password() {
                 text = text.replace(password.reveal(), "***");
+            }
+            if let Some(killed) = self.killed_in_group() {
+                return Err(killed.into());
             }
             let is_killed = was_killed(output.status, &text);
             if let Some(shortage) = is_killed.then(|| kill_watch.shortage(|| true)).flatten() {

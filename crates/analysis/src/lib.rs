@@ -8,6 +8,7 @@ mod calibration;
 mod compaction;
 mod configs;
 mod context;
+mod counts;
 mod effect;
 mod error;
 mod explanation;
@@ -44,6 +45,10 @@ pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
 pub use compaction::{CompactionLevel, Stalls, compaction_levels};
 pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};
 pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
+pub use counts::{
+    Agreement, Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind,
+    SHOWN_SHARE, TimeChange, Work, WorkSummary, WorkVerdict,
+};
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
 pub use explanation::{

@@ -117,6 +117,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/stats/src/tests",
             "crates/stats/src/trend.rs",
             "crates/stats/src/verdict.rs",
+            "crates/stats/src/work",
             "crates/store/src",
         ],
     ),
@@ -147,8 +148,9 @@ const BESIDE: &[(&str, &[&str])] = &[
         &["crates/lab/src/run/fake.rs", "crates/lab/src/run/tests", "crates/lab/src/run/tests.rs"],
     ),
     (
-        "profiled trials are kept apart",
+        "profiled trials are kept apart, and so are counts",
         &[
+            "crates/probe/src/callgrind",
             "crates/lab/src/run/measure/profiling.rs",
             "crates/probe/src/hardware.rs",
             "crates/probe/src/perf.rs",

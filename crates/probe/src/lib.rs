@@ -9,6 +9,7 @@
 //!
 //! [`panic_message`] is not a reader; it is here because every crate that supervises threads is on a higher floor.
 
+mod callgrind;
 mod canary;
 mod clock;
 mod confinement;
@@ -30,6 +31,9 @@ mod regular_file;
 mod server_group;
 mod watch;
 
+pub use callgrind::{
+    CallgrindError, CallgrindProblem, CallgrindProfile, CountedCall, CountedFunction, CountedPart, NO_SYMBOLS,
+};
 pub use canary::canary_ns;
 pub use clock::{process_cpu_ns, thread_cpu_ns};
 pub use confinement::{memory_limit_bytes, usable_cores, usable_memory_bytes};

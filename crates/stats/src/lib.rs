@@ -37,6 +37,7 @@ mod tests;
 mod trend;
 mod variance;
 mod verdict;
+mod work;
 
 pub use analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
 pub use bisection::{Bisection, BisectionEnd, BisectionProbe};
@@ -61,3 +62,7 @@ pub use run_noise::RunNoise;
 pub use suite::{NoiseFloor, Suite};
 pub use variance::{Components, detectable_effect, turns_wanted};
 pub use verdict::{Outlook, Qualifier, Verdict};
+pub use work::{
+    Agreement, WorkComparison, WorkDecision, WorkError, WorkKind, WorkPlan, WorkSide, WorkVerdict,
+    WorkWindow, needs_more_windows,
+};

@@ -46,8 +46,8 @@ pub use compaction::{CompactionLevel, Stalls, compaction_levels};
 pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};
 pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use counts::{
-    Agreement, Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind,
-    SHOWN_SHARE, TimeChange, Work, WorkSummary, WorkVerdict,
+    Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind, SHOWN_SHARE,
+    TimeChange, Work, WorkSummary,
 };
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;

@@ -19,6 +19,11 @@ impl<'a> CellCount<'a> {
         CellCount { starts: tried.iter().filter(counts).copied().collect(), tried: tried.to_vec() }
     }
 
+    /// Whether anything was counted.
+    pub(super) fn is_counted(&self) -> bool {
+        !self.starts.is_empty()
+    }
+
     /// Whether anything was tried.
     pub(super) fn was_tried(&self) -> bool {
         !self.tried.is_empty()

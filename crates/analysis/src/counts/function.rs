@@ -12,7 +12,7 @@ const NO_SYMBOLS: &str = "(no symbols)";
 const ABSENT: f64 = 0.001;
 
 /// Whether this function stands for all of an object without symbols.
-fn is_without_symbols(name: &str, object: &str) -> bool {
+pub(super) fn is_without_symbols(name: &str, object: &str) -> bool {
     name == NO_SYMBOLS || name == object
 }
 

@@ -1,90 +1,70 @@
 //! Whether a contender needs more or less work than the base case.
 
 use basecase_model::{Experiment, StepFacts};
+use basecase_stats::{WorkComparison, WorkDecision, WorkError, WorkKind, WorkPlan, WorkVerdict, WorkWindow};
 
 use super::cell::CellCount;
 use crate::effect::Effect;
 
-/// The verdict on a contender's work. It says nothing about time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkVerdict {
-    /// It executes more instructions for an operation.
-    More,
-    /// It executes fewer.
-    Less,
-    /// Any difference lies within the margin.
-    Same,
-    /// Nothing can be said yet.
-    NotEnoughData,
-}
-
-impl WorkVerdict {
-    /// The words for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            WorkVerdict::More => "more work",
-            WorkVerdict::Less => "less work",
-            WorkVerdict::Same => "the same work",
-            WorkVerdict::NotEnoughData => "not enough data",
-        }
-    }
-
-    /// Whether it reports a change.
-    pub fn is_change(self) -> bool {
-        matches!(self, WorkVerdict::More | WorkVerdict::Less)
-    }
-}
-
 /// The work of a contender on a step, compared with that of the base case.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Work {
     /// The step, by number.
     pub step: usize,
     /// The contender, by number.
     pub candidate: usize,
-    /// Its instructions per operation divided by the base case's.
-    pub effect: Effect,
     /// What is decided.
-    pub verdict: WorkVerdict,
+    pub decision: WorkDecision,
 }
 
-/// One row per step, one entry per candidate.
+impl Work {
+    /// The verdict.
+    pub fn verdict(&self) -> WorkVerdict {
+        self.decision.verdict
+    }
+
+    /// Instructions per operation divided by the base case's; of more work above 1.
+    pub fn effect(&self) -> Effect {
+        let interval = self.decision.interval.map(|interval| [interval.lower.exp(), interval.upper.exp()]);
+        Effect { ratio: self.decision.effect.unwrap_or(0.0).exp(), interval }
+    }
+}
+
+/// The contenders on all steps as one family: one row per step, one entry per candidate.
+///
+/// # Errors
+/// If the margin is impossible.
 pub(super) fn works(
     experiment: &Experiment,
     cells: &[Vec<CellCount<'_>>],
     margin: f64,
-) -> Vec<Vec<Option<Work>>> {
-    let sd = [false, true].map(|writes| pooled_sd(experiment, cells, writes));
-    let row = |(step, (facts, row)): (usize, (&StepFacts, &Vec<CellCount<'_>>))| {
-        let work = |candidate: usize| {
-            let (base, contender) = (row.first()?, row.get(candidate).filter(|_| candidate > 0)?);
-            let effect = (contender.instructions()? / base.instructions()?).ln();
-            let half = sd[usize::from(facts.writes)].map(|sd| {
-                let error = |cell: &CellCount<'_>| sd / (cell.windows().len() as f64).sqrt();
-                2.5 * error(base).hypot(error(contender))
-            });
-            let verdict = match half {
-                None => WorkVerdict::NotEnoughData,
-                Some(half) if effect.abs() + half < margin => WorkVerdict::Same,
-                Some(half) if effect - half > 0.0 => WorkVerdict::More,
-                Some(half) if effect + half < 0.0 => WorkVerdict::Less,
-                Some(_) => WorkVerdict::NotEnoughData,
-            };
-            let interval = half.map(|half| [(effect - half).exp(), (effect + half).exp()]);
-            Some(Work { step, candidate, effect: Effect { ratio: effect.exp(), interval }, verdict })
+) -> Result<Vec<Vec<Option<Work>>>, WorkError> {
+    let (mut places, mut family) = (Vec::new(), Vec::new());
+    for (step, (facts, row)) in experiment.steps.iter().zip(cells).enumerate() {
+        let Some((base, contenders)) = row.split_first().filter(|(base, _)| base.is_counted()) else {
+            continue;
         };
-        (0..row.len()).map(work).collect()
-    };
-    experiment.steps.iter().zip(cells).enumerate().map(row).collect()
+        let counted = contenders.iter().zip(1..).filter(|(contender, _)| contender.is_counted());
+        for (contender, candidate) in counted {
+            places.push((step, candidate));
+            family.push(comparison(facts, base, contender));
+        }
+    }
+    let decisions = WorkPlan { margin, ..WorkPlan::default() }.decide(&family)?;
+    let mut works: Vec<Vec<Option<Work>>> = cells.iter().map(|row| vec![None; row.len()]).collect();
+    for ((step, candidate), decision) in places.into_iter().zip(decisions) {
+        works[step][candidate] = Some(Work { step, candidate, decision });
+    }
+    Ok(works)
 }
 
-fn pooled_sd(experiment: &Experiment, cells: &[Vec<CellCount<'_>>], writes: bool) -> Option<f64> {
-    let of_kind = experiment.steps.iter().zip(cells).filter(|(facts, _)| facts.writes == writes);
-    let spreads: Vec<f64> = of_kind
-        .flat_map(|(_, row)| row)
-        .filter_map(CellCount::spread)
-        .map(|spread| spread * spread)
-        .collect();
-    let mean = (!spreads.is_empty()).then(|| spreads.iter().sum::<f64>() / spreads.len() as f64)?;
-    Some(mean.sqrt().max(0.0002))
+fn comparison(facts: &StepFacts, base: &CellCount<'_>, contender: &CellCount<'_>) -> WorkComparison {
+    let windows = |cell: &CellCount<'_>| {
+        let of_start = |(start, windows): (u32, Vec<f64>)| {
+            windows.into_iter().map(move |instructions| WorkWindow { start, instructions })
+        };
+        (0..).zip(cell.by_start()).flat_map(of_start).collect()
+    };
+    let kind = if facts.writes { WorkKind::Write } else { WorkKind::Read };
+    WorkComparison { kind, base: windows(base), contender: windows(contender) }
 }

@@ -12,12 +12,14 @@ mod mover;
 use std::collections::{BTreeSet, HashMap};
 
 use basecase_model::{CountEngine, Experiment, StepCount, StepFacts};
+use basecase_stats::{WorkError, WorkVerdict};
 
-pub use self::agreement::{Agreement, TimeChange};
+pub use self::agreement::TimeChange;
 pub use self::cause::{Causes, Luck, SHOWN_SHARE};
 pub use self::cell::CellCount;
+use self::function::is_without_symbols;
 pub use self::function::{FunctionSide, FunctionWork};
-pub use self::judgement::{Work, WorkVerdict};
+pub use self::judgement::Work;
 pub use self::mover::{Mover, MoverKind};
 
 use crate::results::Results;
@@ -59,6 +61,8 @@ pub struct Counts<'a> {
     pub margin: f64,
     /// How many counts of another engine are left out, because those of two engines are never compared.
     pub left_out: usize,
+    /// Why they cannot be judged.
+    pub refusal: Option<WorkError>,
     // One row per step, one entry per candidate.
     cells: Vec<Vec<CellCount<'a>>>,
     works: Vec<Vec<Option<Work>>>,
@@ -104,12 +108,18 @@ impl<'a> Counts<'a> {
         let cells: Vec<Vec<CellCount<'a>>> = experiment.steps.iter().map(row).collect();
         let versions: BTreeSet<&str> =
             own().filter(|start| start.is_complete()).map(|start| start.engine_version.as_str()).collect();
+        let judged = judgement::works(experiment, &cells, counted.margin);
+        let (works, refusal) = match judged {
+            Ok(works) => (works, None),
+            Err(refusal) => (Vec::new(), Some(refusal)),
+        };
         Some(Counts {
             engine,
             engine_versions: versions.into_iter().collect(),
             margin: counted.margin,
             left_out: counted.starts.len() - own().count(),
-            works: judgement::works(experiment, &cells, counted.margin),
+            refusal,
+            works,
             cells,
         })
     }
@@ -125,21 +135,21 @@ impl<'a> Counts<'a> {
     }
 
     /// The work of a contender compared with that of the base case; `None` unless both were counted.
-    pub fn work(&self, step: usize, candidate: usize) -> Option<Work> {
-        self.works.get(step)?.get(candidate).copied().flatten()
+    pub fn work(&self, step: usize, candidate: usize) -> Option<&Work> {
+        self.works.get(step)?.get(candidate)?.as_ref()
     }
 
     /// All that was compared, in the order of steps and candidates.
-    pub fn works(&self) -> impl Iterator<Item = Work> + '_ {
-        self.works.iter().flatten().copied().flatten()
+    pub fn works(&self) -> impl Iterator<Item = &Work> {
+        self.works.iter().flatten().flatten()
     }
 
     /// Decided changes of work: those to more work first, the largest first, then those to less.
-    pub fn changes(&self) -> Vec<Work> {
-        let mut changes: Vec<Work> = self.works().filter(|work| work.verdict.is_change()).collect();
+    pub fn changes(&self) -> Vec<&Work> {
+        let mut changes: Vec<&Work> = self.works().filter(|work| work.verdict().is_change()).collect();
         changes.sort_by(|one, other| {
-            let is_less = |work: &Work| work.verdict == WorkVerdict::Less;
-            let size = |work: &Work| work.effect.ratio.ln().abs();
+            let is_less = |work: &Work| work.verdict() == WorkVerdict::LessWork;
+            let size = |work: &Work| work.decision.effect.map_or(0.0, f64::abs);
             is_less(one).cmp(&is_less(other)).then(size(other).total_cmp(&size(one)))
         });
         changes
@@ -155,15 +165,15 @@ impl<'a> Counts<'a> {
     pub fn summary(&self, candidate: usize) -> WorkSummary {
         let mut summary = WorkSummary::default();
         for step in 0..self.cells.len() {
-            let own = self.work(step, candidate).map(|work| work.verdict);
+            let own = self.work(step, candidate).map(Work::verdict);
             let has_failed = || {
                 let places = [candidate, 0].into_iter();
                 places.filter_map(|candidate| self.cell(step, candidate)).any(|cell| cell.failure().is_some())
             };
             match own {
-                Some(WorkVerdict::More) => summary.more += 1,
-                Some(WorkVerdict::Less) => summary.less += 1,
-                Some(WorkVerdict::Same) => summary.same += 1,
+                Some(WorkVerdict::MoreWork) => summary.more += 1,
+                Some(WorkVerdict::LessWork) => summary.less += 1,
+                Some(WorkVerdict::SameWork) => summary.same += 1,
                 Some(WorkVerdict::NotEnoughData) => summary.open += 1,
                 None if has_failed() => summary.failed += 1,
                 None => {}
@@ -176,6 +186,31 @@ impl<'a> Counts<'a> {
     pub fn causes(&self, step: usize, candidate: usize) -> Option<Causes<'a>> {
         let (base, contender) = (self.cell(step, 0)?, self.cell(step, candidate).filter(|_| candidate > 0)?);
         Causes::of(base, contender)
+    }
+
+    /// What varies between sessions of one candidate by more than a little, as step, candidate and luck, the largest share of the step first.
+    pub fn luck(&self) -> Vec<(usize, usize, Luck<'a>)> {
+        let mut all: Vec<(f64, (usize, usize, Luck<'a>))> = Vec::new();
+        for work in self.works() {
+            let Some(causes) = self.causes(work.step, work.candidate) else { continue };
+            for luck in causes.luck {
+                let candidate = if luck.is_of_base { 0 } else { work.candidate };
+                let told = (work.step, candidate, luck);
+                if !all.iter().any(|(_, known)| *known == told) {
+                    all.push((told.2.range / causes.base, told));
+                }
+            }
+        }
+        all.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        all.into_iter().map(|(_, told)| told).collect()
+    }
+
+    /// Objects without symbols, whose functions have no names.
+    pub fn without_symbols(&self) -> BTreeSet<&'a str> {
+        let starts = self.cells.iter().flatten().flat_map(|cell| &cell.starts);
+        let functions = starts.flat_map(|start| &start.functions);
+        let nameless = functions.filter(|function| is_without_symbols(&function.name, &function.object));
+        nameless.map(|function| function.object.as_str()).collect()
     }
 
     /// Spreads of all cells that have one, from the smallest: the standard deviation of windows over their mean.
@@ -219,7 +254,7 @@ impl<'a> Results<'a> {
     }
 
     /// The work of a contender compared with that of the base case.
-    pub fn work(&self, step: usize, candidate: usize) -> Option<Work> {
+    pub fn work(&self, step: usize, candidate: usize) -> Option<&'a Work> {
         self.counts?.work(step, candidate)
     }
 }

@@ -281,7 +281,7 @@ mod tests {
         let (experiment, counted) = fixture::counted();
         let counts = Counts::of(&experiment, &counted);
         let gate = Gate::of(&Results::of(&experiment, &[], None).counting(counts.as_ref()));
-        assert_eq!((gate.worse(), gate.more_work(), gate.failed(), gate.cases.len()), (5, 5, 1, 32));
+        assert_eq!((gate.worse(), gate.more_work(), gate.failed(), gate.cases.len()), (3, 3, 1, 11));
         assert_eq!(gate.count(Conclusion::Counted(WorkVerdict::LessWork)), 1);
         assert_eq!(gate.cases[0].uncounted.map(|reason| reason.contains("window")), Some(true));
     }

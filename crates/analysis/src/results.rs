@@ -103,9 +103,10 @@ impl<'a> Results<'a> {
         Results { known_noise: Some(noise), ..self }
     }
 
-    /// Adds how much work an operation is.
+    /// Adds how much work an operation is. Without any trial there are then no rounds that could be judged.
     pub fn counting(self, counts: Option<&'a Counts<'a>>) -> Self {
-        Results { counts, ..self }
+        let rounds = self.rounds.filter(|_| counts.is_none() || !self.trials.is_empty());
+        Results { counts, rounds, ..self }
     }
 
     /// The steps with their numbers.

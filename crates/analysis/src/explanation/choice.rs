@@ -138,7 +138,7 @@ pub fn changed(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellNumbers
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::Experiment;
+    use basecase_model::{Experiment, Trial};
 
     use super::*;
     use crate::fixture;

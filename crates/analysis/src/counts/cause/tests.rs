@@ -144,8 +144,11 @@ mod properties {
 
     use super::*;
 
-    /// Any functions with what they execute on both sides; some only on one.
-    fn functions() -> impl Strategy<Value = Vec<(Vec<f64>, Vec<f64>)>> {
+    /// What a function executes on both sides, window by window.
+    type Sides = (Vec<f64>, Vec<f64>);
+
+    /// Any functions; some are only on one side.
+    fn functions() -> impl Strategy<Value = Vec<Sides>> {
         let windows = || prop_oneof![Just(vec![0.0; 3]), prop::collection::vec(0.0..50_000.0f64, 3)];
         prop::collection::vec((windows(), windows()), 1..30)
     }
@@ -153,7 +156,7 @@ mod properties {
     proptest! {
         #[test]
         fn movers_and_luck_are_the_whole_change(functions in functions()) {
-            let side = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> Vec<f64>| {
+            let side = |of: &dyn Fn(&Sides) -> Vec<f64>| {
                 let mut count = start(&[Given("main", &[100_000.0; 3], 0.0, 1.0)]);
                 for (number, function) in functions.iter().enumerate() {
                     let exclusive = of(function);

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use basecase_analysis::KnownNoise;
+use basecase_analysis::{Counted, KnownNoise};
 use basecase_builds::default_home;
 use basecase_lab::{Event, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, TextFormat, kept_apart};
 use basecase_store::Store;
 
-use super::store::known_noise;
+use super::store::{counted, known_noise};
 use crate::Outcome;
 use crate::arguments::{PlaceArguments, ProbeArgument};
 use crate::output;
@@ -20,6 +20,8 @@ use crate::reporter::Reporter;
 pub(crate) struct Measured {
     pub(crate) experiment: Experiment,
     pub(crate) trials: Vec<Trial>,
+    /// How much work an operation is, if that was counted as well.
+    pub(crate) counted: Counted,
     noise: KnownNoise,
     summary: Summary,
 }
@@ -67,7 +69,8 @@ pub(crate) fn measure(
         experiment.steps.retain(|step| chosen.contains(&step.name) || is_measured(&step.name));
     }
     let noise = known_noise(&store, &experiment)?;
-    Ok(Measured { experiment, trials, noise, summary })
+    let counted = counted(&store, &experiment)?;
+    Ok(Measured { experiment, trials, counted, noise, summary })
 }
 
 /// Checks a request that will run later.
@@ -106,7 +109,11 @@ pub(crate) fn perform(
 ) -> Result<Outcome> {
     let measured = measure(request, arguments, options, reporter)?;
     let Measured { experiment, trials, .. } = &measured;
-    let options = Options { noise: measured.noise.clone(), ..report_options(arguments) };
+    let options = Options {
+        noise: measured.noise.clone(),
+        counted: measured.counted.clone(),
+        ..report_options(arguments)
+    };
     let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);

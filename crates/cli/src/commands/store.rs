@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use basecase_analysis::{KnownNoise, Stored};
+use basecase_analysis::{Counted, KnownNoise, Stored};
 use basecase_model::{Cell, Experiment, Trial};
 use basecase_store::Store;
 
@@ -49,6 +49,11 @@ pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
 pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<KnownNoise> {
     let others = load_all(store, |other| KnownNoise::is_told_by(experiment, other))?;
     Ok(KnownNoise::of(experiment, &others))
+}
+
+/// The counts of an experiment, judged with the default margin.
+pub(crate) fn counted(store: &Store, experiment: &Experiment) -> Result<Counted> {
+    Ok(Counted::of(store.counts(&experiment.id)?))
 }
 
 /// The wanted experiments, with their trials.

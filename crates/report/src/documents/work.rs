@@ -64,7 +64,7 @@ pub(crate) fn counted(results: &Results<'_>, counts: &Counts<'_>) -> Vec<Block> 
     let mut blocks = vec![Block::Paragraph(how_counted(results, counts))];
     let failures = count_failures(results, counts);
     if !failures.is_empty() {
-        blocks.push(Block::Paragraph("Not counted:".into()));
+        blocks.push(Block::Paragraph("Could not be counted:".into()));
         blocks.push(Block::List(failures));
     }
     blocks

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_lab::{
-    CandidateSpec, PinRequest, Scale, Slowdown, Verify, read_change, read_settle_limit, read_time,
+    CandidateSpec, PinRequest, Scale, Slowdown, Verify, read_change, read_change_of_work, read_settle_limit,
+    read_time,
 };
 use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
@@ -48,6 +49,9 @@ pub(crate) enum Command {
     /// Compare builds or configs; the first candidate is the base case
     #[command(after_help = examples::COMPARE)]
     Compare(Box<Compare>),
+    /// Count the instructions that operations take, under callgrind: exact on any machine; the first candidate is the base case
+    #[command(after_help = examples::COUNT)]
+    Count(Box<Count>),
     /// Run an experiment file, or resume one that was interrupted
     #[command(after_help = examples::RUN)]
     Run(Run),
@@ -87,7 +91,7 @@ pub(crate) struct Demo {
     pub(crate) progress: ProgressArgument,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Compare {
     /// BUILD, BUILD#ENGINE or BUILD@CONFIG: postgres:18.6, mysql:8.0.x@z12a, mariadb:10.11.18#rocksdb, postgres:18.6@my.conf,
     /// path:/opt/pg, sqlite@wal_normal, url:postgres://user:password@host:port/database, url:mysql://…
@@ -149,6 +153,15 @@ pub(crate) struct Gate {
     /// Write a summary in Markdown, e.g. for a pull request
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) compare: Compare,
+}
+
+#[derive(Args)]
+pub(crate) struct Count {
+    /// Smallest relative change of the work of an operation that counts as one
+    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work, default_value = "0.5%")]
+    pub(crate) counts_detect: f64,
     #[command(flatten)]
     pub(crate) compare: Compare,
 }

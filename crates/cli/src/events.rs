@@ -93,6 +93,16 @@ pub(crate) enum ProgressEvent<'a> {
         trial: Option<usize>,
         trials: Option<usize>,
     },
+    CountStored {
+        step: &'a str,
+        label: &'a str,
+        candidate: &'a str,
+        start: u32,
+        status: &'a str,
+        reason: Option<&'a str>,
+        instructions_per_operation: Vec<f64>,
+        warnings: &'a [String],
+    },
     RoundEnds {
         round: u32,
         seconds: f64,
@@ -318,6 +328,16 @@ fn progress_event<'a>(event: &Event<'a>) -> ProgressEvent<'a> {
             steps: experiment.steps.iter().map(|step| step.label.as_str()).collect(),
             // In rounds their number is not known beforehand.
             trials: experiment.schedule.is_none().then_some(*trials),
+        },
+        Event::CountStored { count, step } => ProgressEvent::CountStored {
+            step: &step.name,
+            label: &step.label,
+            candidate: &count.candidate,
+            start: count.start,
+            status: if count.is_complete() { "complete" } else { "failed" },
+            reason: count.failure.as_deref(),
+            instructions_per_operation: count.per_operation().collect(),
+            warnings: &count.warnings,
         },
         Event::Phase { candidate, phase } => phase_event(*candidate, *phase),
         Event::RoundBegins { round, steps } => {

@@ -53,6 +53,7 @@ fn progress_of(command: &Command) -> ProgressArgument {
     match command {
         Command::Demo(command) => command.progress,
         Command::Compare(command) => command.places.progress,
+        Command::Count(command) => command.compare.places.progress,
         Command::Run(command) => command.places.progress,
         Command::Gate(command) => command.compare.places.progress,
         Command::Bisect(command) => command.compare.places.progress,
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Demo(command) => commands::experiment::demo(&command, &reporter),
         Command::Compare(command) => commands::experiment::compare(&command, &reporter),
+        Command::Count(command) => commands::count::run(&command, &reporter),
         Command::Gate(command) => commands::gate::run(&command, &reporter),
         Command::Bisect(command) => commands::bisect::run(&command, &reporter),
         Command::Calibrate(command) => commands::calibrate::run(&command, &reporter),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use basecase_lab::{Count, Event, Observer};
 use basecase_load::{LatencyCounts, Progress, latency_between};
-use basecase_model::{Measures, OperationClass, StepFacts, Trial, TrialStatus, names, printable};
+use basecase_model::{Measures, OperationClass, StepCount, StepFacts, Trial, TrialStatus, names, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::print_message;
@@ -250,6 +250,10 @@ impl Observer for Screen {
                 };
                 self.line(&format!("round {}: {seconds:.0} s{decided}, {open}", round + 1));
             }
+            Event::CountStored { count, step } => {
+                self.set(String::new(), None);
+                self.line(&count_line(count, step));
+            }
             Event::Note(text) => self.line(text),
             // In rounds, one line per trial would be too many; the end of each round is shown instead.
             Event::ExperimentBegins { .. }
@@ -257,6 +261,19 @@ impl Observer for Screen {
             | Event::TrialStored { count: None, .. } => {}
         }
     }
+}
+
+/// A counted step as one line.
+fn count_line(count: &StepCount, step: &StepFacts) -> String {
+    let windows: Vec<f64> = count.per_operation().collect();
+    let what = match &count.failure {
+        Some(reason) => format!("failed: {reason}"),
+        None => {
+            let mean = windows.iter().sum::<f64>() / windows.len().max(1) as f64;
+            format!("{mean:.0} instructions per operation")
+        }
+    };
+    format!("{}  {}  start {}: {what}", count.candidate, step.label, count.start + 1)
 }
 
 /// A finished trial as one line.

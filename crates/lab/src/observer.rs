@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use basecase_load::Progress;
-use basecase_model::{Experiment, StepFacts, Trial};
+use basecase_model::{Experiment, StepCount, StepFacts, Trial};
 use basecase_server::Settle;
 
 /// Work other than measuring.
@@ -28,6 +28,8 @@ pub enum Phase<'a> {
     RebuildStep(&'a str),
     /// The tables are reloaded for a step that needs them as they were.
     Reload,
+    /// Tables are loaded for sessions whose instructions are counted.
+    MakeImages,
     /// Debt is paid.
     Settle(Settle),
     /// A server is stopped after the user interrupted the run.
@@ -76,6 +78,7 @@ impl<'a> Phase<'a> {
             Phase::Rebuild(_) => "rebuild",
             Phase::RebuildStep(_) => "rebuild_step",
             Phase::Reload => "reload",
+            Phase::MakeImages => "make_images",
             Phase::Settle(_) => "settle",
             Phase::Stop => "stop",
             Phase::Keep => "keep",
@@ -99,6 +102,7 @@ impl<'a> Phase<'a> {
             Phase::Rebuild(Reason::HadBegun) => "the interrupted step had begun: rebuilding the database",
             Phase::RebuildStep(step) => return Cow::Owned(format!("rebuilding: {step}")),
             Phase::Reload => "loading the tables anew",
+            Phase::MakeImages => "loading the tables at full speed",
             Phase::Settle(Settle::Condition) => "settling: paying the debt and waiting until it is at rest",
             Phase::Settle(Settle::Purged) => {
                 "settling: paying the debt and waiting until nothing is left to purge"
@@ -172,6 +176,13 @@ pub enum Event<'a> {
         was_found: bool,
         /// How many there are; `None` for turns, whose number is not known in advance.
         count: Option<Count>,
+    },
+    /// The instructions of a step were counted in one start of a candidate's server.
+    CountStored {
+        /// The count.
+        count: &'a StepCount,
+        /// Its step.
+        step: &'a StepFacts,
     },
     /// A round begins.
     RoundBegins {

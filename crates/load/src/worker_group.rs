@@ -10,11 +10,12 @@ use std::time::{Duration, Instant, SystemTime};
 use basecase_client::{Endpoint, Error, Interrupter, Session};
 use basecase_model::{Measures, Slice, StatementCounts, StatementRecord, names};
 use basecase_probe::{ProcessorSet, Watch, panic_message};
-use basecase_workload::{SetUp, StatementKind, StepPlan, Window, Work};
+use basecase_workload::{StatementKind, StepPlan, Window, Work};
 
 use crate::client_thread::{ClientThread, ThreadMessage, divide};
 use crate::driver::DriverLoad;
 use crate::heartbeat::Heartbeat;
+use crate::opening::open;
 use crate::outcome::{AssembleError, Failure, StepOutcome};
 use crate::progress::{Progress, RoleProgress};
 use crate::recorder::Recording;
@@ -67,15 +68,7 @@ impl WorkerGroup {
         let mut interrupters = Vec::with_capacity(plan.roles.len());
         for role in std::mem::take(&mut plan.roles) {
             let failed = |source: Error| AssembleError { client: role.client, role: role.name, source };
-            let mut session = endpoint.connect().map_err(failed)?;
-            for set_up in &role.set_up {
-                match set_up {
-                    SetUp::Text(sql) => session.query(sql).map(drop).map_err(failed)?,
-                    SetUp::Prepare { sql, types } => {
-                        session.prepare_with_types(sql, types).map(drop).map_err(failed)?;
-                    }
-                }
-            }
+            let session = open(&role, endpoint)?;
             interrupters.push(session.interrupter().map_err(failed)?);
             let consumer = match role.work {
                 Work::Queue(queue) => consumers.get_mut(queue).and_then(Option::take),

@@ -85,13 +85,20 @@ impl ServerKind {
     /// Whether the process `pid` is a server of this kind on the data directory `data`.
     fn is_serving(&self, pid: u32, data: &Path) -> bool {
         let Some(words) = process::arguments(pid) else { return false };
-        let Some((program, arguments)) = words.split_first() else { return false };
-        let name = Path::new(program).file_name();
+        let known = |word: &std::ffi::OsString| {
+            let name = Path::new(word).file_name();
+            self.programs.iter().any(|known| name == Some(OsStr::new(known)))
+        };
+        // Under valgrind, the program is an argument.
+        let is_valgrind = words.first().is_some_and(|word| word.as_bytes().ends_with(b"valgrind"));
+        let Some(place) = words.iter().position(known).filter(|place| *place == 0 || is_valgrind) else {
+            return false;
+        };
         let is_data = |argument: &std::ffi::OsString| {
             let value = argument.as_bytes().strip_prefix(self.data_argument.as_bytes());
             value.is_some_and(|value| Path::new(OsStr::from_bytes(value)) == data)
         };
-        self.programs.iter().any(|known| name == Some(OsStr::new(known))) && arguments.iter().any(is_data)
+        words[place..].iter().any(is_data)
     }
 }
 

@@ -18,8 +18,9 @@ pub use config::{Config, ConfigError, ConfigFile, ConnectionLimit, Host, Setting
 pub use dbms::{check, connection_limit, memory_needed, of_instance, of_url};
 pub use disk::{directory_bytes, free_bytes};
 pub use instance::{
-    Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, Plant, PlantError, Planted, SUPERUSER,
-    ServerEnd, Transport, copy_data, keep_data, move_data, remove_data, take_data,
+    Callgrind, Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, NoCallgrind, Plant,
+    PlantError, Planted, SUPERUSER, ServerEnd, Transport, copy_data, keep_data, move_data, remove_data,
+    take_data,
 };
 pub use mysql::MysqlServer;
 pub use postgres::PostgresServer;

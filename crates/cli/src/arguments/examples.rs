@@ -7,6 +7,12 @@ Examples:
   basecase compare mysql:5.7.22 mysql:8.0.33 \\
       --workload oltp_read_write --threads 8";
 
+pub(super) const COUNT: &str = "\
+Examples:
+  basecase count postgres:17.11 postgres:18.6 --workload microbenchmarks
+  basecase count mysql:5.7.22 mysql:8.0.31 \\
+      --workload microbenchmarks --list point-query,range-covered";
+
 pub(super) const RUN: &str = "\
 Examples:
   basecase run experiments/first-light.toml

@@ -10,7 +10,7 @@ use super::{examples, heading};
 use crate::value::{dbms, engine, setting};
 
 /// The workload, and the options of workload files.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct WorkloadArguments {
     /// Workload: insert-benchmark, microbenchmarks, oltp_read_write … (see `basecase workload list`), or a file such as ./mine.toml
     #[arg(long, value_name = "NAME|FILE", default_value = insert_benchmark::NAME)]
@@ -20,7 +20,7 @@ pub(crate) struct WorkloadArguments {
 }
 
 /// Options of workload files. The Insert Benchmark is none.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = heading::WORKLOAD)]
 pub(crate) struct WorkloadChoice {
     /// Lists, groups, steps or labels of a workload file to run, e.g. 32 or random-points=10 [default: its first list]
@@ -44,7 +44,7 @@ pub(crate) struct WorkloadChoice {
 }
 
 /// Sizes: a preset, and what differs from it.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = heading::WORKLOAD)]
 pub(crate) struct SizeArguments {
     /// Rows to load into each table

@@ -88,7 +88,7 @@ fn places(arguments: &PlaceArguments) -> Result<Places> {
     })
 }
 
-fn prepare(
+pub(crate) fn prepare(
     request: &Request,
     arguments: &PlaceArguments,
     command: &str,

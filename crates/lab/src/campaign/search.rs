@@ -68,7 +68,7 @@ impl Search {
         };
         let asked = match &self.request.protocol {
             Protocol::Rounds(rounds) => rounds.clone(),
-            Protocol::Classic => Rounds::default(),
+            Protocol::Classic | Protocol::Counts => Rounds::default(),
         };
         let protocol = Protocol::Rounds(Rounds { detect: margin.or(asked.detect), ..asked });
         let candidates: Vec<CandidateSpec> =

@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, HostFacts, PROTOCOL_REVISION};
 use basecase_process::{Account, ControlGroups, FolderHold, Owner};
-use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
+use basecase_server::{Callgrind, Host, Instance, Plant, Settle, SettleLimit, Transport};
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
 
@@ -27,7 +27,7 @@ use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
 use self::sources::sources;
-use crate::request::{LeftOut, Pin, Places, Request, Timing, Verify, available, replicates};
+use crate::request::{LeftOut, Pin, Places, Protocol, Request, Timing, Verify, available, replicates};
 use crate::workload::{Outline, Workload};
 
 /// Rows of all tables up to which [`Verify::Auto`] counts them.
@@ -50,6 +50,8 @@ pub struct Plan {
     pub(crate) timing: Timing,
     pub(crate) pin: Pin,
     pub(crate) device: Option<String>,
+    /// What counts instructions, if that is asked for.
+    pub(crate) callgrind: Option<Callgrind>,
     /// How servers get control groups, if the memory of some is limited.
     pub(crate) groups: Option<ControlGroups>,
     /// The experiment's own folder for data.
@@ -78,6 +80,7 @@ impl Plan {
     ) -> Result<Plan> {
         connections::check_open_files(request.workload.sessions())?;
         request.check()?;
+        let callgrind = (request.protocol == Protocol::Counts).then(Callgrind::find).transpose()?;
         let host = Host::detect();
         memory::refuse(request, host)?;
         let (request, left_out) = available(request, &places.home, notify)?;
@@ -144,6 +147,7 @@ impl Plan {
             transport: places.transport,
             timing: places.timing,
             pin,
+            callgrind,
             groups,
             folder,
             slice: request.protocol.slice(),

@@ -28,7 +28,7 @@ pub use self::memory::{MemoryRequest, MemorySize};
 pub use self::missing::Missing;
 pub(crate) use self::missing::{LeftOut, available};
 pub use self::pin::{Pin, PinError, PinRequest};
-pub use self::protocol::{Protocol, Rounds, read_change, read_time};
+pub use self::protocol::{Protocol, Rounds, read_change, read_change_of_work, read_time};
 pub use self::replicate::Replicate;
 pub(crate) use self::replicate::replicates;
 pub use self::scale::Scale;

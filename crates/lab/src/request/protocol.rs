@@ -15,6 +15,9 @@ const MARGINS: (f64, f64) = (0.02, 0.03);
 /// Margins that make sense, as shares.
 const SENSIBLE_MARGINS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
+/// The same of work, which is counted without noise.
+const SENSIBLE_MARGINS_OF_WORK: std::ops::RangeInclusive<f64> = 0.0001..=0.5;
+
 /// The longest accepted time, longer than anybody waits.
 const LONGEST_TIME: Duration = Duration::from_secs(2_400 * 3_600);
 
@@ -26,6 +29,8 @@ pub enum Protocol {
     Classic,
     /// Round after round, until every step is decided.
     Rounds(Rounds),
+    /// No times: the instructions of operations are counted, see [`crate::count`].
+    Counts,
 }
 
 /// An experiment in rounds.
@@ -58,7 +63,7 @@ impl Protocol {
     pub fn in_rounds(self) -> Self {
         match self {
             Protocol::Classic => Protocol::Rounds(Rounds::default()),
-            rounds @ Protocol::Rounds(_) => rounds,
+            other => other,
         }
     }
 
@@ -86,8 +91,10 @@ impl Protocol {
     /// # Errors
     /// A single candidate, or one that basecase does not start.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        if *self == Protocol::Classic {
-            return Ok(());
+        match self {
+            Protocol::Classic => return Ok(()),
+            Protocol::Counts => return check_counts(request),
+            Protocol::Rounds(_) => {}
         }
         if request.candidates.len() < 2 {
             bail!(
@@ -110,17 +117,36 @@ impl Protocol {
     /// Length of slices that was asked for.
     pub(crate) fn slice(&self) -> Option<Duration> {
         match self {
-            Protocol::Classic => None,
+            Protocol::Classic | Protocol::Counts => None,
             Protocol::Rounds(rounds) => rounds.slice,
         }
     }
 
     /// The part of the protocol that belongs to a cell.
     pub(crate) fn cell_parameters(&self) -> Option<serde_json::Value> {
-        let Protocol::Rounds(rounds) = self else { return None };
+        let rounds = match self {
+            Protocol::Classic => return None,
+            Protocol::Counts => return Some("counts".into()),
+            Protocol::Rounds(rounds) => rounds,
+        };
         let slice_us = rounds.slice.map(|slice| slice.as_micros() as u64);
         serde_json::to_value(Measured { protocol: "rounds", slice_us }).ok()
     }
+}
+
+/// Refuses what cannot be counted.
+fn check_counts(request: &Request) -> Result<()> {
+    if request.workload.clients() > 1 {
+        bail!(
+            "instructions are counted for one session at a time: with several, waiting for each other would be counted as work\nhint: leave out --threads and --clients"
+        );
+    }
+    if let Some(spec) = request.candidates.iter().find(|spec| spec.is_url()) {
+        bail!(
+            "candidate {spec} is your own server, whose instructions cannot be counted: it would have to run under callgrind\nhint: let basecase start the build: path:/usr/lib/…"
+        );
+    }
+    Ok(())
 }
 
 impl Rounds {
@@ -159,9 +185,23 @@ pub fn read_time(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// A message for people, if it is not one.
 pub fn read_change(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
-    let share = number.map(|percent| percent / 100.0).filter(|share| SENSIBLE_MARGINS.contains(share));
+    let share = share_of(text).filter(|share| SENSIBLE_MARGINS.contains(share));
     share.ok_or_else(|| "write a change such as 3%, from 0.1% to 50%".to_owned())
+}
+
+/// Reads a relative change of work such as `0.5%` as a share.
+///
+/// # Errors
+/// A message for people, if it is not one.
+pub fn read_change_of_work(text: &str) -> Result<f64, String> {
+    let share = share_of(text).filter(|share| SENSIBLE_MARGINS_OF_WORK.contains(share));
+    share.ok_or_else(|| "write a change such as 0.5%, from 0.01% to 50%".to_owned())
+}
+
+/// A number of per cent as a share.
+fn share_of(text: &str) -> Option<f64> {
+    let number: Option<f64> = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    number.map(|percent| percent / 100.0)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use basecase_model::{CandidateFacts, Check, Measures, State, TableState, TrialSt
 use basecase_probe::{Target, Watch};
 use basecase_process::Owner;
 use basecase_server::{
-    Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck, Transport,
-    debt, drain, of_instance, of_url,
+    Callgrind, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck,
+    Transport, debt, drain, of_instance, of_url,
 };
 
 use crate::checks;
@@ -71,9 +71,33 @@ impl LiveDeployment {
         directory: &Path,
         content: Content<'_>,
     ) -> Result<Option<LiveDeployment>> {
+        Self::open_with(plan, candidate, directory, content, None)
+    }
+
+    /// [`LiveDeployment::open`] with a server whose instructions are counted.
+    pub(crate) fn open_counted(
+        plan: &Plan,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+        callgrind: &Callgrind,
+    ) -> Result<Option<LiveDeployment>> {
+        Self::open_with(plan, candidate, directory, content, Some(callgrind))
+    }
+
+    fn open_with(
+        plan: &Plan,
+        candidate: &Candidate,
+        directory: &Path,
+        content: Content<'_>,
+        callgrind: Option<&Callgrind>,
+    ) -> Result<Option<LiveDeployment>> {
         let served: Box<dyn Served> = match &candidate.source {
             Source::Build(build, config) => {
                 let mut instance = instance(plan, candidate, build, config, directory)?;
+                if let Some(callgrind) = callgrind {
+                    instance.count_instructions(callgrind.clone());
+                }
                 content.bring()?;
                 if content.is_fresh() {
                     instance.initialise()?;
@@ -241,6 +265,21 @@ impl LiveDeployment {
             ));
         }
         Ok(checks)
+    }
+
+    /// Reads all pages of the tables, so that they are in the cache.
+    pub(crate) fn warm(&mut self) -> Result<()> {
+        for table in &self.tables {
+            self.served.warm(self.control.as_mut(), table)?;
+        }
+        Ok(())
+    }
+
+    /// Stops the candidate and leaves its data. Returns a note when the server did not shut down cleanly.
+    pub(crate) fn shut_down(self) -> Option<String> {
+        let LiveDeployment { mut served, control, .. } = self;
+        drop(control);
+        served.stop()
     }
 
     /// Stops the candidate and removes its data. Returns a note when the server did not shut down cleanly.

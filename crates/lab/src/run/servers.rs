@@ -42,9 +42,7 @@ impl Deployment for LiveDeployment {
     }
 
     fn stop(self) -> Option<String> {
-        let LiveDeployment { mut served, control, .. } = self;
-        drop(control);
-        served.stop()
+        self.shut_down()
     }
 
     fn discard(self) -> Result<Option<String>> {

@@ -104,7 +104,7 @@ impl CallgrindProfile {
     }
 
     /// What the functions of one object did, with what they called in other objects, such as `memcpy` and `malloc`. What those called
-    /// back in the object counts once.
+    /// back in the object counts once. The path is that of [`CountedFunction::object`]: without links, as the kernel knows the file.
     pub fn within_object(&self, path: &Path) -> CountedPart {
         self.graph.part(&self.graph.functions_in(path))
     }

@@ -1,6 +1,7 @@
 //! A private server: its directory, its data, its process.
 
 mod adapter;
+mod counting;
 mod error;
 mod image;
 mod memory;
@@ -27,6 +28,7 @@ use crate::disk::directory_bytes;
 use rustix::fs::OFlags;
 
 pub(crate) use adapter::{Adapter, shut_down_on_stop};
+pub use counting::{Callgrind, NoCallgrind};
 pub use error::InstanceError;
 use error::SOCKET_PATH_LIMIT;
 pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};
@@ -123,6 +125,7 @@ pub struct Instance {
     pub(crate) plant: Option<(Plant, PathBuf)>,
     pub(crate) memory: Option<MemoryLimit>,
     pub(crate) group: Option<ControlGroup>,
+    pub(crate) callgrind: Option<Callgrind>,
 }
 
 impl Instance {
@@ -166,6 +169,7 @@ impl Instance {
             plant: None,
             memory: None,
             group: None,
+            callgrind: None,
         };
         for name in [SOCKET, TEMPORARY] {
             instance.folder.folder(name)?;
@@ -274,8 +278,11 @@ impl Instance {
     /// If it does not stop at all.
     pub fn stop(&mut self) -> Result<ServerEnd, InstanceError> {
         let lost_one = self.kill_watch.as_ref().is_some_and(|watch| watch.is_in_log(self));
-        let patience =
-            if lost_one || self.killed_in_group().is_some() { KILLED_PATIENCE } else { STOP_PATIENCE };
+        let patience = if lost_one || self.killed_in_group().is_some() {
+            KILLED_PATIENCE
+        } else {
+            self.stop_patience(STOP_PATIENCE)
+        };
         let Some(mut child) = self.child.take() else { return Ok(ServerEnd::WasNotRunning) };
         if let Ok(Some(status)) = child.try_wait() {
             self.set_stopped()?;

@@ -61,7 +61,7 @@ impl Instance {
         let out = log.try_clone().map_err(|source| InstanceError::File { path: self.log(), source })?;
         let command = self.adapter().serve(self);
         let program = command.get_program().into();
-        let mut command = self.enclosed(command)?;
+        let mut command = self.enclosed(self.counted(command)?)?;
         command
             .current_dir(self.data())
             .stdout(out)

@@ -56,6 +56,9 @@ impl Adapter for Mysql {
         let mut text = format!("[mysqld]\n{}\n", settings.collect::<String>());
         text.push_str(&own_settings(&spec.build, spec.engine, &instance.data(), &instance.temporary_dir()));
         text.push_str(&setting("socket", &instance.socket().display().to_string()));
+        if let Some(cache_bytes) = instance.counting_cache_bytes() {
+            text.push_str(&settings_for_counting(cache_bytes));
+        }
         text.push_str(&match spec.transport {
             Transport::UnixSocket => "skip_networking\n".to_owned(),
             Transport::Loopback => format!("bind_address = 127.0.0.1\nport = {}\n", instance.port),
@@ -103,6 +106,10 @@ impl Adapter for Mysql {
         Ok(head[4] == 10)
     }
 
+    fn has_threads(&self) -> bool {
+        true
+    }
+
     fn is_port_taken(&self, log: &str) -> bool {
         log.contains("Bind on TCP/IP port")
     }
@@ -120,6 +127,15 @@ impl Adapter for Mysql {
             database: database.to_owned(),
         })
     }
+}
+
+/// Each session has a thread of its own while instructions are counted, because callgrind counts by thread. Valgrind knows no io_uring,
+/// and cannot reserve the terabytes of address space that MariaDB may grow into.
+fn settings_for_counting(cache_bytes: u64) -> String {
+    format!(
+        "innodb_buffer_pool_size = {cache_bytes}\nloose_innodb_buffer_pool_size_max = {cache_bytes}\nloose_innodb_use_native_aio = 0\n\
+         thread_cache_size = 0\nconnect_timeout = 600\n"
+    )
 }
 
 /// The accounts of a new server: only the owner, who needs no password on the socket, whose folder nobody else can search,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use basecase_builds::{Version, release_number};
 use basecase_client::{Endpoint, Error, Kind, Session};
-use basecase_model::{Dbms, Engine, Measures, TABLE_MARK, names};
+use basecase_model::{Dbms, Engine, Measures, TABLE_MARK, Value, names};
 use basecase_stop::pause;
 
 use super::status::Figures;
@@ -212,6 +212,28 @@ impl Served for MysqlServer {
             literal(table)?
         );
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
+    }
+
+    fn warm(&self, session: &mut dyn Session, table: &str) -> Result<(), Error> {
+        let indexes = session.query(&format!(
+            "select distinct index_name from information_schema.statistics \
+             where table_schema = database() and table_name = {}",
+            literal(table)?
+        ))?;
+        let table = bare(table)?;
+        for index in indexes.into_iter().flatten() {
+            if let Value::Text(index) = index {
+                session.query(&format!(
+                    "select count(*) from {table} force index (`{}`)",
+                    index.replace('`', "``")
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {
+        Ok(integer(session, "select connection_id()")?.and_then(|number| u32::try_from(number).ok()))
     }
 
     fn statistics(&self, session: &mut dyn Session, _: &[String], writers: usize) -> Result<Measures, Error> {

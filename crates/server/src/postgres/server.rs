@@ -156,6 +156,33 @@ impl Served for PostgresServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
+    /// A sequential scan reads the table, and sorted reads go through each index.
+    fn warm(&self, session: &mut dyn Session, table: &str) -> Result<(), Error> {
+        let columns = session.query(&format!(
+            "select distinct a.attname::text from pg_index i \
+             join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] \
+             where i.indrelid = {}::regclass and i.indisvalid",
+            literal(table)?
+        ))?;
+        let table = bare(table)?;
+        session.query(&format!("select count(*) from {table}"))?;
+        let choices = ["enable_seqscan", "enable_bitmapscan", "enable_sort"];
+        choices.iter().try_for_each(|choice| session.query(&format!("set {choice} = off")).map(drop))?;
+        for column in columns.into_iter().flatten() {
+            if let Value::Text(column) = column {
+                session.query(&format!(
+                    "select count(x) from (select {0} as x from {table} order by {0}) s",
+                    bare(&column)?
+                ))?;
+            }
+        }
+        choices.iter().try_for_each(|choice| session.query(&format!("reset {choice}")).map(drop))
+    }
+
+    fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {
+        Ok(integer(session, "select pg_backend_pid()")?.and_then(|number| u32::try_from(number).ok()))
+    }
+
     fn catch_up(&self, session: &mut dyn Session) -> Result<(), Error> {
         // A backend ends after its client has disconnected. It reports its counts as it shuts down (`pgstat_shutdown_hook`),
         // and only then leaves the list (`pgstat_beshutdown_hook`).

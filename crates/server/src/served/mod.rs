@@ -175,6 +175,19 @@ pub trait Served {
     /// If there is no such table or the dbms does not answer.
     fn secondary_indexes(&self, session: &mut dyn Session, table: &str) -> Result<u64, Error>;
 
+    /// Reads all pages of a table and of its indexes, so that they are in the dbms's cache if that holds them.
+    ///
+    /// # Errors
+    /// If there is no such table or the dbms does not answer.
+    fn warm(&self, session: &mut dyn Session, table: &str) -> Result<(), Error>;
+
+    /// What the dbms calls `session` by number: the process of Postgres, the connection of MySQL and MariaDB. Numbers rise with each
+    /// session. `None` if it does not number them.
+    ///
+    /// # Errors
+    /// If the dbms does not answer.
+    fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error>;
+
     /// The server's own cumulative counters, under the names of [`basecase_model::names`] that begin with `server.`, and
     /// under the engine's names. Counters that lose concurrent increments of several `writers` are only under the engine's.
     ///

@@ -135,6 +135,15 @@ impl Served for SqliteServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
+    /// Its cache belongs to a connection: there is none that lasts.
+    fn warm(&self, _: &mut dyn Session, _: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn session_number(&self, _: &mut dyn Session) -> Result<Option<u32>, Error> {
+        Ok(None)
+    }
+
     fn statistics(&self, _: &mut dyn Session, _: &[String], _: usize) -> Result<Measures, Error> {
         // SQLite only counts per connection, and the roles' connections are closed by now.
         Ok(Measures::new())

@@ -119,7 +119,7 @@ pub(crate) fn read_state(image: &Path) -> Result<Option<State>> {
 }
 
 /// Writes it atomically: a process that is killed meanwhile must not leave half of it.
-fn write_state(image: &Path, state: &State) -> Result<()> {
+pub(crate) fn write_state(image: &Path, state: &State) -> Result<()> {
     let (path, new) = (image.join(STATE), image.join("state.json.new"));
     let write = || {
         // What an interrupted run left, or a link, is not written to.

@@ -2,7 +2,7 @@
 
 mod chains;
 pub(crate) mod chunk_scheduler;
-mod images;
+pub(crate) mod images;
 pub(crate) mod interleaving;
 pub(crate) mod open_comparisons;
 pub(crate) mod quiet;

@@ -1,0 +1,270 @@
+//! Counts the instructions of operations: each step of each candidate, in several starts of its server under callgrind.
+
+mod events;
+mod images;
+mod start;
+mod windows;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use anyhow::{Context, Result};
+use basecase_model::{Cell, Dbms, StepCount};
+use basecase_server::{Callgrind, copy_data, remove_data};
+use basecase_store::Store;
+
+use self::events::Events;
+use self::start::{MOST_STEPS_OF_THREADS, Start};
+use super::Summary;
+use super::deployment::{Content, LiveDeployment};
+use crate::message::explain;
+use crate::observer::{Event, Observer, Phase};
+use crate::plan::Plan;
+
+/// Starts of each candidate's server.
+const STARTS: u32 = 2;
+/// The most of them, for steps whose windows differ.
+const MOST_STARTS: u32 = 4;
+
+/// Counts what of `plan` is not in `store` yet. The store must be locked for the run.
+///
+/// # Errors
+/// When the store fails. A step that cannot be counted is stored as failed, and the others go on.
+pub fn count(
+    plan: &Plan,
+    store: &mut Store,
+    keep_data: bool,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let callgrind = plan.callgrind.as_ref().context("the plan is not one of counts")?;
+    store.save_experiment(&plan.experiment)?;
+    store.save_cells(&plan.experiment.id, &plan.cells())?;
+    let known = store.counts(&plan.experiment.id)?;
+    let mut counting = Counting { plan, callgrind, store, stop, observer, known, failed: BTreeMap::new() };
+    let found = counting.complete();
+    counting.all_starts()?;
+    let (complete, all) =
+        (counting.complete(), plan.candidates.len() * counting.steps().len() * STARTS as usize);
+    let failed = counting.failed.into_values().collect();
+    let interrupted = stop.load(Ordering::Relaxed);
+    if !keep_data && !interrupted {
+        plan.candidates.iter().try_for_each(images::remove)?;
+    }
+    Ok(Summary {
+        experiment: plan.experiment.clone(),
+        all,
+        measured: complete - found,
+        found,
+        failed,
+        interrupted,
+    })
+}
+
+/// Counts under way.
+struct Counting<'a> {
+    plan: &'a Plan,
+    callgrind: &'a Callgrind,
+    store: &'a mut Store,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn Observer,
+    /// All counts of the plan's cells, as they come.
+    known: Vec<StepCount>,
+    /// Why a step of a candidate could not be counted.
+    failed: BTreeMap<(usize, usize), String>,
+}
+
+impl Counting<'_> {
+    /// The numbers of the steps that are counted.
+    fn steps(&self) -> Vec<usize> {
+        let steps = self.plan.steps.iter().enumerate();
+        steps.filter(|(_, step)| step.facts.is_compared()).map(|(number, _)| number).collect()
+    }
+
+    /// How many starts of steps were counted.
+    fn complete(&self) -> usize {
+        self.known.iter().filter(|count| count.is_complete()).count()
+    }
+
+    /// The complete counts of a step.
+    fn counts_of<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a StepCount> {
+        let key = cell.key();
+        self.known.iter().filter(move |count| count.cell == key && count.is_complete())
+    }
+
+    /// The steps of a candidate that lack this start.
+    fn missing(&self, candidate: usize, start: u32) -> Vec<usize> {
+        let cells = &self.plan.candidates[candidate].cells;
+        let is_missing = |step: &usize| {
+            if self.failed.contains_key(&(candidate, *step)) {
+                return false;
+            }
+            let counts: Vec<&StepCount> = self.counts_of(&cells[*step]).collect();
+            if counts.iter().any(|count| count.start == start) {
+                return false;
+            }
+            let windows: Vec<f64> = counts.iter().flat_map(|count| count.per_operation()).collect();
+            start < STARTS || needs_more(&windows)
+        };
+        self.steps().into_iter().filter(is_missing).collect()
+    }
+
+    fn all_starts(&mut self) -> Result<()> {
+        for start in 0..MOST_STARTS {
+            let due: Vec<(usize, Vec<usize>)> = (0..self.plan.candidates.len())
+                .map(|candidate| (candidate, self.missing(candidate, start)))
+                .filter(|(_, steps)| !steps.is_empty())
+                .collect();
+            if due.is_empty() || self.stop.load(Ordering::Relaxed) {
+                continue;
+            }
+            self.images(&due)?;
+            let events = self.events(&due)?;
+            self.starts(start, &due, &events)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the data that the sessions begin with. A candidate for which that fails is not counted.
+    fn images(&mut self, due: &[(usize, Vec<usize>)]) -> Result<()> {
+        for (candidate, steps) in due {
+            let plan = self.plan;
+            let one = &plan.candidates[*candidate];
+            self.observer
+                .notice(Event::Phase { candidate: Some(&one.facts.name.0), phase: Phase::MakeImages });
+            if let Err(error) = images::provide(plan, one, steps, self.stop) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let reason = format!("{}: {}", one.facts.name, explain(&error));
+                self.failed.extend(steps.iter().map(|step| ((*candidate, *step), reason.clone())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The events of the sessions, found out on the first candidate for which each step works, and the same for all.
+    fn events(&mut self, due: &[(usize, Vec<usize>)]) -> Result<BTreeMap<usize, Events>> {
+        let mut events = BTreeMap::new();
+        for (candidate, steps) in due {
+            let plan = self.plan;
+            let one = &plan.candidates[*candidate];
+            for &step in steps {
+                if events.contains_key(&step) || self.failed.contains_key(&(*candidate, step)) {
+                    continue;
+                }
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(events);
+                }
+                let directory = one.directory.join("counts").join("tried");
+                let image = images::image_of(plan, one, step);
+                let bring = || copy_data(&image, &directory).map(drop);
+                let tried = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring)).and_then(
+                    |opened| {
+                        let mut deployment = opened.context("the data that was just copied is gone")?;
+                        let tried = events::tried(plan, one, &mut deployment, step, self.stop);
+                        deployment.shut_down();
+                        tried
+                    },
+                );
+                remove_data(&directory)?;
+                match tried {
+                    Ok(found) => drop(events.insert(step, found)),
+                    Err(error) => {
+                        drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error)))
+                    }
+                }
+            }
+        }
+        Ok(events)
+    }
+
+    fn reason(&self, candidate: usize, step: usize, error: &anyhow::Error) -> String {
+        let (plan, name) = (self.plan, &self.plan.candidates[candidate].facts.name);
+        format!("{name} {}: {}", plan.steps[step].facts.label, explain(error))
+    }
+
+    /// Executes starts side by side, as many as there are processors: counts are not disturbed by load.
+    fn starts(
+        &mut self,
+        number: u32,
+        due: &[(usize, Vec<usize>)],
+        events: &BTreeMap<usize, Events>,
+    ) -> Result<()> {
+        let (plan, callgrind, stop) = (self.plan, self.callgrind, self.stop);
+        let groups = due.iter().flat_map(|(candidate, steps)| {
+            let steps = steps.iter().copied().filter(|step| !self.failed.contains_key(&(*candidate, *step)));
+            let (alone, together): (Vec<usize>, Vec<usize>) =
+                steps.partition(|step| plan.workload.is_chain() || plan.steps[*step].facts.writes);
+            let is_process = plan.candidates[*candidate].facts.build.dbms == Dbms::Postgres;
+            let most = if is_process { together.len().max(1) } else { MOST_STEPS_OF_THREADS };
+            let together = together.chunks(most).map(<[usize]>::to_vec);
+            let alone = alone.into_iter().map(|step| vec![step]);
+            alone.chain(together).map(|steps| (*candidate, steps)).collect::<Vec<_>>()
+        });
+        let starts = groups.map(|(candidate, steps)| Start {
+            plan,
+            callgrind,
+            candidate,
+            number,
+            steps,
+            events,
+            stop,
+        });
+        let mut starts: Vec<Start<'_>> = starts.collect();
+        // The longest first, so that no processor is idle at the end.
+        starts.sort_by_key(|start| start.steps.len());
+        let starts = Mutex::new(starts);
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let (sender, receiver) = channel();
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                let (sender, starts) = (sender.clone(), &starts);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let next = starts.lock().ok().and_then(|mut starts| starts.pop());
+                        let Some(start) = next else { break };
+                        let counts = start.count();
+                        // The receiver outlives every thread.
+                        let _ = sender.send((start.candidate, start.steps, counts));
+                    }
+                });
+            }
+            drop(sender);
+            while let Ok((candidate, steps, counts)) = receiver.recv() {
+                if !self.stop.load(Ordering::Relaxed) {
+                    self.take(candidate, &steps, counts)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores what a start counted.
+    fn take(&mut self, candidate: usize, steps: &[usize], counts: Vec<StepCount>) -> Result<()> {
+        let plan = self.plan;
+        let cells = &plan.candidates[candidate].cells;
+        let rows: Vec<(&Cell, &StepCount)> =
+            steps.iter().zip(&counts).map(|(step, count)| (&cells[*step], count)).collect();
+        self.store.save_counts(&plan.experiment.id, &rows)?;
+        for (&step, count) in steps.iter().zip(counts) {
+            if let Some(reason) = &count.failure {
+                let label = &plan.steps[step].facts.label;
+                self.failed.insert((candidate, step), format!("{} {label}: {reason}", count.candidate));
+            }
+            self.observer.notice(Event::CountStored { count: &count, step: &plan.steps[step].facts });
+            self.known.push(count);
+        }
+        Ok(())
+    }
+}
+
+/// Whether sessions differ by more than 0.05 %.
+fn needs_more(windows: &[f64]) -> bool {
+    let (low, high) =
+        windows.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
+    high > low * 1.0005
+}

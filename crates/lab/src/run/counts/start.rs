@@ -1,0 +1,314 @@
+//! One start of a candidate's server under callgrind, and the sessions that are counted in it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use basecase_load::SerialGroup;
+use basecase_model::{CountEngine, Dbms, OperationClass, StepCount};
+use basecase_probe::{CallgrindProfile, CountedPart};
+use basecase_server::{Callgrind, Instance, copy_data, remove_data};
+
+use super::events::{Events, planned};
+use super::images::image_of;
+use super::windows::{SessionCount, windows};
+use crate::message::explain;
+use crate::plan::{Candidate, Plan};
+use crate::run::deployment::{Content, LiveDeployment};
+use crate::run::measure::prepare;
+
+/// Windows of a step in each start, where sessions are processes.
+const WINDOWS: usize = 2;
+/// The same where they are threads, which stay open until the server ends.
+const WINDOWS_OF_THREADS: usize = 1;
+/// The most steps of a start, where sessions are threads: with the session before its window, a step has three, and InnoDB of MySQL 8.0
+/// spends 70 million instructions on every sixteenth session that is open at once (`trx_allocate_for_mysql`).
+pub(super) const MOST_STEPS_OF_THREADS: usize = 4;
+
+/// The starts of one candidate for some steps.
+pub(super) struct Start<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) callgrind: &'a Callgrind,
+    pub(super) candidate: usize,
+    /// Which of the candidate's starts it is, from 0.
+    pub(super) number: u32,
+    /// The steps: several only if none changes rows.
+    pub(super) steps: Vec<usize>,
+    /// The events of the sessions, by step.
+    pub(super) events: &'a BTreeMap<usize, Events>,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// What the sessions of one step did, as far as they went.
+type StepSessions = Result<Vec<Session>>;
+
+/// A session that has executed its events.
+struct Session {
+    operations: u64,
+    /// What the dbms calls the sessions that count.
+    numbers: Vec<u32>,
+}
+
+impl Start<'_> {
+    /// Counts the steps. One that fails says why in its count.
+    pub(super) fn count(&self) -> Vec<StepCount> {
+        let started_at = jiff::Timestamp::now().to_string();
+        let counted = if self.changes_rows() { self.in_starts_of_their_own() } else { self.in_one_start() };
+        let results = match counted {
+            Ok(results) => results,
+            Err(error) => {
+                let reason = explain(&error);
+                self.steps.iter().map(|_| Err(anyhow::anyhow!(reason.clone()))).collect()
+            }
+        };
+        let counts = self.steps.iter().zip(results);
+        counts.map(|(&step, pairs)| self.step_count(step, &started_at, pairs)).collect()
+    }
+
+    fn candidate(&self) -> &Candidate {
+        &self.plan.candidates[self.candidate]
+    }
+
+    fn changes_rows(&self) -> bool {
+        self.plan.workload.is_chain() || self.steps.iter().any(|step| self.plan.steps[*step].facts.writes)
+    }
+
+    /// The directory of the server: of each start its own, because several run at once.
+    fn directory(&self) -> PathBuf {
+        let steps = self.steps.first().copied().unwrap_or(0);
+        self.candidate().directory.join("counts").join(format!("start-{}-{steps}", self.number))
+    }
+
+    /// Two windows of each step, one step after the other. Before them, a session of the same statements fills the caches.
+    fn in_one_start(&self) -> Result<Vec<Result<Vec<[SessionCount; 2]>>>> {
+        let mut server = Server::start(self, self.steps[0])?;
+        let sessions: Vec<StepSessions> = self
+            .steps
+            .iter()
+            .map(|&step| {
+                let Events { shorter, longer } = self.events_of(step)?;
+                server.session(self, step, longer)?;
+                let windows = if server.has_threads { WINDOWS_OF_THREADS } else { WINDOWS };
+                let lengths = [shorter, longer].into_iter().cycle().take(2 * windows);
+                lengths.map(|events| server.session(self, step, events)).collect()
+            })
+            .collect();
+        let counts = server.end()?;
+        let pairs = |sessions: Vec<Session>| -> Result<Vec<[SessionCount; 2]>> {
+            sessions.chunks_exact(2).map(|pair| Ok([counts.of(&pair[0])?, counts.of(&pair[1])?])).collect()
+        };
+        Ok(sessions.into_iter().map(|sessions| sessions.and_then(pairs)).collect())
+    }
+
+    /// One window of each step. Both of its sessions begin with the same data, each in a start of its own.
+    fn in_starts_of_their_own(&self) -> Result<Vec<Result<Vec<[SessionCount; 2]>>>> {
+        let alone = |step: usize, events: u64| -> Result<SessionCount> {
+            let mut server = Server::start(self, step)?;
+            let session = server.session(self, step, events);
+            let counts = server.end()?;
+            counts.of(&session?)
+        };
+        let pair = |&step: &usize| {
+            let Events { shorter, longer } = self.events_of(step)?;
+            Ok(vec![[alone(step, shorter)?, alone(step, longer)?]])
+        };
+        Ok(self.steps.iter().map(pair).collect())
+    }
+
+    fn events_of(&self, step: usize) -> Result<Events> {
+        self.events.get(&step).copied().context("it was not found out how long an event takes")
+    }
+
+    fn step_count(&self, step: usize, started_at: &str, pairs: Result<Vec<[SessionCount; 2]>>) -> StepCount {
+        let facts = &self.plan.steps[step].facts;
+        let counted = pairs.and_then(|pairs| {
+            windows(&pairs).with_context(|| {
+                format!("{} ends too soon for a window\nhint: give it more rows", facts.label)
+            })
+        });
+        let (counted, failure) = match counted {
+            Ok(counted) => (counted, None),
+            Err(error) => (Default::default(), Some(explain(&error))),
+        };
+        let mut warnings = Vec::new();
+        if !self.callgrind.fixes_addresses() {
+            warnings.push(
+                "addresses were randomised, because this process may not prevent it: counts scatter more"
+                    .to_owned(),
+            );
+        }
+        StepCount {
+            cell: self.candidate().cells[step].key(),
+            step: facts.name.clone(),
+            candidate: self.candidate().facts.name.to_string(),
+            start: self.number,
+            started_at: started_at.to_owned(),
+            engine: CountEngine::Callgrind,
+            engine_version: self.callgrind.version().to_owned(),
+            failure,
+            operation: facts.headline.class(),
+            windows: counted.0,
+            functions: counted.1,
+            warnings,
+        }
+    }
+}
+
+/// A server under callgrind.
+struct Server {
+    deployment: LiveDeployment,
+    directory: PathBuf,
+    /// Whether sessions are threads of the server rather than processes.
+    has_threads: bool,
+    /// Sessions that are threads, with all that were begun besides them: a thread that ended would share its number with a later one.
+    open: Vec<SerialGroup>,
+    /// What the dbms calls all sessions, in the order in which they began.
+    numbers: Vec<u32>,
+    counts: Counts,
+}
+
+/// What each session did, by the number that the dbms gives it.
+#[derive(Default)]
+struct Counts(BTreeMap<u32, SessionCount>);
+
+impl Counts {
+    /// The sum over the parts of a session.
+    fn of(&self, session: &Session) -> Result<SessionCount> {
+        let mut sum = SessionCount::of(session.operations);
+        for number in &session.numbers {
+            sum.merge(self.0.get(number).context("callgrind did not count the session")?);
+        }
+        Ok(sum)
+    }
+}
+
+impl Server {
+    /// Starts the server on a copy of the step's image, and reads all pages of the tables.
+    fn start(start: &Start<'_>, step: usize) -> Result<Self> {
+        let directory = start.directory();
+        let image = image_of(start.plan, start.candidate(), step);
+        let bring = || copy_data(&image, &directory).map(drop);
+        let opened = LiveDeployment::open_counted(
+            start.plan,
+            start.candidate(),
+            &directory,
+            Content::Brought(&bring),
+            start.callgrind,
+        )?;
+        let mut deployment = opened.context("the data that was just copied is gone")?;
+        deployment.warm()?;
+        let has_threads = start.candidate().facts.build.dbms != Dbms::Postgres;
+        let LiveDeployment { served, control, .. } = &mut deployment;
+        let numbers = served.session_number(control.as_mut())?.into_iter().collect();
+        Ok(Server {
+            deployment,
+            directory,
+            has_threads,
+            open: Vec::new(),
+            numbers,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Executes events of a step in sessions of its own.
+    fn session(&mut self, start: &Start<'_>, step: usize, events: u64) -> Result<Session> {
+        let step_plan = planned(start.plan, start.candidate(), step)?;
+        let facts = &start.plan.steps[step].facts;
+        let class = facts.headline.class();
+        prepare(&mut self.deployment, &step_plan)?;
+        let served = self.deployment.served.as_ref();
+        let mut group = SerialGroup::assemble(step_plan, served.endpoint())?;
+        let mut numbers = Vec::new();
+        for (role, session) in group.sessions() {
+            let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
+            self.numbers.push(number);
+            // Writers in the background of queries are other work.
+            if class != OperationClass::Query || role == class {
+                numbers.push(number);
+            }
+        }
+        let done = group.run(events, class, start.stop);
+        self.keep(group, &numbers)?;
+        let done = done?;
+        if done.events < events {
+            bail!("{} ends after {} events, before the {events} of its window", facts.label, done.events);
+        }
+        if done.mismatches > 0 {
+            bail!("{} replies were not as expected", done.mismatches);
+        }
+        let operations = match facts.headline_items {
+            Some(items) => items * done.events,
+            None => done.items,
+        };
+        Ok(Session { operations, numbers })
+    }
+
+    /// Ends sessions that are processes, and reads what they did. Keeps those that are threads.
+    fn keep(&mut self, group: SerialGroup, numbers: &[u32]) -> Result<()> {
+        if self.has_threads {
+            self.open.push(group);
+            return Ok(());
+        }
+        drop(group);
+        let instance =
+            self.deployment.served.instance().context("only a server that basecase starts is counted")?;
+        for &number in numbers {
+            let path = instance.callgrind_file_of(number)?;
+            let mut count = SessionCount::default();
+            count.add(&CallgrindProfile::read(&path)?);
+            self.counts.0.insert(number, count);
+        }
+        Ok(())
+    }
+
+    /// Stops the server and removes its data.
+    fn end(self) -> Result<Counts> {
+        let Server { mut deployment, directory, has_threads, open, mut numbers, mut counts } = self;
+        deployment.served.stop();
+        if has_threads {
+            let files = deployment.served.instance().map(Instance::callgrind_files).unwrap_or_default();
+            numbers.sort_unstable();
+            counts.0 = threads(
+                &numbers,
+                files.into_iter().filter(|((_, thread), _)| *thread > 0).map(|(_, path)| path),
+            )?;
+        }
+        drop((open, deployment));
+        remove_data(&directory)?;
+        Ok(counts)
+    }
+}
+
+/// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are all sessions
+/// that began and stayed open, `files` those of all threads, both in their order. Others have no commands: threads of the server itself,
+/// and those of sessions that ended before.
+fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<u32, SessionCount>> {
+    let mut sessions = Vec::new();
+    for path in files {
+        let profile = CallgrindProfile::read(&path)?;
+        let part = profile.within_function(is_command);
+        if part.calls > 0 {
+            sessions.push(part);
+        }
+    }
+    // Sessions that ended before the first of these had lower numbers.
+    let Some(ended) = sessions.len().checked_sub(numbers.len()) else {
+        bail!(
+            "callgrind knows {} threads with commands, and there were {} sessions\nhint: the build's symbols may be stripped: dispatch_command is looked for",
+            sessions.len(),
+            numbers.len()
+        );
+    };
+    let count = |part: &CountedPart| {
+        let mut count = SessionCount::default();
+        count.add_part(part);
+        count
+    };
+    Ok(numbers.iter().copied().zip(sessions[ended..].iter().map(count)).collect())
+}
+
+/// Whether a function executes one command of a session of MySQL or MariaDB.
+fn is_command(name: &str) -> bool {
+    name == "dispatch_command" || name.starts_with("dispatch_command(")
+}

@@ -1,0 +1,155 @@
+//! From the files of sessions to windows: what the longer of two sessions did beyond the shorter one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use basecase_model::{CountWindow, FunctionCount};
+use basecase_probe::{CallgrindProfile, CountedFunction, CountedPart};
+
+/// Instructions per operation below which a function is left out.
+const LEAST: f64 = 0.005;
+
+/// What one session, or several of one step, did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct SessionCount {
+    pub(super) operations: u64,
+    pub(super) instructions: u64,
+    functions: BTreeMap<(String, String), Function>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Function {
+    file: Option<String>,
+    line: Option<u32>,
+    exclusive: u64,
+    inclusive: u64,
+    calls: u64,
+}
+
+impl Function {
+    fn merge(&mut self, other: &Function) {
+        self.file = self.file.take().or_else(|| other.file.clone());
+        self.line = self.line.or(other.line);
+        self.exclusive += other.exclusive;
+        self.inclusive += other.inclusive;
+        self.calls += other.calls;
+    }
+}
+
+impl SessionCount {
+    /// A session that has executed so many operations, of which nothing is counted yet.
+    pub(super) fn of(operations: u64) -> Self {
+        SessionCount { operations, ..SessionCount::default() }
+    }
+
+    /// Adds what another session did, without its operations.
+    pub(super) fn merge(&mut self, other: &SessionCount) {
+        self.instructions += other.instructions;
+        for (key, function) in &other.functions {
+            self.functions.entry(key.clone()).or_default().merge(function);
+        }
+    }
+
+    /// Adds what one process or thread of the session did.
+    pub(super) fn add(&mut self, profile: &CallgrindProfile) {
+        self.instructions += profile.instructions;
+        self.add_functions(&profile.functions);
+    }
+
+    /// Adds what a part of a process or thread did.
+    pub(super) fn add_part(&mut self, part: &CountedPart) {
+        self.instructions += part.instructions;
+        self.add_functions(&part.functions);
+    }
+
+    fn add_functions(&mut self, functions: &[CountedFunction]) {
+        for function in functions {
+            let object = Path::new(&function.object).file_name().unwrap_or_default();
+            let key = (function.name.clone(), object.to_string_lossy().into_owned());
+            self.functions.entry(key).or_default().merge(&Function {
+                file: function.file.clone(),
+                line: function.line,
+                exclusive: function.exclusive,
+                inclusive: function.inclusive,
+                calls: function.calls,
+            });
+        }
+    }
+}
+
+/// The windows between pairs of sessions, of which the second executed more, and what each function did in them. A pair of which the
+/// second executed no more operations is `None`.
+pub(super) fn windows(pairs: &[[SessionCount; 2]]) -> Option<(Vec<CountWindow>, Vec<FunctionCount>)> {
+    let operations = |[shorter, longer]: &[SessionCount; 2]| {
+        longer.operations.checked_sub(shorter.operations).filter(|operations| *operations > 0)
+    };
+    let mut windows = Vec::with_capacity(pairs.len());
+    let mut functions: BTreeMap<&(String, String), FunctionCount> = BTreeMap::new();
+    for (number, pair) in pairs.iter().enumerate() {
+        let operations = operations(pair)?;
+        let [shorter, longer] = pair;
+        let instructions = longer.instructions as i64 - shorter.instructions as i64;
+        windows.push(CountWindow { operations, instructions });
+        for (session, sign) in [(longer, 1.0), (shorter, -1.0)] {
+            for (key, function) in &session.functions {
+                let count = functions.entry(key).or_insert_with(|| FunctionCount {
+                    name: key.0.clone(),
+                    object: key.1.clone(),
+                    file: function.file.clone(),
+                    line: function.line,
+                    exclusive: vec![0.0; pairs.len()],
+                    inclusive: vec![0.0; pairs.len()],
+                    calls: vec![0.0; pairs.len()],
+                });
+                let per_operation = |sum: u64| sign * sum as f64 / operations as f64;
+                count.exclusive[number] += per_operation(function.exclusive);
+                count.inclusive[number] += per_operation(function.inclusive);
+                count.calls[number] += per_operation(function.calls);
+            }
+        }
+    }
+    let counts = |values: &[f64]| values.iter().any(|value| value.abs() >= LEAST);
+    let functions = functions.into_values().filter(|one| counts(&one.exclusive) || counts(&one.inclusive));
+    Some((windows, functions.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(operations: u64, functions: &[(&str, u64)]) -> SessionCount {
+        let mut session = SessionCount::of(operations);
+        for (name, exclusive) in functions {
+            session.instructions += exclusive;
+            let function =
+                Function { exclusive: *exclusive, inclusive: *exclusive, calls: 1, ..Function::default() };
+            session.functions.insert(((*name).to_owned(), "postgres".to_owned()), function);
+        }
+        session
+    }
+
+    #[test]
+    fn what_both_sessions_did_is_in_no_window() {
+        let pairs = [
+            [
+                session(10, &[("connect", 500), ("scan", 100)]),
+                session(30, &[("connect", 500), ("scan", 300)]),
+            ],
+            [
+                session(10, &[("connect", 500), ("scan", 100)]),
+                session(30, &[("connect", 500), ("scan", 302), ("sort", 4)]),
+            ],
+        ];
+        let (windows, functions) = windows(&pairs).unwrap();
+        let per_operation: Vec<f64> = windows.iter().map(CountWindow::per_operation).collect();
+        assert_eq!(per_operation, [10.0, 10.3]);
+        let told: Vec<(&str, &[f64])> =
+            functions.iter().map(|one| (one.name.as_str(), one.exclusive.as_slice())).collect();
+        assert_eq!(told, [("scan", &[10.0, 10.1][..]), ("sort", &[0.0, 0.2][..])]);
+    }
+
+    #[test]
+    fn sessions_of_the_same_length_make_no_window() {
+        assert_eq!(windows(&[[session(10, &[]), session(10, &[])]]), None);
+    }
+}

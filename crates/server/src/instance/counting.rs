@@ -1,0 +1,231 @@
+//! A server whose instructions are counted: it runs under callgrind.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use basecase_process::PATH;
+use thiserror::Error;
+
+use crate::instance::{Instance, InstanceError};
+
+/// The folder of callgrind's files in an instance's directory.
+const FOLDER: &str = "callgrind";
+/// The start of the names of callgrind's files; the process follows, and for a dbms with threads `-` and the thread.
+const FILE: &str = "callgrind.out.";
+/// How long a server under callgrind may take to stop: it runs some fifty times slower.
+const STOP_PATIENCE: Duration = Duration::from_secs(600);
+/// How long the file of a session that has ended may take to appear.
+const FILE_PATIENCE: Duration = Duration::from_secs(60);
+/// The most shared memory for a server's own cache of pages, in bytes, unless its data needs more. Making a larger one would take
+/// minutes under callgrind, and the work of an operation does not depend on it once it holds all pages.
+const CACHE_BYTES: u64 = 256 << 20;
+
+/// Valgrind's tool callgrind, as it was found on this machine.
+#[derive(Debug, Clone)]
+pub struct Callgrind {
+    valgrind: PathBuf,
+    /// The program that keeps addresses from being randomised, where this process may do that.
+    setarch: Option<PathBuf>,
+    version: String,
+}
+
+/// Why instructions cannot be counted by callgrind here.
+#[derive(Debug, Error)]
+pub enum NoCallgrind {
+    /// There is no valgrind.
+    #[error(
+        "instructions cannot be counted: there is no program valgrind on this machine\nhint: install it (Debian and Ubuntu: apt-get install valgrind)"
+    )]
+    Missing,
+    /// It does not run.
+    #[error(
+        "instructions cannot be counted: {} {problem}\nhint: try it by hand: valgrind --tool=callgrind --callgrind-out-file=/dev/null true",
+        valgrind.display()
+    )]
+    Broken {
+        /// The program.
+        valgrind: PathBuf,
+        /// What happened.
+        problem: String,
+    },
+}
+
+impl Callgrind {
+    /// Finds it, and tries it on a small program.
+    ///
+    /// # Errors
+    /// When it is missing or does not work.
+    pub fn find() -> Result<Self, NoCallgrind> {
+        let valgrind = program("valgrind").ok_or(NoCallgrind::Missing)?;
+        let broken = |problem: String| NoCallgrind::Broken { valgrind: valgrind.clone(), problem };
+        let said = |command: &mut Command| {
+            let output = command
+                .env_clear()
+                .env("PATH", PATH)
+                .output()
+                .map_err(|e| broken(format!("cannot be run: {e}")))?;
+            let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned();
+            if output.status.success() {
+                Ok(text)
+            } else {
+                Err(broken(format!("ended with {}: {text}", output.status)))
+            }
+        };
+        let version = said(Command::new(&valgrind).arg("--version"))?;
+        said(Command::new(&valgrind).args([
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+            "-q",
+            "true",
+        ]))?;
+        let is_allowed = |setarch: &PathBuf| {
+            let tried = Command::new(setarch).args(["-R", "true"]).env_clear().env("PATH", PATH).output();
+            tried.is_ok_and(|output| output.status.success())
+        };
+        let setarch = program("setarch").filter(is_allowed);
+        Ok(Callgrind { setarch, version, valgrind })
+    }
+
+    /// Its version, e.g. `valgrind-3.19.0`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Whether addresses are the same in each start. Where a container forbids that, counts scatter more.
+    pub fn fixes_addresses(&self) -> bool {
+        self.setarch.is_some()
+    }
+
+    /// `command` under callgrind, whose files go to `folder`: one for each process, or for each thread.
+    pub fn enclose(&self, command: &Command, folder: &Path, by_thread: bool) -> (PathBuf, Vec<OsString>) {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(setarch) = &self.setarch {
+            words.extend([setarch.into(), "-R".into()]);
+        }
+        let mut out = OsString::from("--callgrind-out-file=");
+        out.push(folder.join(format!("{FILE}%p")));
+        words.extend([
+            self.valgrind.clone().into(),
+            "--tool=callgrind".into(),
+            "-q".into(),
+            // Its pipes would belong to another user, and nobody asks a running server anything.
+            "--vgdb=no".into(),
+            "--trace-children=yes".into(),
+            if by_thread { "--separate-threads=yes" } else { "--separate-threads=no" }.into(),
+            out,
+            command.get_program().into(),
+        ]);
+        words.extend(command.get_args().map(Into::into));
+        let program = PathBuf::from(words.remove(0));
+        (program, words)
+    }
+}
+
+/// The program of this name in the usual folders.
+fn program(name: &str) -> Option<PathBuf> {
+    PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+impl Instance {
+    /// Counts the server's instructions from its next start on. Its cache of pages is then no larger than its data needs.
+    pub fn count_instructions(&mut self, callgrind: Callgrind) {
+        self.callgrind = Some(callgrind);
+    }
+
+    /// The server's command, under callgrind if its instructions are counted.
+    pub(crate) fn counted(&self, command: Command) -> Result<Command, InstanceError> {
+        let Some(callgrind) = &self.callgrind else { return Ok(command) };
+        self.empty(FOLDER)?;
+        let folder = self.spec.directory.join(FOLDER);
+        let (program, words) = callgrind.enclose(&command, &folder, self.adapter().has_threads());
+        let mut enclosed = basecase_process::command(&program, self.account.as_ref());
+        enclosed.args(words);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => enclosed.env(name, value),
+                None => enclosed.env_remove(name),
+            };
+        }
+        Ok(enclosed)
+    }
+
+    /// The size of the cache of pages while instructions are counted, in bytes; `None` if they are not.
+    pub(crate) fn counting_cache_bytes(&self) -> Option<u64> {
+        self.callgrind.as_ref()?;
+        let data = self.directory_bytes().unwrap_or(0);
+        Some(CACHE_BYTES.max(data + data / 2).next_multiple_of(1 << 20))
+    }
+
+    /// How long the server may take to stop.
+    pub(crate) fn stop_patience(&self, usual: Duration) -> Duration {
+        if self.callgrind.is_some() { STOP_PATIENCE } else { usual }
+    }
+
+    /// What callgrind has written since the last start, by process and thread; the thread is 0 where a process has one. Each process
+    /// writes when it ends.
+    pub fn callgrind_files(&self) -> BTreeMap<(u32, u32), PathBuf> {
+        let folder = self.spec.directory.join(FOLDER);
+        let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.filter_map(|name| Some((session_of(name.to_str()?)?, folder.join(name)))).collect()
+    }
+
+    /// Waits for the file of a process that was asked to end.
+    ///
+    /// # Errors
+    /// When the process does not end in time, or the user wants to stop.
+    pub fn callgrind_file_of(&self, process: u32) -> Result<PathBuf, InstanceError> {
+        let until = Instant::now() + FILE_PATIENCE;
+        loop {
+            let has_ended = basecase_process::start_time(process).is_none();
+            let mut files = self.callgrind_files().into_iter();
+            match files.find(|((writer, thread), _)| *writer == process && *thread == 0) {
+                Some((_, path)) if has_ended => return Ok(path),
+                _ if Instant::now() > until => {
+                    return Err(InstanceError::NoCounts {
+                        build: self.spec.build.title(),
+                        process,
+                        log: self.log(),
+                    });
+                }
+                _ => {}
+            }
+            basecase_stop::check()?;
+            basecase_stop::pause(Duration::from_millis(5));
+        }
+    }
+}
+
+/// The process and the thread of a file with this name. Files with a part number were written on demand, which nobody does.
+fn session_of(name: &str) -> Option<(u32, u32)> {
+    let rest = name.strip_prefix(FILE)?;
+    let (process, thread) = rest.split_once('-').unwrap_or((rest, "0"));
+    Some((process.parse().ok()?, thread.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_process_and_thread() {
+        let of =
+            ["callgrind.out.12", "callgrind.out.12-03", "callgrind.out.12.1", "other.12", "callgrind.out."];
+        assert_eq!(of.map(session_of), [Some((12, 0)), Some((12, 3)), None, None, None]);
+    }
+
+    #[test]
+    fn the_command_comes_last_with_its_arguments() {
+        let callgrind =
+            Callgrind { valgrind: "/v".into(), setarch: Some("/s".into()), version: "valgrind-3".into() };
+        let mut command = Command::new("/bin/postgres");
+        command.args(["-D", "/data"]);
+        let (program, words) = callgrind.enclose(&command, Path::new("/f"), true);
+        assert_eq!(program, Path::new("/s"));
+        assert_eq!(words[..2], ["-R", "/v"]);
+        assert!(words.contains(&"--callgrind-out-file=/f/callgrind.out.%p".into()), "{words:?}");
+        assert_eq!(words[words.len() - 3..], ["/bin/postgres", "-D", "/data"]);
+    }
+}

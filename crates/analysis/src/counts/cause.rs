@@ -10,6 +10,9 @@ pub const SHOWN_SHARE: f64 = 0.001;
 /// The least change for which a partner is sought, and the least luck that is told, as a share of the base case's instructions.
 const LEAST_SHARE: f64 = 0.0005;
 
+/// Shares are told if the whole is at least this part of the largest mover: of what cancels out they would say nothing.
+const TELLING_PART: f64 = 0.5;
+
 /// The functions that account for a contender's difference on a step.
 pub struct Causes<'a> {
     /// Instructions per operation of the base case.
@@ -82,7 +85,9 @@ impl<'a> Causes<'a> {
     /// A mover's part of the whole change, luck apart; `None` where the whole is too small to be divided.
     pub fn share(&self, mover: &Mover<'_>) -> Option<f64> {
         let change = self.change() - self.by_chance;
-        (change.abs() >= SHOWN_SHARE * self.base).then(|| mover.change() / change)
+        let largest = self.movers.first().map_or(0.0, |mover| mover.change().abs());
+        let is_telling = change.abs() >= SHOWN_SHARE * self.base && change.abs() >= TELLING_PART * largest;
+        is_telling.then(|| mover.change() / change)
     }
 
     /// The function that accounts for most of the change, in its direction.

@@ -11,6 +11,8 @@ const ALIKE: f64 = 0.25;
 const ALIKE_NAMES: f64 = 0.85;
 /// The least part of an inlined function's instructions that its caller must have taken over.
 const TAKEN_OVER: f64 = 0.5;
+/// The same for a caller that is called as often: the callee was a part of it, and inlining saves something.
+const TAKEN_OVER_BY_ITS_OWN: f64 = 0.2;
 /// The most of all inlined functions' instructions by which the caller's inclusive count may have changed.
 const CALLER_KEPT: f64 = 0.25;
 
@@ -110,7 +112,9 @@ fn is_caller(mover: &Mover<'_>, function: &FunctionWork<'_>, kind: MoverKind) ->
         _ => ((&mover.function.contender, &function.contender), -mover.change()),
     };
     let (caller, callee) = with;
-    grown >= TAKEN_OVER * size
+    let is_its_own = is_near(caller.calls, callee.calls, SAME);
+    let least = if is_its_own { TAKEN_OVER_BY_ITS_OWN } else { TAKEN_OVER };
+    grown >= least * size
         && caller.inclusive >= callee.inclusive
         && mover.function.inclusive_change().abs() <= CALLER_KEPT * taken_over
 }

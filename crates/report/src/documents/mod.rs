@@ -13,7 +13,7 @@ pub(crate) use calibration::blocks as calibration;
 pub(crate) use explanation::{compose as explanation, details};
 pub use notes::kept_apart;
 pub(crate) use report::{Section, compose, failed, of_events, of_latencies, summary, title, with_limits};
-pub(crate) use work::{counted as how_counted, luck, of_cell as work_of_cell, overview as work_overview};
+pub(crate) use work::{agreements, counted as how_counted, luck, of_functions, overview as work_overview};
 
 use crate::tables::Table;
 

@@ -71,7 +71,7 @@ pub(crate) fn counted(results: &Results<'_>, counts: &Counts<'_>) -> Vec<Block> 
 }
 
 /// How the work of each step and its times agree: a line for each that changed in one of them.
-fn agreements(results: &Results<'_>, counts: &Counts<'_>) -> Vec<String> {
+pub(crate) fn agreements(results: &Results<'_>, counts: &Counts<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut others = 0;
     let has_several = results.experiment.candidates.len() > 2;
@@ -165,13 +165,21 @@ pub(crate) fn of_cell(results: &Results<'_>, step: usize, candidate: usize) -> V
         operation_of(counts, step)
     )];
     lines.extend(agreement(results, step, candidate));
-    let causes = counts.causes(step, candidate);
-    if let Some(causes) = &causes {
-        lines.extend(cause_notes(results, causes, candidate));
-    }
-    let mut blocks = vec![Block::List(lines)];
-    match causes {
+    std::iter::once(Block::List(lines)).chain(of_functions(results, step, candidate)).collect()
+}
+
+/// The functions behind the work of a contender on a step; empty if it was not counted.
+pub(crate) fn of_functions(results: &Results<'_>, step: usize, candidate: usize) -> Vec<Block> {
+    let Some(counts) = results.counts.filter(|counts| counts.work(step, candidate).is_some()) else {
+        return Vec::new();
+    };
+    let mut blocks = Vec::new();
+    match counts.causes(step, candidate) {
         Some(causes) => {
+            let notes = cause_notes(results, &causes, candidate);
+            if !notes.is_empty() {
+                blocks.push(Block::List(notes));
+            }
             let caption = "Functions whose work changed".to_owned();
             blocks.extend(tables::movers(&causes, caption, operation_of(counts, step)).map(Block::Table));
         }

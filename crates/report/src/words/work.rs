@@ -2,13 +2,15 @@
 
 use basecase_analysis::{
     Causes, CellCount, Counts, Effect, FunctionWork, Luck, Mover, MoverKind, Results, TimeChange, Work,
-    WorkSummary, percent,
+    WorkSummary, percent, percent_of_logarithm,
 };
 use basecase_model::{CountEngine, OperationClass};
-use basecase_stats::{Agreement, Verdict, WorkVerdict};
+use basecase_stats::{Agreement, Qualifier, Verdict, WorkVerdict};
 
 use super::{EffectWords as _, first, grouped, margin};
 
+/// What valgrind calls the file of code that belongs to none it knows.
+const UNKNOWN_OBJECT: &str = "???";
 /// Most functions named as merged with another.
 const MERGED: usize = 3;
 /// Most functions whose luck is told.
@@ -20,7 +22,7 @@ const PLACES: usize = 3;
 pub(crate) fn instructions(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     match value.abs() {
-        size if size < 99.95 && size.fract() > 0.05 => format!("{sign}{size:.1}"),
+        size if size < 99.95 && (size - size.round()).abs() >= 0.05 => format!("{sign}{size:.1}"),
         size => format!("{sign}{}", grouped(size.round() as u64)),
     }
 }
@@ -57,12 +59,18 @@ pub(crate) fn work_error(effect: &Effect) -> String {
     effect.interval.map_or_else(|| super::UNKNOWN.to_owned(), half)
 }
 
-/// What is decided about work, e.g. `7.5 % more work`; of no change only the words.
+/// What is decided about work, e.g. `7.5 % more work`, or `0.37 % more work, at least 0.20 %`; of no change only the words.
 pub(crate) fn work_words(work: &Work) -> String {
     let size = percent(work.effect().ratio).abs();
     match work.verdict() {
         WorkVerdict::MoreWork | WorkVerdict::LessWork => {
-            format!("{} {}", rounded(size), work.verdict().as_str())
+            let least = match work.decision.qualifier {
+                Some(Qualifier::AtLeast(least)) => {
+                    format!(", at least {}", rounded(percent_of_logarithm(least)))
+                }
+                _ => String::new(),
+            };
+            format!("{} {}{least}", rounded(size), work.verdict().as_str())
         }
         WorkVerdict::SameWork | WorkVerdict::NotEnoughData => work.verdict().as_str().to_owned(),
     }
@@ -177,10 +185,10 @@ pub(crate) fn place(function: &FunctionWork<'_>) -> String {
 
 /// A function's name; of an object without symbols, the object's.
 pub(crate) fn function_name(function: &FunctionWork<'_>) -> String {
-    if function.is_without_symbols() {
-        format!("all of {}", function.object)
-    } else {
-        function.name.to_owned()
+    match function.object {
+        UNKNOWN_OBJECT if function.is_without_symbols() => "code of no known file".to_owned(),
+        object if function.is_without_symbols() => format!("all of {object}"),
+        _ => function.name.to_owned(),
     }
 }
 
@@ -291,7 +299,8 @@ pub(crate) fn how_counted(results: &Results<'_>, counts: &Counts<'_>) -> String 
         0 => String::new(),
         count => format!(" Left out: {count} counts of another engine, which are never compared with these."),
     };
-    let nameless: Vec<&str> = counts.without_symbols().into_iter().collect();
+    let nameless: Vec<&str> =
+        counts.without_symbols().into_iter().filter(|object| *object != UNKNOWN_OBJECT).collect();
     let nameless = match first(&nameless, PLACES) {
         names if names.is_empty() => names,
         names => format!(" Without symbols, so without names of functions: {names}."),

@@ -132,6 +132,21 @@ fn a_caller_may_take_over_several_and_save_something() {
 }
 
 #[test]
+fn inlining_may_save_most_of_a_function_that_its_caller_always_calls() {
+    // As ExecScanFetch and ExecScan in Postgres 17.11 and 18.6.
+    let scan = |own, below, calls| Given("ExecScan", own, below, calls);
+    let fetch = || Given("ExecScanFetch", &[2_346.0; 4], 68_110.0, 102.0);
+    let (before, after) = (&[2_958.0; 4], &[3_570.0; 4]);
+    let (inlined, _) =
+        found(&[MAIN, scan(before, 71_374.0, 102.0), fetch()], &[MAIN, scan(after, 70_190.0, 102.0)]);
+    let merged = vec!["ExecScanFetch".to_owned()];
+    assert_eq!(inlined.0, [(MoverKind::Inlined, "ExecScan".to_owned(), merged, -1_734.0)]);
+    let (apart, _) =
+        found(&[MAIN, scan(before, 71_374.0, 51.0), fetch()], &[MAIN, scan(after, 70_190.0, 51.0)]);
+    assert_eq!(apart.0.len(), 2, "{apart:?}");
+}
+
+#[test]
 fn hardware_counters_know_no_functions() {
     let mut bare = start(&[MAIN]);
     bare.functions.clear();

@@ -4,7 +4,7 @@ use basecase_analysis::{Causes, Mover, Results};
 use maud::{Markup, html};
 
 use super::{blocks, table};
-use crate::documents::{how_counted, luck, work_of_cell};
+use crate::documents::{agreements, how_counted, luck, of_functions};
 use crate::tables::{anchor, work as tables};
 use crate::words::{agreement, answers, function_name, instructions_changed, what_became, work_words};
 
@@ -21,6 +21,11 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
             h2 { "Work per operation" }
             ul { @for answer in answers(results) { li { (answer) } } }
             (table::render(results, &tables::overview(results, counts)))
+            @let lines = agreements(results, counts);
+            @if !lines.is_empty() {
+                h3 { "Work and time" }
+                ul { @for line in &lines { li { (line) } } }
+            }
             @for block in luck(results, counts).into_iter().chain(how_counted(results, counts)) {
                 (blocks::render(results, &block, 3))
             }
@@ -43,7 +48,7 @@ pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
                     @if let Some(causes) = counts.causes(step, candidate) { (drawing(&causes)) }
                     details open[work.verdict().is_change()] {
                         summary { "Functions" }
-                        @for block in work_of_cell(results, step, candidate) { (blocks::render(results, &block, 3)) }
+                        @for block in of_functions(results, step, candidate) { (blocks::render(results, &block, 3)) }
                     }
                 }
             }

@@ -7,7 +7,7 @@ use crate::documents::Block;
 use crate::tables::work as tables;
 use crate::words::{
     agreement, answers, cause_notes, count_failures, first, how_counted, instructions, luck_lines,
-    operation_of, work_words,
+    merged_note, operation_of, work_words,
 };
 
 /// Most changes whose functions are shown.
@@ -149,7 +149,8 @@ fn functions(results: &Results<'_>, counts: &Counts<'_>, alike: &[&Work]) -> Vec
         others.iter().map(|work| format!("{} ({})", label(work), work_words(work))).collect();
     let others = (!others.is_empty())
         .then(|| Block::Paragraph(format!("The same functions: {}.", first(&others, NAMED))));
-    table.map(Block::Table).into_iter().chain(others).collect()
+    let merged = merged_note(&causes).map(Block::Paragraph);
+    table.map(Block::Table).into_iter().chain(merged).chain(others).collect()
 }
 
 /// The work of a contender on a step: the change in a sentence, how times agree, and the functions; empty if it was not counted.

@@ -223,6 +223,13 @@ pub(crate) fn mover_sentence(causes: &Causes<'_>, mover: &Mover<'_>) -> String {
     )
 }
 
+/// The functions that are counted as one with others; `None` if none is.
+pub(crate) fn merged_note(causes: &Causes<'_>) -> Option<String> {
+    let is_merged = |mover: &&Mover<'_>| !mover.merged.is_empty();
+    let merged: Vec<String> = causes.movers.iter().filter(is_merged).map(as_one).collect();
+    (!merged.is_empty()).then(|| format!("Counted as one: {}.", first(&merged, MERGED)))
+}
+
 /// What else there is to say of a step's functions: luck, other names, objects without symbols.
 pub(crate) fn cause_notes(results: &Results<'_>, causes: &Causes<'_>, candidate: usize) -> Vec<String> {
     let name = |number: usize| results.experiment.candidates.get(number).map_or("", |facts| &facts.name.0);
@@ -231,11 +238,7 @@ pub(crate) fn cause_notes(results: &Results<'_>, causes: &Causes<'_>, candidate:
         format!("{} by {} on {}", luck.function, instructions(luck.range), name(of))
     };
     let mut notes = Vec::new();
-    let merged: Vec<String> =
-        causes.movers.iter().filter(|mover| !mover.merged.is_empty()).map(as_one).collect();
-    if !merged.is_empty() {
-        notes.push(format!("Counted as one: {}.", first(&merged, MERGED)));
-    }
+    notes.extend(merged_note(causes));
     if !causes.luck.is_empty() {
         let named: Vec<String> = causes.luck.iter().map(luck).collect();
         notes.push(format!(

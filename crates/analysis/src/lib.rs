@@ -34,6 +34,7 @@ mod sla;
 mod storage;
 mod thresholds;
 mod throughput;
+mod work_and_time;
 
 #[doc(hidden)]
 pub mod fixture;
@@ -47,7 +48,7 @@ pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_
 pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
 pub use counts::{
     Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind, SHOWN_SHARE,
-    TimeChange, Work, WorkSummary,
+    Work, WorkSummary,
 };
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
@@ -76,6 +77,7 @@ pub use sla::{Shortfall, Sla};
 pub use storage::{IO_BOUND_READS, IO_BOUND_WAITING};
 pub use thresholds::{Direction, Preset, Thresholds, UnknownThresholds};
 pub use throughput::Throughput;
+pub use work_and_time::TimeChange;
 
 /// An experiment with its trials, as a store holds them.
 pub type Stored = (Experiment, Vec<Trial>);

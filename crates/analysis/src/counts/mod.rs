@@ -1,7 +1,6 @@
 //! How much work an operation is: instructions that were counted, candidate against base case, and the functions that account for a
 //! difference.
 
-mod agreement;
 mod cause;
 mod cell;
 mod function;
@@ -14,15 +13,12 @@ use std::collections::{BTreeSet, HashMap};
 use basecase_model::{CountEngine, Experiment, StepCount, StepFacts};
 use basecase_stats::{WorkError, WorkVerdict};
 
-pub use self::agreement::TimeChange;
 pub use self::cause::{Causes, Luck, SHOWN_SHARE};
 pub use self::cell::CellCount;
 use self::function::is_without_symbols;
 pub use self::function::{FunctionSide, FunctionWork};
 pub use self::judgement::Work;
 pub use self::mover::{Mover, MoverKind};
-
-use crate::results::Results;
 
 /// The counts of an experiment as they are stored, and by what they are judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -244,17 +240,5 @@ impl<'a> Counts<'a> {
             }
         }
         warnings
-    }
-}
-
-impl<'a> Results<'a> {
-    /// Whether there are counts, and no trial at all.
-    pub fn has_counts_only(&self) -> bool {
-        self.counts.is_some() && self.trials.is_empty()
-    }
-
-    /// The work of a contender compared with that of the base case.
-    pub fn work(&self, step: usize, candidate: usize) -> Option<&'a Work> {
-        self.counts?.work(step, candidate)
     }
 }

@@ -26,8 +26,13 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
                 h3 { "Work and time" }
                 ul { @for line in &lines { li { (line) } } }
             }
-            @for block in luck(results, counts).into_iter().chain(how_counted(results, counts)) {
-                (blocks::render(results, &block, 3))
+            @for block in how_counted(results, counts) { (blocks::render(results, &block, 3)) }
+            @let luck = luck(results, counts);
+            @if !luck.is_empty() {
+                details {
+                    summary { "Luck between sessions of one candidate" }
+                    @for block in luck { (blocks::render(results, &block, 3)) }
+                }
             }
         }
     })

@@ -1,7 +1,8 @@
-//! How a change of work and a change of time agree.
+//! Work beside time: how a change of one agrees with a change of the other.
 
 use basecase_stats::{Agreement, JudgedMetric, Verdict};
 
+use crate::counts::Work;
 use crate::effect::Effect;
 use crate::results::Results;
 
@@ -14,7 +15,17 @@ pub struct TimeChange {
     pub verdict: Option<Verdict>,
 }
 
-impl Results<'_> {
+impl<'a> Results<'a> {
+    /// Whether there are counts, and no trial at all.
+    pub fn has_counts_only(&self) -> bool {
+        self.counts.is_some() && self.trials.is_empty()
+    }
+
+    /// The work of a contender compared with that of the base case.
+    pub fn work(&self, step: usize, candidate: usize) -> Option<&'a Work> {
+        self.counts?.work(step, candidate)
+    }
+
     /// The change in time of a contender; `None` without times.
     pub fn time_change(&self, step: usize, candidate: usize) -> Option<TimeChange> {
         if self.rounds.is_none() {

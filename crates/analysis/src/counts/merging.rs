@@ -3,6 +3,10 @@
 use super::function::FunctionWork;
 use super::mover::{Mover, MoverKind};
 
+/// Functions whose names begin with as many equal letters are kin, e.g. `ExecScan` and `ExecScanFetch`.
+const KIN_LETTERS: usize = 5;
+/// How often an operation must call a function for its caller to be found by numbers alone.
+const TELLING_CALLS: f64 = 1.5;
 /// Two functions without a likeness in name are one if their numbers differ by no more than this share.
 const SAME: f64 = 0.02;
 /// The same for functions of one source file, or with names alike.
@@ -64,13 +68,21 @@ fn renamed<'a>(
 /// Whether `new` is what `old` was: called as often, and with the same work below it.
 fn is_renamed(old: &FunctionWork<'_>, new: &FunctionWork<'_>) -> bool {
     let (before, after) = (&old.base, &new.contender);
-    let is_of_one_file =
-        old.file.zip(new.file).is_some_and(|(one, other)| base_name(one) == base_name(other));
-    let is_alike = is_of_one_file || strsim::jaro_winkler(old.name, new.name) >= ALIKE_NAMES;
+    let is_alike = is_of_one_file(old, new) || strsim::jaro_winkler(old.name, new.name) >= ALIKE_NAMES;
     let nearness = if is_alike { ALIKE } else { SAME };
     is_near(before.calls, after.calls, SAME)
         && is_near(before.exclusive, after.exclusive, nearness)
         && is_near(before.inclusive, after.inclusive, nearness)
+}
+
+/// Whether two functions are of one source file, or their names begin alike.
+fn is_kin(one: &FunctionWork<'_>, other: &FunctionWork<'_>) -> bool {
+    let equal = one.name.bytes().zip(other.name.bytes()).take_while(|(one, other)| one == other).count();
+    is_of_one_file(one, other) || equal >= KIN_LETTERS
+}
+
+fn is_of_one_file(one: &FunctionWork<'_>, other: &FunctionWork<'_>) -> bool {
+    one.file.zip(other.file).is_some_and(|(one, other)| base_name(one) == base_name(other))
 }
 
 fn is_near(one: f64, other: f64, share: f64) -> bool {
@@ -112,9 +124,13 @@ fn is_caller(mover: &Mover<'_>, function: &FunctionWork<'_>, kind: MoverKind) ->
         _ => ((&mover.function.contender, &function.contender), -mover.change()),
     };
     let (caller, callee) = with;
-    let is_its_own = is_near(caller.calls, callee.calls, SAME);
+    let is_kin = is_kin(&mover.function, function);
+    let is_its_own = is_kin && is_near(caller.calls, callee.calls, SAME);
     let least = if is_its_own { TAKEN_OVER_BY_ITS_OWN } else { TAKEN_OVER };
-    grown >= least * size
+    // What is called once an operation is a part of anything that is.
+    let is_telling = is_kin || callee.calls > TELLING_CALLS;
+    is_telling
+        && grown >= least * size
         && caller.inclusive >= callee.inclusive
         && mover.function.inclusive_change().abs() <= CALLER_KEPT * taken_over
 }

@@ -147,6 +147,19 @@ fn inlining_may_save_most_of_a_function_that_its_caller_always_calls() {
 }
 
 #[test]
+fn functions_that_run_once_an_operation_are_no_parts_of_each_other() {
+    let (found, _) = found(
+        &[MAIN, Given("heap_search", &[5_000.0; 4], 40_000.0, 1.0)],
+        &[
+            MAIN,
+            Given("heap_search", &[4_000.0; 4], 41_000.0, 1.0),
+            Given("do_pruning", &[1_000.0; 4], 0.0, 1.0),
+        ],
+    );
+    assert_eq!(found.0.len(), 2, "{found:?}");
+}
+
+#[test]
 fn hardware_counters_know_no_functions() {
     let mut bare = start(&[MAIN]);
     bare.functions.clear();

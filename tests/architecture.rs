@@ -45,7 +45,7 @@ const LINES: usize = 600;
 const CRATE_LINES: usize = 8000;
 
 /// Larger crates. `docs/architecture.md` says why each is.
-const LARGE_CRATES: &[&str] = &["lab", "report"];
+const LARGE_CRATES: &[&str] = &["analysis", "lab", "report"];
 
 fn floor(room: &str) -> Option<u32> {
     FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floor)| *floor)

@@ -1,5 +1,6 @@
 //! Made-up experiments for tests, the benchmark and the sample pages. They are deterministic.
 
+mod counts;
 mod history;
 mod observed;
 mod rounds;
@@ -13,6 +14,7 @@ use basecase_model::{
     TableState, Trial, TrialStatus, names,
 };
 
+pub use counts::{counted, counted_in_rounds};
 pub use history::{history, single_run_beside_rounds};
 pub use rounds::{in_rounds, replicates};
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};

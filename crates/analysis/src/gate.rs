@@ -1,18 +1,21 @@
-//! What a pipeline wants to know about an experiment in rounds.
+//! What a pipeline wants to know about an experiment in rounds, or with counts.
 
 use basecase_model::Experiment;
-use basecase_stats::Verdict;
+use basecase_stats::{Verdict, WorkVerdict};
 
+use crate::counts::{Counts, Work};
 use crate::failures::{Failure, failures};
 use crate::judged::Judged;
 use crate::results::Results;
 
-/// The verdicts of an experiment in rounds: failures, regressions, other changes, open cases, the rest.
+/// The verdicts of an experiment in rounds, or with counts: failures, regressions, other changes, open cases, the rest.
 pub struct Gate<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// Every contender on every compared step, in that order; empty if the experiment is not in rounds.
+    /// Every contender on every compared step, in that order; empty if the experiment is neither in rounds nor counted.
     pub cases: Vec<GateCase<'a>>,
+    /// The counts of the experiment.
+    pub counts: Option<&'a Counts<'a>>,
 }
 
 /// One step of one contender.
@@ -25,6 +28,12 @@ pub struct GateCase<'a> {
     pub judged: Option<Judged<'a>>,
     /// The failure, if there is no verdict because of it.
     pub failure: Option<Failure<'a>>,
+    /// The work of an operation; `None` if it was not counted.
+    pub work: Option<&'a Work>,
+    /// Why nothing was counted, of an experiment with counts alone.
+    pub uncounted: Option<&'a str>,
+    /// Whether the experiment has times, so that there is more than the work.
+    pub is_timed: bool,
 }
 
 /// The result of a case.
@@ -34,6 +43,10 @@ pub enum Conclusion {
     Failed,
     /// What the rounds say.
     Judged(Verdict),
+    /// More work, and no improvement in time that outweighs it.
+    MoreWork,
+    /// What the counts of an experiment without times say, unless it is more work.
+    Counted(WorkVerdict),
 }
 
 impl Conclusion {
@@ -42,30 +55,48 @@ impl Conclusion {
         match self {
             Conclusion::Failed => 0,
             Conclusion::Judged(Verdict::Regression) => 1,
-            Conclusion::Judged(Verdict::Improvement) => 2,
-            Conclusion::Judged(Verdict::NotEnoughData) => 3,
-            Conclusion::Judged(Verdict::NoChange) => 4,
+            Conclusion::MoreWork | Conclusion::Counted(WorkVerdict::MoreWork) => 2,
+            Conclusion::Judged(Verdict::Improvement) | Conclusion::Counted(WorkVerdict::LessWork) => 3,
+            Conclusion::Judged(Verdict::NotEnoughData) | Conclusion::Counted(WorkVerdict::NotEnoughData) => 4,
+            Conclusion::Judged(Verdict::NoChange) | Conclusion::Counted(WorkVerdict::SameWork) => 5,
         }
     }
 }
 
 impl<'a> Gate<'a> {
-    /// Judges an experiment; without verdicts if it is not in rounds.
+    /// Judges an experiment; without verdicts if it is neither in rounds nor counted.
     pub fn of(results: &Results<'a>) -> Self {
-        let failures = if results.rounds.is_some() { failures(results) } else { Vec::new() };
+        let counts = results.counts;
+        if results.rounds.is_none() {
+            let mut cases: Vec<GateCase<'a>> =
+                counts.map(|counts| GateCase::counted(results, counts)).unwrap_or_default();
+            cases.sort_by_key(|case| case.conclusion().order());
+            return Gate { experiment: results.experiment, cases, counts };
+        }
+        let failures = failures(results);
         let judged = results.all_judged();
         let mut cases: Vec<GateCase<'a>> =
             judged.iter().map(|judged| GateCase::judged(results, *judged, &failures)).collect();
         let is_judged =
             |place: (usize, usize)| judged.iter().any(|judged| (judged.step, judged.candidate) == place);
-        let compared = results.steps().filter(|(_, facts)| results.rounds.is_some() && facts.is_compared());
+        let compared = results.steps().filter(|(_, facts)| facts.is_compared());
         for (step, _) in compared {
             let contenders = results.candidates().map(|(candidate, _)| candidate).skip(1);
             let open = contenders.filter(|candidate| !is_judged((step, *candidate)));
             cases.extend(open.map(|candidate| GateCase::unjudged(results, (step, candidate), &failures)));
         }
         cases.sort_by_key(|case| case.conclusion().order());
-        Gate { experiment: results.experiment, cases }
+        Gate { experiment: results.experiment, cases, counts }
+    }
+
+    /// The number of cases that fail the gate: regressions, and steps that need more work without being decided to be faster.
+    pub fn worse(&self) -> usize {
+        self.regressions() + self.more_work()
+    }
+
+    /// The number of steps that need more work and are neither regressions nor decided to be faster.
+    pub fn more_work(&self) -> usize {
+        self.count(Conclusion::MoreWork)
     }
 
     /// The number of regressions.
@@ -91,7 +122,8 @@ impl<'a> GateCase<'a> {
         let is_open = judged.throughput.verdict == Verdict::NotEnoughData;
         let failure =
             if is_open { failure_of(results, (step, candidate), failures, Within::Step) } else { None };
-        GateCase { step, candidate, judged: Some(judged), failure }
+        let work = results.work(step, candidate);
+        GateCase { step, candidate, judged: Some(judged), failure, work, uncounted: None, is_timed: true }
     }
 
     /// For a contender that has no round of a step together with the base case.
@@ -99,16 +131,50 @@ impl<'a> GateCase<'a> {
         let of_step = failure_of(results, place, failures, Within::Step);
         let failure = of_step.or_else(|| failure_of(results, place, failures, Within::Experiment));
         let (step, candidate) = place;
-        GateCase { step, candidate, judged: None, failure }
+        let work = results.work(step, candidate);
+        GateCase { step, candidate, judged: None, failure, work, uncounted: None, is_timed: true }
+    }
+
+    /// For each contender on each step of an experiment without rounds.
+    fn counted(results: &Results<'a>, counts: &'a Counts<'a>) -> Vec<Self> {
+        let of_step = |step: usize| {
+            let case = move |candidate: usize| GateCase {
+                step,
+                candidate,
+                judged: None,
+                failure: None,
+                work: counts.work(step, candidate),
+                uncounted: [candidate, 0].into_iter().find_map(|one| counts.cell(step, one)?.failure()),
+                is_timed: false,
+            };
+            (1..results.experiment.candidates.len()).map(case)
+        };
+        counts.steps().flat_map(of_step).collect()
     }
 
     /// Its result.
     pub fn conclusion(&self) -> Conclusion {
-        match (&self.failure, &self.judged) {
-            (Some(_), _) => Conclusion::Failed,
-            (None, Some(judged)) => Conclusion::Judged(judged.throughput.verdict),
-            (None, None) => Conclusion::Judged(Verdict::NotEnoughData),
+        let work = self.work.map(Work::verdict);
+        let time = self.judged.map(|judged| judged.throughput.verdict);
+        match (&self.failure, time, work) {
+            (Some(_), _, _) => Conclusion::Failed,
+            (None, None, None) if self.uncounted.is_some() => Conclusion::Failed,
+            (None, Some(verdict @ (Verdict::Regression | Verdict::Improvement)), _) => {
+                Conclusion::Judged(verdict)
+            }
+            (None, _, Some(WorkVerdict::MoreWork)) => Conclusion::MoreWork,
+            (None, Some(verdict), _) => Conclusion::Judged(verdict),
+            (None, None, work) if !self.is_timed => {
+                Conclusion::Counted(work.unwrap_or(WorkVerdict::NotEnoughData))
+            }
+            (None, None, _) => Conclusion::Judged(Verdict::NotEnoughData),
         }
+    }
+
+    /// Whether the step needs more work, and is decided to be faster all the same: worth a warning.
+    pub fn is_faster_with_more_work(&self) -> bool {
+        let needs_more = self.work.is_some_and(|work| work.verdict() == WorkVerdict::MoreWork);
+        needs_more && self.conclusion() == Conclusion::Judged(Verdict::Improvement)
     }
 }
 
@@ -208,6 +274,38 @@ mod tests {
             errors(&|trial| trial.candidate == second && trial.step == *noisy && trial.place.round == 9),
             0
         );
+    }
+
+    #[test]
+    fn more_work_fails_a_gate_without_times() {
+        let (experiment, counted) = fixture::counted();
+        let counts = Counts::of(&experiment, &counted);
+        let gate = Gate::of(&Results::of(&experiment, &[], None).counting(counts.as_ref()));
+        assert_eq!((gate.worse(), gate.more_work(), gate.failed(), gate.cases.len()), (3, 3, 1, 11));
+        assert_eq!(gate.count(Conclusion::Counted(WorkVerdict::LessWork)), 1);
+        assert_eq!(gate.cases[0].uncounted.map(|reason| reason.contains("window")), Some(true));
+    }
+
+    #[test]
+    fn more_work_fails_a_gate_unless_times_decide_an_improvement() {
+        let (experiment, trials, mut counted) = fixture::counted_in_rounds();
+        let rounds = Rounds::of(&experiment, &trials);
+        let gate = |counted: &crate::Counted| {
+            let counts = Counts::of(&experiment, counted);
+            let results = Results::of(&experiment, &trials, rounds.as_ref()).counting(counts.as_ref());
+            let gate = Gate::of(&results);
+            let warned = gate.cases.iter().filter(|case| case.is_faster_with_more_work()).count();
+            (gate.regressions(), gate.more_work(), gate.worse(), warned)
+        };
+        // Two regressions of one contender need more work, and so does the other contender on these steps, without a change in time.
+        assert_eq!(gate(&counted), (2, 2, 4, 0));
+        let [_, second, third] = names(&experiment);
+        let faster = experiment.steps.iter().find(|step| step.name.starts_with("hot-points")).unwrap();
+        let of_step = counted.starts.iter_mut().filter(|start| start.step == faster.name);
+        for start in of_step.filter(|start| start.candidate == second || start.candidate == third) {
+            start.windows.iter_mut().for_each(|window| window.instructions += window.instructions / 20);
+        }
+        assert_eq!(gate(&counted), (2, 3, 5, 1), "the one that is faster is a warning, the other fails");
     }
 
     #[test]

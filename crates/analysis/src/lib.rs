@@ -8,6 +8,7 @@ mod calibration;
 mod compaction;
 mod configs;
 mod context;
+mod counts;
 mod effect;
 mod error;
 mod explanation;
@@ -33,6 +34,7 @@ mod sla;
 mod storage;
 mod thresholds;
 mod throughput;
+mod work_and_time;
 
 #[doc(hidden)]
 pub mod fixture;
@@ -44,6 +46,10 @@ pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
 pub use compaction::{CompactionLevel, Stalls, compaction_levels};
 pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};
 pub use context::{Warning, kept_apart, replicates, toolchains, warnings};
+pub use counts::{
+    Causes, CellCount, Counted, Counts, FunctionSide, FunctionWork, Luck, Mover, MoverKind, SHOWN_SHARE,
+    Work, WorkSummary,
+};
 pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
 pub use explanation::{
@@ -71,6 +77,7 @@ pub use sla::{Shortfall, Sla};
 pub use storage::{IO_BOUND_READS, IO_BOUND_WAITING};
 pub use thresholds::{Direction, Preset, Thresholds, UnknownThresholds};
 pub use throughput::Throughput;
+pub use work_and_time::TimeChange;
 
 /// An experiment with its trials, as a store holds them.
 pub type Stored = (Experiment, Vec<Trial>);

@@ -7,6 +7,7 @@ use basecase_model::{
 };
 use basecase_stats::{Judge, JudgedMetric};
 
+use crate::counts::Counts;
 use crate::effect::Effect;
 use crate::known_noise::KnownNoise;
 use crate::pool::Pooled;
@@ -26,6 +27,8 @@ pub struct Results<'a> {
     profiled: HashMap<(&'a str, &'a str), &'a Trial>,
     /// What is known about the noise of single runs.
     pub known_noise: Option<&'a KnownNoise>,
+    /// How much work an operation is, if that was counted.
+    pub counts: Option<&'a Counts<'a>>,
 }
 
 /// A trial that represents a candidate and step.
@@ -92,12 +95,18 @@ impl<'a> Results<'a> {
             .map(|trial| ((trial.step.as_str(), trial.candidate.as_str()), trial))
             .collect();
         let chosen = experiment.steps.iter().map(row).collect();
-        Results { experiment, trials, rounds: None, chosen, profiled, known_noise: None }
+        Results { experiment, trials, rounds: None, chosen, profiled, known_noise: None, counts: None }
     }
 
     /// Adds what is known about the noise of single runs.
     pub fn knowing(self, noise: &'a KnownNoise) -> Self {
         Results { known_noise: Some(noise), ..self }
+    }
+
+    /// Adds how much work an operation is. Without any trial there are then no rounds that could be judged.
+    pub fn counting(self, counts: Option<&'a Counts<'a>>) -> Self {
+        let rounds = self.rounds.filter(|_| counts.is_none() || !self.trials.is_empty());
+        Results { counts, rounds, ..self }
     }
 
     /// The steps with their numbers.

@@ -10,8 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_lab::{
-    CandidateSpec, PinRequest, Scale, Slowdown, Verify, read_change, read_change_of_work, read_settle_limit,
-    read_time,
+    CandidateSpec, PinRequest, Scale, Slowdown, Verify, read_change, read_settle_limit, read_time,
 };
 use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
@@ -51,7 +50,7 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Count the instructions that operations take, under callgrind: exact on any machine; the first candidate is the base case
     #[command(after_help = examples::COUNT)]
-    Count(Box<Count>),
+    Count(Box<Compare>),
     /// Run an experiment file, or resume one that was interrupted
     #[command(after_help = examples::RUN)]
     Run(Run),
@@ -153,15 +152,6 @@ pub(crate) struct Gate {
     /// Write a summary in Markdown, e.g. for a pull request
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) compare: Compare,
-}
-
-#[derive(Args)]
-pub(crate) struct Count {
-    /// Smallest relative change of the work of an operation that counts as one
-    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work, default_value = "0.5%")]
-    pub(crate) counts_detect: f64,
     #[command(flatten)]
     pub(crate) compare: Compare,
 }

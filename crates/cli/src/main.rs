@@ -53,7 +53,7 @@ fn progress_of(command: &Command) -> ProgressArgument {
     match command {
         Command::Demo(command) => command.progress,
         Command::Compare(command) => command.places.progress,
-        Command::Count(command) => command.compare.places.progress,
+        Command::Count(command) => command.places.progress,
         Command::Run(command) => command.places.progress,
         Command::Gate(command) => command.compare.places.progress,
         Command::Bisect(command) => command.compare.places.progress,

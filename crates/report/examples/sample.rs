@@ -24,5 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (folder, (experiment, trials)) in samples {
         write_pages(&experiment, &trials, &Options::default(), &directory.join(folder))?;
     }
+    let (alone, counted) = fixture::counted();
+    write_pages(&alone, &[], &Options { counted, ..Options::default() }, &directory.join("counts"))?;
+    let (experiment, trials, counted) = fixture::counted_in_rounds();
+    let options = Options { counted, ..Options::default() };
+    write_pages(&experiment, &trials, &options, &directory.join("counts-and-rounds"))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! No format of the report lets text of servers or others' files steer a terminal or deceive a reader.
 
-use basecase_analysis::{Gate, Results, Rounds};
+use basecase_analysis::{Counted, Gate, Results, Rounds};
 use basecase_model::{Experiment, Trial, TrialStatus, printable};
 use proptest::prelude::*;
 
@@ -62,6 +62,26 @@ fn is_clean(text: &str) -> bool {
     printable(text) == text
 }
 
+/// Counts of two candidates whose functions, files and warnings have such names.
+fn counted(said: &str, experiment: &Experiment) -> Counted {
+    let mut counted = fixture::counted().1;
+    counted.starts.retain(|start| start.step == "range-covered-pk_range=100");
+    let base = counted.starts[0].candidate.clone();
+    for start in &mut counted.starts {
+        let number = usize::from(start.candidate != base);
+        start.candidate = experiment.candidates[number].name.0.clone();
+        start.step = experiment.steps[1].name.clone();
+        start.engine_version = said.into();
+        start.warnings.push(said.into());
+        for function in &mut start.functions {
+            function.name.push_str(said);
+            function.object = said.into();
+            function.file = Some(said.into());
+        }
+    }
+    counted
+}
+
 /// A report with servers in every text format, by name.
 fn reports(said: &str) -> Vec<(String, String)> {
     let shape = Shape { candidates: 2, steps: &["l.i0", "qr100"], seconds: 2, clients: 1 };
@@ -70,14 +90,15 @@ fn reports(said: &str) -> Vec<(String, String)> {
         last.status = TrialStatus::Failed { reason: "gone".into(), log_tail: "line 1\nline 2".into() };
     }
     put(said, &mut experiment, &mut trials);
-    let options = Options { steps: true, ..Options::default() };
+    let counted = counted(said, &experiment);
+    let options = Options { steps: true, counted, ..Options::default() };
     let report = |format: &Format| match format {
         Format::Text(text) => Some((text.name.to_owned(), render(&experiment, &trials, *text, &options))),
         Format::Verdicts(_) | Format::Pages(_) => None,
     };
     let mut reports: Vec<(String, String)> = FORMATS.iter().filter_map(report).collect();
     let step = experiment.steps[0].name.clone();
-    if let Ok(document) = explain(&experiment, &trials, Some(&step), options.thresholds) {
+    if let Ok(document) = explain(&experiment, &trials, Some(&step), options.thresholds, &options.counted) {
         reports.push(("explained, text".into(), document.text(false)));
         reports.push(("explained, md".into(), document.markdown()));
     }

@@ -18,7 +18,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use basecase_analysis::{
-    Bisected, CalibrationRun, Gate, Results, Rounds, Stored, Thresholds, VersionHistory,
+    Bisected, CalibrationRun, Counted, Counts, Gate, Results, Rounds, Stored, Thresholds, VersionHistory,
 };
 use basecase_model::{Experiment, Trial};
 
@@ -37,7 +37,9 @@ pub use words::headline;
 /// order in which they were run. In an experiment in rounds, all complete ones count.
 pub fn render(experiment: &Experiment, trials: &[Trial], format: TextFormat, options: &Options) -> String {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
+    let counts = Counts::of(experiment, &options.counted);
+    let results =
+        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
     (format.render)(&results, options)
 }
 
@@ -62,10 +64,12 @@ pub fn write(
     out: &Path,
 ) -> Result<Written, Error> {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
+    let counts = Counts::of(experiment, &options.counted);
+    let results =
+        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
     match format {
         Format::Text(format) => Ok(Written::Text((format.render)(&results, options))),
-        Format::Verdicts(_) if rounds.is_none() => Err(Error::NoVerdicts),
+        Format::Verdicts(_) if rounds.is_none() && counts.is_none() => Err(Error::NoVerdicts),
         Format::Verdicts(format) => Ok(Written::Text((format.render)(&Gate::of(&results)))),
         Format::Pages(format) => Ok(Written::Page((format.write)(&results, options, out)?)),
     }
@@ -84,7 +88,7 @@ pub fn write_raw(experiment: &Experiment, trials: &[Trial], folder: &Path) -> Re
 ///
 /// `wanted` is the name or label of a step, whose cells are all explained; `CANDIDATE/STEP`; or the key of a cell, or an unambiguous prefix of
 /// at least 6 digits. Without it, all changed cells are explained, largest loss first: in rounds those with a verdict of a change, else
-/// those beyond the thresholds.
+/// those beyond the thresholds; with counts also those whose work changed, before the others.
 ///
 /// # Errors
 /// When there is no such cell, or nothing to explain.
@@ -93,9 +97,11 @@ pub fn explain(
     trials: &[Trial],
     wanted: Option<&str>,
     thresholds: Thresholds,
+    counted: &Counted,
 ) -> Result<Document, Error> {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref());
+    let counts = Counts::of(experiment, counted);
+    let results = Results::of(experiment, trials, rounds.as_ref()).counting(counts.as_ref());
     Ok(Document(documents::explanation(&results, wanted, thresholds)?))
 }
 
@@ -160,7 +166,9 @@ pub fn write_pages(
     out_dir: &Path,
 ) -> Result<PathBuf, Error> {
     let rounds = Rounds::of(experiment, trials);
-    let results = Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise);
+    let counts = Counts::of(experiment, &options.counted);
+    let results =
+        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
     formats::write_pages(&results, options, out_dir)
 }
 
@@ -172,10 +180,36 @@ mod tests {
     fn what_is_decided_in_rounds_is_explained() {
         let (experiment, trials) = fixture::in_rounds();
         let thresholds = Options::default().thresholds;
-        insta::assert_snapshot!(explain(&experiment, &trials, None, thresholds).unwrap().text(false));
+        insta::assert_snapshot!(
+            explain(&experiment, &trials, None, thresholds, &Counted::default()).unwrap().text(false)
+        );
         let first: Vec<Trial> = trials.into_iter().filter(|trial| trial.place.round == 0).collect();
-        let refusal = explain(&experiment, &first, None, thresholds).err().unwrap().to_string();
+        let refusal =
+            explain(&experiment, &first, None, thresholds, &Counted::default()).err().unwrap().to_string();
         assert!(refusal.contains("nothing to explain") && refusal.contains("hint: "), "{refusal}");
+    }
+
+    #[test]
+    fn what_was_counted_is_explained_first() {
+        let thresholds = Options::default().thresholds;
+        let (experiment, counted) = fixture::counted();
+        let explained =
+            |wanted| explain(&experiment, &[], wanted, thresholds, &counted).map(|found| found.text(false));
+        let (all, luck) = (explained(None).unwrap(), explained(Some("read-only-distinct")).unwrap());
+        assert_eq!(all.matches("A count does not see").count(), 4, "{all}");
+        insta::assert_snapshot!(explained(Some("range-covered-pk")).unwrap());
+        assert!(
+            luck.contains(
+                "Luck, not the version: between sessions of one candidate differ __strcmp_avx2 by 20,114"
+            ),
+            "{luck}"
+        );
+        let (experiment, trials, counted) = fixture::counted_in_rounds();
+        let both =
+            explain(&experiment, &trials, Some("point-query"), thresholds, &counted).unwrap().text(false);
+        let (work, costs) =
+            (both.find("2.1 % more work").unwrap(), both.find("What a count does not see").unwrap());
+        assert!(work < costs && both.contains("so the work explains a part of it"), "{both}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Options of a report.
 
-use basecase_analysis::{KnownNoise, Preset, Thresholds};
+use basecase_analysis::{Counted, KnownNoise, Preset, Thresholds};
 
 /// Options of a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Options {
     pub percentile: f64,
     /// What is known about the noise of single runs; by default nothing.
     pub noise: KnownNoise,
+    /// How much work an operation is, as counted; by default nothing was.
+    pub counted: Counted,
 }
 
 impl Default for Options {
@@ -26,6 +28,7 @@ impl Default for Options {
             steps: false,
             percentile: 95.0,
             noise: KnownNoise::default(),
+            counted: Counted::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Chooses the cells to explain: those that the user names, or those that changed.
 
-use basecase_model::{Cell, StepFacts, Trial};
+use basecase_model::{Cell, StepFacts};
 
 use crate::error::Error;
 use crate::findings::Finding;
@@ -13,7 +13,8 @@ pub type CellNumbers = (usize, usize);
 /// The least number of digits for a word to be taken for a key.
 const LEAST_DIGITS: usize = 6;
 
-/// The cells that `wanted` selects: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it, those that changed.
+/// The cells that `wanted` selects: a step, `CANDIDATE/STEP`, or the key of a cell or its beginning. Without it, those that changed, whose
+/// work did before the others.
 ///
 /// # Errors
 /// When there is no such thing, or nothing to compare it with.
@@ -26,7 +27,7 @@ pub fn cells(
     if candidates.is_empty() {
         return Err(Error::Alone);
     }
-    let Some(wanted) = wanted else { return Ok(changed(results, thresholds)) };
+    let Some(wanted) = wanted else { return Ok(changed_in_any(results, thresholds)) };
     let steps = StepFacts::named(&results.experiment.steps, wanted);
     if !steps.is_empty() {
         let of_step = |step| candidates.clone().map(move |candidate| (step, candidate));
@@ -66,20 +67,27 @@ fn candidate_named(results: &Results<'_>, name: &str) -> Result<usize, Error> {
 
 fn cell_with_key(results: &Results<'_>, beginning: &str) -> Result<CellNumbers, Error> {
     let beginning = beginning.to_ascii_lowercase();
+    let keys = |step: usize, candidate: usize| {
+        let of_trial = results.trial(step, candidate).map(|trial| trial.cell.as_str());
+        let of_count = results.counts.and_then(|counts| counts.cell(step, candidate)?.key());
+        [of_trial, of_count].into_iter().flatten()
+    };
     let of_step = |(step, _)| {
-        let trial = move |(candidate, _)| Some(((step, candidate), results.trial(step, candidate)?));
-        results.candidates().filter_map(trial)
+        let of_cell = move |(candidate, _)| keys(step, candidate).map(move |key| ((step, candidate), key));
+        results.candidates().flat_map(of_cell)
     };
     let all = results.steps().flat_map(of_step);
-    let found: Vec<(CellNumbers, &Trial)> =
-        all.filter(|(_, trial)| trial.cell.starts_with(&beginning)).collect();
+    let found: Vec<(CellNumbers, &str)> = all.filter(|(_, key)| key.starts_with(&beginning)).collect();
     match found.as_slice() {
         [] => Err(Error::UnknownKey(beginning)),
         [((step, candidate), _)] => Ok((*step, not_base(results, *candidate)?)),
         several => {
-            let place = |(_, trial): &(CellNumbers, &Trial)| {
+            let place = |((step, candidate), key): &(CellNumbers, &str)| {
                 let digits = Cell::SHOWN_DIGITS;
-                format!("{:.digits$} ({}/{})", trial.cell, trial.candidate, trial.step)
+                let step = results.experiment.steps.get(*step).map_or("", |facts| &facts.name);
+                let candidate =
+                    results.experiment.candidates.get(*candidate).map_or("", |facts| &facts.name.0);
+                format!("{key:.digits$} ({candidate}/{step})")
             };
             Err(Error::AmbiguousKey { beginning, known: several.iter().map(place).collect() })
         }
@@ -99,6 +107,15 @@ fn not_base(results: &Results<'_>, candidate: usize) -> Result<usize, Error> {
 /// The names of the candidates that are compared with the base case.
 fn others(results: &Results<'_>) -> Vec<String> {
     results.candidates().skip(1).map(|(_, facts)| facts.name.0.clone()).collect()
+}
+
+/// The cells whose work changed, and then the others that changed.
+fn changed_in_any(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellNumbers> {
+    let changes = results.counts.map(|counts| counts.changes()).unwrap_or_default();
+    let mut cells: Vec<CellNumbers> = changes.into_iter().map(|work| (work.step, work.candidate)).collect();
+    let others = if results.has_counts_only() { Vec::new() } else { changed(results, thresholds) };
+    cells.extend(others.into_iter().filter(|cell| !cells.contains(cell)).collect::<Vec<_>>());
+    cells
 }
 
 /// The cells that changed, the slowest first: in rounds those decided to have changed, otherwise those beyond the thresholds. Cells whose
@@ -121,7 +138,7 @@ pub fn changed(results: &Results<'_>, thresholds: Thresholds) -> Vec<CellNumbers
 
 #[cfg(test)]
 mod tests {
-    use basecase_model::Experiment;
+    use basecase_model::{Experiment, Trial};
 
     use super::*;
     use crate::fixture;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_analysis::Thresholds;
-use basecase_lab::{MemoryRequest, Timing, read_time};
+use basecase_lab::{MemoryRequest, Timing, read_change_of_work, read_time};
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};
@@ -43,6 +43,12 @@ pub(crate) struct PlaceArguments {
     /// Sample machine and server every second (on), or only at both ends of a step (off)
     #[arg(long, help_heading = heading::MEASUREMENT, value_enum, default_value_t = ProbeArgument::On)]
     pub(crate) probe: ProbeArgument,
+    /// Count the instructions of each step as well, under callgrind: exact on any machine
+    #[arg(long, help_heading = heading::MEASUREMENT)]
+    pub(crate) counts: bool,
+    /// Smallest relative change of the instructions of an operation that counts as one
+    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "PERCENT", value_parser = read_change_of_work, default_value = "0.5%")]
+    pub(crate) counts_detect: f64,
     /// Shorten warm-ups, slices, pauses and polls by this factor, e.g. 1/50, to try a schedule; such results are marked and get no verdict
     #[arg(long, value_name = "1/N", default_value = "1/1", hide = true)]
     pub(crate) timing: Timing,

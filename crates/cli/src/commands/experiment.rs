@@ -14,6 +14,7 @@ use basecase_server::Settle;
 use basecase_workload::insert_benchmark::{self, Pace};
 
 use super::perform::{check, make_folder, perform};
+use super::store::COUNTS_DETECT;
 use crate::Outcome;
 use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
 use crate::reporter::{Part, Reporter};
@@ -57,6 +58,8 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         probe: ProbeArgument::On,
         profile: Vec::new(),
         profile_measured: false,
+        counts: false,
+        counts_detect: COUNTS_DETECT,
         json: false,
         memory: None,
         thresholds: Preset::default().thresholds(),

@@ -1,15 +1,18 @@
 //! `explain`: where the time went.
 
 use anyhow::Result;
+use basecase_store::Store;
 
-use super::store::load;
+use super::store::{COUNTS_DETECT, counted, load_from};
 use crate::arguments::Explain;
 use crate::output;
 
 pub(crate) fn run(arguments: &Explain) -> Result<()> {
-    let (experiment, trials) = load(&arguments.store, arguments.experiment.as_deref())?;
-    let thresholds = arguments.thresholds;
-    let found = basecase_report::explain(&experiment, &trials, arguments.cell.as_deref(), thresholds)?;
+    let store = Store::open_read_only(&arguments.store)?;
+    let (experiment, trials) = load_from(&store, arguments.experiment.as_deref())?;
+    let (cell, thresholds) = (arguments.cell.as_deref(), arguments.thresholds);
+    let counted = counted(&store, &experiment, COUNTS_DETECT)?;
+    let found = basecase_report::explain(&experiment, &trials, cell, thresholds, &counted)?;
     let text = if arguments.markdown { found.markdown() } else { found.text(output::may_colour()) };
     output::print_report(&text)
 }

@@ -1,12 +1,12 @@
-//! `gate`: a comparison in rounds whose exit code tells whether something got slower.
+//! `gate`: a comparison in rounds whose exit code tells whether something got slower, or needs more work.
 
 use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use basecase_analysis::{Gate as Verdicts, Results, Rounds};
+use basecase_analysis::{Counts, Gate as Verdicts, Results, Rounds};
 use basecase_lab::RunOptions;
-use basecase_report::{TextFormat, gate_summary, junit};
+use basecase_report::{Options, TextFormat, gate_summary, junit};
 
 use super::experiment::request;
 use super::perform::{Measured, measure, report_options};
@@ -23,17 +23,19 @@ pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
         try_to_write(file)?;
     }
     let measured = measure(&request, places, RunOptions::default(), reporter)?;
-    let Measured { experiment, trials, .. } = &measured;
+    let Measured { experiment, trials, counted, .. } = &measured;
     let rounds = Rounds::of(experiment, trials);
-    let verdicts = Verdicts::of(&Results::of(experiment, trials, rounds.as_ref()));
+    let counts = Counts::of(experiment, counted);
+    let results = Results::of(experiment, trials, rounds.as_ref()).counting(counts.as_ref());
+    let verdicts = Verdicts::of(&results);
     // Decided before anything is written: a failed write must not hide a regression.
-    let verdict = match (verdicts.regressions(), verdicts.failed()) {
+    let verdict = match (verdicts.worse(), verdicts.failed()) {
         (0, 0) => Outcome::Done,
         (0, _) => Outcome::CouldNotRun,
         _ => Outcome::Regression,
     };
     let written = write_files(arguments, &verdicts);
-    let options = report_options(places);
+    let options = Options { counted: counted.clone(), ..report_options(places) };
     let format = if places.json { TextFormat::JSON } else { TextFormat::TEXT };
     if let Err(error) = output::print_report(&basecase_report::render(experiment, trials, format, &options)) {
         reporter.error(&error);

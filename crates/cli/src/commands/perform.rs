@@ -1,16 +1,19 @@
 //! Runs a request and reports the results.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use basecase_analysis::KnownNoise;
+use basecase_analysis::{Counted, KnownNoise};
 use basecase_builds::default_home;
-use basecase_lab::{Event, Observer, Phase, Places, Plan, ProfileOrder, Request, RunOptions, Summary};
+use basecase_lab::{
+    Event, Observer, Phase, Places, Plan, ProfileOrder, Protocol, Request, RunOptions, Summary,
+};
 use basecase_model::{Experiment, Trial};
 use basecase_report::{Options, TextFormat, kept_apart};
 use basecase_store::Store;
 
-use super::store::known_noise;
+use super::store::{counted, known_noise};
 use crate::Outcome;
 use crate::arguments::{PlaceArguments, ProbeArgument};
 use crate::output;
@@ -20,6 +23,8 @@ use crate::reporter::Reporter;
 pub(crate) struct Measured {
     pub(crate) experiment: Experiment,
     pub(crate) trials: Vec<Trial>,
+    /// How much work an operation is, if that was counted as well.
+    pub(crate) counted: Counted,
     noise: KnownNoise,
     summary: Summary,
 }
@@ -54,11 +59,17 @@ pub(crate) fn measure(
         ..options
     };
     let chosen = options.steps.clone();
-    let summary = {
+    let mut summary = {
         // Only during the run: outside it, a signal may end the process at once, as nothing would be lost.
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
+    if arguments.counts && request.protocol != Protocol::Counts && !summary.interrupted {
+        let beside = Beside { request, arguments, command: &command, chosen: chosen.clone() };
+        let counted = beside.count(&mut store, &summary.experiment, observer.as_mut())?;
+        summary.failed.extend(counted.failed);
+        summary.interrupted |= counted.interrupted;
+    }
     let mut experiment = summary.experiment.clone();
     let trials = store.trials(&experiment.id)?;
     if let Some(chosen) = chosen {
@@ -67,7 +78,48 @@ pub(crate) fn measure(
         experiment.steps.retain(|step| chosen.contains(&step.name) || is_measured(&step.name));
     }
     let noise = known_noise(&store, &experiment)?;
-    Ok(Measured { experiment, trials, noise, summary })
+    let counted = counted(&store, &experiment, arguments.counts_detect)?;
+    Ok(Measured { experiment, trials, counted, noise, summary })
+}
+
+/// Counts beside times: another experiment in the same store, whose cells belong to the one of times as well.
+struct Beside<'a> {
+    request: &'a Request,
+    arguments: &'a PlaceArguments,
+    command: &'a str,
+    chosen: Option<BTreeSet<String>>,
+}
+
+/// What counting beside times came to.
+#[derive(Default)]
+struct CountedBeside {
+    failed: Vec<String>,
+    interrupted: bool,
+}
+
+impl Beside<'_> {
+    /// Counts what is missing. Where nothing can be counted, times are what is left, and the user is told why.
+    fn count(
+        self,
+        store: &mut Store,
+        experiment: &Experiment,
+        observer: &mut dyn Observer,
+    ) -> Result<CountedBeside> {
+        let request = Request { protocol: Protocol::Counts, replicates: Vec::new(), ..self.request.clone() };
+        let plan = match prepare(&request, self.arguments, self.command, observer) {
+            Ok(plan) => plan,
+            Err(error) => {
+                observer.notice(Event::Note(&format!("--counts: {error:#}")));
+                return Ok(CountedBeside::default());
+            }
+        };
+        store.save_cells(&experiment.id, &plan.cells())?;
+        let options =
+            RunOptions { keep_data: self.arguments.keep_data, steps: self.chosen, ..RunOptions::default() };
+        let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
+        let summary = basecase_lab::run(&plan, store, options, basecase_stop::flag(), observer)?;
+        Ok(CountedBeside { failed: summary.failed, interrupted: summary.interrupted })
+    }
 }
 
 /// Checks a request that will run later.
@@ -85,7 +137,7 @@ fn places(arguments: &PlaceArguments) -> Result<Places> {
     })
 }
 
-pub(crate) fn prepare(
+fn prepare(
     request: &Request,
     arguments: &PlaceArguments,
     command: &str,
@@ -106,7 +158,11 @@ pub(crate) fn perform(
 ) -> Result<Outcome> {
     let measured = measure(request, arguments, options, reporter)?;
     let Measured { experiment, trials, .. } = &measured;
-    let options = Options { noise: measured.noise.clone(), ..report_options(arguments) };
+    let options = Options {
+        noise: measured.noise.clone(),
+        counted: measured.counted.clone(),
+        ..report_options(arguments)
+    };
     let format = if arguments.json { TextFormat::JSON } else { TextFormat::TEXT };
     let printed = output::print_report(&basecase_report::render(experiment, trials, format, &options));
     let written = measured.write_pages(&options, arguments, reporter);

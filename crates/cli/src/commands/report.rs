@@ -4,7 +4,7 @@ use anyhow::Result;
 use basecase_report::{Options, Written, kept_apart};
 use basecase_store::Store;
 
-use super::store::{known_noise, load_from};
+use super::store::{COUNTS_DETECT, counted, known_noise, load_from};
 use crate::arguments::Report;
 use crate::output;
 
@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         steps: arguments.full,
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,
+        counted: counted(&store, &experiment, COUNTS_DETECT)?,
     };
     if let Some(folder) = &arguments.raw {
         let count = basecase_report::write_raw(&experiment, &trials, folder)?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use basecase_analysis::{KnownNoise, Stored};
+use basecase_analysis::{Counted, KnownNoise, Stored};
 use basecase_model::{Cell, Experiment, Trial};
 use basecase_store::Store;
 
@@ -50,6 +50,14 @@ pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<Know
     let others = load_all(store, |other| KnownNoise::is_told_by(experiment, other))?;
     Ok(KnownNoise::of(experiment, &others))
 }
+
+/// The counts of an experiment, with the smallest relative change of work that counts.
+pub(crate) fn counted(store: &Store, experiment: &Experiment, detect: f64) -> Result<Counted> {
+    Ok(Counted { starts: store.counts(&experiment.id)?, margin: detect.ln_1p() })
+}
+
+/// The smallest relative change of work that counts, unless the user says otherwise.
+pub(crate) const COUNTS_DETECT: f64 = 0.005;
 
 /// The wanted experiments, with their trials.
 pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -> Result<Vec<Stored>> {

@@ -29,7 +29,7 @@ pub enum Protocol {
     Classic,
     /// Round after round, until every step is decided.
     Rounds(Rounds),
-    /// No times: the instructions of operations are counted, see [`crate::count`].
+    /// No times: the instructions of operations are counted.
     Counts,
 }
 

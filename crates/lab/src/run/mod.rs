@@ -25,7 +25,6 @@ use basecase_workload::StepPlan;
 
 use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
-pub use self::counts::count;
 pub use self::measure::profiling::ProfileOrder;
 use self::rounds::{quiet, slice_scheduler};
 use self::servers::Servers;
@@ -83,7 +82,7 @@ impl RunOptions {
     }
 }
 
-/// Runs what of `plan` is not in `store` yet. The store must be locked for the run.
+/// Runs what of `plan` is not in `store` yet: measures times, or counts instructions. The store must be locked for the run.
 ///
 /// # Errors
 /// When the store fails, or holds rounds that began with another schedule. A candidate that fails is stored as failed, and the next one runs.
@@ -94,6 +93,9 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
+    if plan.callgrind.is_some() {
+        return counts::count(plan, store, &options, stop, observer);
+    }
     run_on(&mut Servers, plan, store, options, stop, observer)
 }
 

@@ -2,6 +2,7 @@
 
 use basecase_analysis::{Error, Explanation, Results, Thresholds, cells};
 
+use super::work;
 use crate::documents::Block;
 use crate::tables::explanation as tables;
 use crate::words::{absences, change, summary};
@@ -20,22 +21,47 @@ pub(crate) fn compose(
 ) -> Result<Vec<Block>, Error> {
     let mut blocks = Vec::new();
     for (step, candidate) in cells(results, wanted, thresholds)? {
-        let (Some(facts), Some(explanation)) =
-            (results.experiment.steps.get(step), Explanation::of(results, step, candidate))
+        let (Some(facts), Some(candidate_facts)) =
+            (results.experiment.steps.get(step), results.experiment.candidates.get(candidate))
         else {
             continue;
         };
-        blocks.push(Block::Heading(format!("{} on {}", explanation.candidate_name, facts.label)));
-        blocks.extend([Block::List(summary(&explanation)), Block::Paragraph(change(&explanation, facts))]);
-        blocks.extend(details(&explanation));
+        let (work, times) =
+            (work::of_cell(results, step, candidate), Explanation::of(results, step, candidate));
+        if work.is_empty() && times.is_none() {
+            continue;
+        }
+        blocks.push(Block::Heading(format!("{} on {}", candidate_facts.name, facts.label)));
+        let has_work = !work.is_empty();
+        blocks.extend(work);
+        match times {
+            Some(explanation) => {
+                if has_work {
+                    blocks.push(Block::Paragraph(COSTS.into()));
+                }
+                blocks.extend([
+                    Block::List(summary(&explanation)),
+                    Block::Paragraph(change(&explanation, facts)),
+                ]);
+                blocks.extend(details(&explanation));
+            }
+            None => blocks.push(Block::Paragraph(NO_TIMES.into())),
+        }
     }
     match wanted {
         _ if !blocks.is_empty() => Ok(blocks),
         Some(wanted) => Err(Error::NotMeasured(wanted.to_owned())),
-        None if results.rounds.is_some() => Err(Error::NothingChanged),
+        None if results.rounds.is_some() || results.counts.is_some() => Err(Error::NothingChanged),
         None => Err(Error::NothingBeyond),
     }
 }
+
+/// Leads from work to costs.
+const COSTS: &str =
+    "What a count does not see, by the costs of the trials: the kernel, storage, caches and waiting.";
+/// Said where only work is known.
+const NO_TIMES: &str = "A count does not see the kernel, storage, caches and waiting. Trials of the same experiment tell of \
+                        their costs: `basecase compare … --counts`.";
 
 /// Missing data, and everything that changed.
 pub(crate) fn details(explanation: &Explanation<'_>) -> Vec<Block> {

@@ -3,7 +3,7 @@
 use basecase_analysis::{self as analysis, Results, Warning, replicates, toolchains};
 use basecase_model::Experiment;
 
-use crate::words::{cached, different_limits, first};
+use crate::words::{cached, count_warnings, different_limits, first};
 
 /// A note on noise.
 pub(crate) fn noise(results: &Results<'_>) -> &'static str {
@@ -114,7 +114,8 @@ pub(crate) fn warnings(results: &Results<'_>) -> Vec<String> {
     let line = |(text, places): &Warning<'_>| {
         format!("{text} ({})", places.iter().map(place).collect::<Vec<_>>().join("; "))
     };
-    cached(results).into_iter().chain(analysis::warnings(results).iter().map(line)).collect()
+    let counts = results.counts.map(|counts| count_warnings(results, counts)).unwrap_or_default();
+    cached(results).into_iter().chain(analysis::warnings(results).iter().map(line)).chain(counts).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use basecase_analysis::{Results, failures};
 use basecase_model::{Experiment, StepFacts};
 
-use super::{Block, method, notes};
+use super::{Block, method, notes, work};
 use crate::options::Options;
 use crate::tables::{
     Table, builds, compaction, configs, connections, events, grouped, groups, latency_ratio, lines, memory,
@@ -16,20 +16,17 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = vec![Block::Title(title(results))];
     blocks.extend(verdicts(results));
+    blocks.extend(work::overview(results));
     blocks.extend(notes::candidates(experiment).map(Block::Note));
-    for section in summary(results, options) {
-        blocks.extend(section.heading.map(Block::Heading));
-        blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
-        blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
+    if !results.has_counts_only() {
+        blocks.extend(rates(results, options));
     }
-    blocks.push(Block::Paragraph(notes::noise(results).into()));
-    blocks.extend(notes::published(results).map(Block::Paragraph));
     blocks.extend(failed(results));
     let warnings = notes::warnings(results);
     if !warnings.is_empty() {
         blocks.extend([Block::Heading("Warnings".into()), Block::List(warnings)]);
     }
-    if options.steps {
+    if options.steps && !results.has_counts_only() {
         blocks.extend(method::blocks(results));
         blocks.extend(purge_lag::table(results).map(Block::Table));
         blocks.extend(steps(results, options));
@@ -39,6 +36,19 @@ pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let facts = [builds::experiment(results), builds::host(experiment), builds::builds(experiment)];
     let settings = configs::differences(experiment).into_iter().chain(running::differences(experiment));
     blocks.extend(facts.into_iter().chain(settings).map(Block::Table));
+    blocks
+}
+
+/// Rates and how to read them.
+fn rates(results: &Results<'_>, options: &Options) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for section in summary(results, options) {
+        blocks.extend(section.heading.map(Block::Heading));
+        blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
+        blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
+    }
+    blocks.push(Block::Paragraph(notes::noise(results).into()));
+    blocks.extend(notes::published(results).map(Block::Paragraph));
     blocks
 }
 

@@ -7,7 +7,7 @@ use super::TextFormat;
 use crate::documents::{self, Block, notes};
 use crate::options::Options;
 use crate::tables::{configs, grouped, resources, running, verdicts};
-use crate::words::{FailureWords, causes, lines, range};
+use crate::words::{FailureWords, answers, causes, range};
 
 /// Markdown in the order of a post: what changed, builds, hardware, benchmark, results.
 pub(super) const FORMAT: TextFormat =
@@ -81,7 +81,15 @@ fn introduction(results: &Results<'_>) -> String {
 }
 
 fn summary(results: &Results<'_>, options: &Options) -> Vec<String> {
-    let mut lines = lines(results, options.thresholds);
+    let mut lines = answers(results);
+    if results.has_counts_only() {
+        lines.push(
+            "instructions were counted and nothing was timed: the kernel, caches and waiting are not in it"
+                .into(),
+        );
+        return lines;
+    }
+    lines.extend(crate::words::lines(results, options.thresholds));
     for (candidate, facts) in results.candidates() {
         let missed = results.steps().filter(|(step, _)| results.missed_sla(*step, candidate));
         let missed: Vec<&str> = missed.map(|(_, step)| step.label.as_str()).collect();
@@ -157,6 +165,10 @@ fn benchmark(results: &Results<'_>) -> Vec<Block> {
 
 fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
     let mut blocks = vec![Block::Heading("Results".into())];
+    blocks.extend(documents::work_overview(results));
+    if results.has_counts_only() {
+        return blocks;
+    }
     blocks.extend(verdicts::table(results).map(Block::Table));
     let names = &results.experiment.candidates;
     let mut ranges = Vec::new();

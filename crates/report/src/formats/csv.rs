@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use basecase_analysis::{Effect, Results, metrics};
+use basecase_analysis::{Counts, Effect, Results, Work, metrics};
 use basecase_model::{TrialStatus, printable};
 use basecase_stats::{Decision, JudgedMetric};
 
 use super::TextFormat;
-use crate::words::{qualifier_word, verdict_word};
+use crate::words::{qualifier_word, verdict_word, work_word};
 
 /// One line per candidate and step, comma-separated with a header (RFC 4180).
 pub(super) const FORMAT: TextFormat = TextFormat { name: "csv", render: |results, _| render(results) };
@@ -50,6 +50,9 @@ fn header(results: &Results<'_>) -> Vec<Cow<'static, str>> {
             };
             names.extend(metrics::RESOURCES.iter().flat_map(ends).map(Cow::Owned));
         }
+    }
+    if results.counts.is_some() {
+        names.extend(OF_COUNTS.map(Cow::Borrowed));
     }
     names
 }
@@ -98,6 +101,9 @@ fn fields(results: &Results<'_>, step: usize, candidate: usize) -> Vec<String> {
     if results.rounds.is_some() {
         fields.extend(of_rounds(results, step, candidate));
         fields.extend(costs.iter().flat_map(|cost| ends(cost.and_then(|cost| cost.interval))));
+    }
+    if let Some(counts) = results.counts {
+        fields.extend(of_counts(counts, step, candidate));
     }
     fields
 }
@@ -155,6 +161,37 @@ fn of_rounds(results: &Results<'_>, step: usize, candidate: usize) -> [String; 1
         judged.cpu.map(|cpu| verdict_word(cpu.verdict)).unwrap_or_default(),
         judged.flags().join(" "),
         rounds_dropped.to_string(),
+    ]
+}
+
+/// Columns that only experiments with counts have.
+const OF_COUNTS: [&str; 9] = [
+    "instructions",
+    "instructions_relative",
+    "instructions_relative_low",
+    "instructions_relative_high",
+    "work_verdict",
+    "count_spread",
+    "count_starts",
+    "count_windows",
+    "count_failed",
+];
+
+fn of_counts(counts: &Counts<'_>, step: usize, candidate: usize) -> [String; 9] {
+    let Some(cell) = counts.cell(step, candidate) else { return Default::default() };
+    let work = counts.work(step, candidate);
+    let effect = work.map(Work::effect);
+    let [low, high] = ends(effect.and_then(|effect| effect.interval));
+    [
+        number(cell.instructions()),
+        number(effect.map(|effect| effect.ratio)),
+        low,
+        high,
+        work.map(|work| work_word(work.verdict())).unwrap_or_default(),
+        number(cell.spread()),
+        cell.starts.len().to_string(),
+        cell.windows().len().to_string(),
+        cell.failure().unwrap_or_default().to_owned(),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The verdicts of an experiment in rounds as Markdown, e.g. for a pull request.
 
 use basecase_analysis::{Conclusion, Gate, GateCase};
-use basecase_stats::Verdict;
+use basecase_stats::{Verdict, WorkVerdict};
 
 use crate::formats::markdown::escaped;
 use crate::words::{CaseWords, gate_case, headline};
@@ -9,7 +9,12 @@ use crate::words::{CaseWords, gate_case, headline};
 /// Failures, changes and undecided steps first, the rest folded away.
 pub(crate) fn render(gate: &Gate<'_>) -> String {
     let base = gate.experiment.candidates.first().map_or("", |base| base.name.0.as_str());
-    let is_unchanged = |case: &&GateCase<'_>| case.conclusion() == Conclusion::Judged(Verdict::NoChange);
+    let is_unchanged = |case: &&GateCase<'_>| {
+        matches!(
+            case.conclusion(),
+            Conclusion::Judged(Verdict::NoChange) | Conclusion::Counted(WorkVerdict::SameWork)
+        )
+    };
     let (unchanged, telling): (Vec<_>, Vec<_>) = gate.cases.iter().partition(is_unchanged);
     let table = |cases: &[&GateCase<'_>]| {
         let rows: String = cases.iter().map(|case| row(gate, case)).collect();
@@ -42,10 +47,12 @@ fn row(gate: &Gate<'_>, case: &GateCase<'_>) -> String {
 fn sign(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Failed => "❌ ",
-        Conclusion::Judged(Verdict::Regression) => "🔴 ",
-        Conclusion::Judged(Verdict::Improvement) => "🟢 ",
-        Conclusion::Judged(Verdict::NotEnoughData) => "⚪ ",
-        Conclusion::Judged(Verdict::NoChange) => "",
+        Conclusion::Judged(Verdict::Regression)
+        | Conclusion::MoreWork
+        | Conclusion::Counted(WorkVerdict::MoreWork) => "🔴 ",
+        Conclusion::Judged(Verdict::Improvement) | Conclusion::Counted(WorkVerdict::LessWork) => "🟢 ",
+        Conclusion::Judged(Verdict::NotEnoughData) | Conclusion::Counted(WorkVerdict::NotEnoughData) => "⚪ ",
+        Conclusion::Judged(Verdict::NoChange) | Conclusion::Counted(WorkVerdict::SameWork) => "",
     }
 }
 

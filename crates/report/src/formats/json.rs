@@ -1,6 +1,7 @@
 //! The report as one JSON object.
 
 pub(super) mod bisection;
+mod counts;
 pub(super) mod history;
 mod verdicts;
 
@@ -27,6 +28,8 @@ struct ReportObject<'a> {
     candidates: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds: Option<verdicts::PlanObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<counts::CountsObject<'a>>,
     steps: Vec<StepObject<'a>>,
 }
 
@@ -60,6 +63,8 @@ struct CellObject<'a> {
     failed: Option<&'a str>,
     #[serde(flatten)]
     of_file: Option<OfFile<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<counts::CountObject<'a>>,
 }
 
 /// Fields that only experiments in rounds have.
@@ -158,6 +163,7 @@ fn render(results: &Results<'_>) -> String {
         base: candidates.first().copied(),
         candidates: candidates.clone(),
         rounds: verdicts::plan(results),
+        counts: counts::counts(results),
         steps,
     };
     written(&report)
@@ -194,6 +200,7 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
         of_file: measured
             .filter(|measured| measured.step.threads.is_some())
             .map(|measured| of_file(results, &measured, step, candidate)),
+        count: counts::count(results, step, candidate),
     }
 }
 

@@ -147,6 +147,43 @@ mod tests {
         }
     }
 
+    /// Whole reports with counts, alone and beside times.
+    #[test]
+    fn reports_with_counts() {
+        let (alone, counted) = fixture::counted();
+        let (in_rounds, trials, beside) = fixture::counted_in_rounds();
+        let experiments =
+            [("counts", alone, Vec::new(), counted), ("counts_and_times", in_rounds, trials, beside)];
+        for (name, experiment, trials, counted) in experiments {
+            let options = Options { counted, ..Options::default() };
+            for format in FORMATS.iter().copied().filter(|format| !matches!(format, Format::Pages(_))) {
+                let Ok(Written::Text(text)) = write(&experiment, &trials, format, &options, Path::new(""))
+                else {
+                    panic!("{name} has {}", format.name());
+                };
+                insta::assert_snapshot!(format!("{name}_{}", format.name()), text);
+            }
+        }
+    }
+
+    #[test]
+    fn counts_without_times_have_pages_without_empty_tables_of_rates() {
+        let (experiment, counted) = fixture::counted();
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { counted, ..Options::default() };
+        write(&experiment, &[], Format::Pages(html::FORMAT), &options, folder.path()).unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let (index, step) = (read("index.html"), read("step-range-covered-pk_range=100.html"));
+        assert!(index.contains("3 of 10 steps need more work") && !index.contains("queries/s"), "{index}");
+        assert!(index.contains("__strcmp_avx2 by 20,114"), "luck is named");
+        assert!(index.contains("valgrind-3.19.0") && index.contains("the step ended before a window began"));
+        assert!(
+            step.contains("checksum_impl.h:187") && step.contains("<rect") && !step.contains("Throughput"),
+            "{step}"
+        );
+        assert!(!folder.path().join("metrics.html").exists());
+    }
+
     #[test]
     fn verdicts_of_single_runs_are_refused() {
         let (experiment, trials) = fixture::sample();

@@ -10,15 +10,30 @@ use crate::tables::{Highlight, Row, Table, TableCell};
 
 /// Longest line of running text.
 const WIDTH: usize = 100;
+/// Longest line of a report with counts, tables included where names can be cut.
+const NARROW: usize = 80;
 
 /// Plain monospaced tables for a terminal.
 pub(super) const FORMAT: TextFormat = TextFormat {
     name: "text",
-    render: |results, options| render(&documents::compose(results, options), options.ansi),
+    render: |results, options| {
+        let blocks = documents::compose(results, options);
+        let is_narrow = results.counts.is_some() && !options.steps;
+        if is_narrow { narrow(&blocks, options.ansi) } else { render(&blocks, options.ansi) }
+    },
 };
 
 /// Prints the blocks as plain text, with ANSI colours when `ansi`.
 pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
+    within(blocks, ansi, WIDTH)
+}
+
+/// The same for a terminal of 80 columns, without columns for which there is no room there.
+pub(crate) fn narrow(blocks: &[Block], ansi: bool) -> String {
+    within(blocks, ansi, NARROW)
+}
+
+fn within(blocks: &[Block], ansi: bool, most: usize) -> String {
     let mut text = String::new();
     for block in blocks {
         if !text.is_empty() {
@@ -33,13 +48,17 @@ pub(crate) fn render(blocks: &[Block], ansi: bool) -> String {
                 let heading = line(heading);
                 let _ = writeln!(text, "{heading}\n{}", "-".repeat(heading.chars().count()));
             }
-            Block::Note(note) => wrapped(&mut text, "NOTE: ", note),
-            Block::Paragraph(paragraph) => wrapped(&mut text, "", paragraph),
-            Block::List(lines) => lines.iter().for_each(|line| wrapped(&mut text, "  * ", line)),
+            Block::Note(note) => wrapped(&mut text, "NOTE: ", note, most),
+            Block::Paragraph(paragraph) => wrapped(&mut text, "", paragraph, most),
+            Block::List(lines) => lines.iter().for_each(|line| wrapped(&mut text, "  * ", line, most)),
             Block::Log(log) => printable(log).lines().for_each(|line| {
                 let _ = writeln!(text, "  | {line}");
             }),
-            Block::Table(table) => write_table(&mut text, &table.map_text(&|text| line(text)), ansi),
+            Block::Table(table) => {
+                let table = table.map_text(&|text| line(text));
+                let table = if most == NARROW { fitted(table, most) } else { table };
+                write_table(&mut text, &table, ansi, most);
+            }
         }
     }
     text
@@ -50,13 +69,13 @@ fn line(text: &str) -> String {
     printable(text).replace('\n', " ")
 }
 
-/// Writes `text` in lines of at most [`WIDTH`], the first after `lead` and the others indented by its length.
-fn wrapped(out: &mut String, lead: &str, text: &str) {
+/// Writes `text` in lines of at most `most` letters, the first after `lead` and the others indented by its length.
+fn wrapped(out: &mut String, lead: &str, text: &str, most: usize) {
     for (number, paragraph) in printable(text).lines().enumerate() {
         let mut line = if number == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
         let mut empty = true;
         for word in paragraph.split_whitespace() {
-            if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            if !empty && line.chars().count() + 1 + word.chars().count() > most {
                 let _ = writeln!(out, "{line}");
                 line = " ".repeat(lead.len());
                 empty = true;
@@ -71,16 +90,40 @@ fn wrapped(out: &mut String, lead: &str, text: &str) {
     }
 }
 
-fn write_table(out: &mut String, table: &Table, ansi: bool) {
+/// The table without columns for which there is no room, and with names cut where it still is too wide.
+fn fitted(table: Table, most: usize) -> Table {
+    let kept: Vec<bool> = table.columns.iter().map(|column| !column.aside).collect();
+    let keep = |place: usize| kept.get(place).copied().unwrap_or(true);
+    let mut table = table;
+    for row in &mut table.rows {
+        row.cells =
+            row.cells.drain(..).enumerate().filter(|(place, _)| keep(*place)).map(|(_, cell)| cell).collect();
+    }
+    table.columns.retain(|column| !column.aside);
+    let others: usize = (0..table.columns.len()).map(|place| 2 + column_width(&table, place)).sum();
+    let room = most.saturating_sub(others);
+    // A table that stays too wide in any case keeps its names.
+    if room >= SHORTEST_NAME {
+        for row in table.rows.iter_mut().filter(|row| width(&row.name) > room) {
+            row.name = format!("{}…", row.name.chars().take(room - 1).collect::<String>());
+        }
+    }
+    table
+}
+
+/// Names are never cut to less than this.
+const SHORTEST_NAME: usize = 16;
+
+fn write_table(out: &mut String, table: &Table, ansi: bool, most: usize) {
     let _ = writeln!(out, "{}", table.caption);
     if !table.reading.is_empty() {
-        wrapped(out, "", &table.reading);
+        wrapped(out, "", &table.reading, most);
     }
     for line in &table.key {
         let _ = writeln!(out, "{line}");
     }
     for (mark, meaning) in &table.legend {
-        wrapped(out, &format!("  {} ", mark.sign()), meaning);
+        wrapped(out, &format!("  {} ", mark.sign()), meaning, most);
     }
     let names = table.rows.iter().map(|row| row.name.as_str()).chain([table.corner]);
     let first = names.map(width).max().unwrap_or(0);

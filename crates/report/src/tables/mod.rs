@@ -25,6 +25,7 @@ pub(crate) mod statements;
 pub(crate) mod summary;
 pub(crate) mod sweeps;
 pub(crate) mod verdicts;
+pub(crate) mod work;
 
 use std::borrow::Cow;
 
@@ -132,6 +133,8 @@ pub(crate) struct Column {
     pub(crate) step: Option<usize>,
     /// Whether it contains words instead of numbers.
     pub(crate) words: bool,
+    /// Whether it is left out where there is no room for it.
+    pub(crate) aside: bool,
 }
 
 /// One row.

@@ -9,6 +9,7 @@ mod judged;
 mod machine;
 mod memory;
 mod value;
+mod work;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{absences, causes, change, figure, hardware_absence, setting_values, summary};
@@ -17,6 +18,11 @@ pub(crate) use findings::{lines, range};
 pub use gate::headline;
 pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
-pub(crate) use machine::{qualifier_word, verdict_word};
+pub(crate) use machine::{agreement_word, qualifier_word, verdict_word, work_word};
 pub(crate) use memory::{cached, caption, different_limits};
 pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};
+pub(crate) use work::{
+    agreement, answers, cause_notes, count_failures, count_warnings, function_name, how_counted,
+    instructions, instructions_changed, luck_lines, merged_note, mover_sentence, operation_of, place, share,
+    what_became, work_error, work_percent, work_words,
+};

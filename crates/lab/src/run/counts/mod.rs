@@ -19,8 +19,8 @@ use basecase_store::Store;
 
 use self::events::Events;
 use self::start::{MOST_STEPS_OF_THREADS, Start};
-use super::Summary;
 use super::deployment::{Content, LiveDeployment};
+use super::{RunOptions, Summary};
 use crate::message::explain;
 use crate::observer::{Event, Observer, Phase};
 use crate::plan::Plan;
@@ -34,10 +34,10 @@ const MOST_STARTS: u32 = 4;
 ///
 /// # Errors
 /// When the store fails. A step that cannot be counted is stored as failed, and the others go on.
-pub fn count(
+pub(crate) fn count(
     plan: &Plan,
     store: &mut Store,
-    keep_data: bool,
+    options: &RunOptions,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
@@ -61,7 +61,7 @@ pub fn count(
         (counting.complete(), plan.candidates.len() * counting.steps().len() * STARTS as usize);
     let failed = counting.failed.into_values().collect();
     let interrupted = stop.load(Ordering::Relaxed);
-    if !keep_data && !interrupted {
+    if !options.keep_data && !interrupted {
         plan.candidates.iter().try_for_each(images::remove)?;
     }
     Ok(Summary {
@@ -76,6 +76,7 @@ pub fn count(
 
 /// Counts under way.
 struct Counting<'a> {
+    options: &'a RunOptions,
     plan: &'a Plan,
     callgrind: &'a Callgrind,
     store: &'a mut Store,
@@ -93,7 +94,10 @@ impl Counting<'_> {
     /// The numbers of the steps that are counted.
     fn steps(&self) -> Vec<usize> {
         let steps = self.plan.steps.iter().enumerate();
-        steps.filter(|(_, step)| step.facts.is_compared()).map(|(number, _)| number).collect()
+        steps
+            .filter(|(_, step)| step.facts.is_compared() && self.options.is_chosen(&step.facts.name))
+            .map(|(number, _)| number)
+            .collect()
     }
 
     /// How many starts of steps were counted.
@@ -187,7 +191,7 @@ impl Counting<'_> {
                 match tried {
                     Ok(found) => drop(self.events.insert(step, found)),
                     Err(error) => {
-                        drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error)))
+                        drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error)));
                     }
                 }
             }

@@ -52,7 +52,7 @@ pub(super) fn steps(results: &Results<'_>) -> Markup {
     html! {
         details #steps {
             summary { "Steps" }
-            p { "Each page has bars, response times, metrics, roles and per-second charts of one step." }
+            p { (if results.has_counts_only() { COUNTED } else { MEASURED }) }
             ul.steps.named[results.is_workload_file()] {
                 @for (_, step) in results.steps() {
                     li { a href=(page_name(step)) { (step.label) } span { (step.title) } }
@@ -61,6 +61,10 @@ pub(super) fn steps(results: &Results<'_>) -> Markup {
         }
     }
 }
+
+const MEASURED: &str =
+    "Each page has bars, response times, metrics, roles and per-second charts of one step.";
+const COUNTED: &str = "Each page has the work of one step and the functions that account for a difference.";
 
 /// The experiment, the host and the builds.
 pub(super) fn facts(results: &Results<'_>) -> Markup {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
 use super::sparkline::Sparklines;
-use super::{facts, group_chart, table, verdicts};
+use super::{facts, group_chart, table, verdicts, work};
 use crate::charts::sweep::{SweepCharts, charts};
 use crate::documents::{self, Section, notes};
 use crate::options::Options;
@@ -17,7 +17,7 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     let experiment = results.experiment;
     let sweeps = charts(results, options);
     let has_charts = !sweeps.is_empty();
-    let sections = documents::summary(results, options);
+    let sections = if results.has_counts_only() { Vec::new() } else { documents::summary(results, options) };
     let lag = purge_lag::table(results);
     let content = html! {
         p.lead {
@@ -31,7 +31,12 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
             "."
         }
         @if let Some(verdicts) = verdicts::overview(results) { (verdicts) }
-        (summary(results, &sections, &sweeps, options))
+        @if let Some(work) = work::overview(results) { (work) }
+        @if results.has_counts_only() {
+            (candidate_notes(results))
+        } @else {
+            (summary(results, &sections, &sweeps, options))
+        }
         div.folds {
             (facts::failed(results))
             (facts::warnings(results))
@@ -62,6 +67,14 @@ pub(super) fn page(results: &Results<'_>, options: &Options) -> Markup {
     )
 }
 
+fn candidate_notes(results: &Results<'_>) -> Markup {
+    html! {
+        @for note in notes::candidates(results.experiment) {
+            p.note role="note" { strong { "Note" } " " (note) }
+        }
+    }
+}
+
 /// The tables that come first.
 fn summary(
     results: &Results<'_>,
@@ -72,9 +85,7 @@ fn summary(
     let sparklines = Sparklines::of(results);
     html! {
         section #summary {
-            @for note in notes::candidates(results.experiment) {
-                p.note role="note" { strong { "Note" } " " (note) }
-            }
+            (candidate_notes(results))
             @if !sweeps.is_empty() { (without_script()) }
             @for section in sections {
                 @if let Some(heading) = &section.heading { h2 { (heading) } }

@@ -17,6 +17,7 @@ mod sparkline;
 mod step;
 mod table;
 mod verdicts;
+mod work;
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ pub(crate) fn write_pages(
         folder.write(&page_name(step.1), &step::page(results, step, options).into_string())?;
         flame::write_pictures(results, step.0, &mut folder)?;
     }
-    if results.is_workload_file() {
+    if results.is_workload_file() && !results.has_counts_only() {
         folder.write(metrics::PAGE, &metrics::page(results).into_string())?;
     }
     if results.rounds.is_some() {

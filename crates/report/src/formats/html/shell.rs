@@ -54,7 +54,9 @@ pub(super) fn render(results: &Results<'_>, page: &Page<'_>) -> Markup {
                             (link(method::PAGE, TITLE, page.place == PagePlace::Method))
                         }
                         @if results.is_workload_file() {
-                            (link(metrics::PAGE, "Costs per operation", page.place == PagePlace::Metrics))
+                            @if !results.has_counts_only() {
+                                (link(metrics::PAGE, "Costs per operation", page.place == PagePlace::Metrics))
+                            }
                             // Their names would fill a phone's screen.
                             details {
                                 summary { "Steps" }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::figure::{data, figure, without_script};
 use super::shell::{self, Page, PagePlace};
-use super::{explanation, flame, table, verdicts};
+use super::{explanation, flame, table, verdicts, work};
 use crate::charts::step::{Chart, Charts, Subject, charts};
 use crate::charts::track::TrackGroup;
 use crate::documents::{of_events, of_latencies};
@@ -19,18 +19,36 @@ use crate::words::caption;
 pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &Options) -> Markup {
     let (_, facts) = step;
     let charts = charts(results, step);
+    let content = html! {
+        @if let Some(verdicts) = verdicts::of_step(results, step.0) { (verdicts) }
+        @if let Some(work) = work::of_step(results, step.0) { (work) }
+        @if !results.has_counts_only() { (measured(results, step, options, &charts)) }
+    };
+    let title = format!("{}: {}", facts.label, facts.title);
+    shell::render(
+        results,
+        &Page { title, place: PagePlace::Step(facts), charts: !charts.charts.is_empty(), content },
+    )
+}
+
+/// What trials say of the step.
+fn measured(
+    results: &Results<'_>,
+    step: (usize, &StepFacts),
+    options: &Options,
+    charts: &Charts<'_>,
+) -> Markup {
     let latencies = of_latencies(results, step);
     let events = of_events(results, step, options);
     let costs = resources::tables(results, step);
-    let content = html! {
-        @if let Some(verdicts) = verdicts::of_step(results, step.0) { (verdicts) }
+    html! {
         section #throughput {
             h2 { "Throughput" }
             (bars(results, step, options))
         }
         @if let Some(explanation) = explanation::section(results, step.0) { (explanation) }
         @if let Some(flames) = flame::section(results, step.0) { (flames) }
-        @if !charts.charts.is_empty() { (over_time(results, &charts)) }
+        @if !charts.charts.is_empty() { (over_time(results, charts)) }
         @if !events.is_empty() {
             section #events {
                 h2 { "Events and statements" }
@@ -68,13 +86,8 @@ pub(super) fn page(results: &Results<'_>, step: (usize, &StepFacts), options: &O
             @if let Some(found) = compaction::table(results, step) { (table::render(results, &found)) }
             @if let Some(roles) = roles::table(results, step) { (table::render(results, &roles)) }
         }
-        (data(&charts))
-    };
-    let title = format!("{}: {}", facts.label, facts.title);
-    shell::render(
-        results,
-        &Page { title, place: PagePlace::Step(facts), charts: !charts.charts.is_empty(), content },
-    )
+        (data(charts))
+    }
 }
 
 /// Horizontal bars from 0: the headline value; for queries also the insert rate, or events of a workload file.

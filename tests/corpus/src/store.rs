@@ -94,6 +94,7 @@ fn read(store: &Store, way: Option<usize>, marks: &mut Marks) -> Result<(), base
     let mut all: Vec<Stored> = Vec::new();
     for experiment in store.experiments()? {
         let trials = store.trials(&experiment.id)?;
+        store.counts(&experiment.id)?;
         let keys: Vec<String> = trials.iter().map(|trial| trial.cell.clone()).collect();
         store.trials_for_cells(&keys)?;
         if let Some(trial) = trials.first() {
@@ -122,7 +123,7 @@ fn report(stored: &Stored, way: usize, marks: &mut Marks) {
         }
     } else if way == FORMATS.len() {
         // There may be nothing to explain.
-        let _ = basecase_report::explain(experiment, trials, None, options.thresholds)
+        let _ = basecase_report::explain(experiment, trials, None, options.thresholds, &options.counted)
             .map(|document| document.text(false));
     } else {
         let _ = basecase_report::history(stored, None, None).map(|answer| answer.document.text(false));

@@ -46,6 +46,7 @@ pub(crate) fn count(
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let known = store.counts(&plan.experiment.id)?;
     let mut counting = Counting {
+        options,
         plan,
         callgrind,
         store,

@@ -1,22 +1,15 @@
 //! Progress for programs: events on standard error, one JSON object per line. docs/formats.md describes their format.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use basecase_lab::{Count, Event, Observer, Phase};
-use basecase_load::Progress;
-use basecase_model::{OperationClass, StepFacts, Trial, TrialStatus, printable_json};
+use basecase_lab::{Count, Event, Phase};
+use basecase_model::{StepFacts, Trial, TrialStatus, printable_json};
 use serde::Serialize;
-
-use crate::ticker::Ticker;
 
 /// Version of the format. It rises when something is removed or renamed, not for new events or fields.
 const FORMAT: u32 = 1;
-/// Interval of polling a running step.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval of progress events.
-const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// An event as programs read it.
 #[derive(Debug, Serialize)]
@@ -153,11 +146,11 @@ pub(crate) struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn new(facts: &'a StepFacts, round: u32) -> Step<'a> {
+    pub(crate) fn new(facts: &'a StepFacts, round: u32) -> Step<'a> {
         Step { step: Cow::Borrowed(&facts.name), label: Cow::Borrowed(&facts.label), round }
     }
 
-    fn into_owned(self) -> Step<'static> {
+    pub(crate) fn into_owned(self) -> Step<'static> {
         Step {
             step: Cow::Owned(self.step.into_owned()),
             label: Cow::Owned(self.label.into_owned()),
@@ -216,109 +209,12 @@ pub(crate) fn with_hints(text: &str) -> (&str, Vec<&str>) {
 }
 
 /// Seconds rounded to milliseconds.
-fn rounded(seconds: f64) -> f64 {
+pub(crate) fn rounded(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }
 
-/// Writes the events of one run, and the progress of its steps in between.
-pub(crate) struct EventObserver {
-    events: Events,
-    running: Arc<Mutex<Option<Running>>>,
-    _ticker: Ticker,
-}
-
-/// A running step.
-struct Running {
-    step: Step<'static>,
-    progress: Vec<Arc<Progress>>,
-    /// Whether the step has a window whose opening has not been reported yet.
-    awaits_window: bool,
-    /// When to report progress next.
-    next: Option<Instant>,
-    /// Inserts, deletes and queries in the last report.
-    last: [u64; 3],
-}
-
-impl EventObserver {
-    pub(crate) fn new(events: Events) -> EventObserver {
-        let running: Arc<Mutex<Option<Running>>> = Arc::default();
-        let (polled, written) = (Arc::clone(&running), events.clone());
-        let ticker = Ticker::start(POLL_INTERVAL, move || {
-            if let Some(running) = &mut *held(&polled) {
-                running.poll(&written, Instant::now());
-            }
-        });
-        EventObserver { events, running, _ticker: ticker }
-    }
-}
-
-/// The lock also orders lines, so that no progress is reported after a step has ended.
-fn held(running: &Mutex<Option<Running>>) -> MutexGuard<'_, Option<Running>> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Running {
-    fn begin(step: Step<'static>, progress: Vec<Arc<Progress>>, awaits_window: bool) -> Running {
-        Running { step, progress, awaits_window, next: None, last: [0; 3] }
-    }
-
-    fn items(&self, class: OperationClass) -> u64 {
-        self.progress.iter().map(|progress| progress.items(class)).sum()
-    }
-
-    /// Reports what is new.
-    fn poll(&mut self, events: &Events, now: Instant) {
-        if self.awaits_window && self.progress.iter().all(|progress| progress.is_open()) {
-            self.awaits_window = false;
-            events.write(&ProgressEvent::WindowOpened { step: self.step.clone() });
-        }
-        let items = [OperationClass::Insert, OperationClass::Delete, OperationClass::Query]
-            .map(|class| self.items(class));
-        let is_first_of_kind = items.iter().zip(self.last).any(|(now, last)| *now > 0 && last == 0);
-        if is_first_of_kind || self.next.is_some_and(|next| now >= next) {
-            self.last = items;
-            let [inserts, deletes, queries] = items;
-            self.next = Some(now + TELL_EVERY);
-            let shares = self.progress.iter().map(|progress| progress.share());
-            let share = shares.sum::<f64>() / self.progress.len().max(1) as f64;
-            let share = Some(rounded(share)).filter(|share| *share > 0.0);
-            events.write(&ProgressEvent::StepProgress {
-                step: self.step.clone(),
-                share,
-                inserts,
-                deletes,
-                queries,
-            });
-        }
-    }
-}
-
-impl Observer for EventObserver {
-    fn notice(&mut self, event: Event<'_>) {
-        let mut running = held(&self.running);
-        if !matches!(event, Event::Note(_))
-            && let Some(mut running) = running.take()
-        {
-            // A short step may be over before it was polled.
-            running.poll(&self.events, Instant::now());
-        }
-        self.events.write(&progress_event(&event));
-        match event {
-            Event::StepBegins { step, round, progress, .. } => {
-                let step = Step::new(step, round).into_owned();
-                *running = Some(Running::begin(step, vec![progress], true));
-            }
-            Event::TurnsBegin { step, round, progress, .. } => {
-                let step = Step::new(step, round).into_owned();
-                *running = Some(Running::begin(step, progress, false));
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The form for programs of an event of a run.
-fn progress_event<'a>(event: &Event<'a>) -> ProgressEvent<'a> {
+pub(crate) fn progress_event<'a>(event: &Event<'a>) -> ProgressEvent<'a> {
     match event {
         Event::ExperimentBegins { experiment, trials } => ProgressEvent::ExperimentBegins {
             experiment: &experiment.id,
@@ -415,6 +311,8 @@ mod tests {
     use basecase_lab::Reason;
     use basecase_model::{Headline, Place};
     use serde_json::{Value, json};
+
+    use std::sync::Mutex;
 
     use super::*;
 

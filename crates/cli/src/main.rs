@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod event_observer;
 mod events;
 mod output;
 mod reporter;

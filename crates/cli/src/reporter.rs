@@ -9,7 +9,8 @@ use basecase_report::headline;
 
 use crate::Outcome;
 use crate::arguments::ProgressArgument;
-use crate::events::{EventObserver, Events, ProgressEvent, with_hints};
+use crate::event_observer::EventObserver;
+use crate::events::{Events, ProgressEvent, with_hints};
 use crate::output::{self, INTERRUPTED, print_message};
 use crate::screen::Screen;
 

@@ -11,6 +11,8 @@ pub enum Endpoint {
     Mysql(mysql::Address),
     /// A SQLite file.
     Sqlite(sqlite::File),
+    /// A SQLite file, each session with which is a process of its own.
+    SqliteProcess(sqlite::SessionProcess),
 }
 
 impl Endpoint {
@@ -23,6 +25,7 @@ impl Endpoint {
             Endpoint::Postgres(address) => Box::new(postgres::PostgresSession::connect(address)?),
             Endpoint::Mysql(address) => Box::new(mysql::MysqlSession::connect(address)?),
             Endpoint::Sqlite(file) => Box::new(sqlite::SqliteSession::open(file)?),
+            Endpoint::SqliteProcess(process) => Box::new(sqlite::ProcessSession::begin(process)?),
         })
     }
 }

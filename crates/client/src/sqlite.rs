@@ -2,6 +2,7 @@
 
 mod connection;
 mod library;
+mod process;
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::BorrowedFd;
@@ -16,6 +17,8 @@ use crate::breaker::Breaker;
 use crate::{Error, Interrupter, Session};
 use connection::{Bound, Column, Connection, Which};
 pub use library::{Library, LibraryError};
+pub(crate) use process::ProcessSession;
+pub use process::{SessionProcess, serve};
 
 /// A SQLite database, the library that works on it, and the settings that every session applies.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,8 +19,8 @@ pub use dbms::{check, connection_limit, memory_needed, of_instance, of_url};
 pub use disk::{directory_bytes, free_bytes};
 pub use instance::{
     Callgrind, Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, NoCallgrind, Plant,
-    PlantError, Planted, SUPERUSER, ServerEnd, Transport, copy_data, keep_data, move_data, remove_data,
-    take_data,
+    PlantError, Planted, SUPERUSER, ServerEnd, Transport, callgrind_file_of, callgrind_files,
+    callgrind_folder, copy_data, keep_data, move_data, remove_data, take_data,
 };
 pub use mysql::MysqlServer;
 pub use postgres::PostgresServer;

@@ -62,7 +62,9 @@ fn arguments(endpoint: &Endpoint) -> Outcome<[String; 5]> {
                 format!("--mysql-db={}", address.database),
             ]
         }
-        Endpoint::Sqlite(_) => return Err("sysbench has no driver for an embedded dbms".into()),
+        Endpoint::Sqlite(_) | Endpoint::SqliteProcess(_) => {
+            return Err("sysbench has no driver for an embedded dbms".into());
+        }
     })
 }
 

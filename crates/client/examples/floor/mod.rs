@@ -35,7 +35,9 @@ impl Floor {
         match endpoint {
             Endpoint::Postgres(address) => postgres::connect(address, sql),
             Endpoint::Mysql(address) => mysql::connect(address, sql),
-            Endpoint::Sqlite(_) => Err("an embedded dbms has no connections".into()),
+            Endpoint::Sqlite(_) | Endpoint::SqliteProcess(_) => {
+                Err("an embedded dbms has no connections".into())
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use basecase_model::Schedule;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use super::Request;
+use super::{Origin, Request};
 use crate::workload::Workload;
 
 /// Default margins of steps that read and of steps that write.
@@ -144,6 +144,12 @@ fn check_counts(request: &Request) -> Result<()> {
     if let Some(spec) = request.candidates.iter().find(|spec| spec.is_url()) {
         bail!(
             "candidate {spec} is your own server, whose instructions cannot be counted: it would have to run under callgrind\nhint: let basecase start the build: path:/usr/lib/…"
+        );
+    }
+    if let Some(spec) = request.candidates.iter().find(|spec| spec.origin == Origin::Embedded) {
+        bail!(
+            "candidate {spec} is a part of basecase itself, whose instructions cannot be told from its own\nhint: name the version, which is then a library of its own: sqlite:{}",
+            crate::sqlite_version()
         );
     }
     Ok(())

@@ -25,6 +25,7 @@ use basecase_workload::StepPlan;
 
 use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
+pub use self::counts::SQLITE_SESSION;
 pub use self::measure::profiling::ProfileOrder;
 use self::rounds::{quiet, slice_scheduler};
 use self::servers::Servers;

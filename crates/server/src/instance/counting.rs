@@ -139,7 +139,7 @@ impl Instance {
     pub(crate) fn counted(&self, command: Command) -> Result<Command, InstanceError> {
         let Some(callgrind) = &self.callgrind else { return Ok(command) };
         self.empty(FOLDER)?;
-        let folder = self.spec.directory.join(FOLDER);
+        let folder = callgrind_folder(&self.spec.directory);
         let (program, words) = callgrind.enclose(&command, &folder, self.adapter().has_threads());
         let mut enclosed = basecase_process::command(&program, self.account.as_ref());
         enclosed.args(words);
@@ -163,38 +163,38 @@ impl Instance {
     pub(crate) fn stop_patience(&self, usual: Duration) -> Duration {
         if self.callgrind.is_some() { STOP_PATIENCE } else { usual }
     }
+}
 
-    /// What callgrind has written since the last start, by process and thread; the thread is 0 where a process has one. Each process
-    /// writes when it ends.
-    pub fn callgrind_files(&self) -> BTreeMap<(u32, u32), PathBuf> {
-        let folder = self.spec.directory.join(FOLDER);
-        let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        names.filter_map(|name| Some((session_of(name.to_str()?)?, folder.join(name)))).collect()
-    }
+/// The folder of callgrind's files in a candidate's directory.
+pub fn callgrind_folder(directory: &Path) -> PathBuf {
+    directory.join(FOLDER)
+}
 
-    /// Waits for the file of a process that was asked to end.
-    ///
-    /// # Errors
-    /// When the process does not end in time, or the user wants to stop.
-    pub fn callgrind_file_of(&self, process: u32) -> Result<PathBuf, InstanceError> {
-        let until = Instant::now() + FILE_PATIENCE;
-        loop {
-            let has_ended = basecase_process::start_time(process).is_none();
-            let mut files = self.callgrind_files().into_iter();
-            match files.find(|((writer, thread), _)| *writer == process && *thread == 0) {
-                Some((_, path)) if has_ended => return Ok(path),
-                _ if Instant::now() > until => {
-                    return Err(InstanceError::NoCounts {
-                        build: self.spec.build.title(),
-                        process,
-                        log: self.log(),
-                    });
-                }
-                _ => {}
+/// What callgrind has written to a folder, by process and thread; the thread is 0 where a process has one file. Each process writes when
+/// it ends.
+pub fn callgrind_files(folder: &Path) -> BTreeMap<(u32, u32), PathBuf> {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| Some((session_of(name.to_str()?)?, folder.join(name)))).collect()
+}
+
+/// Waits for the file of a process that was asked to end.
+///
+/// # Errors
+/// When the process does not end in time, or the user wants to stop.
+pub fn callgrind_file_of(folder: &Path, process: u32) -> Result<PathBuf, InstanceError> {
+    let until = Instant::now() + FILE_PATIENCE;
+    loop {
+        let has_ended = basecase_process::start_time(process).is_none();
+        let mut files = callgrind_files(folder).into_iter();
+        match files.find(|((writer, thread), _)| *writer == process && *thread == 0) {
+            Some((_, path)) if has_ended => return Ok(path),
+            _ if Instant::now() > until => {
+                return Err(InstanceError::NoCounts { process, folder: folder.to_path_buf() });
             }
-            basecase_stop::check()?;
-            basecase_stop::pause(Duration::from_millis(5));
+            _ => {}
         }
+        basecase_stop::check()?;
+        basecase_stop::pause(Duration::from_millis(5));
     }
 }
 

@@ -110,14 +110,12 @@ pub enum InstanceError {
         log_tail: String,
     },
     /// A session's process left no counts.
-    #[error("process {process} of {build} did not end or left no counts; the server's log is {}\nhint: see whether valgrind complains there, and whether the disk is full", log.display())]
+    #[error("process {process} did not end, or left no counts in {}\nhint: see whether valgrind complains in the server's log, and whether the disk is full", folder.display())]
     NoCounts {
-        /// Dbms and version of the build.
-        build: String,
         /// The session's process number.
         process: u32,
-        /// The server's log.
-        log: PathBuf,
+        /// Where they should be.
+        folder: PathBuf,
     },
     /// The server does not stop, whatever signal it gets.
     #[error("{build} does not stop (process {pid})\nhint: see its log, {}; it may be waiting for a disk", log.display())]

@@ -28,7 +28,7 @@ use crate::disk::directory_bytes;
 use rustix::fs::OFlags;
 
 pub(crate) use adapter::{Adapter, shut_down_on_stop};
-pub use counting::{Callgrind, NoCallgrind};
+pub use counting::{Callgrind, NoCallgrind, callgrind_file_of, callgrind_files, callgrind_folder};
 pub use error::InstanceError;
 use error::SOCKET_PATH_LIMIT;
 pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};

@@ -12,7 +12,7 @@ use basecase_process::{DirectoryLock, Owner, PrivateFolder};
 use crate::config::Config;
 use crate::disk::directory_bytes;
 use crate::instance::InstanceError;
-use crate::served::{Debt, Patience, SelfReport, Served, integer, literal, set, text};
+use crate::served::{Debt, Patience, SelfReport, Served, bare, integer, literal, set, text};
 
 /// The database file in its folder; the names of its journal and log begin with this name.
 const FILE: &str = "ib.sqlite";
@@ -142,13 +142,25 @@ impl Served for SqliteServer {
         Ok(integer(session, &sql)?.unwrap_or(0) as u64)
     }
 
-    /// Its cache belongs to a connection: there is none that lasts.
-    fn warm(&self, _: &mut dyn Session, _: &str) -> Result<(), Error> {
+    /// The cache belongs to the session.
+    fn warm(&self, session: &mut dyn Session, table: &str) -> Result<(), Error> {
+        let indexes = session.query(&format!(
+            "select name from sqlite_master where type = 'index' and tbl_name = {} and sql is not null",
+            literal(table)?
+        ))?;
+        let table = bare(table)?;
+        session.query(&format!("select count(*) from {table} not indexed"))?;
+        for index in indexes.into_iter().flatten() {
+            if let Value::Text(index) = index {
+                session.query(&format!("select count(*) from {table} indexed by {}", bare(&index)?))?;
+            }
+        }
         Ok(())
     }
 
-    fn session_number(&self, _: &mut dyn Session) -> Result<Option<u32>, Error> {
-        Ok(None)
+    /// The process, for a session in a process of its own.
+    fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {
+        Ok(session.server_pid())
     }
 
     fn statistics(&self, _: &mut dyn Session, _: &[String], _: usize) -> Result<Measures, Error> {

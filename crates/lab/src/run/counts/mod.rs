@@ -18,6 +18,7 @@ use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
+pub use self::start::SQLITE_SESSION;
 use self::start::{MOST_STEPS_OF_THREADS, Start};
 use super::deployment::{Content, LiveDeployment};
 use super::{RunOptions, Summary};
@@ -213,7 +214,8 @@ impl Counting<'_> {
             let steps = steps.iter().copied().filter(|step| !self.failed.contains_key(&(*candidate, *step)));
             let (alone, together): (Vec<usize>, Vec<usize>) =
                 steps.partition(|step| plan.workload.is_chain() || plan.steps[*step].facts.writes);
-            let is_process = plan.candidates[*candidate].facts.build.dbms == Dbms::Postgres;
+            let dbms = plan.candidates[*candidate].facts.build.dbms;
+            let is_process = !matches!(dbms, Dbms::Mysql | Dbms::Mariadb);
             let most = if is_process { together.len().max(1) } else { MOST_STEPS_OF_THREADS };
             let together = together.chunks(most).map(<[usize]>::to_vec);
             let alone = alone.into_iter().map(|step| vec![step]);

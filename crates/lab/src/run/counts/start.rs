@@ -1,14 +1,17 @@
 //! One start of a candidate's server under callgrind, and the sessions that are counted in it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use basecase_client::Endpoint;
+use basecase_client::sqlite::{File, SessionProcess};
 use basecase_load::SerialGroup;
 use basecase_model::{CountEngine, Dbms, OperationClass, StepCount};
 use basecase_probe::{CallgrindProfile, CountedPart};
-use basecase_server::{Callgrind, Instance, copy_data, remove_data};
+use basecase_server::{Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data};
 
 use super::events::{Events, planned};
 use super::images::image_of;
@@ -17,6 +20,7 @@ use crate::message::explain;
 use crate::plan::{Candidate, Plan};
 use crate::run::deployment::{Content, LiveDeployment};
 use crate::run::measure::prepare;
+use crate::run::rounds::images::remove_folder;
 
 /// Windows of a step in each start, where sessions are processes.
 const WINDOWS: usize = 2;
@@ -39,6 +43,9 @@ pub(super) struct Start<'a> {
     pub(super) events: &'a BTreeMap<usize, Events>,
     pub(super) stop: &'a AtomicBool,
 }
+
+/// The command of this program that serves one session with SQLite, see [`basecase_client::sqlite::serve`].
+pub const SQLITE_SESSION: &str = "sqlite-session";
 
 /// What the sessions of one step did, as far as they went.
 type StepSessions = Result<Vec<Session>>;
@@ -158,6 +165,8 @@ impl Start<'_> {
 /// A server under callgrind.
 struct Server {
     deployment: LiveDeployment,
+    /// Where the sessions are opened that are counted.
+    endpoint: Endpoint,
     directory: PathBuf,
     /// Whether sessions are threads of the server rather than processes.
     has_threads: bool,
@@ -197,21 +206,22 @@ impl Server {
             start.callgrind,
         )?;
         let mut deployment = opened.context("the data that was just copied is gone")?;
+        let dbms = start.candidate().facts.build.dbms;
         // Before a load there are no tables.
-        if step > 0 {
+        if step > 0 && !dbms.is_embedded() {
             deployment.warm()?;
         }
-        let has_threads = start.candidate().facts.build.dbms != Dbms::Postgres;
+        let has_threads = matches!(dbms, Dbms::Mysql | Dbms::Mariadb);
         let LiveDeployment { served, control, .. } = &mut deployment;
         let numbers = served.session_number(control.as_mut())?.into_iter().collect();
-        Ok(Server {
-            deployment,
-            directory,
-            has_threads,
-            open: Vec::new(),
-            numbers,
-            counts: Counts::default(),
-        })
+        let endpoint = match served.endpoint() {
+            Endpoint::Sqlite(file) => {
+                Endpoint::SqliteProcess(session_process(file.clone(), start.callgrind, &directory)?)
+            }
+            endpoint => endpoint.clone(),
+        };
+        let counts = Counts::default();
+        Ok(Server { deployment, endpoint, directory, has_threads, open: Vec::new(), numbers, counts })
     }
 
     /// Executes events of a step in sessions of its own.
@@ -220,10 +230,14 @@ impl Server {
         let facts = &start.plan.steps[step].facts;
         let class = facts.headline.class();
         prepare(&mut self.deployment, &step_plan)?;
-        let served = self.deployment.served.as_ref();
-        let mut group = SerialGroup::assemble(step_plan, served.endpoint())?;
+        let LiveDeployment { served, tables, .. } = &self.deployment;
+        let mut group = SerialGroup::assemble(step_plan, &self.endpoint)?;
         let (mut all, mut numbers) = (Vec::new(), Vec::new());
+        let is_embedded = served.dbms().is_embedded();
         for (role, session) in group.sessions() {
+            if is_embedded && step > 0 {
+                tables.iter().try_for_each(|table| served.warm(session, table))?;
+            }
             let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
             all.push(number);
             // Writers in the background of queries are other work.
@@ -258,13 +272,18 @@ impl Server {
             return Ok(());
         }
         drop(group);
-        let instance =
-            self.deployment.served.instance().context("only a server that basecase starts is counted")?;
+        let folder = callgrind_folder(&self.directory);
         for &number in numbers {
-            let path = instance.callgrind_file_of(number)?;
+            let profile = CallgrindProfile::read(&callgrind_file_of(&folder, number)?)?;
             let mut count = SessionCount::default();
-            let profile = CallgrindProfile::read(&path)?;
-            count.add(&profile);
+            // SQLite's client is in the same process.
+            match &self.endpoint {
+                Endpoint::SqliteProcess(process) => {
+                    let library = process.file.library.path().context("SQLite's library is not a file")?;
+                    count.add_part(&profile.within_object(library));
+                }
+                _ => count.add(&profile),
+            }
             count.subtract_part(&profile.within_function(is_by_the_clock));
             self.counts.0.insert(number, count);
         }
@@ -273,10 +292,10 @@ impl Server {
 
     /// Stops the server and removes its data.
     fn end(self) -> Result<Counts> {
-        let Server { mut deployment, directory, has_threads, open, mut numbers, mut counts } = self;
+        let Server { mut deployment, directory, has_threads, open, mut numbers, mut counts, .. } = self;
         deployment.served.stop();
         if has_threads {
-            let files = deployment.served.instance().map(Instance::callgrind_files).unwrap_or_default();
+            let files = callgrind_files(&callgrind_folder(&directory));
             numbers.sort_unstable();
             counts.0 = threads(
                 &numbers,
@@ -284,9 +303,20 @@ impl Server {
             )?;
         }
         drop((open, deployment));
-        remove_data(&directory)?;
+        remove_folder(&directory)?;
         Ok(counts)
     }
+}
+
+/// A process under callgrind for each session with SQLite.
+fn session_process(file: File, callgrind: &Callgrind, directory: &Path) -> Result<SessionProcess> {
+    let folder = callgrind_folder(directory);
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut command =
+        Command::new(std::env::current_exe().context("this program does not know its own file")?);
+    command.arg(SQLITE_SESSION);
+    let (program, arguments) = callgrind.enclose(&command, &folder, false);
+    Ok(SessionProcess { program, arguments, file })
 }
 
 /// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are all sessions

@@ -83,7 +83,7 @@ pub struct FunctionCount {
     /// The source file, if the build has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The first line of it that was executed.
+    /// The line in it of the function's first code that was executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// Instructions of its own.

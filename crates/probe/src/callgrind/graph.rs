@@ -34,7 +34,8 @@ pub(super) struct Function {
     key: FunctionKey,
     /// Its own instructions.
     pub(super) own: u64,
-    /// The smallest line; 0 if unknown.
+    /// The first line that is told; 0 if unknown. Blocks of code are told in the order of their addresses, so it is where the function
+    /// begins. The smallest line may be of a function of the same file that was inlined.
     line: u32,
     /// Whether it stands for calls of a function within itself.
     is_recursion: bool,
@@ -75,7 +76,7 @@ impl CallGraph {
     pub(super) fn add_own(&mut self, function: u32, instructions: u64, line: u32) {
         let function = &mut self.functions[function as usize];
         function.own = function.own.saturating_add(instructions);
-        if line > 0 && (function.line == 0 || line < function.line) {
+        if function.line == 0 {
             function.line = line;
         }
     }
@@ -216,9 +217,9 @@ impl CallGraph {
         let count = self.functions.iter().map(|function| function.group as usize + 1).max().unwrap_or(0);
         let mut merged: Vec<Option<CountedFunction>> = vec![None; count];
         for function in &self.functions {
-            let FunctionKey { object, file, name } = function.key;
+            let FunctionKey { object, file, name: full } = function.key;
             let told = |names: &[String], at: Option<u32>| at.map(|at| names[at as usize].clone());
-            let (name, _) = plain(&self.names[name as usize]);
+            let (name, _) = plain(&self.names[full as usize]);
             let group = merged[function.group as usize].get_or_insert_with(|| CountedFunction {
                 name: name.to_owned(),
                 object: told(&self.objects, object).unwrap_or_else(|| UNKNOWN.to_owned()),
@@ -229,7 +230,9 @@ impl CallGraph {
                 calls: 0,
             });
             let line = Some(function.line).filter(|line| *line > 0 && group.file.is_some());
-            group.line = group.line.into_iter().chain(line).min();
+            // A clone or a deeper level of a recursion begins elsewhere.
+            let is_whole = self.names[full as usize] == name;
+            group.line = if is_whole { line.or(group.line) } else { group.line.or(line) };
         }
         merged.into_iter().flatten().collect()
     }

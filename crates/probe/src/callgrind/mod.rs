@@ -52,7 +52,7 @@ pub struct CountedFunction {
     pub object: String,
     /// The source file, if the object has debug information.
     pub file: Option<String>,
-    /// The first line of it that was executed.
+    /// The line in it of the function's first code that was executed.
     pub line: Option<u32>,
     /// Instructions of its own, with code that was inlined into it.
     pub exclusive: u64,

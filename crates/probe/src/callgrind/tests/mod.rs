@@ -80,7 +80,7 @@ fn a_thread_as_callgrind_wrote_it() {
     }
     assert_eq!(seen.iter().map(|function| function.1).sum::<u64>(), 3994);
     let fib = &profile.functions[0];
-    assert_eq!((fib.line, fib.object.as_str()), (Some(8), "/home/user/recursion"));
+    assert_eq!((fib.line, fib.object.as_str()), (Some(12), "/home/user/recursion"));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn clones_count_as_their_function_and_static_functions_of_one_name_do_not() {
         fl=(4) c.c\nfn=(5) g\n7 2\n";
     let profile = read(text.as_bytes()).unwrap();
     assert_eq!(counted(&profile), [("f", 75, 75, 0), ("g", 2, 2, 0), ("g", 1, 1, 0)]);
-    assert_eq!(profile.functions[0].line, Some(2));
+    assert_eq!(profile.functions[0].line, Some(9));
     assert!(profile.calls.is_empty());
 }
 
@@ -151,7 +151,7 @@ fn inlined_code_counts_for_the_function_and_not_for_its_line() {
         fl=(3)\nfn=(2)\n0x90 1 3 30\ntotals: 9 54\n";
     let profile = read(text.as_bytes()).unwrap();
     assert_eq!(counted(&profile), [("g", 30, 30, 1), ("f", 24, 54, 0)]);
-    assert_eq!(profile.functions[1].line, Some(39));
+    assert_eq!(profile.functions[1].line, Some(40));
 }
 
 #[test]

@@ -62,6 +62,9 @@ pub struct StepCount {
 pub struct CountWindow {
     /// Operations that the longer session executed beyond those of the shorter one.
     pub operations: u64,
+    /// The same in events, which may have several operations.
+    #[serde(default)]
+    pub events: u64,
     /// Instructions that the longer session took beyond those of the shorter one.
     pub instructions: i64,
 }

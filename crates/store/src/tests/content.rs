@@ -278,7 +278,7 @@ fn counts_come_back_equal_and_are_named_by_the_experiment_that_asks() {
         engine_version: "valgrind-3.19.0".into(),
         failure: None,
         operation: OperationClass::Query,
-        windows: vec![CountWindow { operations: 40, instructions: 12_345 }],
+        windows: vec![CountWindow { operations: 40, events: 40, instructions: 12_345 }],
         functions: vec![FunctionCount {
             name: "ExecScan".into(),
             object: "postgres".into(),

@@ -9,7 +9,8 @@ struct Given(&'static str, &'static [f64], f64, f64);
 fn start(functions: &[Given]) -> StepCount {
     let windows = functions.first().map_or(0, |function| function.1.len());
     let total = |window: usize| functions.iter().map(|function| function.1[window]).sum::<f64>();
-    let window = |window| CountWindow { operations: 10, instructions: (total(window) * 10.0) as i64 };
+    let window =
+        |window| CountWindow { operations: 10, events: 10, instructions: (total(window) * 10.0) as i64 };
     let function = |Given(name, exclusive, below, calls): &Given| FunctionCount {
         name: (*name).into(),
         object: "server".into(),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use basecase_load::SerialGroup;
+use basecase_model::CountWindow;
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Chunk, StepPlan};
 
@@ -44,6 +45,15 @@ impl Events {
     fn of_half_window(events: u64) -> Self {
         let warm_up = events.div_ceil(2);
         Events { shorter: warm_up + events, longer: warm_up + 3 * events }
+    }
+
+    /// Those of a window that was counted before, so that all windows of a step have the same.
+    pub(super) fn of_window(window: &CountWindow) -> Option<Self> {
+        match window.events {
+            0 => None,
+            1 => Some(Events::WHOLE),
+            events => Some(Events::of_half_window(events / 2)),
+        }
     }
 
     /// For events that take so many seconds, of which the step has so many.

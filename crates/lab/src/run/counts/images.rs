@@ -88,5 +88,8 @@ fn keep(
 
 /// Removes everything that counting a candidate left.
 pub(super) fn remove(candidate: &Candidate) -> Result<()> {
-    remove_folder(&candidate.directory.join("counts"))
+    remove_folder(&candidate.directory.join("counts"))?;
+    // It holds what an experiment of times with the same cells left, or nothing.
+    let _ = std::fs::remove_dir(&candidate.directory);
+    Ok(())
 }

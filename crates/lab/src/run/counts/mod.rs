@@ -58,9 +58,11 @@ pub(crate) fn count(
         failed: BTreeMap::new(),
     };
     let found = counting.complete();
+    counting.recall_events();
     counting.all_starts()?;
-    let (complete, all) =
-        (counting.complete(), plan.candidates.len() * counting.steps().len() * STARTS as usize);
+    let complete = counting.complete();
+    // Steps whose windows differ have more starts.
+    let all = complete.max(plan.candidates.len() * counting.steps().len() * STARTS as usize);
     let failed = counting.failed.into_values().collect();
     let interrupted = stop.load(Ordering::Relaxed);
     if !options.keep_data && !interrupted {
@@ -164,6 +166,17 @@ impl Counting<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes the events of windows that are stored.
+    fn recall_events(&mut self) {
+        for (number, step) in self.plan.steps.iter().enumerate() {
+            let windows = self.known.iter().filter(|count| count.step == step.facts.name);
+            let mut windows = windows.flat_map(|count| &count.windows);
+            if let Some(events) = windows.find_map(Events::of_window) {
+                self.events.insert(number, events);
+            }
+        }
     }
 
     /// The events of the sessions, found out on the first candidate for which each step works, and the same for all.

@@ -53,6 +53,7 @@ type StepSessions = Result<Vec<Session>>;
 /// A session that has executed its events.
 struct Session {
     operations: u64,
+    events: u64,
     /// What the dbms calls the sessions that count.
     numbers: Vec<u32>,
 }
@@ -184,7 +185,7 @@ struct Counts(BTreeMap<u32, SessionCount>);
 impl Counts {
     /// The sum over the parts of a session.
     fn of(&self, session: &Session) -> Result<SessionCount> {
-        let mut sum = SessionCount::of(session.operations);
+        let mut sum = SessionCount::of(session.operations, session.events);
         for number in &session.numbers {
             sum.merge(self.0.get(number).context("callgrind did not count the session")?);
         }
@@ -262,7 +263,7 @@ impl Server {
             Some(items) => items * done.events,
             None => done.items,
         };
-        Ok(Session { operations, numbers })
+        Ok(Session { operations, events: done.events, numbers })
     }
 
     /// Ends sessions that are processes, and reads what they did. Keeps those that are threads.

@@ -13,6 +13,7 @@ const LEAST: f64 = 0.005;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SessionCount {
     pub(super) operations: u64,
+    pub(super) events: u64,
     pub(super) instructions: u64,
     functions: BTreeMap<(String, String), Function>,
 }
@@ -37,9 +38,9 @@ impl Function {
 }
 
 impl SessionCount {
-    /// A session that has executed so many operations, of which nothing is counted yet.
-    pub(super) fn of(operations: u64) -> Self {
-        SessionCount { operations, ..SessionCount::default() }
+    /// A session that has executed so many operations in so many events, of which nothing is counted yet.
+    pub(super) fn of(operations: u64, events: u64) -> Self {
+        SessionCount { operations, events, ..SessionCount::default() }
     }
 
     /// Adds what another session did, without its operations.
@@ -105,7 +106,8 @@ pub(super) fn windows(pairs: &[[SessionCount; 2]]) -> Option<(Vec<CountWindow>, 
         let operations = operations(pair)?;
         let [shorter, longer] = pair;
         let instructions = longer.instructions as i64 - shorter.instructions as i64;
-        windows.push(CountWindow { operations, instructions });
+        let events = longer.events.saturating_sub(shorter.events);
+        windows.push(CountWindow { operations, events, instructions });
         for (session, sign) in [(longer, 1.0), (shorter, -1.0)] {
             for (key, function) in &session.functions {
                 let count = functions.entry(key).or_insert_with(|| FunctionCount {
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     fn session(operations: u64, functions: &[(&str, u64)]) -> SessionCount {
-        let mut session = SessionCount::of(operations);
+        let mut session = SessionCount::of(operations, operations);
         for (name, exclusive) in functions {
             session.instructions += exclusive;
             let function =

@@ -8,10 +8,12 @@
 )]
 #![expect(clippy::print_stdout, reason = "a test that fails shows where it was")]
 
+mod bad_count_input;
 mod bad_explain_input;
 mod bad_input;
 mod bad_mysql_input;
 mod bad_workload_input;
+mod counts;
 mod lifecycle;
 mod memory;
 mod mixture;

@@ -1,0 +1,69 @@
+//! What `basecase count` says to input that it cannot use.
+
+use basecase_tests::Sandbox;
+use basecase_tests::running::PLACES;
+use insta::assert_snapshot;
+
+use crate::refusals::refusal;
+
+/// The transcript of `basecase count` with these arguments, which must be refused before anything is counted.
+fn refused(arguments: &[&str]) -> String {
+    let sandbox = Sandbox::new();
+    let workload = ["--workload", "microbenchmarks", "--list", "point-query"];
+    let output = sandbox.output(&[&["count"], arguments, &workload, &PLACES].concat());
+    refusal(&sandbox, &output)
+}
+
+#[test]
+fn sessions_side_by_side_are_not_counted() {
+    assert_snapshot!(refused(&["postgres:17.11", "--threads", "2"]), @r#"
+    exit code 1
+    -- stderr
+    error: instructions are counted for one session at a time: with several, waiting for each other would be counted as work
+    hint: leave out --threads and --clients
+    "#);
+}
+
+#[test]
+fn options_of_times_are_refused_where_none_are_taken() {
+    assert_snapshot!(refused(&["postgres:17.11", "--budget", "1m"]), @r#"
+    exit code 1
+    -- stderr
+    error: --budget is for times, and basecase count takes none
+    hint: leave it out, or use basecase compare with --counts for both
+    "#);
+    assert_snapshot!(refused(&["postgres:17.11", "--detect", "3%"]), @r#"
+    exit code 1
+    -- stderr
+    error: --detect is for times, and basecase count takes none
+    hint: leave it out, or use basecase compare with --counts for both
+    "#);
+}
+
+#[test]
+fn a_change_to_detect_must_be_one() {
+    assert_snapshot!(refused(&["postgres:17.11", "--counts-detect", "0"]), @r#"
+    exit code 2
+    -- stderr
+    error: invalid value '0' for '--counts-detect <PERCENT>': write a change such as 0.5%, from 0.01% to 50%
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn what_basecase_does_not_start_by_itself_cannot_run_under_callgrind() {
+    let said = refused(&["url:postgres://me:correct-horse-1b7f@127.0.0.1:1/ib"]);
+    assert_snapshot!(said, @r#"
+    exit code 1
+    -- stderr
+    error: candidate url:postgres://me@127.0.0.1:[PORT]/ib is your own server, whose instructions cannot be counted: it would have to run under callgrind
+    hint: let basecase start the build: path:/usr/lib/…
+    "#);
+    assert_snapshot!(refused(&["sqlite"]), @r#"
+    exit code 1
+    -- stderr
+    error: candidate sqlite is a part of basecase itself, whose instructions cannot be told from its own
+    hint: name the version, which is then a library of its own: sqlite:3.54.1
+    "#);
+}

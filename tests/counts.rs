@@ -1,0 +1,78 @@
+//! Instructions of operations, counted under callgrind.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use basecase_store::Store;
+use basecase_tests::Sandbox;
+use basecase_tests::running::{PLACES, Running, assert_nothing_runs};
+use serde_json::Value;
+
+use crate::refusals::refusal;
+
+/// Whether this machine can count. Where it cannot, the refusal must say what to install.
+fn can_count(sandbox: &Sandbox, arguments: &[&str]) -> bool {
+    let found = Command::new("valgrind").arg("--version").output().is_ok_and(|said| said.status.success());
+    if !found {
+        println!("skipped: valgrind is not installed (apt-get install valgrind)");
+        let said = refusal(sandbox, &sandbox.output(arguments));
+        assert!(said.contains("there is no program valgrind on this machine"), "{said}");
+        assert!(said.contains("hint: install it (Debian and Ubuntu: apt-get install valgrind)"), "{said}");
+    }
+    found
+}
+
+/// How many counts the newest experiment has.
+fn counts(store: &Path) -> usize {
+    let store = Store::open_read_only(store).unwrap();
+    assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+    store.counts(&store.experiments().unwrap().pop().unwrap().id).unwrap().len()
+}
+
+/// Whether there is any file below a folder.
+fn holds_files(folder: &Path) -> bool {
+    fs::read_dir(folder).unwrap().flatten().any(|entry| {
+        let path = entry.path();
+        !path.is_dir() || holds_files(&path)
+    })
+}
+
+/// Counts a step of a build that is named twice, and the same again.
+fn needs_the_same_work(build: &str, step: &str) {
+    let sandbox = Sandbox::new();
+    let (store, data) = (sandbox.path().join("s.sqlite"), sandbox.path().join("data"));
+    let sizes = ["--workload", "microbenchmarks", "--list", step, "--tables", "1", "--rows", "2000"];
+    let arguments = [&["count", build, build], &sizes[..], &PLACES].concat();
+    if !can_count(&sandbox, &arguments) {
+        return;
+    }
+    let told = Running::to_end(&sandbox, &arguments);
+    assert!(told.is_success(), "{told}");
+    assert_nothing_runs(&data);
+    assert!(!holds_files(&data), "data goes with the run");
+    let all = counts(&store);
+    assert_eq!(told.all("count_stored").count(), all, "{told}");
+    assert!(all >= 4, "two candidates in two starts: {told}");
+
+    let again = sandbox.output(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(again.status.code(), Some(0), "{}", sandbox.transcript(&again));
+    assert_eq!(counts(&store), all, "nothing is counted anew");
+    let report: Value = serde_json::from_slice(&again.stdout).unwrap();
+    let summary = &report["counts"]["summaries"][0];
+    assert_eq!((&summary["same_work"], &summary["failed"]), (&Value::from(1), &Value::from(0)), "{summary}");
+
+    let report = sandbox.output(&["report", "s.sqlite", "--format", "text"]);
+    let report = String::from_utf8_lossy(&report.stdout);
+    let line = report.lines().find(|line| line.starts_with(step)).unwrap();
+    assert!(line.ends_with("the same"), "{report}");
+}
+
+#[test]
+fn a_step_that_writes_needs_the_same_work_on_the_same_sqlite() {
+    let sandbox = Sandbox::new();
+    // Without optimisation it is compiled in a tenth of the time.
+    let get = sandbox.output(&["server", "get", "sqlite:3.17.0", "--from", "source", "--flags=-O0"]);
+    assert!(get.status.success(), "{get:?}");
+    needs_the_same_work("sqlite:3.17.0:o0", "update-inlist");
+}

@@ -91,8 +91,8 @@ fn candidates_that_do_not_exist() {
     assert_snapshot!(compare(&sandbox, &["path:no/such/folder"]), @r#"
     exit code 1
     -- stderr
-    error: no server program (postgres, mariadbd, mysqld) in no/such/folder or its folders bin and sbin
-    hint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql
+    error: no server program (postgres, mariadbd, mysqld) in no/such/folder or its folders bin and sbin, and no libsqlite3.so there or in lib
+    hint: give the prefix of an installation, e.g. path:/usr/lib/postgresql/17 or path:/usr/local/mysql, or a shared library of SQLite
     "#);
     assert_snapshot!(compare(&sandbox, &["postgres:17.11@default", "postgres:17.11@default"]), @r#"
     exit code 1
@@ -400,13 +400,13 @@ fn stores_that_are_none() {
     assert_snapshot!(compare(&sandbox, &["sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 7
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 8
     hint: use a newer basecase
     "#);
     assert_snapshot!(refused(&sandbox, &["store", "ls", "s.sqlite"]), @r#"
     exit code 1
     -- stderr
-    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 7
+    error: the store s.sqlite: its version is 1000, but this basecase reads versions up to 8
     hint: use a newer basecase
     "#);
 

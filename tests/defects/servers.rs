@@ -89,7 +89,8 @@ fn defect_23_a_server_that_was_killed_for_memory_is_told_so_with_the_limit() {
 #[test]
 fn defect_23_mysql_that_wants_more_memory_than_its_group_has_is_refused_with_what_to_set() {
     let Some(group) = LimitedGroup::new(400) else { return };
-    let said = group.words(&Sandbox::new(), &["compare", "mysql:8.0.31"]);
+    let said =
+        group.words(&Sandbox::new(), &["compare", "mysql:8.0.31", "--set", "innodb_buffer_pool_size=1G"]);
     assert!(said.contains("the control group allows 400 MiB"), "{said}");
     assert!(said.contains("--set innodb_buffer_pool_size=100M"), "{said}");
 }

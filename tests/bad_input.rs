@@ -434,6 +434,7 @@ fn stores_that_are_none() {
     cannot complete `SELECT trial.*, cell.facts FROM trial JOIN cell ON cell.key = trial.cell`: it is damaged: database disk image is malformed
     cannot complete `SELECT cell, round, count(*) AS trials FROM trial WHERE status = 'complete' GROUP BY experiment, cell, round, observation = 'profiled' HAVING trials > 1`: it is damaged: database disk image is malformed
     cannot complete `SELECT * FROM role`: it is damaged: database disk image is malformed
+    cannot complete `SELECT * FROM step_count`: it is damaged: database disk image is malformed
     cannot complete `SELECT trial, sum(operations) AS operations FROM slice GROUP BY trial EXCEPT SELECT trial, sum(items) FROM role GROUP BY trial, class`: it is damaged: database disk image is malformed
     cannot read which step is in flight: it is damaged: database disk image is malformed
     cannot read the experiments: it is damaged: database disk image is malformed

@@ -43,6 +43,11 @@ impl Dbms {
         }
     }
 
+    /// Whether its sessions are threads of one process; otherwise each is a process.
+    pub fn has_threads(self) -> bool {
+        matches!(self, Dbms::Mysql | Dbms::Mariadb)
+    }
+
     /// Whether the engine runs inside basecase: there is no server to start, to watch or to get.
     pub fn is_embedded(self) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! Gives each instance directory one owner, and ends what a dead owner left running there.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -84,17 +84,22 @@ pub struct ServerKind {
 impl ServerKind {
     /// Whether the process `pid` is a server of this kind on the data directory `data`.
     fn is_serving(&self, pid: u32, data: &Path) -> bool {
-        let Some(words) = process::arguments(pid) else { return false };
-        let known = |word: &std::ffi::OsString| {
+        process::arguments(pid).is_some_and(|words| self.is_command(&words, data))
+    }
+
+    /// Whether this is the command line of a server of this kind on the data directory `data`.
+    fn is_command(&self, words: &[OsString], data: &Path) -> bool {
+        let known = |word: &OsString| {
             let name = Path::new(word).file_name();
             self.programs.iter().any(|known| name == Some(OsStr::new(known)))
         };
-        // Under valgrind, the program is an argument.
-        let is_valgrind = words.first().is_some_and(|word| word.as_bytes().ends_with(b"valgrind"));
+        // Under valgrind, the program is an argument; valgrind itself is then `valgrind.bin` in Debian.
+        let first = words.first().and_then(|word| Path::new(word).file_name());
+        let is_valgrind = first.is_some_and(|name| name.as_bytes().starts_with(b"valgrind"));
         let Some(place) = words.iter().position(known).filter(|place| *place == 0 || is_valgrind) else {
             return false;
         };
-        let is_data = |argument: &std::ffi::OsString| {
+        let is_data = |argument: &OsString| {
             let value = argument.as_bytes().strip_prefix(self.data_argument.as_bytes());
             value.is_some_and(|value| Path::new(OsStr::from_bytes(value)) == data)
         };
@@ -304,6 +309,19 @@ mod tests {
 
     fn owner() -> Owner {
         Owner { experiment: "e1".into(), candidate: "pg176.x10a_c2r24".into() }
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_command_also_under_valgrind() {
+        let is_server = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            KIND.is_command(&words, Path::new("/d"))
+        };
+        for valgrind in ["", "/usr/bin/valgrind ", "/usr/bin/valgrind.bin --tool=callgrind "] {
+            assert!(is_server(&format!("{valgrind}/b/postgres -D /d")), "{valgrind}");
+            assert!(!is_server(&format!("{valgrind}/b/postgres -D /other")), "{valgrind}");
+        }
+        assert!(!is_server("/usr/bin/less /b/postgres -D /d") && !is_server("/b/mysqld -D /d"));
     }
 
     #[test]

@@ -66,9 +66,10 @@ pub(crate) fn measure(
     };
     if arguments.counts && request.protocol != Protocol::Counts && !summary.interrupted {
         let beside = Beside { request, arguments, command: &command, chosen: chosen.clone() };
-        let counted = beside.count(&mut store, &summary.experiment, observer.as_mut())?;
-        summary.failed.extend(counted.failed);
-        summary.interrupted |= counted.interrupted;
+        if let Some(counted) = beside.count(&mut store, &summary.experiment, observer.as_mut())? {
+            summary.failed.extend(counted.failed);
+            summary.interrupted |= counted.interrupted;
+        }
     }
     let mut experiment = summary.experiment.clone();
     let trials = store.trials(&experiment.id)?;
@@ -90,13 +91,6 @@ struct Beside<'a> {
     chosen: Option<BTreeSet<String>>,
 }
 
-/// What counting beside times came to.
-#[derive(Default)]
-struct CountedBeside {
-    failed: Vec<String>,
-    interrupted: bool,
-}
-
 impl Beside<'_> {
     /// Counts what is missing. Where nothing can be counted, times are what is left, and the user is told why.
     fn count(
@@ -104,21 +98,20 @@ impl Beside<'_> {
         store: &mut Store,
         experiment: &Experiment,
         observer: &mut dyn Observer,
-    ) -> Result<CountedBeside> {
+    ) -> Result<Option<Summary>> {
         let request = Request { protocol: Protocol::Counts, replicates: Vec::new(), ..self.request.clone() };
         let plan = match prepare(&request, self.arguments, self.command, observer) {
             Ok(plan) => plan,
             Err(error) => {
                 observer.notice(Event::Note(&format!("--counts: {error:#}")));
-                return Ok(CountedBeside::default());
+                return Ok(None);
             }
         };
         store.save_cells(&experiment.id, &plan.cells())?;
         let options =
             RunOptions { keep_data: self.arguments.keep_data, steps: self.chosen, ..RunOptions::default() };
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
-        let summary = basecase_lab::run(&plan, store, options, basecase_stop::flag(), observer)?;
-        Ok(CountedBeside { failed: summary.failed, interrupted: summary.interrupted })
+        basecase_lab::run(&plan, store, options, basecase_stop::flag(), observer).map(Some)
     }
 }
 

@@ -51,9 +51,6 @@ pub(crate) trait Adapter: std::fmt::Debug + Sync {
     /// If nobody listens, or the answer is truncated.
     fn accepts_sessions(&self, socket: &Path) -> io::Result<bool>;
 
-    /// Whether sessions are threads of one process rather than processes.
-    fn has_threads(&self) -> bool;
-
     /// Whether the log of a server that has ended says that its port was in use.
     fn is_port_taken(&self, log: &str) -> bool;
 

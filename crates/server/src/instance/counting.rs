@@ -140,7 +140,7 @@ impl Instance {
         let Some(callgrind) = &self.callgrind else { return Ok(command) };
         self.empty(FOLDER)?;
         let folder = callgrind_folder(&self.spec.directory);
-        let (program, words) = callgrind.enclose(&command, &folder, self.adapter().has_threads());
+        let (program, words) = callgrind.enclose(&command, &folder, self.spec.build.facts.dbms.has_threads());
         let mut enclosed = basecase_process::command(&program, self.account.as_ref());
         enclosed.args(words);
         for (name, value) in command.get_envs() {

@@ -106,10 +106,6 @@ impl Adapter for Mysql {
         Ok(head[4] == 10)
     }
 
-    fn has_threads(&self) -> bool {
-        true
-    }
-
     fn is_port_taken(&self, log: &str) -> bool {
         log.contains("Bind on TCP/IP port")
     }

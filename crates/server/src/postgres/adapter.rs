@@ -133,10 +133,6 @@ impl Adapter for Postgres {
         }
     }
 
-    fn has_threads(&self) -> bool {
-        false
-    }
-
     fn is_port_taken(&self, log: &str) -> bool {
         log.contains("could not bind IPv4 address")
     }

@@ -12,14 +12,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use anyhow::{Context, Result};
-use basecase_model::{Cell, Dbms, StepCount};
+use basecase_model::{Cell, StepCount};
 use basecase_server::{Callgrind, copy_data, remove_data};
 use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
 pub use self::start::SQLITE_SESSION;
-use self::start::{MOST_STEPS_OF_THREADS, Start};
+use self::start::{MOST_STEPS_OF_THREADS, Start, changes_rows};
 use super::deployment::{Content, LiveDeployment};
 use super::{RunOptions, Summary};
 use crate::message::explain;
@@ -226,10 +226,9 @@ impl Counting<'_> {
         let groups = due.iter().flat_map(|(candidate, steps)| {
             let steps = steps.iter().copied().filter(|step| !self.failed.contains_key(&(*candidate, *step)));
             let (alone, together): (Vec<usize>, Vec<usize>) =
-                steps.partition(|step| plan.workload.is_chain() || plan.steps[*step].facts.writes);
-            let dbms = plan.candidates[*candidate].facts.build.dbms;
-            let is_process = !matches!(dbms, Dbms::Mysql | Dbms::Mariadb);
-            let most = if is_process { together.len().max(1) } else { MOST_STEPS_OF_THREADS };
+                steps.partition(|step| changes_rows(plan, *step));
+            let has_threads = plan.candidates[*candidate].facts.build.dbms.has_threads();
+            let most = if has_threads { MOST_STEPS_OF_THREADS } else { together.len().max(1) };
             let together = together.chunks(most).map(<[usize]>::to_vec);
             let alone = alone.into_iter().map(|step| vec![step]);
             alone.chain(together).map(|steps| (*candidate, steps)).collect::<Vec<_>>()

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::{File, SessionProcess};
 use basecase_load::SerialGroup;
-use basecase_model::{CountEngine, Dbms, OperationClass, StepCount};
+use basecase_model::{CountEngine, OperationClass, StepCount};
 use basecase_probe::{CallgrindProfile, CountedPart};
 use basecase_server::{Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data};
 
@@ -62,7 +62,11 @@ impl Start<'_> {
     /// Counts the steps. One that fails says why in its count.
     pub(super) fn count(&self) -> Vec<StepCount> {
         let started_at = jiff::Timestamp::now().to_string();
-        let counted = if self.changes_rows() { self.in_starts_of_their_own() } else { self.in_one_start() };
+        let counted = if self.steps.iter().any(|step| changes_rows(self.plan, *step)) {
+            self.in_starts_of_their_own()
+        } else {
+            self.in_one_start()
+        };
         let results = match counted {
             Ok(results) => results,
             Err(error) => {
@@ -76,10 +80,6 @@ impl Start<'_> {
 
     fn candidate(&self) -> &Candidate {
         &self.plan.candidates[self.candidate]
-    }
-
-    fn changes_rows(&self) -> bool {
-        self.plan.workload.is_chain() || self.steps.iter().any(|step| self.plan.steps[*step].facts.writes)
     }
 
     /// The directory of the server: of each start its own, because several run at once.
@@ -212,7 +212,7 @@ impl Server {
         if step > 0 && !dbms.is_embedded() {
             deployment.warm()?;
         }
-        let has_threads = matches!(dbms, Dbms::Mysql | Dbms::Mariadb);
+        let has_threads = dbms.has_threads();
         let LiveDeployment { served, control, .. } = &mut deployment;
         let numbers = served.session_number(control.as_mut())?.into_iter().collect();
         let endpoint = match served.endpoint() {
@@ -307,6 +307,11 @@ impl Server {
         remove_folder(&directory)?;
         Ok(counts)
     }
+}
+
+/// Whether a step leaves other data than it begins with, so that each of its sessions needs a start of its own.
+pub(super) fn changes_rows(plan: &Plan, step: usize) -> bool {
+    plan.workload.is_chain() || plan.steps[step].facts.writes
 }
 
 /// A process under callgrind for each session with SQLite.

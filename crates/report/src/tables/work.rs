@@ -195,7 +195,11 @@ pub(crate) fn movers(causes: &Causes<'_>, caption: String, operation: &str) -> O
     };
     let rows: Vec<Row> = causes.movers.iter().take(MOST).map(row).collect();
     let more = causes.movers.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" {more} smaller ones are left out.") } else { String::new() };
+    let more = match more {
+        0 => String::new(),
+        1 => " A smaller one is left out.".to_owned(),
+        more => format!(" {more} smaller ones are left out."),
+    };
     (!rows.is_empty()).then(|| Table {
         caption,
         reading: format!(

@@ -182,41 +182,56 @@ impl Counting<'_> {
     /// The events of the sessions, found out on the first candidate for which each step works, and the same for all.
     fn find_events(&mut self, due: &[(usize, Vec<usize>)]) -> Result<()> {
         for (candidate, steps) in due {
-            let plan = self.plan;
-            let one = &plan.candidates[*candidate];
-            for &step in steps {
-                if self.events.contains_key(&step) || self.failed.contains_key(&(*candidate, step)) {
-                    continue;
-                }
+            let unknown = steps.iter().copied().filter(|step| !self.events.contains_key(step)).collect();
+            for steps in self.groups(*candidate, unknown) {
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let directory = one.directory.join("counts").join("tried");
-                let image = images::image_of(plan, one, step);
-                let bring = || copy_data(&image, &directory).map(drop);
-                let tried = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring)).and_then(
-                    |opened| {
-                        let mut deployment = opened.context("the data that was just copied is gone")?;
-                        let tried = events::tried(plan, one, &mut deployment, step, self.stop);
-                        deployment.shut_down();
-                        tried
-                    },
-                );
-                remove_data(&directory)?;
-                match tried {
-                    Ok(found) => drop(self.events.insert(step, found)),
-                    Err(error) => {
-                        drop(self.failed.insert((*candidate, step), self.reason(*candidate, step, &error)));
-                    }
-                }
+                self.try_events(*candidate, &steps)?;
             }
         }
         Ok(())
     }
 
-    fn reason(&self, candidate: usize, step: usize, error: &anyhow::Error) -> String {
+    /// Tries how long the events of some steps take, with one server at full speed.
+    fn try_events(&mut self, candidate: usize, steps: &[usize]) -> Result<()> {
+        let (plan, one) = (self.plan, &self.plan.candidates[candidate]);
+        let directory = one.directory.join("counts").join("tried");
+        let image = images::image_of(plan, one, steps[0]);
+        let bring = || copy_data(&image, &directory).map(drop);
+        let opened = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring));
+        match opened.and_then(|opened| opened.context("the data that was just copied is gone")) {
+            Ok(mut deployment) => {
+                for &step in steps {
+                    match events::tried(plan, one, &mut deployment, step, self.stop) {
+                        Ok(found) => drop(self.events.insert(step, found)),
+                        Err(error) => self.fail(candidate, step, &explain(&error)),
+                    }
+                }
+                deployment.shut_down();
+            }
+            Err(error) => steps.iter().for_each(|step| self.fail(candidate, *step, &explain(&error))),
+        }
+        remove_data(&directory)?;
+        Ok(())
+    }
+
+    /// Remembers that a step of a candidate cannot be counted.
+    fn fail(&mut self, candidate: usize, step: usize, reason: &str) {
         let (plan, name) = (self.plan, &self.plan.candidates[candidate].facts.name);
-        format!("{name} {}: {}", plan.steps[step].facts.label, explain(error))
+        let label = &plan.steps[step].facts.label;
+        self.failed.insert((candidate, step), format!("{name} {label}: {reason}"));
+    }
+
+    /// The steps of a candidate that did not fail, divided into those that one start serves: steps that leave the data as it is.
+    fn groups(&self, candidate: usize, steps: Vec<usize>) -> Vec<Vec<usize>> {
+        let steps = steps.into_iter().filter(|step| !self.failed.contains_key(&(candidate, *step)));
+        let (alone, together): (Vec<usize>, Vec<usize>) =
+            steps.partition(|step| changes_rows(self.plan, *step));
+        let has_threads = self.plan.candidates[candidate].facts.build.dbms.has_threads();
+        let most = if has_threads { MOST_STEPS_OF_THREADS } else { together.len().max(1) };
+        let together = together.chunks(most).map(<[usize]>::to_vec);
+        alone.into_iter().map(|step| vec![step]).chain(together).collect()
     }
 
     /// Executes starts side by side, as many as there are processors: counts are not disturbed by load.
@@ -224,14 +239,8 @@ impl Counting<'_> {
         let events = &self.events.clone();
         let (plan, callgrind, stop) = (self.plan, self.callgrind, self.stop);
         let groups = due.iter().flat_map(|(candidate, steps)| {
-            let steps = steps.iter().copied().filter(|step| !self.failed.contains_key(&(*candidate, *step)));
-            let (alone, together): (Vec<usize>, Vec<usize>) =
-                steps.partition(|step| changes_rows(plan, *step));
-            let has_threads = plan.candidates[*candidate].facts.build.dbms.has_threads();
-            let most = if has_threads { MOST_STEPS_OF_THREADS } else { together.len().max(1) };
-            let together = together.chunks(most).map(<[usize]>::to_vec);
-            let alone = alone.into_iter().map(|step| vec![step]);
-            alone.chain(together).map(|steps| (*candidate, steps)).collect::<Vec<_>>()
+            let groups = self.groups(*candidate, steps.clone()).into_iter();
+            groups.map(|steps| (*candidate, steps))
         });
         let starts = groups.map(|(candidate, steps)| Start {
             plan,
@@ -280,8 +289,7 @@ impl Counting<'_> {
         self.store.save_counts(&plan.experiment.id, &rows)?;
         for (&step, count) in steps.iter().zip(counts) {
             if let Some(reason) = &count.failure {
-                let label = &plan.steps[step].facts.label;
-                self.failed.insert((candidate, step), format!("{} {label}: {reason}", count.candidate));
+                self.fail(candidate, step, reason);
             }
             self.observer.notice(Event::CountStored { count: &count, step: &plan.steps[step].facts });
             self.known.push(count);

@@ -3,10 +3,10 @@
 
 The server runs under valgrind, without randomised addresses, on a data directory of its own. A client of some eighty lines prepares each
 statement, binds integers, and reads all rows. The table is that of the microbenchmarks. It is read as a whole once, by a session of its
-own. Then come sessions of W+N and of W+3N executions; their difference, divided by 2N, is the count. Reads have two such pairs in each of
+own. Then come sessions of W+N and of W+3N executions, with W half of N; their difference, divided by 2N, is the count. Reads have two such pairs in each of
 two starts, in one server. For writes, each session has a start of its own from a copy of the same data directory.
 
-usage: crude_counts.py FOLDER_OF_A_POSTGRES [FOLDER…] [--rows 20000] [--folder /var/tmp]
+usage: crude_counts.py FOLDER_OF_A_POSTGRES [FOLDER…] [--rows 20000] [--folder /var/tmp] [--list point,sum] [--executions 366] [--integers int4] [--no-asleep]
        e.g. crude_counts.py ~/.local/share/basecase/builds/postgres-17.11-pypi ~/.local/share/basecase/builds/postgres-18.6-pypi
 As root, the server runs as the user basecase, or nobody where there is none.
 """
@@ -25,7 +25,6 @@ import sys
 import tempfile
 import time
 
-WARM = 30
 LIMIT_S = 240
 
 # Statement, executions N.
@@ -39,8 +38,9 @@ WRITES = {
     "update": ("UPDATE sbtest1 SET c = $2 WHERE id = $1", 200),
     "insert": ("INSERT INTO sbtest1 (k, c, pad) VALUES ($1, $2, $3)", 200),
 }
-# Types of parameters, as the server infers them.
-INT4, TEXT = 23, 1042
+# Types of parameters: text as the server infers it, integers as --integers says.
+INTEGER = {"int4": 23, "int8": 20}
+TEXT = 1042
 # Ids of a range, less one.
 WIDTHS = {"range": 99, "sum": 999, "distinct": 999}
 
@@ -89,12 +89,22 @@ class Session:
         self.send((b"P", parse), (b"S", b""))
         self.until_ready()
 
-    def execute(self, values):
+    def execute(self, values, asleep=False):
+        if asleep:
+            self.wait_until_asleep()
         texts = [str(value).encode() for value in values]
         bind = b"\0s\0" + struct.pack("!hh", 0, len(texts))
         bind += b"".join(struct.pack("!i", len(text)) + text for text in texts) + struct.pack("!hh", 1, 1)
         self.send((b"B", bind), (b"E", b"\0" + struct.pack("!i", 0)), (b"S", b""))
         return self.until_ready()
+
+    def wait_until_asleep(self):
+        """So that the server waits for each statement, however loaded the machine is."""
+        deadline = time.monotonic() + LIMIT_S
+        while open("/proc/%d/stat" % self.process).read().rpartition(")")[2].split()[0] != "S":
+            if time.monotonic() > deadline:
+                sys.exit("process %d does not sleep" % self.process)
+            time.sleep(0.0001)
 
     def close(self):
         self.send((b"X", b""))
@@ -166,16 +176,17 @@ def values_of(name, draw, rows):
     return [low, low + WIDTHS[name]] if name in WIDTHS else [low]
 
 
-def count_session(server, name, sql, executions, rows):
+def count_session(server, name, sql, executions, arguments):
     """A whole session: the same values for every version, and of the longer session the first are those of the shorter."""
     draw = random.Random("values of " + name)
     session = Session(str(server.work))
     process = session.process
-    types = {"update": [INT4, TEXT], "insert": [INT4, TEXT, TEXT], "point": [INT4]}.get(name, [INT4, INT4])
+    integer = INTEGER[arguments.integers]
+    types = {"update": [integer, TEXT], "insert": [integer, TEXT, TEXT], "point": [integer]}.get(name, [integer, integer])
     session.prepare(sql, types)
     expected = {"range": 100, "point": 1, "sum": 1}.get(name)
     for _ in range(executions):
-        found = session.execute(values_of(name, draw, rows))
+        found = session.execute(values_of(name, draw, arguments.rows), arguments.asleep)
         assert expected is None or found == expected, (name, found)
     session.close()
     return server.count_of(process)
@@ -205,7 +216,7 @@ def load(home, work, account, rows):
         tuples = ["(%d, '%s', '%s')" % (draw.randrange(1, rows + 1), groups(draw, 10), groups(draw, 5)) for _ in range(min(1000, rows - first))]
         session.simple("INSERT INTO sbtest1 (k, c, pad) VALUES " + ", ".join(tuples))
     session.simple("CREATE INDEX k_1 ON sbtest1 (k)")
-    session.simple("VACUUM (FREEZE, ANALYZE) sbtest1")
+    session.simple("VACUUM (ANALYZE) sbtest1")
     session.simple("CHECKPOINT")
     session.close()
     server.stop()
@@ -216,35 +227,36 @@ def restore(work):
     subprocess.run(["cp", "-a", work / "image", work / "data"], check=True)
 
 
-def count_version(home, folder, account, rows):
-    work = pathlib.Path(tempfile.mkdtemp(prefix="crude_counts.", dir=folder))
+def count_version(home, account, arguments):
+    work = pathlib.Path(tempfile.mkdtemp(prefix="crude_counts.", dir=arguments.folder))
+    chosen = lambda statements: {name: (sql, arguments.executions or n) for name, (sql, n) in statements.items() if name in arguments.list}
     counts = work / "counts"
     counts.mkdir()
     if account:
         for path in (work, counts):
             shutil.chown(path, account)
     try:
-        load(home, work, account, rows)
+        load(home, work, account, arguments.rows)
         subprocess.run(["cp", "-a", work / "data", work / "image"], check=True)
         windows = {}
-        for start in range(2):
+        for start in range(2 if chosen(READS) else 0):
             restore(work)
             server = Server(home, work, account, counts)
             warm(server)
             for _ in range(2):
-                for name, (sql, n) in READS.items():
-                    short = count_session(server, name, sql, WARM + n, rows)
-                    long = count_session(server, name, sql, WARM + 3 * n, rows)
+                for name, (sql, n) in chosen(READS).items():
+                    short = count_session(server, name, sql, n // 2 + n, arguments)
+                    long = count_session(server, name, sql, n // 2 + 3 * n, arguments)
                     windows.setdefault(name, []).append((long - short) / (2 * n))
             server.stop()
         for _ in range(2):
-            for name, (sql, n) in WRITES.items():
+            for name, (sql, n) in chosen(WRITES).items():
                 sessions = []
-                for executions in (WARM + n, WARM + 3 * n):
+                for executions in (n // 2 + n, n // 2 + 3 * n):
                     restore(work)
                     server = Server(home, work, account, counts)
                     warm(server)
-                    sessions.append(count_session(server, name, sql, executions, rows))
+                    sessions.append(count_session(server, name, sql, executions, arguments))
                     server.stop()
                 windows.setdefault(name, []).append((sessions[1] - sessions[0]) / (2 * n))
         return windows
@@ -261,6 +273,11 @@ def main():
     parser.add_argument("homes", nargs="+", type=pathlib.Path)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--folder", default="/var/tmp")
+    every = list(READS) + list(WRITES)
+    parser.add_argument("--list", type=lambda text: text.split(","), default=every, help="of " + ",".join(every))
+    parser.add_argument("--executions", type=int, help="N, in place of that of each statement; half of a window of basecase")
+    parser.add_argument("--integers", choices=INTEGER, default="int8", help="type of integer parameters; basecase declares int8")
+    parser.add_argument("--asleep", action=argparse.BooleanOptionalAction, default=True, help="send a statement when the process sleeps")
     arguments = parser.parse_args()
     account = None
     if os.geteuid() == 0:
@@ -269,7 +286,7 @@ def main():
     results = []
     for home in arguments.homes:
         began = time.monotonic()
-        results.append(count_version(home.resolve(), arguments.folder, account, arguments.rows))
+        results.append(count_version(home.resolve(), account, arguments))
         print("%s: %.0f s" % (home.name, time.monotonic() - began), flush=True)
         for name, windows in results[-1].items():
             print("  %-9s %s" % (name, "  ".join("%.1f" % window for window in windows)), flush=True)

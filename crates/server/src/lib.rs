@@ -22,7 +22,7 @@ pub use instance::{
     PlantError, Planted, SUPERUSER, ServerEnd, Transport, callgrind_file_of, callgrind_files,
     callgrind_folder, copy_data, keep_data, move_data, remove_data, take_data,
 };
-pub use mysql::MysqlServer;
+pub use mysql::{MysqlServer, is_command, is_mark};
 pub use postgres::PostgresServer;
 pub use served::{
     Debt, Depth, POLL_INTERVAL, Patience, SelfReport, Served, Settle, SettleLimit, Settled, Settling,

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod check;
+mod counting;
 mod innodb;
 mod option_file;
 mod plan;
@@ -12,5 +13,6 @@ mod status;
 mod telemetry;
 
 pub(crate) use adapter::Mysql;
+pub use counting::{is_command, is_mark};
 pub(crate) use rules::RULES;
 pub use server::MysqlServer;

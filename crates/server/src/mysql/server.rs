@@ -9,7 +9,7 @@ use basecase_model::{Dbms, Engine, Measures, TABLE_MARK, Value, names};
 use basecase_stop::pause;
 
 use super::status::Figures;
-use super::{innodb, plan, rocksdb, telemetry};
+use super::{counting, innodb, plan, rocksdb, telemetry};
 use crate::disk::{bytes_of, directory_bytes};
 use crate::instance::Instance;
 use crate::served::{
@@ -234,6 +234,10 @@ impl Served for MysqlServer {
 
     fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {
         Ok(integer(session, "select connection_id()")?.and_then(|number| u32::try_from(number).ok()))
+    }
+
+    fn mark(&self, session: &mut dyn Session, mark: usize) -> Result<(), Error> {
+        counting::mark(session, mark)
     }
 
     fn statistics(&self, session: &mut dyn Session, _: &[String], writers: usize) -> Result<Measures, Error> {

@@ -181,12 +181,22 @@ pub trait Served {
     /// If there is no such table or the dbms does not answer.
     fn warm(&self, session: &mut dyn Session, table: &str) -> Result<(), Error>;
 
-    /// What the dbms calls `session` by number: the process of Postgres, the connection of MySQL and MariaDB. Numbers rise with each
-    /// session. `None` if it does not number them.
+    /// What the dbms calls `session` by number: the process of Postgres, the connection of MySQL and MariaDB.
+    /// `None` if it does not number them.
     ///
     /// # Errors
     /// If the dbms does not answer.
     fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error>;
+
+    /// Gives `session` a number by which its thread is known in counts of instructions: so many calls of one function, see
+    /// [`crate::is_mark`]. All marks cost about the same. Nothing happens where sessions are processes.
+    ///
+    /// # Errors
+    /// If the dbms does not answer.
+    fn mark(&self, session: &mut dyn Session, mark: usize) -> Result<(), Error> {
+        let _ = (session, mark);
+        Ok(())
+    }
 
     /// The server's own cumulative counters, under the names of [`basecase_model::names`] that begin with `server.`, and
     /// under the engine's names. Counters that lose concurrent increments of several `writers` are only under the engine's.

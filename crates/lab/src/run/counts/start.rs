@@ -11,7 +11,9 @@ use basecase_client::sqlite::{File, SessionProcess};
 use basecase_load::SerialGroup;
 use basecase_model::{CountEngine, OperationClass, StepCount};
 use basecase_probe::{CallgrindProfile, CountedPart};
-use basecase_server::{Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data};
+use basecase_server::{
+    Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data, is_command, is_mark,
+};
 
 use super::events::{Events, planned};
 use super::images::image_of;
@@ -173,7 +175,7 @@ struct Server {
     has_threads: bool,
     /// Sessions that are threads, with all that were begun besides them: a thread that ended would share its number with a later one.
     open: Vec<SerialGroup>,
-    /// What the dbms calls all sessions, in the order in which they began.
+    /// What the dbms calls the sessions that are counted; a thread bears the place of its session here, from 1, as its mark.
     numbers: Vec<u32>,
     counts: Counts,
 }
@@ -213,16 +215,15 @@ impl Server {
             deployment.warm()?;
         }
         let has_threads = dbms.has_threads();
-        let LiveDeployment { served, control, .. } = &mut deployment;
-        let numbers = served.session_number(control.as_mut())?.into_iter().collect();
-        let endpoint = match served.endpoint() {
+        let endpoint = match deployment.served.endpoint() {
             Endpoint::Sqlite(file) => {
                 Endpoint::SqliteProcess(session_process(file.clone(), start.callgrind, &directory)?)
             }
             endpoint => endpoint.clone(),
         };
         let counts = Counts::default();
-        Ok(Server { deployment, endpoint, directory, has_threads, open: Vec::new(), numbers, counts })
+        let (open, numbers) = Default::default();
+        Ok(Server { deployment, endpoint, directory, has_threads, open, numbers, counts })
     }
 
     /// Executes events of a step in sessions of its own.
@@ -240,6 +241,8 @@ impl Server {
                 tables.iter().try_for_each(|table| served.warm(session, table))?;
             }
             let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
+            self.numbers.push(number);
+            served.mark(session, self.numbers.len())?;
             all.push(number);
             // Writers in the background of queries are other work.
             if class != OperationClass::Query || role == class {
@@ -249,7 +252,6 @@ impl Server {
         if !self.has_threads {
             all.iter().enumerate().for_each(|(role, process)| group.pace(role, *process));
         }
-        self.numbers.extend(all);
         let done = group.run(events, class, start.stop);
         self.keep(group, &numbers)?;
         let done = done?;
@@ -293,11 +295,10 @@ impl Server {
 
     /// Stops the server and removes its data.
     fn end(self) -> Result<Counts> {
-        let Server { mut deployment, directory, has_threads, open, mut numbers, mut counts, .. } = self;
+        let Server { mut deployment, directory, has_threads, open, numbers, mut counts, .. } = self;
         deployment.served.stop();
         if has_threads {
             let files = callgrind_files(&callgrind_folder(&directory));
-            numbers.sort_unstable();
             counts.0 = threads(
                 &numbers,
                 files.into_iter().filter(|((_, thread), _)| *thread > 0).map(|(_, path)| path),
@@ -325,40 +326,33 @@ fn session_process(file: File, callgrind: &Callgrind, directory: &Path) -> Resul
     Ok(SessionProcess { program, arguments, file })
 }
 
-/// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are all sessions
-/// that began and stayed open, `files` those of all threads, both in their order. Others have no commands: threads of the server itself,
-/// and those of sessions that ended before.
+/// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are the sessions
+/// with a mark, which rises; `files` are those of all threads. Numbers of threads say nothing: one that ended leaves its own to another.
 fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<u32, SessionCount>> {
-    let mut sessions = Vec::new();
+    let mut sessions: BTreeMap<u64, CountedPart> = BTreeMap::new();
     for path in files {
         let profile = CallgrindProfile::read(&path)?;
-        let part = profile.within_function(is_command);
-        if part.calls > 0 {
-            sessions.push(part);
+        let mark = profile.within_function(is_mark).calls;
+        if mark > 0 {
+            sessions.insert(mark, profile.within_function(is_command));
         }
     }
-    // Sessions that ended before the first of these had lower numbers.
-    let Some(ended) = sessions.len().checked_sub(numbers.len()) else {
+    if sessions.len() != numbers.len() || sessions.values().any(|part| part.calls == 0) {
         bail!(
-            "callgrind knows {} threads with commands, and there were {} sessions\nhint: the build's symbols may be stripped: dispatch_command is looked for",
+            "callgrind knows {} threads with a mark, and there were {} sessions\nhint: the build's symbols may be stripped: dispatch_command and Item_func_crc32::val_int are looked for",
             sessions.len(),
             numbers.len()
         );
-    };
+    }
     let count = |part: &CountedPart| {
         let mut count = SessionCount::default();
         count.add_part(part);
         count
     };
-    Ok(numbers.iter().copied().zip(sessions[ended..].iter().map(count)).collect())
+    Ok(numbers.iter().copied().zip(sessions.values().map(count)).collect())
 }
 
 /// Whether a function works when a time has passed, and not for an operation: Postgres reports its statistics each second.
 fn is_by_the_clock(name: &str) -> bool {
     name == "pgstat_report_stat"
-}
-
-/// Whether a function executes one command of a session of MySQL or MariaDB.
-fn is_command(name: &str) -> bool {
-    name == "dispatch_command" || name.starts_with("dispatch_command(")
 }

@@ -36,6 +36,19 @@ pub struct GateCase<'a> {
     pub is_timed: bool,
 }
 
+/// How many cases have each verdict on their work, whatever their times say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkVerdicts {
+    /// More work.
+    pub more: usize,
+    /// Less work.
+    pub less: usize,
+    /// The same work.
+    pub same: usize,
+    /// Not enough data.
+    pub open: usize,
+}
+
 /// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
@@ -107,6 +120,20 @@ impl<'a> Gate<'a> {
     /// The number of steps without a verdict because a candidate failed.
     pub fn failed(&self) -> usize {
         self.count(Conclusion::Failed)
+    }
+
+    /// How many cases have each verdict on their work; `None` if nothing was counted.
+    pub fn work_verdicts(&self) -> Option<WorkVerdicts> {
+        self.counts?;
+        let count = |verdict| {
+            self.cases.iter().filter(|case| case.work.is_some_and(|work| work.verdict() == verdict)).count()
+        };
+        Some(WorkVerdicts {
+            more: count(WorkVerdict::MoreWork),
+            less: count(WorkVerdict::LessWork),
+            same: count(WorkVerdict::SameWork),
+            open: count(WorkVerdict::NotEnoughData),
+        })
     }
 
     /// The number of cases with this result.
@@ -306,6 +333,14 @@ mod tests {
             start.windows.iter_mut().for_each(|window| window.instructions += window.instructions / 20);
         }
         assert_eq!(gate(&counted), (2, 3, 5, 1), "the one that is faster is a warning, the other fails");
+        let counts = Counts::of(&experiment, &counted);
+        let results = Results::of(&experiment, &trials, rounds.as_ref()).counting(counts.as_ref());
+        let work = Gate::of(&results).work_verdicts().unwrap();
+        assert_eq!(
+            work.more, 6,
+            "two regressions, three without a change in time, and the one that is faster"
+        );
+        assert_eq!(Gate::of(&Results::of(&experiment, &trials, rounds.as_ref())).work_verdicts(), None);
     }
 
     #[test]

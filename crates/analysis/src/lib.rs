@@ -60,7 +60,7 @@ pub use explanation::{
 pub use failures::{Failure, failures};
 pub use findings::Finding;
 pub use function_share::{FunctionShare, stacks, total};
-pub use gate::{Conclusion, Gate, GateCase};
+pub use gate::{Conclusion, Gate, GateCase, WorkVerdicts};
 pub use history::{Shift, StepHistory, VersionHistory};
 pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
 pub use known_noise::{Known, KnownNoise, Server, server};

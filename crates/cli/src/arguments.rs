@@ -4,6 +4,7 @@ mod examples;
 mod places;
 mod results;
 mod server;
+mod times;
 mod workload;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::places::{PlaceArguments, ProbeArgument, ProgressArgument};
 pub(crate) use self::results::{Explain, History, Report, Store, StoreCommand};
 pub(crate) use self::server::{CompileArguments, FromArgument, Server, ServerCommand};
+pub(crate) use self::times::option_of_times;
 pub(crate) use self::workload::{
     ShowWorkload, SizeArguments, Workload, WorkloadArguments, WorkloadChoice, WorkloadCommand,
 };
@@ -49,7 +51,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::COMPARE)]
     Compare(Box<Compare>),
     /// Count the instructions that operations take, under callgrind: exact on any machine; the first candidate is the base case
-    #[command(after_help = examples::COUNT)]
+    #[command(after_help = examples::COUNT, mut_args(times::hide))]
     Count(Box<Compare>),
     /// Run an experiment file, or resume one that was interrupted
     #[command(after_help = examples::RUN)]

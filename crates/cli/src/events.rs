@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use basecase_analysis::WorkVerdicts;
 use basecase_lab::{Count, Event, Phase};
 use basecase_model::{StepFacts, Trial, TrialStatus, printable_json};
 use serde::Serialize;
@@ -119,6 +120,7 @@ pub(crate) enum ProgressEvent<'a> {
     Verdicts {
         regressions: usize,
         failed: usize,
+        work: Option<WorkCounts>,
         text: &'a str,
     },
     Error {
@@ -135,6 +137,21 @@ pub(crate) enum ProgressEvent<'a> {
         outcome: &'a str,
         interrupted: bool,
     },
+}
+
+/// How many steps of contenders have each verdict on their work.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct WorkCounts {
+    more_work: usize,
+    less_work: usize,
+    same_work: usize,
+    not_enough_data: usize,
+}
+
+impl From<WorkVerdicts> for WorkCounts {
+    fn from(WorkVerdicts { more, less, same, open }: WorkVerdicts) -> Self {
+        WorkCounts { more_work: more, less_work: less, same_work: same, not_enough_data: open }
+    }
 }
 
 /// The step of an event.
@@ -454,7 +471,7 @@ mod tests {
                 failed: none,
                 interrupted: false,
             },
-            ProgressEvent::Verdicts { regressions: 0, failed: 0, text: "" },
+            ProgressEvent::Verdicts { regressions: 0, failed: 0, work: None, text: "" },
             ProgressEvent::Error { message: "", hints: Vec::new() },
             ProgressEvent::Interrupted { message: "", hints: Vec::new() },
             ProgressEvent::End { exit_code: 0, outcome: "", interrupted: false },

@@ -90,6 +90,7 @@ impl Reporter {
             Reporter::Json(events) => events.write(&ProgressEvent::Verdicts {
                 regressions: verdicts.regressions(),
                 failed: verdicts.failed(),
+                work: verdicts.work_verdicts().map(Into::into),
                 text: &text,
             }),
         }

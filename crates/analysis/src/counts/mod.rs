@@ -31,19 +31,17 @@ pub struct Counted {
 
 impl Default for Counted {
     fn default() -> Self {
-        Counted { starts: Vec::new(), margin: Counted::margin_of_percent(0.5) }
+        Counted { starts: Vec::new(), margin: Counted::DETECT.ln_1p() }
     }
 }
 
 impl Counted {
-    /// Counts with the default margin of half a per cent.
+    /// The smallest relative change of work that matters, unless the user says otherwise.
+    pub const DETECT: f64 = 0.005;
+
+    /// Counts with the default margin.
     pub fn of(starts: Vec<StepCount>) -> Self {
         Counted { starts, ..Counted::default() }
-    }
-
-    /// The margin of this many per cent.
-    pub fn margin_of_percent(percent: f64) -> f64 {
-        (1.0 + percent / 100.0).ln()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Arguments that every run takes: where results go, how servers are reached, what is observed.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use basecase_analysis::Thresholds;
+use basecase_analysis::{Counted, Thresholds};
 use basecase_lab::{MemoryRequest, Timing, read_change_of_work, read_time};
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
@@ -11,6 +12,9 @@ use clap::{Args, ValueEnum};
 
 use super::heading;
 use crate::value::profile_kind;
+
+/// The default of `--counts-detect`, as it is typed.
+static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 * Counted::DETECT));
 
 /// Where things are put, and how servers are reached.
 #[derive(Args, Clone)]
@@ -47,7 +51,7 @@ pub(crate) struct PlaceArguments {
     #[arg(long, help_heading = heading::MEASUREMENT)]
     pub(crate) counts: bool,
     /// Smallest relative change of the instructions of an operation that counts as one
-    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "PERCENT", value_parser = read_change_of_work, default_value = "0.5%")]
+    #[arg(long, help_heading = heading::MEASUREMENT, value_name = "PERCENT", value_parser = read_change_of_work, default_value = COUNTS_DETECT.as_str())]
     pub(crate) counts_detect: f64,
     /// Shorten warm-ups, slices, pauses and polls by this factor, e.g. 1/50, to try a schedule; such results are marked and get no verdict
     #[arg(long, value_name = "1/N", default_value = "1/1", hide = true)]

@@ -6,35 +6,21 @@ use basecase_lab::{Protocol, RunOptions};
 use super::experiment::request;
 use super::perform::perform;
 use crate::Outcome;
-use crate::arguments::Compare;
+use crate::arguments::{Compare, option_of_times};
 use crate::reporter::Reporter;
 
 /// Rows of each table, unless the user says otherwise: callgrind is slow, and a larger table has the same work but for its depth.
 const ROWS: u64 = 20_000;
 
 pub(crate) fn run(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
-    refuse_times(arguments)?;
+    if let Some(option) = option_of_times(arguments) {
+        bail!(
+            "{option} is for times, and basecase count takes none\nhint: leave it out, or use basecase compare with --counts for both"
+        );
+    }
     let mut arguments = arguments.clone();
     arguments.sizes.rows.get_or_insert(ROWS);
     let mut request = request(&arguments)?;
     request.protocol = Protocol::Counts;
     perform(&request, &arguments.places, RunOptions::default(), reporter)
-}
-
-/// Refuses options that only times have.
-fn refuse_times(arguments: &Compare) -> Result<()> {
-    let given = [
-        ("detect", arguments.detect.is_some()),
-        ("rounds", arguments.rounds.is_some()),
-        ("slice", arguments.slice.is_some()),
-        ("budget", arguments.places.budget.is_some()),
-        ("memory", arguments.places.memory.is_some()),
-        ("profile", !arguments.places.profile.is_empty()),
-    ];
-    if let Some((word, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
-        bail!(
-            "--{word} is for times, and basecase count takes none\nhint: leave it out, or use basecase compare with --counts for both"
-        );
-    }
-    Ok(())
 }

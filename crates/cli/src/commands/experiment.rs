@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use basecase_analysis::Preset;
+use basecase_analysis::{Counted, Preset};
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
     CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, Missing, PinRequest, Protocol, Request,
@@ -14,7 +14,6 @@ use basecase_server::Settle;
 use basecase_workload::insert_benchmark::{self, Pace};
 
 use super::perform::{check, make_folder, perform};
-use super::store::COUNTS_DETECT;
 use crate::Outcome;
 use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
 use crate::reporter::{Part, Reporter};
@@ -59,7 +58,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         profile: Vec::new(),
         profile_measured: false,
         counts: false,
-        counts_detect: COUNTS_DETECT,
+        counts_detect: Counted::DETECT,
         json: false,
         memory: None,
         thresholds: Preset::default().thresholds(),

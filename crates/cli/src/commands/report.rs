@@ -1,10 +1,11 @@
 //! `report`: renders a report from a store.
 
 use anyhow::Result;
+use basecase_analysis::Counted;
 use basecase_report::{Options, Written, kept_apart};
 use basecase_store::Store;
 
-use super::store::{COUNTS_DETECT, counted, known_noise, load_from};
+use super::store::{counted, known_noise, load_from};
 use crate::arguments::Report;
 use crate::output;
 
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         steps: arguments.full,
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,
-        counted: counted(&store, &experiment, COUNTS_DETECT)?,
+        counted: counted(&store, &experiment, Counted::DETECT)?,
     };
     if let Some(folder) = &arguments.raw {
         let count = basecase_report::write_raw(&experiment, &trials, folder)?;

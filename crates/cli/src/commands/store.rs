@@ -56,9 +56,6 @@ pub(crate) fn counted(store: &Store, experiment: &Experiment, detect: f64) -> Re
     Ok(Counted { starts: store.counts(&experiment.id)?, margin: detect.ln_1p() })
 }
 
-/// The smallest relative change of work that counts, unless the user says otherwise.
-pub(crate) const COUNTS_DETECT: f64 = 0.005;
-
 /// The wanted experiments, with their trials.
 pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -> Result<Vec<Stored>> {
     let with_trials = |experiment: Experiment| {

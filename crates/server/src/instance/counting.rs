@@ -1,7 +1,8 @@
 //! A server whose instructions are counted: it runs under callgrind.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -37,7 +38,7 @@ pub struct Callgrind {
 pub enum NoCallgrind {
     /// There is no valgrind.
     #[error(
-        "instructions cannot be counted: there is no program valgrind on this machine\nhint: install it (Debian and Ubuntu: apt-get install valgrind)"
+        "instructions cannot be counted: there is no program valgrind in PATH\nhint: install it (Debian and Ubuntu: apt-get install valgrind), or add its folder to PATH"
     )]
     Missing,
     /// It does not run.
@@ -124,9 +125,19 @@ impl Callgrind {
     }
 }
 
-/// The program of this name in the usual folders.
+/// The program of this name in the caller's `PATH`, else in the usual folders, which a service's `PATH` may lack.
 fn program(name: &str) -> Option<PathBuf> {
-    PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+    program_in(&std::env::var_os("PATH").unwrap_or_default(), name)
+        .or_else(|| program_in(OsStr::new(PATH), name))
+}
+
+/// The program of this name in the first folder of `path` that has it. Folders below the current one are left out, because a server is
+/// started in another.
+fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let may_run =
+        |file: &PathBuf| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(may_run)
 }
 
 impl Instance {
@@ -214,6 +225,20 @@ mod tests {
         let of =
             ["callgrind.out.12", "callgrind.out.12-03", "callgrind.out.12.1", "other.12", "callgrind.out."];
         assert_eq!(of.map(session_of), [Some((12, 0)), Some((12, 3)), None, None, None]);
+    }
+
+    #[test]
+    fn a_program_is_what_may_run_in_the_first_folder_that_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, first, second] = ["plain", "first", "second"].map(|name| folder.path().join(name));
+        for (place, mode) in [(&plain, 0o644), (&first, 0o755), (&second, 0o755)] {
+            std::fs::create_dir(place).unwrap();
+            std::fs::write(place.join("tool"), "").unwrap();
+            std::fs::set_permissions(place.join("tool"), std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let path = std::env::join_paths([Path::new("."), &plain, &first, &second]).unwrap();
+        assert_eq!(program_in(&path, "tool"), Some(first.join("tool")));
+        assert_eq!(program_in(&path, "other"), None);
     }
 
     #[test]

@@ -12,14 +12,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use anyhow::{Context, Result};
-use basecase_model::{Cell, StepCount};
+use basecase_model::{CandidateFacts, Cell, Experiment, StepCount};
 use basecase_server::{Callgrind, copy_data, remove_data};
 use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
 pub use self::start::SQLITE_SESSION;
-use self::start::{MOST_STEPS_OF_THREADS, Start, changes_rows};
+use self::start::{MOST_STEPS_OF_THREADS, Start, Told, changes_rows};
 use super::deployment::{Content, LiveDeployment};
 use super::{RunOptions, Summary};
 use crate::message::explain;
@@ -43,12 +43,14 @@ pub(crate) fn count(
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let callgrind = plan.callgrind.as_ref().context("the plan is not one of counts")?;
-    store.save_experiment(&plan.experiment)?;
+    let experiment = recalled(&plan.experiment, store)?;
+    store.save_experiment(&experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let known = store.counts(&plan.experiment.id)?;
     let mut counting = Counting {
         options,
         plan,
+        experiment,
         callgrind,
         store,
         stop,
@@ -69,7 +71,7 @@ pub(crate) fn count(
         plan.candidates.iter().try_for_each(images::remove)?;
     }
     Ok(Summary {
-        experiment: plan.experiment.clone(),
+        experiment: counting.experiment,
         all,
         measured: complete - found,
         found,
@@ -78,10 +80,25 @@ pub(crate) fn count(
     })
 }
 
+/// The experiment with what servers reported of themselves when it was counted before.
+fn recalled(planned: &Experiment, store: &Store) -> Result<Experiment> {
+    let mut experiment = planned.clone();
+    let before = store.experiment(&planned.id)?.map(|stored| stored.candidates).unwrap_or_default();
+    for facts in &mut experiment.candidates {
+        let same = before.iter().find(|one| one.name == facts.name && !one.running.is_empty());
+        if let Some(same) = same {
+            *facts = same.clone();
+        }
+    }
+    Ok(experiment)
+}
+
 /// Counts under way.
 struct Counting<'a> {
     options: &'a RunOptions,
     plan: &'a Plan,
+    /// The plan's experiment, with what servers reported of themselves.
+    experiment: Experiment,
     callgrind: &'a Callgrind,
     store: &'a mut Store,
     stop: &'a AtomicBool,
@@ -264,20 +281,33 @@ impl Counting<'_> {
                     while !stop.load(Ordering::Relaxed) {
                         let next = starts.lock().ok().and_then(|mut starts| starts.pop());
                         let Some(start) = next else { break };
-                        let counts = start.count();
+                        let told = start.count();
                         // The receiver outlives every thread.
-                        let _ = sender.send((start.candidate, start.steps, counts));
+                        let _ = sender.send((start.candidate, start.steps, told));
                     }
                 });
             }
             drop(sender);
-            while let Ok((candidate, steps, counts)) = receiver.recv() {
+            while let Ok((candidate, steps, Told { counts, facts })) = receiver.recv() {
                 if !self.stop.load(Ordering::Relaxed) {
+                    self.identify(candidate, facts)?;
                     self.take(candidate, &steps, counts)?;
                 }
             }
             Ok(())
         })
+    }
+
+    /// Stores what a candidate's server under callgrind reported of itself.
+    fn identify(&mut self, candidate: usize, reported: Option<CandidateFacts>) -> Result<()> {
+        let known = self.experiment.candidates.get_mut(candidate);
+        if let (Some(known), Some(reported)) = (known, reported)
+            && known.running.is_empty()
+        {
+            *known = reported;
+            self.store.save_experiment(&self.experiment)?;
+        }
+        Ok(())
     }
 
     /// Stores what a start counted.

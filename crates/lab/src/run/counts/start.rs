@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use basecase_client::Endpoint;
 use basecase_client::sqlite::{File, SessionProcess};
 use basecase_load::SerialGroup;
-use basecase_model::{CountEngine, OperationClass, StepCount};
+use basecase_model::{CandidateFacts, CountEngine, OperationClass, StepCount};
 use basecase_probe::{CallgrindProfile, CountedPart};
 use basecase_server::{
     Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data, is_command, is_mark,
@@ -60,14 +60,23 @@ struct Session {
     numbers: Vec<u32>,
 }
 
+/// What a start told.
+pub(super) struct Told {
+    /// The count of each step.
+    pub(super) counts: Vec<StepCount>,
+    /// The candidate, completed by what its server under callgrind reports; `None` if no server got through its sessions.
+    pub(super) facts: Option<CandidateFacts>,
+}
+
 impl Start<'_> {
     /// Counts the steps. One that fails says why in its count.
-    pub(super) fn count(&self) -> Vec<StepCount> {
+    pub(super) fn count(&self) -> Told {
         let started_at = jiff::Timestamp::now().to_string();
+        let mut facts = None;
         let counted = if self.steps.iter().any(|step| changes_rows(self.plan, *step)) {
-            self.in_starts_of_their_own()
+            self.in_starts_of_their_own(&mut facts)
         } else {
-            self.in_one_start()
+            self.in_one_start(&mut facts)
         };
         let results = match counted {
             Ok(results) => results,
@@ -77,7 +86,8 @@ impl Start<'_> {
             }
         };
         let counts = self.steps.iter().zip(results);
-        counts.map(|(&step, pairs)| self.step_count(step, &started_at, pairs)).collect()
+        let counts = counts.map(|(&step, pairs)| self.step_count(step, &started_at, pairs)).collect();
+        Told { counts, facts }
     }
 
     fn candidate(&self) -> &Candidate {
@@ -91,7 +101,10 @@ impl Start<'_> {
     }
 
     /// Two windows of each step, one step after the other. Before them, a session of the same statements fills the caches.
-    fn in_one_start(&self) -> Result<Vec<Result<Vec<[SessionCount; 2]>>>> {
+    fn in_one_start(
+        &self,
+        facts: &mut Option<CandidateFacts>,
+    ) -> Result<Vec<Result<Vec<[SessionCount; 2]>>>> {
         let mut server = Server::start(self, self.steps[0])?;
         let sessions: Vec<StepSessions> = self
             .steps
@@ -104,6 +117,10 @@ impl Start<'_> {
                 lengths.map(|events| server.session(self, step, events)).collect()
             })
             .collect();
+        // After a failure the server may be gone, and the failure is what the user must be told.
+        if sessions.iter().all(Result::is_ok) {
+            *facts = Some(server.identify(self)?);
+        }
         let counts = server.end()?;
         let pairs = |sessions: Vec<Session>| -> Result<Vec<[SessionCount; 2]>> {
             sessions.chunks_exact(2).map(|pair| Ok([counts.of(&pair[0])?, counts.of(&pair[1])?])).collect()
@@ -112,18 +129,24 @@ impl Start<'_> {
     }
 
     /// One window of each step. Both of its sessions begin with the same data, each in a start of its own.
-    fn in_starts_of_their_own(&self) -> Result<Vec<Result<Vec<[SessionCount; 2]>>>> {
-        let alone = |step: usize, events: u64| -> Result<SessionCount> {
+    fn in_starts_of_their_own(
+        &self,
+        facts: &mut Option<CandidateFacts>,
+    ) -> Result<Vec<Result<Vec<[SessionCount; 2]>>>> {
+        let mut alone = |step: usize, events: u64| -> Result<SessionCount> {
             let mut server = Server::start(self, step)?;
             let session = server.session(self, step, events);
+            if session.is_ok() && facts.is_none() {
+                *facts = Some(server.identify(self)?);
+            }
             let counts = server.end()?;
             counts.of(&session?)
         };
-        let pair = |&step: &usize| {
+        let mut pair = |&step: &usize| {
             let Events { shorter, longer } = self.events_of(step)?;
             Ok(vec![[alone(step, shorter)?, alone(step, longer)?]])
         };
-        Ok(self.steps.iter().map(pair).collect())
+        Ok(self.steps.iter().map(&mut pair).collect())
     }
 
     fn events_of(&self, step: usize) -> Result<Events> {
@@ -291,6 +314,11 @@ impl Server {
             self.counts.0.insert(number, count);
         }
         Ok(())
+    }
+
+    /// The candidate, completed by what the server reports. Asked after all sessions, so that none of them counts what it takes.
+    fn identify(&mut self, start: &Start<'_>) -> Result<CandidateFacts> {
+        self.deployment.identify(&start.candidate().facts)
     }
 
     /// Stops the server and removes its data.

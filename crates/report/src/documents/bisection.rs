@@ -276,18 +276,16 @@ mod tests {
         let (experiment, counted) = fixture::counted();
         let mut bisection = Bisection::new(is_like_last.len()).unwrap();
         let mut counts = BisectedCounts::new(is_like_last.len(), counted.margin);
-        let count = |counts: &mut BisectedCounts<'_>, candidate: usize| {
-            let numbers =
-                if is_like_last[candidate] { [usize::MAX, candidate] } else { [candidate, usize::MAX] };
-            counts.add(step, &numbers, &experiment, &counted);
+        let numbers = |candidate: usize| {
+            if is_like_last[candidate] { [usize::MAX, candidate] } else { [candidate, usize::MAX] }
         };
-        count(&mut counts, 0);
+        counts.add(step, &numbers(0), &experiment, &counted);
         while let Some(probe) = bisection.probe() {
             let candidate = match probe {
                 BisectionProbe::Last => is_like_last.len() - 1,
                 BisectionProbe::Middle { version, .. } => version,
             };
-            count(&mut counts, candidate);
+            counts.add(step, &numbers(candidate), &experiment, &counted);
             let evidence = BisectionEvidence::Work { course: &counts.course(), margin: counts.margin() };
             bisection.learn(Some(evidence)).unwrap();
         }

@@ -141,10 +141,10 @@ fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Counted, Error, Stored, fixture};
+    use basecase_analysis::{Counted, Stored, fixture};
     use basecase_model::Experiment;
 
-    use crate::Answer;
+    use crate::{Answer, Error};
 
     /// The history of an experiment without counts.
     fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {

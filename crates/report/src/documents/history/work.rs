@@ -96,5 +96,6 @@ fn mark_of(change: &WorkChange<'_>) -> Highlight {
 }
 
 const READING: &str = "The first version has its instructions, the others their change in per cent of it with its 95 % interval. \
-                            More work is no time. A change is named by the version with which it begins, relative to the version \
-                            before, so that changes add up. On average, at most 5 % of the named changes are false.";
+                       More work is no time. A change is named by the version with which it begins, relative to the version \
+                       before. Changes that matter only together are named together. On average, at most 5 % of the named \
+                       changes are false.";

@@ -41,6 +41,20 @@ fn options_of_times_are_refused_where_none_are_taken() {
 }
 
 #[test]
+fn a_search_by_work_takes_no_options_of_times() {
+    let sandbox = Sandbox::new();
+    let versions = ["bisect", "postgres:16.15", "postgres:17.11", "postgres:18.6", "--counts"];
+    let workload = ["--workload", "microbenchmarks", "--list", "point-query", "--rounds", "5"];
+    let output = sandbox.output(&[&versions[..], &workload, &PLACES].concat());
+    assert_snapshot!(refusal(&sandbox, &output), @r#"
+    exit code 1
+    -- stderr
+    error: --rounds is for times, and basecase bisect --counts takes none
+    hint: leave it out, or search by times, without --counts
+    "#);
+}
+
+#[test]
 fn a_change_to_detect_must_be_one() {
     assert_snapshot!(refused(&["postgres:17.11", "--counts-detect", "0"]), @r#"
     exit code 2

@@ -1,25 +1,35 @@
 //! The result of a bisection: with which of many candidates a step changed.
 
+mod counts;
+
 use basecase_model::{Experiment, Trial};
 use basecase_stats::{Bisection, BisectionEnd, Decision, JudgedMetric};
 
+pub use self::counts::BisectedCounts;
 use crate::effect::Effect;
 use crate::results::Results;
 use crate::rounds::Rounds;
 
 /// A search for the candidate with which a step changed.
-#[derive(Debug)]
 pub struct Bisected<'a> {
     /// All candidates in their order, as the user wrote them; the first is the base case.
     pub candidates: Vec<String>,
     /// The step's name in results.
     pub label: &'a str,
-    /// The candidates that were measured.
-    pub probes: Vec<Probed>,
+    /// What was found about the candidates that were measured.
+    pub found: Found<'a>,
     /// The state of the search.
     pub bisection: &'a Bisection,
     /// One of its experiments, all of which limit the memory alike; `None` if there is none yet.
     pub experiment: Option<&'a Experiment>,
+}
+
+/// What a search decided by.
+pub enum Found<'a> {
+    /// The throughput of candidates.
+    Throughput(Vec<Probed>),
+    /// The work of candidates.
+    Work(BisectedCounts<'a>),
 }
 
 /// What the rounds together with the first candidate say about another one.
@@ -66,9 +76,27 @@ impl Probed {
 }
 
 impl Bisected<'_> {
-    /// What is known about a candidate, if it was measured.
+    /// What rounds say about a candidate, if it was measured in any.
     pub fn probed(&self, candidate: usize) -> Option<&Probed> {
-        self.probes.iter().find(|probe| probe.candidate == candidate)
+        match &self.found {
+            Found::Throughput(probes) => probes.iter().find(|probe| probe.candidate == candidate),
+            Found::Work(_) => None,
+        }
+    }
+
+    /// The throughput or the work of a candidate, divided by that of the first; `None` if it was not measured.
+    pub fn effect(&self, candidate: usize) -> Option<Effect> {
+        match &self.found {
+            Found::Throughput(_) => self.probed(candidate)?.effect(),
+            Found::Work(counts) => counts.effect(0, candidate).filter(|_| candidate > 0),
+        }
+    }
+
+    fn is_measured(&self, candidate: usize) -> bool {
+        match &self.found {
+            Found::Throughput(_) => self.probed(candidate).is_some(),
+            Found::Work(counts) => counts.cell(candidate).is_some(),
+        }
     }
 
     /// The name of a candidate.
@@ -80,7 +108,7 @@ impl Bisected<'_> {
     pub fn side(&self, candidate: usize) -> Side {
         if candidate == 0 {
             Side::First
-        } else if self.probed(candidate).is_none() {
+        } else if !self.is_measured(candidate) {
             Side::NotMeasured
         } else if self.bisection.end() == Some(BisectionEnd::Open(candidate)) {
             Side::NotDecided

@@ -1,6 +1,6 @@
 //! How a contender compares with the base case.
 
-use basecase_stats::{Decision, Estimate, Interval, JudgedMetric, RunNoise, Suite};
+use basecase_stats::{Decision, Estimate, Interval, JudgedMetric, RunNoise, Suite, WorkDecision};
 
 /// A rate or a cost divided by that of the base case, with the interval of the ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +29,11 @@ impl Effect {
     /// From a decision; `None` without a round.
     pub fn of_decision(metric: JudgedMetric, decision: &Decision) -> Option<Effect> {
         Some(Effect::of(metric, decision.estimate?, decision.interval))
+    }
+
+    /// Instructions per operation divided by those of the base case; above 1 is more work.
+    pub fn of_work(decision: &WorkDecision) -> Effect {
+        Effect::of(JudgedMetric::Throughput, decision.effect.unwrap_or(0.0), decision.interval)
     }
 
     /// From logarithms of a ratio that increase with it, as for a cost.

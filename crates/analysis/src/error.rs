@@ -1,6 +1,6 @@
 //! Why there is no finding.
 
-use basecase_stats::HistoryError;
+use basecase_stats::{HistoryError, WorkError};
 use thiserror::Error;
 
 /// Why there is no finding.
@@ -70,6 +70,9 @@ pub enum Error {
     /// A trial holds an invalid number.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// Counts cannot be judged.
+    #[error(transparent)]
+    Work(#[from] WorkError),
     /// No step of an experiment in rounds has changed, as far as is decided.
     #[error(
         "there is nothing to explain: no step is decided to have changed\nhint: name a step to explain it anyway"

@@ -41,7 +41,7 @@ pub mod fixture;
 
 use basecase_model::{Experiment, Trial};
 
-pub use bisection::{Bisected, Probed, Side};
+pub use bisection::{Bisected, BisectedCounts, Found, Probed, Side};
 pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
 pub use compaction::{CompactionLevel, Stalls, compaction_levels};
 pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};
@@ -61,7 +61,7 @@ pub use failures::{Failure, failures};
 pub use findings::Finding;
 pub use function_share::{FunctionShare, stacks, total};
 pub use gate::{Conclusion, Gate, GateCase, WorkVerdicts};
-pub use history::{Shift, StepHistory, VersionHistory};
+pub use history::{Shift, StepHistory, VersionHistory, WorkChange, WorkHistory};
 pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
 pub use known_noise::{Known, KnownNoise, Server, server};
 pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};

@@ -105,16 +105,22 @@ pub fn explain(
     Ok(Document(documents::explanation(&results, wanted, thresholds)?))
 }
 
-/// At which candidates, in order, the throughput of steps changed: change points, each named by the version where it began. `wanted` is the
+/// At which candidates, in order, the throughput and the counted work of steps changed, each change named by the version where it began. `wanted` is the
 /// name or label of a step; without it, all steps are analysed together. With `others`, versions are the candidates of all these
 /// experiments with the base case of the chosen one, or a base case that it replaced, in order of date.
 ///
 /// # Errors
 /// An unknown step, a single candidate, no step measured on two candidates, or dates for an experiment that is not in rounds.
-pub fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {
+pub fn history(
+    chosen: &Stored,
+    counted: &Counted,
+    others: Option<&[Stored]>,
+    wanted: Option<&str>,
+) -> Result<Answer, Error> {
     let (experiment, trials) = chosen;
+    let counts = Counts::of(experiment, counted);
     let own = Rounds::of(experiment, trials);
-    let chosen = Results::of(experiment, trials, own.as_ref());
+    let chosen = Results::of(experiment, trials, own.as_ref()).counting(counts.as_ref());
     let rounds: Option<Vec<_>> =
         others.map(|others| others.iter().map(|(other, trials)| Rounds::of(other, trials)).collect());
     let others: Option<Vec<_>> = others.zip(rounds.as_ref()).map(|(others, rounds)| {

@@ -2,16 +2,22 @@
 
 use crate::decision::Decision;
 use crate::verdict::{Qualifier, Verdict};
+use crate::work::{WorkCourse, WorkError, WorkPlan, WorkVerdict};
 
 /// Largest margin of a middle version, as a share: half of the logarithm of 2.25.
 const LARGEST_MARGIN: f64 = 0.5;
 /// Smallest margin of a middle version.
 const SMALLEST_MARGIN: f64 = 0.001;
+/// A middle version does the work of an end if it is within this part of the change of it.
+const NEAR: f64 = 1.0 / 3.0;
 
 /// A binary search among versions 0, 1 …. The middle version is compared with the first; it belongs to the half whose end it is nearer to.
 ///
 /// The margin of a middle version is half of the change, so its whole interval has to lie on one side of the midpoint. It is put on the
 /// wrong side only if its interval is off by half of the change.
+///
+/// Work is known so well that more can be asked: a middle version belongs to an end if its whole interval is within a third of the change
+/// of it. So at least a third of the change lies between the two versions that the search ends with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection {
     /// The effect of the last version relative to the first, as a logarithm; `None` until it is known.
@@ -34,6 +40,29 @@ pub enum BisectionEnd {
     Open(usize),
     /// This version's verdict is settled: it is like neither the first nor the last.
     Between(usize),
+}
+
+/// What a search decides by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BisectionEvidence<'a> {
+    /// The throughput of the version relative to the first, with the margin of [`BisectionProbe`].
+    Throughput(&'a Decision),
+    /// What was counted of all versions so far.
+    Work {
+        /// The windows of each version.
+        course: &'a WorkCourse,
+        /// The smallest change from first to last that matters, as a logarithm.
+        margin: f64,
+    },
+}
+
+/// Where a version belongs.
+enum Standing {
+    LikeFirst,
+    /// It differs from the first by this effect, as a logarithm.
+    LikeLast(f64),
+    LikeNeither,
+    Open,
 }
 
 /// The version to compare with the first.
@@ -66,13 +95,36 @@ impl Bisection {
         Some(BisectionProbe::Middle { version: self.middle(), margin })
     }
 
-    /// Learns the decision on the version that [`Bisection::probe`] named; `None` if it has no round.
-    pub fn learn(&mut self, decision: Option<&Decision>) {
+    /// Learns what was found about the version that [`Bisection::probe`] named; `None` if nothing was.
+    ///
+    /// # Errors
+    /// If counts cannot be judged.
+    pub fn learn(&mut self, evidence: Option<BisectionEvidence<'_>>) -> Result<(), WorkError> {
         let version = if self.change.is_some() { self.middle() } else { self.since };
-        let Some(decision) = decision else {
-            self.end = Some(BisectionEnd::Open(version));
-            return;
+        let standing = match evidence {
+            None => Standing::Open,
+            Some(BisectionEvidence::Throughput(decision)) => self.standing_by_throughput(decision),
+            Some(BisectionEvidence::Work { course, margin }) => {
+                self.standing_by_work(course, version, margin)?
+            }
         };
+        match (self.change, standing) {
+            (None, Standing::LikeFirst) => self.end = Some(BisectionEnd::Unchanged),
+            (None, Standing::LikeLast(effect)) => self.change = Some(effect),
+            (Some(_), Standing::LikeFirst) => self.before = version,
+            (Some(_), Standing::LikeLast(_)) => self.since = version,
+            (Some(_), Standing::LikeNeither) => self.end = Some(BisectionEnd::Between(version)),
+            (_, Standing::Open) | (None, Standing::LikeNeither) => {
+                self.end = Some(BisectionEnd::Open(version));
+            }
+        }
+        if self.end.is_none() && self.before + 1 == self.since {
+            self.end = Some(BisectionEnd::Began(self.since));
+        }
+        Ok(())
+    }
+
+    fn standing_by_throughput(&self, decision: &Decision) -> Standing {
         let verdict = match decision.qualifier {
             // It has no effect size, and it is not the change that is searched for.
             Some(Qualifier::MissedRate) => Verdict::NotEnoughData,
@@ -80,26 +132,46 @@ impl Bisection {
         };
         let is_clear = verdict.is_change() && !matches!(decision.qualifier, Some(Qualifier::AtLeast(_)));
         let estimate = decision.estimate.unwrap_or(0.0);
-        self.end = match (self.change, verdict) {
-            (None, Verdict::NoChange) => Some(BisectionEnd::Unchanged),
-            (None, verdict) if verdict.is_change() && decision.leaves => {
-                self.change = Some(estimate);
-                None
-            }
-            (Some(_), Verdict::NoChange) => {
-                self.before = version;
-                None
-            }
+        match (self.change, verdict) {
+            (_, Verdict::NoChange) => Standing::LikeFirst,
+            (None, verdict) if verdict.is_change() && decision.leaves => Standing::LikeLast(estimate),
             (Some(change), _) if is_clear && change.signum() == estimate.signum() => {
-                self.since = version;
-                None
+                Standing::LikeLast(estimate)
             }
-            (Some(_), _) if decision.leaves => Some(BisectionEnd::Between(version)),
-            _ => Some(BisectionEnd::Open(version)),
-        };
-        if self.end.is_none() && self.before + 1 == self.since {
-            self.end = Some(BisectionEnd::Began(self.since));
+            (Some(_), _) if decision.leaves => Standing::LikeNeither,
+            _ => Standing::Open,
         }
+    }
+
+    fn standing_by_work(
+        &self,
+        course: &WorkCourse,
+        version: usize,
+        margin: f64,
+    ) -> Result<Standing, WorkError> {
+        let last = course.versions.len().saturating_sub(1);
+        let margin = self.change.map_or(margin, |change| NEAR * change.abs());
+        let pairs = [(0, version), (last, version)];
+        let ends = if self.change.is_some() { &pairs[..] } else { &pairs[..1] };
+        let family: Vec<_> = ends.iter().map(|(end, version)| course.comparison(*end, *version)).collect();
+        let decisions = WorkPlan { margin, ..WorkPlan::default() }.decide(&family)?;
+        let is_away = |qualifier| qualifier == Some(Qualifier::Clear);
+        Ok(match &decisions[..] {
+            [from_first] => match (from_first.verdict, from_first.effect) {
+                (WorkVerdict::SameWork, _) => Standing::LikeFirst,
+                (verdict, Some(effect)) if verdict.is_change() => Standing::LikeLast(effect),
+                _ => Standing::Open,
+            },
+            [from_first, from_last] => match (from_first.verdict, from_last.verdict) {
+                (WorkVerdict::SameWork, verdict) if verdict.is_change() => Standing::LikeFirst,
+                (verdict, WorkVerdict::SameWork) if verdict.is_change() => {
+                    from_first.effect.map_or(Standing::Open, Standing::LikeLast)
+                }
+                _ if is_away(from_first.qualifier) && is_away(from_last.qualifier) => Standing::LikeNeither,
+                _ => Standing::Open,
+            },
+            _ => Standing::Open,
+        })
     }
 
     /// The latest version known to be like the first, and the earliest known to be like the last; `None` until these are known to differ.
@@ -125,6 +197,8 @@ mod tests {
 
     use super::*;
     use crate::orders::Stream;
+    use crate::tests::simulation::Simulation;
+    use crate::work::{WorkKind, WorkWindow};
     use crate::{AnalysisPlan, Comparison, Judge};
 
     static JUDGE: LazyLock<Judge> = LazyLock::new(|| Judge::new(AnalysisPlan::default()).unwrap());
@@ -156,7 +230,8 @@ mod tests {
                 BisectionProbe::Middle { version, margin } => (version, margin),
             };
             measured += 1;
-            bisection.learn(Some(&decide(effects[version], noise, margin, &mut stream)));
+            let decision = decide(effects[version], noise, margin, &mut stream);
+            bisection.learn(Some(BisectionEvidence::Throughput(&decision))).unwrap();
         }
         (bisection.end().unwrap(), measured)
     }
@@ -192,14 +267,61 @@ mod tests {
     #[test]
     fn what_is_not_decided_stays_open() {
         let mut bisection = Bisection::new(5).unwrap();
-        bisection.learn(None);
+        bisection.learn(None).unwrap();
         assert_eq!((bisection.end(), bisection.probe()), (Some(BisectionEnd::Open(4)), None));
         assert_eq!(bisection.bracket(), None);
         let mut bisection = Bisection::new(5).unwrap();
-        bisection.learn(Some(&decide(-0.1, 0.005, 0.02, &mut Stream::new(1, "bisection", "", 0))));
+        let decision = decide(-0.1, 0.005, 0.02, &mut Stream::new(1, "bisection", "", 0));
+        bisection.learn(Some(BisectionEvidence::Throughput(&decision))).unwrap();
         assert!(matches!(bisection.probe(), Some(BisectionProbe::Middle { version: 2, .. })));
-        bisection.learn(None);
+        bisection.learn(None).unwrap();
         assert_eq!((bisection.end(), bisection.bracket()), (Some(BisectionEnd::Open(2)), Some((0, 4))));
+    }
+
+    /// Searches by work among versions at these levels, logarithms, whose windows scatter by 0.01 %.
+    fn search_by_work(levels: &[f64]) -> BisectionEnd {
+        let mut simulation = Simulation::new("bisection by work", levels.len());
+        let mut course = WorkCourse { kind: WorkKind::Read, versions: vec![Vec::new(); levels.len()] };
+        let mut count = |level: f64| -> Vec<WorkWindow> {
+            let window = |start| WorkWindow {
+                start,
+                instructions: 36_000.0 * (level + 0.0001 * simulation.gaussian()).exp(),
+            };
+            [0, 0, 1, 1].map(window).to_vec()
+        };
+        course.versions[0] = count(levels[0]);
+        let mut bisection = Bisection::new(levels.len()).unwrap();
+        while let Some(probe) = bisection.probe() {
+            let version = match probe {
+                BisectionProbe::Last => levels.len() - 1,
+                BisectionProbe::Middle { version, .. } => version,
+            };
+            course.versions[version] = count(levels[version]);
+            let evidence = BisectionEvidence::Work { course: &course, margin: 1.005_f64.ln() };
+            bisection.learn(Some(evidence)).unwrap();
+        }
+        bisection.end().unwrap()
+    }
+
+    #[test]
+    fn work_decides_where_a_version_belongs() {
+        for began in 1..9 {
+            let levels: Vec<f64> = (0..9).map(|version| if version < began { 0.0 } else { 0.03 }).collect();
+            assert_eq!(search_by_work(&levels), BisectionEnd::Began(began));
+        }
+        assert_eq!(search_by_work(&[0.0, 0.001, 0.002]), BisectionEnd::Unchanged);
+        assert_eq!(search_by_work(&[0.0, 0.005, 0.005, 0.04, 0.038]), BisectionEnd::Began(3), "near enough");
+        assert_eq!(search_by_work(&[0.0, 0.0, 0.02, 0.04, 0.04]), BisectionEnd::Between(2));
+        assert_eq!(search_by_work(&[0.0, -0.05, 0.04]), BisectionEnd::Between(1), "less, and then more");
+    }
+
+    #[test]
+    fn a_version_that_could_not_be_counted_stays_open() {
+        let window = WorkWindow { start: 0, instructions: 100.0 };
+        let course = WorkCourse { kind: WorkKind::Read, versions: vec![vec![window], vec![], vec![]] };
+        let mut bisection = Bisection::new(3).unwrap();
+        bisection.learn(Some(BisectionEvidence::Work { course: &course, margin: 0.005 })).unwrap();
+        assert_eq!(bisection.end(), Some(BisectionEnd::Open(2)));
     }
 
     proptest! {

@@ -40,7 +40,7 @@ mod verdict;
 mod work;
 
 pub use analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
-pub use bisection::{Bisection, BisectionEnd, BisectionProbe};
+pub use bisection::{Bisection, BisectionEnd, BisectionEvidence, BisectionProbe};
 pub use change_point::{
     AnchorHandover, Change, History, HistoryError, HistoryPoint, calibrated_penalty, change_points,
     divisive_change_points, usual_penalty,
@@ -63,6 +63,6 @@ pub use suite::{NoiseFloor, Suite};
 pub use variance::{Components, detectable_effect, turns_wanted};
 pub use verdict::{Outlook, Qualifier, Verdict};
 pub use work::{
-    Agreement, WorkComparison, WorkDecision, WorkError, WorkKind, WorkPlan, WorkSide, WorkVerdict,
-    WorkWindow, needs_more_windows,
+    Agreement, WorkComparison, WorkCourse, WorkDecision, WorkError, WorkKind, WorkPlan, WorkShift,
+    WorkShifts, WorkSide, WorkVerdict, WorkWindow, needs_more_windows,
 };

@@ -126,7 +126,8 @@ fn report(stored: &Stored, way: usize, marks: &mut Marks) {
         let _ = basecase_report::explain(experiment, trials, None, options.thresholds, &options.counted)
             .map(|document| document.text(false));
     } else {
-        let _ = basecase_report::history(stored, None, None).map(|answer| answer.document.text(false));
+        let _ = basecase_report::history(stored, &options.counted, None, None)
+            .map(|answer| answer.document.text(false));
     }
     marks.insert(format!("reported in way {way}"));
 }

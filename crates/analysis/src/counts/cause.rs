@@ -46,7 +46,7 @@ pub struct Luck<'a> {
 
 impl<'a> Causes<'a> {
     /// `None` if the functions of one side are not known.
-    pub(super) fn of(base: &CellCount<'a>, contender: &CellCount<'a>) -> Option<Self> {
+    pub(crate) fn of(base: &CellCount<'a>, contender: &CellCount<'a>) -> Option<Self> {
         let knows = |cell: &CellCount<'_>| cell.starts.iter().any(|start| !start.functions.is_empty());
         if !(knows(base) && knows(contender)) {
             return None;

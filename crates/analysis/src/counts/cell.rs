@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use basecase_model::{CountWindow, OperationClass, StepCount};
+use basecase_stats::WorkWindow;
 
 /// What was counted of one candidate on one step.
+#[derive(Clone)]
 pub struct CellCount<'a> {
     /// The starts of its server in which something was counted, in their order.
     pub starts: Vec<&'a StepCount>,
@@ -36,6 +38,14 @@ impl<'a> CellCount<'a> {
             valid.map(CountWindow::per_operation).collect()
         };
         self.starts.iter().map(windows).collect()
+    }
+
+    /// All windows, as they are judged.
+    pub fn work_windows(&self) -> Vec<WorkWindow> {
+        let of_start = |(start, windows): (u32, Vec<f64>)| {
+            windows.into_iter().map(move |instructions| WorkWindow { start, instructions })
+        };
+        (0..).zip(self.by_start()).flat_map(of_start).collect()
     }
 
     /// Instructions per operation of all windows.

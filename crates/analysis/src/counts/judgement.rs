@@ -1,7 +1,7 @@
 //! Whether a contender needs more or less work than the base case.
 
 use basecase_model::{Experiment, StepFacts};
-use basecase_stats::{WorkComparison, WorkDecision, WorkError, WorkKind, WorkPlan, WorkVerdict, WorkWindow};
+use basecase_stats::{WorkComparison, WorkDecision, WorkError, WorkKind, WorkPlan, WorkVerdict};
 
 use super::cell::CellCount;
 use crate::effect::Effect;
@@ -25,8 +25,7 @@ impl Work {
 
     /// Instructions per operation divided by the base case's; of more work above 1.
     pub fn effect(&self) -> Effect {
-        let interval = self.decision.interval.map(|interval| [interval.lower.exp(), interval.upper.exp()]);
-        Effect { ratio: self.decision.effect.unwrap_or(0.0).exp(), interval }
+        Effect::of_work(&self.decision)
     }
 }
 
@@ -59,12 +58,6 @@ pub(super) fn works(
 }
 
 fn comparison(facts: &StepFacts, base: &CellCount<'_>, contender: &CellCount<'_>) -> WorkComparison {
-    let windows = |cell: &CellCount<'_>| {
-        let of_start = |(start, windows): (u32, Vec<f64>)| {
-            windows.into_iter().map(move |instructions| WorkWindow { start, instructions })
-        };
-        (0..).zip(cell.by_start()).flat_map(of_start).collect()
-    };
-    let kind = if facts.writes { WorkKind::Write } else { WorkKind::Read };
-    WorkComparison { kind, base: windows(base), contender: windows(contender) }
+    let kind = WorkKind::of_step(facts.writes);
+    WorkComparison { kind, base: base.work_windows(), contender: contender.work_windows() }
 }

@@ -11,7 +11,7 @@ mod mover;
 use std::collections::{BTreeSet, HashMap};
 
 use basecase_model::{CountEngine, Experiment, StepCount, StepFacts};
-use basecase_stats::{WorkError, WorkVerdict};
+use basecase_stats::{WorkCourse, WorkError, WorkKind, WorkVerdict};
 
 pub use self::cause::{Causes, Luck, SHOWN_SHARE};
 pub use self::cell::CellCount;
@@ -178,8 +178,19 @@ impl<'a> Counts<'a> {
 
     /// The functions that account for a contender's difference on a step; `None` if the functions of one of the two are not known.
     pub fn causes(&self, step: usize, candidate: usize) -> Option<Causes<'a>> {
-        let (base, contender) = (self.cell(step, 0)?, self.cell(step, candidate).filter(|_| candidate > 0)?);
-        Causes::of(base, contender)
+        self.causes_between(step, 0, candidate).filter(|_| candidate > 0)
+    }
+
+    /// The functions that account for the difference between two candidates on a step; `None` if those of one of them are not known.
+    pub fn causes_between(&self, step: usize, before: usize, candidate: usize) -> Option<Causes<'a>> {
+        Causes::of(self.cell(step, before)?, self.cell(step, candidate)?)
+    }
+
+    /// The windows of a step on all candidates, in their order.
+    pub fn course(&self, step: usize, facts: &StepFacts) -> WorkCourse {
+        let cells = self.cells.get(step).map_or(&[][..], Vec::as_slice);
+        let versions = cells.iter().map(CellCount::work_windows).collect();
+        WorkCourse { kind: WorkKind::of_step(facts.writes), versions }
     }
 
     /// What varies between sessions of one candidate by more than a little, as step, candidate and luck, the largest share of the step first.

@@ -2,6 +2,7 @@
 
 mod anchors;
 mod version;
+mod work;
 
 use anchors::Anchors;
 use basecase_model::Experiment;
@@ -10,6 +11,7 @@ use basecase_stats::{
     usual_penalty,
 };
 use version::{DatedVersion, versions};
+pub use work::{WorkChange, WorkHistory};
 
 use crate::effect::Effect;
 use crate::error::Error;
@@ -44,6 +46,9 @@ pub struct VersionHistory<'a> {
     pub versions: Vec<String>,
     /// Each step on which at least two versions were measured.
     pub steps: Vec<StepHistory<'a>>,
+    /// Each step whose work was counted on at least two of the experiment's candidates; none over dates, since counts of two experiments
+    /// are not compared.
+    pub work: Vec<WorkHistory<'a>>,
     /// In how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` if it is about
     /// one experiment.
     pub joined: Option<(usize, usize)>,
@@ -86,13 +91,14 @@ impl<'a> VersionHistory<'a> {
             of_single_runs(chosen, &steps)?
         };
         histories.retain(|history| history.ratios.iter().flatten().count() > 1);
-        if histories.is_empty() {
+        let work = if others.is_none() { work::of_counts(chosen, &steps)? } else { Vec::new() };
+        if histories.is_empty() && work.is_empty() {
             return Err(Error::NoHistory);
         }
         let joined = joined.zip(others).map(|(joined, others)| (joined.len(), others.len() - joined.len()));
         let versions = versions.into_iter().map(|version| version.label).collect();
         let successors = anchors.later_names().collect();
-        Ok(VersionHistory { experiment, versions, steps: histories, joined, successors })
+        Ok(VersionHistory { experiment, versions, steps: histories, work, joined, successors })
     }
 }
 

@@ -32,9 +32,13 @@ Example:
       --junit gate.xml";
 
 pub(super) const BISECT: &str = "\
-Example:
+With --counts, the search decides by instructions per operation, and no times are measured.
+
+Examples:
   basecase bisect postgres:14.23 postgres:15.19 postgres:16.15 postgres:17.11 \\
-      --workload microbenchmarks --list point-query --budget 2h";
+      --workload microbenchmarks --list point-query --budget 2h
+  basecase bisect sqlite:3.17.0 sqlite:3.31.1 sqlite:3.39.0 sqlite:3.45.0 \\
+      --counts --workload microbenchmarks --list point-query --tables 1";
 
 pub(super) const CALIBRATE: &str = "\
 Example:

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use basecase_analysis::Thresholds;
+use basecase_lab::read_change_of_work;
 use basecase_report::{FORMATS, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -67,9 +68,12 @@ pub(crate) struct History {
     /// Id or name of the experiment [default: the newest]
     #[arg(long, value_name = "ID|NAME")]
     pub(crate) experiment: Option<String>,
-    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date
+    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date; without counts
     #[arg(long)]
     pub(crate) dates: bool,
+    /// Smallest relative change of the instructions of an operation that counts as one
+    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work, default_value = "0.5%")]
+    pub(crate) counts_detect: f64,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

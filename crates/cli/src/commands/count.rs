@@ -1,7 +1,7 @@
 //! `count`: the instructions that operations take.
 
 use anyhow::{Result, bail};
-use basecase_lab::{Protocol, RunOptions};
+use basecase_lab::{Protocol, Request, RunOptions};
 
 use super::experiment::request;
 use super::perform::perform;
@@ -13,14 +13,20 @@ use crate::reporter::Reporter;
 const ROWS: u64 = 20_000;
 
 pub(crate) fn run(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
+    let hint = "leave it out, or use basecase compare with --counts for both";
+    let request = request_of_counts(arguments, "basecase count", hint)?;
+    perform(&request, &arguments.places, RunOptions::default(), reporter)
+}
+
+/// The request of a command that only counts. `hint` says what to do about an option that it does not take.
+///
+/// # Errors
+/// When an option is for times, or the request is impossible.
+pub(crate) fn request_of_counts(arguments: &Compare, command: &str, hint: &str) -> Result<Request> {
     if let Some(option) = option_of_times(arguments) {
-        bail!(
-            "{option} is for times, and basecase count takes none\nhint: leave it out, or use basecase compare with --counts for both"
-        );
+        bail!("{option} is for times, and {command} takes none\nhint: {hint}");
     }
     let mut arguments = arguments.clone();
     arguments.sizes.rows.get_or_insert(ROWS);
-    let mut request = request(&arguments)?;
-    request.protocol = Protocol::Counts;
-    perform(&request, &arguments.places, RunOptions::default(), reporter)
+    Ok(Request { protocol: Protocol::Counts, ..request(&arguments)? })
 }

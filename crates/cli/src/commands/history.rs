@@ -4,7 +4,7 @@ use anyhow::Result;
 use basecase_model::Experiment;
 use basecase_store::Store;
 
-use super::store::{load_all, load_from};
+use super::store::{counted, load_all, load_from};
 use crate::arguments::History;
 use crate::output;
 
@@ -13,6 +13,7 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     let chosen = load_from(&store, arguments.experiment.as_deref())?;
     let is_other = |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id;
     let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
-    let found = basecase_report::history(&chosen, others.as_deref(), arguments.step.as_deref())?;
+    let counted = counted(&store, &chosen.0, arguments.counts_detect)?;
+    let found = basecase_report::history(&chosen, &counted, others.as_deref(), arguments.step.as_deref())?;
     output::print_answer(found, arguments.json)
 }

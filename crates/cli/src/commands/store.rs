@@ -65,6 +65,19 @@ pub(crate) fn load_all(store: &Store, is_wanted: impl Fn(&Experiment) -> bool) -
     store.experiments()?.into_iter().filter(is_wanted).map(with_trials).collect()
 }
 
+/// The place of the newest of some experiments. Of times with counts beside them, which one command measures, it is that of times: it has
+/// the counts as well.
+fn newest(store: &Store, experiments: &[Experiment]) -> Result<usize> {
+    let last = experiments.len().saturating_sub(1);
+    let Some(newest) = experiments.last() else { return Ok(last) };
+    let of_its_command =
+        |one: &Experiment| one.command == newest.command && one.name == newest.name && one.id != newest.id;
+    let Some(times) = experiments.iter().rposition(of_its_command) else { return Ok(last) };
+    let is_counts_only = store.trials(&newest.id)?.is_empty() && !store.counts(&newest.id)?.is_empty();
+    let has_times = !store.trials(&experiments[times].id)?.is_empty();
+    Ok(if is_counts_only && has_times { times } else { last })
+}
+
 /// The experiment with this id or name, or the newest.
 fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     let mut experiments = store.experiments()?;
@@ -74,7 +87,7 @@ fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
     }
     let position = match wanted {
         Some(wanted) => experiments.iter().rposition(|one| one.id == wanted || one.name == wanted),
-        None => Some(experiments.len() - 1),
+        None => Some(newest(store, &experiments)?),
     };
     let known: Vec<String> = experiments.iter().map(|one| format!("{} ({})", one.id, one.name)).collect();
     match position {

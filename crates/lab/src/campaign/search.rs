@@ -2,11 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use basecase_model::{Experiment, StepFacts, Trial};
-use basecase_stats::{Bisection, BisectionProbe, JudgedMetric, Judgement};
+use basecase_stats::{Bisection, BisectionEvidence, BisectionProbe, JudgedMetric, Judgement, WorkCourse};
 
 use crate::request::{CandidateSpec, Protocol, Request, Rounds};
 
-/// A search for the candidate with which a step changed, among those of a request in their order.
+/// A search for the candidate with which a step changed, among those of a request in their order. It decides by work if the request is one
+/// of counts, otherwise by throughput in rounds.
 #[derive(Debug, Clone)]
 pub struct Search {
     request: Request,
@@ -20,6 +21,8 @@ pub struct Search {
 pub struct Probe {
     /// The candidate that is asked about, by its number in the request. It is the second one here, after the first of all.
     pub candidate: usize,
+    /// The numbers that the candidates of the experiment have in the search.
+    pub numbers: Vec<usize>,
     /// The experiment.
     pub request: Request,
     /// See [`crate::RunOptions::keeps_margins`].
@@ -66,27 +69,43 @@ impl Search {
             BisectionProbe::Last => (last, vec![0, last], None),
             BisectionProbe::Middle { version, margin } => (version, vec![0, version, last], Some(margin)),
         };
-        let asked = match &self.request.protocol {
-            Protocol::Rounds(rounds) => rounds.clone(),
-            Protocol::Classic | Protocol::Counts => Rounds::default(),
+        let in_rounds = |asked: Rounds| Protocol::Rounds(Rounds { detect: margin.or(asked.detect), ..asked });
+        let protocol = match &self.request.protocol {
+            Protocol::Rounds(rounds) => in_rounds(rounds.clone()),
+            Protocol::Classic => in_rounds(Rounds::default()),
+            Protocol::Counts => Protocol::Counts,
         };
-        let protocol = Protocol::Rounds(Rounds { detect: margin.or(asked.detect), ..asked });
+        let keeps_margins = margin.is_some() && !self.is_by_work();
         let candidates: Vec<CandidateSpec> =
             numbers.iter().filter_map(|number| self.request.candidates.get(*number).cloned()).collect();
         let name = Request::named_after(&candidates);
         let request = Request { name, candidates, protocol, ..self.request.clone() };
-        Some(Probe { candidate, request, keeps_margins: margin.is_some() })
+        Some(Probe { candidate, numbers, request, keeps_margins })
     }
 
-    /// Takes in what the experiment of [`Search::probe`] came to.
+    /// Whether it decides by work.
+    pub fn is_by_work(&self) -> bool {
+        self.request.protocol == Protocol::Counts
+    }
+
+    /// Takes in what the rounds of [`Search::probe`] came to.
     ///
     /// # Errors
     /// When a trial holds impossible values.
-    pub fn learn(&mut self, experiment: &Experiment, trials: &[Trial]) -> Result<()> {
+    pub fn learn_rounds(&mut self, experiment: &Experiment, trials: &[Trial]) -> Result<()> {
         let judgement = Judgement::of(experiment, trials)?;
         let step = experiment.steps.iter().position(|step| step.name == self.step);
         let decision = step.and_then(|step| judgement.decision(JudgedMetric::Throughput, step, 1));
-        self.bisection.learn(decision);
+        self.bisection.learn(decision.map(BisectionEvidence::Throughput))?;
+        Ok(())
+    }
+
+    /// Takes in what was counted of all candidates so far; `margin` is the smallest change from first to last that matters, as a logarithm.
+    ///
+    /// # Errors
+    /// When counts hold impossible values.
+    pub fn learn_counts(&mut self, course: &WorkCourse, margin: f64) -> Result<()> {
+        self.bisection.learn(Some(BisectionEvidence::Work { course, margin }))?;
         Ok(())
     }
 

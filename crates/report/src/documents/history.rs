@@ -1,5 +1,7 @@
 //! Changes over many versions, as text.
 
+mod work;
+
 use basecase_analysis::{Shift, StepHistory, VersionHistory};
 
 use crate::documents::Block;
@@ -9,13 +11,23 @@ use crate::words::{EffectWords as _, caption};
 /// The report for people.
 pub(crate) fn compose(history: &VersionHistory<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Title(format!("History: {}", history.experiment.name))];
-    blocks.push(match (&history.experiment.schedule, history.joined) {
+    if !history.steps.is_empty() {
+        blocks.extend(of_times(history));
+    }
+    if !history.work.is_empty() {
+        blocks.extend(work::of_work(history));
+    }
+    blocks
+}
+
+fn of_times(history: &VersionHistory<'_>) -> Vec<Block> {
+    let mut blocks = vec![match (&history.experiment.schedule, history.joined) {
         (None, _) => Block::Note(SINGLE_RUNS.into()),
         (Some(_), None) => Block::Paragraph(IN_ROUNDS.into()),
         (Some(_), Some((joined, left_out))) => {
             Block::Paragraph(over_dates(joined, left_out, &history.successors))
         }
-    });
+    }];
     blocks.push(Block::Table(table(history)));
     blocks.push(Block::Heading("Change points".into()));
     let lines = |step: &StepHistory<'_>| -> Vec<String> {
@@ -48,23 +60,17 @@ fn table(history: &VersionHistory<'_>) -> Table {
         (0..history.versions.len()).map(|version| ratio(step, version)).chain(rounds).collect()
     };
     let cells: Vec<Vec<TableCell>> = history.steps.iter().map(cells).collect();
-    let versions = history.versions.iter().map(String::as_str).chain(is_in_rounds.then_some("rounds"));
-    let steps = history.steps.iter().map(|step| step.label);
-    let (corner, columns, rows) = if history.versions.len() > history.steps.len() {
-        let column = |place: usize| cells.iter().map(|cells| cells[place].clone()).collect();
-        let rows = versions.enumerate().map(|(place, name)| Row::new(name, column(place)));
-        ("version", steps.collect::<Vec<_>>(), rows.collect())
-    } else {
-        let rows = steps.zip(cells).map(|(name, cells)| Row::new(name, cells));
-        ("step", versions.collect(), rows.collect())
-    };
+    let versions = history.versions.iter().map(String::as_str);
+    let steps = history.steps.iter().map(|step| step.label).collect();
+    let (corner, columns, rows) =
+        laid_out(versions.collect(), is_in_rounds.then_some("rounds"), steps, cells);
     let meanings =
         [(Highlight::Worse, "a slower level begins"), (Highlight::Better, "a faster level begins")];
     let shifts = || history.steps.iter().flat_map(|step| &step.changes);
     Table {
         caption: caption(history.experiment, &format!("Throughput relative to {}", history.versions[0])),
         corner,
-        columns: columns.into_iter().map(|name| Column::numbers(name, "")).collect(),
+        columns,
         rows,
         legend: meanings
             .into_iter()
@@ -72,6 +78,27 @@ fn table(history: &VersionHistory<'_>) -> Table {
             .map(|(mark, meaning)| (mark, meaning.to_owned()))
             .collect(),
         ..Table::default()
+    }
+}
+
+/// Corner, columns and rows of a table whose `cells` are those of each step: a row for each step or each version, whichever are more.
+/// `further` is what stands behind the versions.
+fn laid_out(
+    versions: Vec<&str>,
+    further: Option<&str>,
+    steps: Vec<&str>,
+    cells: Vec<Vec<TableCell>>,
+) -> (&'static str, Vec<Column>, Vec<Row>) {
+    let is_by_version = versions.len() > steps.len();
+    let versions = versions.into_iter().chain(further);
+    let column = |name| Column::numbers(name, "");
+    if is_by_version {
+        let of_place = |place: usize| cells.iter().map(|cells| cells[place].clone()).collect();
+        let rows = versions.enumerate().map(|(place, name)| Row::new(name, of_place(place)));
+        ("version", steps.into_iter().map(column).collect(), rows.collect())
+    } else {
+        let rows = steps.into_iter().zip(cells).map(|(name, cells)| Row::new(name, cells));
+        ("step", versions.map(column).collect(), rows.collect())
     }
 }
 
@@ -114,10 +141,15 @@ fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Stored, fixture};
+    use basecase_analysis::{Counted, Stored, fixture};
     use basecase_model::Experiment;
 
-    use crate::history;
+    use crate::{Answer, Error};
+
+    /// The history of an experiment without counts.
+    fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {
+        crate::history(chosen, &Counted::default(), others, wanted)
+    }
 
     #[test]
     fn rounds_as_text_and_json() {
@@ -261,5 +293,35 @@ mod tests {
         let once = Experiment { schedule: None, ..stored.0 };
         let said = refuse(&(once, stored.1), Some(&[]), None);
         assert!(said.starts_with("only experiments in rounds can be joined by date"), "{said}");
+    }
+
+    #[test]
+    fn what_was_counted_alone_has_a_history() {
+        let (experiment, counted) = fixture::counted();
+        let stored = (experiment, Vec::new());
+        let found = crate::history(&stored, &counted, None, None).unwrap();
+        let text = found.document.text(false);
+        insta::assert_snapshot!(text);
+        let told: serde_json::Value = serde_json::from_str(&found.json).unwrap();
+        let steps = told["work"].as_array().unwrap();
+        let sums = steps.iter().find(|step| step["step"] == "read-only-sum_range=1000").unwrap();
+        assert_eq!(
+            (&sums["changes"][0]["verdict"], &told["steps"]),
+            (&"less_work".into(), &serde_json::json!([]))
+        );
+        assert_eq!(sums["changes"][0]["movers"][0]["function"], "ExecInterpExprStillValid", "{sums}");
+    }
+
+    #[test]
+    fn work_stands_below_times_and_is_left_out_over_dates() {
+        let (experiment, trials, counted) = fixture::counted_in_rounds();
+        let stored = (experiment, trials);
+        let text = |others: Option<&[Stored]>| {
+            crate::history(&stored, &counted, others, None).unwrap().document.text(false)
+        };
+        let both = text(None);
+        let (times, work) = (both.find("Change points").unwrap(), both.find("Changes of work").unwrap());
+        assert!(times < work, "{both}");
+        assert!(!text(Some(&[])).contains("Changes of work"));
     }
 }

@@ -5,8 +5,8 @@ use basecase_stats::WorkVerdict;
 
 use super::{Column, FAILED, Highlight, MISSING, Row, Table, TableCell};
 use crate::words::{
-    function_name, instructions, instructions_changed, operation_of, place, share, what_became, work_error,
-    work_percent,
+    function_name, instructions, instructions_changed, largest_mover, operation_of, place, share,
+    what_became, work_error, work_percent,
 };
 
 /// How to read the tables of work.
@@ -100,10 +100,7 @@ fn compared(counts: &Counts<'_>, step: usize, candidate: usize) -> TableCell {
 fn largest(counts: &Counts<'_>, step: usize, candidate: usize) -> String {
     let is_change = counts.work(step, candidate).is_some_and(|work| work.verdict().is_change());
     let causes = counts.causes(step, candidate).filter(|_| is_change);
-    let mover = |mover: &Mover<'_>| {
-        format!("{} {}", function_name(&mover.function), instructions_changed(mover.change()))
-    };
-    causes.as_ref().and_then(Causes::largest).map(mover).unwrap_or_default()
+    causes.as_ref().and_then(largest_mover).unwrap_or_default()
 }
 
 /// The verdict in a word.

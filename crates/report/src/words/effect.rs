@@ -24,6 +24,9 @@ pub(crate) trait EffectWords {
 
     /// The size of a change, e.g. `24.9 % slower (23.1–26.4 %)`.
     fn difference(&self) -> String;
+
+    /// The size of a change of work, e.g. `1.92 % more work (1.89–1.95 %)`.
+    fn work_difference(&self) -> String;
 }
 
 impl EffectWords for Effect {
@@ -54,18 +57,27 @@ impl EffectWords for Effect {
     }
 
     fn difference(&self) -> String {
-        let digits = percent_digits(self);
-        let size = |ratio: f64| percent(ratio).abs();
-        let word = if self.ratio < 1.0 { "slower" } else { "faster" };
-        let interval = match self.interval {
-            Some([low, high]) => {
-                let (least, most) = (size(low).min(size(high)), size(low).max(size(high)));
-                format!("({least:.digits$}–{most:.digits$} %)")
-            }
-            None => UNKNOWN.to_owned(),
-        };
-        format!("{:.digits$} % {word} {interval}", size(self.ratio))
+        difference(self, ["slower", "faster"])
     }
+
+    fn work_difference(&self) -> String {
+        difference(self, ["less work", "more work"])
+    }
+}
+
+/// The size of a change with the word for a ratio below 1, or that for one above.
+fn difference(effect: &Effect, [below, above]: [&str; 2]) -> String {
+    let digits = percent_digits(effect);
+    let size = |ratio: f64| percent(ratio).abs();
+    let word = if effect.ratio < 1.0 { below } else { above };
+    let interval = match effect.interval {
+        Some([low, high]) => {
+            let (least, most) = (size(low).min(size(high)), size(low).max(size(high)));
+            format!("({least:.digits$}–{most:.digits$} %)")
+        }
+        None => UNKNOWN.to_owned(),
+    };
+    format!("{:.digits$} % {word} {interval}", size(effect.ratio))
 }
 
 fn width(effect: &Effect) -> f64 {

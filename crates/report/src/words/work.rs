@@ -40,7 +40,12 @@ pub(crate) fn share(share: Option<f64>) -> String {
 
 /// What one operation is, e.g. `query`.
 pub(crate) fn operation_of(counts: &Counts<'_>, step: usize) -> &'static str {
-    match counts.cell(step, 0).and_then(CellCount::operation) {
+    operation_word(counts.cell(step, 0).and_then(CellCount::operation))
+}
+
+/// What one operation of a class is, e.g. `query`.
+pub(crate) fn operation_word(operation: Option<OperationClass>) -> &'static str {
+    match operation {
         Some(OperationClass::Insert) => "inserted row",
         Some(OperationClass::Delete) => "deleted row",
         Some(OperationClass::Query) => "query",
@@ -221,6 +226,12 @@ pub(crate) fn mover_sentence(causes: &Causes<'_>, mover: &Mover<'_>) -> String {
         instructions(mover.base()),
         instructions(mover.contender())
     )
+}
+
+/// The function that accounts for most of a change, e.g. `pg_checksum_page +6,741`; `None` if there is none of its direction.
+pub(crate) fn largest_mover(causes: &Causes<'_>) -> Option<String> {
+    let mover = causes.largest()?;
+    Some(format!("{} {}", function_name(&mover.function), instructions_changed(mover.change())))
 }
 
 /// The functions that are counted as one with others; `None` if none is.

@@ -8,6 +8,7 @@
 //! Effects are natural logarithms of the ratio of contender to base case, above 0 where the contender does *more work*.
 
 mod agreement;
+mod course;
 mod prior;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::interval::Interval;
 use crate::verdict::Qualifier;
 
 pub use agreement::Agreement;
+pub use course::{WorkCourse, WorkShift, WorkShifts};
 pub use verdict::WorkVerdict;
 pub use windows::{WorkSide, WorkWindow, needs_more_windows};
 
@@ -39,6 +41,13 @@ pub enum WorkKind {
     Read,
     /// It writes.
     Write,
+}
+
+impl WorkKind {
+    /// Of a step that writes, or one that only reads.
+    pub fn of_step(writes: bool) -> WorkKind {
+        if writes { WorkKind::Write } else { WorkKind::Read }
+    }
 }
 
 /// The windows of one step on base case and contender.

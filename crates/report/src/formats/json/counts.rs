@@ -67,8 +67,9 @@ struct CausesObject<'a> {
     without_symbols: Vec<&'a str>,
 }
 
+/// A function that accounts for a part of a change.
 #[derive(Serialize)]
-struct MoverObject<'a> {
+pub(super) struct MoverObject<'a> {
     function: &'a str,
     object: &'a str,
     file: Option<&'a str>,
@@ -160,15 +161,19 @@ fn of_functions<'a>(results: &Results<'a>, causes: &Causes<'a>, candidate: usize
         candidate: name(if luck.is_of_base { 0 } else { candidate }),
         range: luck.range,
     };
-    let all = |movers: &[Mover<'a>]| movers.iter().map(|mover| moved(causes, mover)).collect();
     CausesObject {
         change: causes.change(),
         by_chance: causes.by_chance,
-        movers: all(&causes.movers),
-        unmoved: all(&causes.unmoved),
+        movers: movers(causes),
+        unmoved: causes.unmoved.iter().map(|mover| moved(causes, mover)).collect(),
         luck: causes.luck.iter().map(luck).collect(),
         without_symbols: causes.without_symbols.clone(),
     }
+}
+
+/// The functions that account for a change, the largest first.
+pub(super) fn movers<'a>(causes: &Causes<'a>) -> Vec<MoverObject<'a>> {
+    causes.movers.iter().map(|mover| moved(causes, mover)).collect()
 }
 
 fn moved<'a>(causes: &Causes<'a>, mover: &Mover<'a>) -> MoverObject<'a> {

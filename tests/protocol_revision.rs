@@ -181,6 +181,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/server/src/config",
             "crates/server/src/instance/plant.rs",
             "crates/server/src/mysql/check.rs",
+            "crates/server/src/mysql/counting.rs",
             "crates/server/src/mysql/rules.rs",
             "crates/server/src/postgres/check.rs",
             "crates/server/src/postgres/rules.rs",

@@ -325,10 +325,12 @@ pub(crate) fn how_counted(results: &Results<'_>, counts: &Counts<'_>) -> String 
         .map(|refusal| format!(" They cannot be judged: {refusal}"))
         .unwrap_or_default();
     format!(
-        "Instructions in user mode of the session's process or thread, counted by {} ({versions}): {windows} windows in {starts} starts of \
+        "Instructions in user mode of the session's process or thread, counted by {} ({versions}): {windows} {} in {starts} {} of \
          each server, each the difference between a longer and a shorter session. A change below {} does not matter.{spread} Not \
          counted: {}.{nameless}{left_out}{refusal}",
         counts.engine,
+        if windows == "1" { "window" } else { "windows" },
+        if starts == "1" { "start" } else { "starts" },
         margin(counts.margin),
         not_counted(counts.engine)
     )

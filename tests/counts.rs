@@ -76,3 +76,44 @@ fn a_step_that_writes_needs_the_same_work_on_the_same_sqlite() {
     assert!(get.status.success(), "{get:?}");
     needs_the_same_work("sqlite:3.17.0:o0", "update-inlist");
 }
+
+#[test]
+fn a_change_of_work_is_found_among_versions_of_sqlite() {
+    let sandbox = Sandbox::new();
+    // Without optimisation they are compiled in a tenth of the time.
+    for version in ["sqlite:3.17.0", "sqlite:3.24.0"] {
+        let get = sandbox.output(&["server", "get", version, "--from", "source", "--flags=-O0"]);
+        assert!(get.status.success(), "{get:?}");
+    }
+    let [old, new] = ["sqlite:3.17.0:o0", "sqlite:3.24.0:o0"];
+    let sizes = [
+        "--counts",
+        "--workload",
+        "microbenchmarks",
+        "--list",
+        "point-query",
+        "--tables",
+        "1",
+        "--rows",
+        "500",
+    ];
+    let arguments = [&["bisect", old, old, new, "--json"], &sizes[..], &PLACES].concat();
+    if !can_count(&sandbox, &arguments) {
+        return;
+    }
+    let found = sandbox.output(&arguments);
+    assert_eq!(found.status.code(), Some(0), "{}", sandbox.transcript(&found));
+    let found: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!((&found["before"], &found["since"], &found["by"]), (&old.into(), &new.into(), &"work".into()));
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.contains(" work (") && !sentence.contains("slower"), "{sentence}");
+    assert!(found["change"]["movers"].as_array().is_some_and(|movers| !movers.is_empty()), "{found}");
+
+    // The last probe has all three.
+    let history = sandbox.output(&["history", "s.sqlite", "--json"]);
+    assert_eq!(history.status.code(), Some(0), "{}", sandbox.transcript(&history));
+    let history: Value = serde_json::from_slice(&history.stdout).unwrap();
+    let changes = history["work"][0]["changes"].as_array().unwrap();
+    assert_eq!((changes.len(), &changes[0]["since"]), (1, &history["versions"][2]), "{history}");
+    assert_eq!(changes[0]["ratio"], found["change"]["ratio"], "the same windows");
+}

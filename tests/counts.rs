@@ -78,6 +78,7 @@ fn a_step_that_writes_needs_the_same_work_on_the_same_sqlite() {
 }
 
 #[test]
+#[ignore = "it takes minutes: each session loads a program that is built for tests under callgrind"]
 fn a_change_of_work_is_found_among_versions_of_sqlite() {
     let sandbox = Sandbox::new();
     // Without optimisation they are compiled in a tenth of the time.

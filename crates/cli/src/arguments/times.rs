@@ -5,8 +5,11 @@ use clap::Arg;
 
 use super::{Compare, ProbeArgument};
 
+/// Whether an option was given.
+type IsGiven = fn(&Compare) -> bool;
+
 /// Each with how to see that it was given.
-const OPTIONS: [(&str, fn(&Compare) -> bool); 12] = [
+const OPTIONS: [(&str, IsGiven); 12] = [
     ("detect", |given| given.detect.is_some()),
     ("rounds", |given| given.rounds.is_some()),
     ("slice", |given| given.slice.is_some()),

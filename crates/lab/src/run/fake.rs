@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -244,7 +245,8 @@ impl Drop for Folder {
 
 impl Deployment for Folder {
     fn identify(&mut self, facts: &CandidateFacts) -> Result<CandidateFacts> {
-        Ok(facts.clone())
+        let running = BTreeMap::from([("fsync".to_owned(), "on".to_owned())]);
+        Ok(CandidateFacts { running, ..facts.clone() })
     }
 
     fn holds(&mut self, _: &mut dyn WorkloadState) -> Result<bool> {

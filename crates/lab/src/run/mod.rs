@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use basecase_load::{Limits, StepOutcome};
-use basecase_model::{Experiment, Observation, Place, Trial, TrialStatus};
+use basecase_model::{CandidateFacts, Experiment, Observation, Place, Trial, TrialStatus};
 use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
 
@@ -146,19 +146,35 @@ fn run_on<B: Bench>(
     Ok(run.summary)
 }
 
+/// The planned experiment with what servers reported of themselves when it was run before: one of which nothing is missing is not asked
+/// again. A version that only the server knows may be another by now.
+fn recalled(planned: &Experiment, before: Option<&Experiment>) -> Experiment {
+    let mut experiment = planned.clone();
+    for facts in &mut experiment.candidates {
+        let is_same = |one: &&CandidateFacts| {
+            one.name == facts.name && one.build.version == facts.build.version && !one.running.is_empty()
+        };
+        if let Some(same) = before.and_then(|before| before.candidates.iter().find(is_same)) {
+            *facts = same.clone();
+        }
+    }
+    experiment
+}
+
 /// The experiment of a plan as it is run: in rounds with the margins that it was begun with, where those are kept.
 ///
 /// # Errors
 /// When rounds were begun with other margins or interim analyses: changing them after seeing results voids what the verdicts promise.
 fn experiment_of(plan: &Plan, store: &Store, options: &RunOptions) -> Result<Experiment> {
-    let mut experiment = plan.experiment.clone();
+    let begun = store.experiment(&plan.experiment.id)?;
+    let mut experiment = recalled(&plan.experiment, begun.as_ref());
     let Some(schedule) = &mut experiment.schedule else { return Ok(experiment) };
     if options.profile.is_some() {
         anyhow::bail!(
             "--profile: rounds cannot be profiled, because a profiler would disturb their slices\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
         );
     }
-    let begun = store.experiment(&experiment.id)?.and_then(|experiment| experiment.schedule);
+    let begun = begun.and_then(|experiment| experiment.schedule);
     if let Some(begun) = begun.as_ref().filter(|_| options.keeps_margins) {
         (schedule.read_margin, schedule.write_margin) = (begun.read_margin, begun.write_margin);
     }
@@ -257,10 +273,14 @@ impl<B: Bench> Run<'_, B> {
         Ok(found.filter(|trial| schedule.is_none() || trial.measured_by == *id))
     }
 
-    /// Records what a running candidate reports about its build and settings.
+    /// Stores what a running candidate reports about its build and settings.
     fn identify(&mut self, index: usize, deployment: &mut B::Deployment) -> Result<()> {
         let facts = &mut self.summary.experiment.candidates[index];
-        *facts = deployment.identify(facts)?;
+        let reported = deployment.identify(facts)?;
+        if *facts != reported {
+            *facts = reported;
+            self.store.save_experiment(&self.summary.experiment)?;
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use basecase_model::Trial;
+use basecase_model::{Experiment, Trial};
 use basecase_server::Settle;
 use basecase_store::Store;
 use basecase_workload::insert_benchmark::Pace;
@@ -125,6 +125,12 @@ impl Laboratory {
             Err(panic) if is_kill(panic.as_ref()) => None,
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+
+    fn experiment(&self, scenario: &Scenario) -> Experiment {
+        let id = self.plan(scenario).experiment.id.clone();
+        let store = Store::open_read_only(&self.folder.path().join("s.sqlite")).unwrap();
+        store.experiment(&id).unwrap().unwrap()
     }
 
     fn trials(&self, scenario: &Scenario) -> Vec<Trial> {

@@ -151,7 +151,6 @@ impl<B: Bench> Run<'_, B> {
         }
         let deployment = open.as_mut().context("the candidate was not opened")?;
         self.identify(index, deployment)?;
-        self.store.save_experiment(&self.summary.experiment)?;
         if first > 0 && beginning == Beginning::Fresh {
             let is_chosen = self.options.steps.is_some();
             beginning = if is_chosen { Beginning::Unmeasured } else { Beginning::Rebuilt };

@@ -21,7 +21,7 @@ use self::events::Events;
 pub use self::start::SQLITE_SESSION;
 use self::start::{MOST_STEPS_OF_THREADS, Start, Told, changes_rows};
 use super::deployment::{Content, LiveDeployment};
-use super::{RunOptions, Summary};
+use super::{RunOptions, Summary, recalled};
 use crate::message::explain;
 use crate::observer::{Event, Observer, Phase};
 use crate::plan::Plan;
@@ -43,7 +43,8 @@ pub(crate) fn count(
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let callgrind = plan.callgrind.as_ref().context("the plan is not one of counts")?;
-    let experiment = recalled(&plan.experiment, store)?;
+    let begun = store.experiment(&plan.experiment.id)?;
+    let experiment = recalled(&plan.experiment, begun.as_ref());
     store.save_experiment(&experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let known = store.counts(&plan.experiment.id)?;
@@ -78,19 +79,6 @@ pub(crate) fn count(
         failed,
         interrupted,
     })
-}
-
-/// The experiment with what servers reported of themselves when it was counted before.
-fn recalled(planned: &Experiment, store: &Store) -> Result<Experiment> {
-    let mut experiment = planned.clone();
-    let before = store.experiment(&planned.id)?.map(|stored| stored.candidates).unwrap_or_default();
-    for facts in &mut experiment.candidates {
-        let same = before.iter().find(|one| one.name == facts.name && !one.running.is_empty());
-        if let Some(same) = same {
-            *facts = same.clone();
-        }
-    }
-    Ok(experiment)
 }
 
 /// Counts under way.

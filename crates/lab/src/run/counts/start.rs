@@ -142,11 +142,11 @@ impl Start<'_> {
             let counts = server.end()?;
             counts.of(&session?)
         };
-        let mut pair = |&step: &usize| {
+        let pair = |&step: &usize| {
             let Events { shorter, longer } = self.events_of(step)?;
             Ok(vec![[alone(step, shorter)?, alone(step, longer)?]])
         };
-        Ok(self.steps.iter().map(&mut pair).collect())
+        Ok(self.steps.iter().map(pair).collect())
     }
 
     fn events_of(&self, step: usize) -> Result<Events> {

@@ -51,7 +51,6 @@ impl<B: Bench> Run<'_, B> {
         let opened = self.bench.open(plan, candidate, &slot, Content::Fresh)?;
         let mut deployment = opened.context("the candidate was not opened")?;
         self.identify(index, &mut deployment)?;
-        self.store.save_experiment(&self.summary.experiment)?;
         let state = match loaded {
             Some(loaded) => {
                 let (_, state) = self.rebuild(candidate, &mut deployment, 1)?;

@@ -89,3 +89,16 @@ fn a_call_that_fails_costs_its_candidate_a_trial_and_the_same_command_tries_agai
         }
     }
 }
+
+#[test]
+fn what_servers_reported_stays_when_the_same_command_asks_none() {
+    for scenario in all_scenarios() {
+        let laboratory = Laboratory::new();
+        laboratory.run(&scenario, &mut slower_by(0.5)).unwrap();
+        let again = laboratory.run(&scenario, &mut slower_by(0.5)).unwrap();
+        assert_eq!(again.measured, 0);
+        let stored = laboratory.experiment(&scenario);
+        assert_eq!(stored.candidates, again.experiment.candidates);
+        assert!(stored.candidates.iter().all(|facts| facts.running["fsync"] == "on"), "{stored:?}");
+    }
+}

@@ -105,8 +105,8 @@ pub fn explain(
     Ok(Document(documents::explanation(&results, wanted, thresholds)?))
 }
 
-/// At which candidates, in order, the throughput and the counted work of steps changed, each change named by the version where it began. `wanted` is the
-/// name or label of a step; without it, all steps are analysed together. With `others`, versions are the candidates of all these
+/// At which candidates, in order, the throughput and the counted work of steps changed, each change named by the version where it began.
+/// `wanted` is the name or label of a step; without it, all steps are analysed together. With `others`, versions are the candidates of all these
 /// experiments with the base case of the chosen one, or a base case that it replaced, in order of date.
 ///
 /// # Errors

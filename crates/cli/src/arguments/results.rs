@@ -8,6 +8,7 @@ use basecase_report::{FORMATS, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
+use super::places::COUNTS_DETECT;
 use crate::value::percentile;
 
 #[derive(Args)]
@@ -72,7 +73,7 @@ pub(crate) struct History {
     #[arg(long)]
     pub(crate) dates: bool,
     /// Smallest relative change of the instructions of an operation that counts as one
-    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work, default_value = "0.5%")]
+    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work, default_value = COUNTS_DETECT.as_str())]
     pub(crate) counts_detect: f64,
     /// Print JSON
     #[arg(long)]

@@ -66,17 +66,13 @@ fn table(history: &VersionHistory<'_>) -> Table {
         laid_out(versions.collect(), is_in_rounds.then_some("rounds"), steps, cells);
     let meanings =
         [(Highlight::Worse, "a slower level begins"), (Highlight::Better, "a faster level begins")];
-    let shifts = || history.steps.iter().flat_map(|step| &step.changes);
+    let shifts = history.steps.iter().flat_map(|step| &step.changes);
     Table {
         caption: caption(history.experiment, &format!("Throughput relative to {}", history.versions[0])),
         corner,
         columns,
         rows,
-        legend: meanings
-            .into_iter()
-            .filter(|(mark, _)| shifts().any(|shift| mark_of(shift) == *mark))
-            .map(|(mark, meaning)| (mark, meaning.to_owned()))
-            .collect(),
+        legend: legend(meanings, shifts.map(mark_of)),
         ..Table::default()
     }
 }
@@ -100,6 +96,16 @@ fn laid_out(
         let rows = steps.into_iter().zip(cells).map(|(name, cells)| Row::new(name, cells));
         ("step", versions.map(column).collect(), rows.collect())
     }
+}
+
+/// The marks that stand in a table, with their meanings.
+fn legend(
+    meanings: [(Highlight, &str); 2],
+    marks: impl Iterator<Item = Highlight>,
+) -> Vec<(Highlight, String)> {
+    let marks: Vec<Highlight> = marks.collect();
+    let shown = meanings.into_iter().filter(|(mark, _)| marks.contains(mark));
+    shown.map(|(mark, meaning)| (mark, meaning.to_owned())).collect()
 }
 
 fn mark_of(shift: &Shift) -> Highlight {

@@ -129,7 +129,7 @@ fn windows(counts: [f64; 4]) -> Vec<WorkWindow> {
 
 #[test]
 fn six_statements_as_measured() {
-    // Postgres 17.11 and 18.6 by `tools/crude_counts.py`: two starts, two windows each; of writes, two windows of their own starts.
+    // Postgres 17.11 and 18.6 by the first form of `tools/crude_counts.py`, which froze rows: two starts, two windows each; of writes, two windows of their own starts.
     let reads = [
         ([235_531.3, 235_671.0, 235_552.0, 235_427.1], [234_172.1, 234_256.2, 234_042.2, 234_101.4]),
         ([35_590.3, 35_611.4, 35_508.1, 35_627.5], [36_368.9, 36_443.3, 36_416.2, 36_348.2]),

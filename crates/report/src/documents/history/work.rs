@@ -61,19 +61,12 @@ fn table(history: &VersionHistory<'_>) -> Table {
     };
     let cells: Vec<Vec<TableCell>> = history.work.iter().map(cells).collect();
     let steps = history.work.iter().map(|step| step.label);
-    let size =
-        history.work.iter().flat_map(|step| &step.changes).next().map(|change| change.shift.decision.margin);
+    let changes = || history.work.iter().flat_map(|step| &step.changes);
+    let size = changes().next().map(|change| change.shift.decision.margin);
     let limit =
         size.map(|size| format!(" Changes below {} do not matter.", margin(size))).unwrap_or_default();
     let meanings = [(Highlight::Worse, "more work begins"), (Highlight::Better, "less work begins")];
-    let marks = || {
-        history
-            .work
-            .iter()
-            .flat_map(|step| &step.changes)
-            .filter(|change| !change.shift.is_gradual)
-            .map(mark_of)
-    };
+    let marks = changes().filter(|change| !change.shift.is_gradual);
     let (corner, columns, rows) =
         super::laid_out(history.versions.iter().map(String::as_str).collect(), None, steps.collect(), cells);
     Table {
@@ -82,11 +75,7 @@ fn table(history: &VersionHistory<'_>) -> Table {
         corner,
         columns,
         rows,
-        legend: meanings
-            .into_iter()
-            .filter(|(mark, _)| marks().any(|own| own == *mark))
-            .map(|(mark, meaning)| (mark, meaning.to_owned()))
-            .collect(),
+        legend: super::legend(meanings, marks.map(mark_of)),
         ..Table::default()
     }
 }

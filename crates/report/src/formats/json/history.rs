@@ -1,6 +1,6 @@
 //! A history over many versions as JSON.
 
-use basecase_analysis::{Causes, Shift, StepHistory, VersionHistory, WorkChange, WorkHistory};
+use basecase_analysis::{Shift, StepHistory, VersionHistory, WorkChange, WorkHistory};
 use basecase_stats::Change;
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ fn work_point<'a>(history: &'a VersionHistory<'_>, change: &'a WorkChange<'_>) -
         interval: effect.interval,
         p: shift.decision.p,
         adjusted_p: shift.decision.adjusted_p,
-        movers: change.causes.as_ref().map(|causes: &Causes<'_>| movers(causes)),
+        movers: change.causes.as_ref().map(movers),
     }
 }
 

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;
-use basecase_tests::running::{PLACES, Running, assert_nothing_runs};
+use basecase_tests::running::{PLACES, Running, assert_nothing_runs, processes_with, signal};
 use serde_json::Value;
 
 use crate::refusals::refusal;
@@ -75,6 +77,37 @@ fn a_step_that_writes_needs_the_same_work_on_the_same_sqlite() {
     let get = sandbox.output(&["server", "get", "sqlite:3.17.0", "--from", "source", "--flags=-O0"]);
     assert!(get.status.success(), "{get:?}");
     needs_the_same_work("sqlite:3.17.0:o0", "update-inlist");
+}
+
+#[test]
+fn a_counted_server_that_hangs_ends_with_its_run() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.path().join("data");
+    let sizes = ["--workload", "microbenchmarks", "--list", "point-query", "--tables", "1", "--rows", "1000"];
+    let arguments = [&["count", "mariadb:10.11.18"], &sizes[..], &PLACES].concat();
+    if !can_count(&sandbox, &arguments) {
+        return;
+    }
+    for end in ["INT", "KILL"] {
+        let mut run = Running::start(&sandbox, &arguments);
+        let server = loop {
+            let servers = processes_with(data.to_str().unwrap()).into_iter();
+            match servers.rev().find(|(_, line)| line.contains("callgrind")) {
+                Some((pid, _)) => break pid,
+                None => assert!(!run.is_over(), "{}", run.told()),
+            }
+            sleep(Duration::from_millis(20));
+        };
+        signal(server, "STOP");
+        run.signal(end);
+        // Such a server usually has ten minutes to stop.
+        let until = Instant::now() + Duration::from_secs(120);
+        while !run.is_over() {
+            assert!(Instant::now() < until, "after {end}: {}", run.told());
+            sleep(Duration::from_millis(20));
+        }
+        assert_nothing_runs(&data);
+    }
 }
 
 #[test]

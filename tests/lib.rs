@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+pub mod causes;
 pub mod running;
 
 /// A folder that is removed with all it holds, for the program to work in.

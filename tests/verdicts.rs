@@ -7,15 +7,25 @@ use std::process::Stdio;
 
 use basecase_model::{Trial, names};
 use basecase_tests::Sandbox;
-use basecase_tests::running::{Running, TWO_CONFIGS, by_round, in_rounds, point_queries, trials};
+use basecase_tests::running::{Running, by_round, in_rounds, point_queries, trials};
 use serde_json::Value;
+
+mod planted_in_rounds;
+
+/// The first is the fastest.
+const VERSIONS: [&str; 4] = ["sqlite@wal_normal", "sqlite@./v0.conf", "sqlite@./v1.conf", "sqlite@./v2.conf"];
 
 #[test]
 fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing_else() {
     let sandbox = Sandbox::new();
-    let files = ["--junit", "j.xml", "--summary", "s.md"];
     // Reading locks the file anew for each query in rollback mode.
-    let gate = |files: &[&'static str]| in_rounds("gate", &TWO_CONFIGS, files);
+    for number in 0..3 {
+        let cache = 65_536 + number;
+        let text = format!("journal_mode = delete\nsynchronous = normal\ncache_size = -{cache}\n");
+        sandbox.write(&format!("v{number}.conf"), &text);
+    }
+    let files = ["--junit", "j.xml", "--summary", "s.md"];
+    let gate = |files: &[&'static str]| in_rounds("gate", &[VERSIONS[0], VERSIONS[3]], files);
     let slower = sandbox.output(&gate(&files));
     assert_eq!(slower.status.code(), Some(3), "{}", sandbox.transcript(&slower));
     let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
@@ -57,6 +67,7 @@ fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing
         "{said}"
     );
     the_same_store_gives_the_same_report(&sandbox);
+    the_change_is_found_without_measuring_all_candidates(&sandbox);
     experiments_with_one_base_case_make_a_history_of_dates(&sandbox);
 }
 
@@ -95,55 +106,15 @@ fn the_same_store_gives_the_same_report(sandbox: &Sandbox) {
     assert!(pages("one") == pages("two"));
 }
 
-/// A second experiment with the base case of the first.
-fn experiments_with_one_base_case_make_a_history_of_dates(sandbox: &Sandbox) {
-    sandbox.write("later.conf", "journal_mode = wal\nsynchronous = normal\ncache_size = -65536\n");
-    let output = sandbox.output(&in_rounds("compare", &["sqlite@wal_normal", "sqlite@./later.conf"], &[]));
-    assert!(output.status.success(), "{}", sandbox.transcript(&output));
-    let history = |more: &[&str]| {
-        let list = [&["history", "s.sqlite", "--step", "point-query", "--json"], more].concat();
-        serde_json::from_slice::<Value>(&sandbox.output(&list).stdout).unwrap()
-    };
-    let of_all = history(&["--dates"]);
-    let versions: Vec<&str> =
-        of_all["versions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let names: Vec<&str> = versions.iter().map(|label| label.split(' ').next().unwrap()).collect();
-    assert_eq!(names, ["sqlite3541.wal_normal", "sqlite3541.rollback_full", "sqlite3541.later"], "{of_all}");
-    let step = &of_all["steps"][0];
-    assert!(step["ratios"][1].as_f64().unwrap() < 0.9, "locking anew for each query: {step}");
-    assert!(step["intervals"][2][0].as_f64().is_some(), "{step}");
-    let changes = step["changes"].as_array().unwrap();
-    assert!(changes.len() == 1 && changes[0]["since"] == versions[2], "{step}");
-    assert_eq!(history(&[])["versions"].as_array().unwrap().len(), 2, "of the newest alone");
-
-    // The rounds also tell what a single run is worth.
-    let once = point_queries("compare", &["sqlite@wal_normal", "sqlite@./later.conf"], &["--seconds", "1"]);
-    let output = sandbox.output(&[&once[..], &["--json"]].concat());
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let steps = report["steps"].as_array().unwrap().iter();
-    let step = steps.rev().find(|step| step["step"].as_str().unwrap().starts_with("point-query")).unwrap();
-    let (ratio, interval) = (&step["cells"][1]["relative"], &step["cells"][1]["interval"]);
-    assert!(interval[0].as_f64() < ratio.as_f64() && ratio.as_f64() < interval[1].as_f64(), "{step:#}");
-}
-
-#[test]
-fn a_change_is_found_without_measuring_all_candidates() {
-    let sandbox = Sandbox::new();
-    let mut candidates: Vec<String> = vec!["sqlite@wal_normal".into()];
-    for number in 0..3 {
-        let text =
-            format!("journal_mode = delete\nsynchronous = normal\ncache_size = -{}\n", 65_536 + number);
-        sandbox.write(&format!("v{number}.conf"), &text);
-        candidates.push(format!("sqlite@./v{number}.conf"));
-    }
-    let names: Vec<&str> = candidates.iter().map(String::as_str).collect();
-    let output = sandbox.output(&in_rounds("bisect", &names, &["--json"]));
+/// A search whose first probe is the comparison that was measured before.
+fn the_change_is_found_without_measuring_all_candidates(sandbox: &Sandbox) {
+    let search = in_rounds("bisect", &VERSIONS, &["--json"]);
+    let output = sandbox.output(&search);
     assert!(output.status.success(), "{}", sandbox.transcript(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // Reading locks the file anew for each query in rollback mode.
     assert_eq!(
         (&found["is_found"], &found["before"], &found["since"]),
-        (&true.into(), &names[0].into(), &names[1].into())
+        (&true.into(), &VERSIONS[0].into(), &VERSIONS[1].into())
     );
     let of = |key: &str| -> Vec<Value> {
         found["candidates"].as_array().unwrap().iter().map(|candidate| candidate[key].clone()).collect()
@@ -152,11 +123,43 @@ fn a_change_is_found_without_measuring_all_candidates() {
     assert!(of("interval")[1][1].as_f64().unwrap() < 0.9, "{found:#}");
 
     // What was measured is not measured again. The last candidate now has the rounds of all probes.
-    let again = sandbox.output(&in_rounds("bisect", &names, &["--json"]));
+    let again = sandbox.output(&search);
     let same: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!((&same["before"], &same["since"]), (&found["before"], &found["since"]));
     assert_eq!(same["candidates"][3]["rounds"], 10);
     assert!(!String::from_utf8_lossy(&again.stderr).contains("round "), "{}", sandbox.transcript(&again));
+}
+
+/// The two probes of a search have the same base case.
+fn experiments_with_one_base_case_make_a_history_of_dates(sandbox: &Sandbox) {
+    let history = |more: &[&str]| {
+        let list = [&["history", "s.sqlite", "--step", "point-query", "--json"], more].concat();
+        serde_json::from_slice::<Value>(&sandbox.output(&list).stdout).unwrap()
+    };
+    let of_all = history(&["--dates"]);
+    let versions: Vec<&str> =
+        of_all["versions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let names: Vec<&str> = versions.iter().map(|label| label.split(' ').next().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["sqlite3541.wal_normal", "sqlite3541.v2", "sqlite3541.v0", "sqlite3541.v2"],
+        "{of_all}"
+    );
+    let step = &of_all["steps"][0];
+    assert!(step["ratios"][1].as_f64().unwrap() < 0.9, "locking anew for each query: {step}");
+    assert!(step["intervals"][2][0].as_f64().is_some(), "{step}");
+    let changes = step["changes"].as_array().unwrap();
+    assert!(changes.len() == 1 && changes[0]["since"] == versions[1], "{step}");
+    assert_eq!(history(&[])["versions"].as_array().unwrap().len(), 3, "of the newest alone");
+
+    // The rounds also tell what a single run is worth.
+    let once = point_queries("compare", &VERSIONS[..2], &["--seconds", "1"]);
+    let output = sandbox.output(&[&once[..], &["--json"]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = report["steps"].as_array().unwrap().iter();
+    let step = steps.rev().find(|step| step["step"].as_str().unwrap().starts_with("point-query")).unwrap();
+    let (ratio, interval) = (&step["cells"][1]["relative"], &step["cells"][1]["interval"]);
+    assert!(interval[0].as_f64() < ratio.as_f64() && ratio.as_f64() < interval[1].as_f64(), "{step:#}");
 }
 
 #[test]

@@ -7,9 +7,6 @@ use rustix::process::Signal;
 use crate::process::start_time;
 use crate::watchdog::Watchdog;
 
-/// How long a server may take to stop after this process is gone.
-const PATIENCE: Duration = Duration::from_secs(40);
-
 /// Reads the process to watch, its start time (field 22 of `/proc/PID/stat`, see proc(5)), how long it may take, and the
 /// number of the last signal, which a suspended server handles once it is resumed. A second line means that the server has
 /// stopped; if none comes, this process is gone.
@@ -30,13 +27,12 @@ set -- ${stat##*) }
 pub struct Guard(Watchdog);
 
 impl Guard {
-    /// Guards the process `pid`, which gets `signal` if it is still there some time after this process is gone. `None` if
-    /// there is no shell, or the server has ended; then only the parent-death signal remains.
-    pub fn over(pid: u32, signal: Signal) -> Option<Guard> {
-        Guard::with_patience(pid, signal, PATIENCE)
-    }
+    /// How long a server may usually take to stop after this process is gone.
+    pub const PATIENCE: Duration = Duration::from_secs(40);
 
-    fn with_patience(pid: u32, signal: Signal, patience: Duration) -> Option<Guard> {
+    /// Guards the process `pid`, which gets `signal` if it is still there for longer than `patience`, in whole seconds, after this process
+    /// is gone. `None` if there is no shell, or the server has ended; then only the parent-death signal remains.
+    pub fn over(pid: u32, signal: Signal, patience: Duration) -> Option<Guard> {
         let started = start_time(pid)?;
         let mut watchdog = Watchdog::new(SCRIPT)?;
         watchdog.tell(&format!("{pid} {started} {} {}", patience.as_secs(), signal.as_raw())).ok()?;
@@ -67,7 +63,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_stop_is_ended_once_nobody_is_there() {
         let mut server = stubborn();
-        let guard = Guard::with_patience(server.id(), Signal::KILL, Duration::from_secs(1)).unwrap();
+        let guard = Guard::over(server.id(), Signal::KILL, Duration::from_secs(1)).unwrap();
         std::thread::sleep(Duration::from_millis(1_500));
         assert!(server.try_wait().unwrap().is_none(), "as long as this process is there, so is the server");
         // This is what the kernel does when a process is killed.
@@ -79,13 +75,13 @@ mod tests {
     #[test]
     fn a_guard_that_is_dismissed_ends_nothing_and_is_gone() {
         let mut server = stubborn();
-        let guard = Guard::with_patience(server.id(), Signal::KILL, Duration::ZERO).unwrap();
+        let guard = Guard::over(server.id(), Signal::KILL, Duration::ZERO).unwrap();
         let began = Instant::now();
         guard.dismiss();
         assert!(began.elapsed() < Duration::from_secs(30));
         assert!(server.try_wait().unwrap().is_none());
         server.kill().unwrap();
         server.wait().unwrap();
-        assert!(Guard::over(server.id(), Signal::KILL).is_none(), "it has ended");
+        assert!(Guard::over(server.id(), Signal::KILL, Duration::ZERO).is_none(), "it has ended");
     }
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use basecase_process::PATH;
+use basecase_process::{Guard, PATH};
+use rustix::process::Signal;
 use thiserror::Error;
 
 use crate::instance::{Instance, InstanceError};
@@ -18,6 +19,8 @@ const FOLDER: &str = "callgrind";
 const FILE: &str = "callgrind.out.";
 /// How long a server under callgrind may take to stop: it runs some fifty times slower.
 const STOP_PATIENCE: Duration = Duration::from_secs(600);
+/// The same once its counts are not wanted.
+const HASTE: Duration = Duration::from_secs(3);
 /// How long the file of a session that has ended may take to appear.
 const FILE_PATIENCE: Duration = Duration::from_secs(60);
 /// The most shared memory for a server's own cache of pages, in bytes, unless its data needs more. Making a larger one would take
@@ -170,9 +173,16 @@ impl Instance {
         Some(CACHE_BYTES.max(data + data / 2).next_multiple_of(1 << 20))
     }
 
-    /// How long the server may take to stop.
-    pub(crate) fn stop_patience(&self, usual: Duration) -> Duration {
-        if self.callgrind.is_some() { STOP_PATIENCE } else { usual }
+    /// How long the server may take to stop. Nobody waits for counts once the user wants to stop, and the data of a counted server is a
+    /// copy that nobody needs: then it may take the second time.
+    pub(crate) fn stop_patience(&self, usual: Duration) -> [Duration; 2] {
+        if self.callgrind.is_some() { [STOP_PATIENCE, HASTE] } else { [usual, usual] }
+    }
+
+    /// The signal that the server gets when this process dies, and how long it may take until it is forced to end.
+    pub(crate) fn last_wish(&self) -> (Signal, Duration) {
+        let [stop, force] = self.adapter().kind().stop_signals;
+        if self.callgrind.is_some() { (force, HASTE) } else { (stop, Guard::PATIENCE) }
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) use adapter::{Adapter, shut_down_on_stop};
 pub use counting::{Callgrind, NoCallgrind, callgrind_file_of, callgrind_files, callgrind_folder};
 pub use error::InstanceError;
 use error::SOCKET_PATH_LIMIT;
-pub use image::{Copied, copy_data, keep_data, move_data, remove_data, take_data};
+pub use image::{Copied, copy_data, copy_data_unsynced, keep_data, move_data, remove_data, take_data};
 use memory::MemoryLimit;
 pub use plant::{Plant, PlantError, Planted};
 use secret::random_password;
@@ -284,7 +284,7 @@ impl Instance {
     pub fn stop(&mut self) -> Result<ServerEnd, InstanceError> {
         let lost_one = self.kill_watch.as_ref().is_some_and(|watch| watch.is_in_log(self));
         let patience = if lost_one || self.killed_in_group().is_some() {
-            KILLED_PATIENCE
+            [KILLED_PATIENCE; 2]
         } else {
             self.stop_patience(STOP_PATIENCE)
         };
@@ -295,15 +295,16 @@ impl Instance {
         }
         let [stop, force] = self.adapter().kind().stop_signals;
         basecase_process::send(child.id(), stop);
+        let begun = Instant::now();
         let mut warning = None;
         let mut status = wait(&mut child, patience);
         if status.is_none() {
-            let seconds = patience.as_secs();
+            let seconds = begun.elapsed().as_secs();
             warning = Some(format!(
                 "the server did not stop within {seconds} s and was stopped by force, without a checkpoint"
             ));
             basecase_process::send(child.id(), force);
-            status = wait(&mut child, QUIT_PATIENCE);
+            status = wait(&mut child, [QUIT_PATIENCE; 2]);
         }
         let Some(status) = status else {
             let (pid, log) = (child.id(), self.log());
@@ -529,11 +530,17 @@ impl Drop for Instance {
     }
 }
 
-fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
-    let until = Instant::now() + patience;
+/// Waits for a child to end for the first time, or for the second one after the user wanted to stop.
+fn wait(child: &mut Child, [patience, hastened]: [Duration; 2]) -> Option<ExitStatus> {
+    let mut until = Instant::now() + patience;
+    let mut is_hastened = false;
     loop {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
+        }
+        if !is_hastened && basecase_stop::is_asked() {
+            is_hastened = true;
+            until = until.min(Instant::now() + hastened);
         }
         if Instant::now() > until {
             return None;

@@ -73,14 +73,15 @@ impl Instance {
             self.write(Planted::FILE, &[0; size_of::<[u64; 2]>()])?;
             command.envs(plant.environment(library, &self.spec.directory));
         }
-        let [stop, force] = self.adapter().kind().stop_signals;
-        basecase_process::die_with_parent(&mut command, stop);
+        let [_, force] = self.adapter().kind().stop_signals;
+        let (signal, patience) = self.last_wish();
+        basecase_process::die_with_parent(&mut command, signal);
         self.kill_watch = Some(KillWatch::begin(self));
         let child = basecase_process::spawn(command, self.processors.clone())
             .map_err(|source| InstanceError::Spawn { program, source })?;
         let pid = child.id();
         self.child = Some(child);
-        self.guard = Guard::over(pid, force);
+        self.guard = Guard::over(pid, force, patience);
         self.lock.set_server(Some(pid))?;
         Ok(())
     }

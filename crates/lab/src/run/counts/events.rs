@@ -13,8 +13,9 @@ use crate::plan::{Candidate, Plan};
 use crate::run::deployment::LiveDeployment;
 use crate::run::measure::prepare;
 
-/// Instructions that an event is taken to need for each second that it takes at full speed, client and kernel included.
-const PER_SECOND: f64 = 2e9;
+/// Instructions that an event is taken to need for each second that it takes at full speed, client and kernel included. Scans come to twice
+/// as many on a fast processor.
+const PER_SECOND: f64 = 6e9;
 /// Instructions that half a window is to have, about.
 const PER_WINDOW: f64 = 10e6;
 /// The least events of half a window.
@@ -22,7 +23,7 @@ const LEAST: u64 = 20;
 /// The same if one event takes more than [`PER_WINDOW`].
 const LEAST_OF_LONG: u64 = 3;
 /// The most of them.
-const MOST: u64 = 2_000;
+const MOST: u64 = 1_280;
 /// Events between two looks at the clock.
 const BATCH: u64 = 4;
 /// How long the speed of a step is tried.
@@ -59,8 +60,13 @@ impl Events {
     /// For events that take so many seconds, of which the step has so many.
     fn of_step(seconds: f64, most: u64) -> Self {
         let instructions = seconds * PER_SECOND;
-        let least = if instructions > PER_WINDOW { LEAST_OF_LONG } else { LEAST };
-        let events = (PER_WINDOW / instructions.max(1.0)).clamp(least as f64, MOST as f64) as u64;
+        let events = if instructions > PER_WINDOW {
+            LEAST_OF_LONG
+        } else {
+            // Doubled from the least on, so that a busier machine, or the next run, mostly finds the same.
+            let times = PER_WINDOW / instructions.max(1.0) / LEAST as f64;
+            (LEAST << times.max(1.0).log2().round().min(32.0) as u32).min(MOST)
+        };
         // Seven halves of a window make the longer session.
         Events::of_half_window(events.min(most * 2 / 7))
     }
@@ -125,10 +131,15 @@ mod tests {
             let Events { shorter, longer } = Events::of_step(microseconds * 1e-6, most);
             (shorter, longer)
         };
-        assert_eq!(of(40.0, 1 << 40), (188, 438));
-        assert_eq!(of(3_000.0, 1 << 40), (30, 70));
-        assert_eq!(of(30_000.0, 1 << 40), (5, 11));
-        assert_eq!(of(0.1, 1 << 40), (3_000, 7_000));
+        assert_eq!(of(40.0, 1 << 40), (60, 140));
+        assert_eq!(
+            [of(30.0, 1 << 40), of(50.0, 1 << 40)],
+            [of(40.0, 1 << 40); 2],
+            "a machine that is a little busier"
+        );
+        assert_eq!(of(1_000.0, 1 << 40), (30, 70));
+        assert_eq!(of(3_000.0, 1 << 40), (5, 11));
+        assert_eq!(of(0.1, 1 << 40), (1_920, 4_480));
         let (_, longer) = of(40.0, 200);
         assert!(longer <= 200, "{longer}");
     }

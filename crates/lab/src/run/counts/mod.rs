@@ -13,7 +13,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use basecase_model::{CandidateFacts, Cell, Experiment, StepCount};
-use basecase_server::{Callgrind, copy_data, remove_data};
+use basecase_server::{Callgrind, copy_data_unsynced, remove_data};
 use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
@@ -203,7 +203,7 @@ impl Counting<'_> {
         let (plan, one) = (self.plan, &self.plan.candidates[candidate]);
         let directory = one.directory.join("counts").join("tried");
         let image = images::image_of(plan, one, steps[0]);
-        let bring = || copy_data(&image, &directory).map(drop);
+        let bring = || copy_data_unsynced(&image, &directory).map(drop);
         let opened = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring));
         match opened.and_then(|opened| opened.context("the data that was just copied is gone")) {
             Ok(mut deployment) => {

@@ -12,7 +12,7 @@ use basecase_load::SerialGroup;
 use basecase_model::{CandidateFacts, CountEngine, OperationClass, StepCount};
 use basecase_probe::{CallgrindProfile, CountedPart};
 use basecase_server::{
-    Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data, is_command, is_mark,
+    Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data_unsynced, is_command, is_mark,
 };
 
 use super::events::{Events, planned};
@@ -111,7 +111,8 @@ impl Start<'_> {
             .iter()
             .map(|&step| {
                 let Events { shorter, longer } = self.events_of(step)?;
-                server.session(self, step, longer)?;
+                // Threads have one window for each start, so theirs has to be as warm as can be.
+                server.session(self, step, if server.has_threads { longer } else { shorter })?;
                 let windows = if server.has_threads { WINDOWS_OF_THREADS } else { WINDOWS };
                 let lengths = [shorter, longer].into_iter().cycle().take(2 * windows);
                 lengths.map(|events| server.session(self, step, events)).collect()
@@ -223,7 +224,7 @@ impl Server {
     fn start(start: &Start<'_>, step: usize) -> Result<Self> {
         let directory = start.directory();
         let image = image_of(start.plan, start.candidate(), step);
-        let bring = || copy_data(&image, &directory).map(drop);
+        let bring = || copy_data_unsynced(&image, &directory).map(drop);
         let opened = LiveDeployment::open_counted(
             start.plan,
             start.candidate(),

@@ -129,6 +129,44 @@ fn what_ended_sessions_did_is_counted_before_the_next_begins() {
 }
 
 #[test]
+fn all_pages_of_a_warm_table_are_in_the_cache_of_the_server() {
+    let build = obtain("postgres:17.11");
+    let folder = directory();
+    // A scan of a table beyond a quarter of the cache keeps none of its pages.
+    let settings = config(&build, "x10a").with_extra(&[("shared_buffers".into(), "8MB".into())]).unwrap();
+    let start = |is_fresh: bool| {
+        let mut instance = open(&build, settings.clone(), folder.path(), Transport::UnixSocket).unwrap();
+        if is_fresh {
+            instance.initialise().unwrap();
+        }
+        instance.start(PATIENCE).unwrap();
+        let served = of_instance(instance, is_fresh).unwrap().unwrap();
+        let session = served.endpoint().connect().unwrap();
+        (served, session)
+    };
+    let (mut served, mut session) = start(true);
+    let rows = "select id, id % 100 as k, repeat('x', 400) as filler from generate_series(1, 8000) id";
+    session.query(&format!("create table t as {rows}")).unwrap();
+    session.query("alter table t add primary key (id)").unwrap();
+    session.query("create index on t (k)").unwrap();
+    // Then an index alone tells how many rows there are.
+    session.query("vacuum analyze t").unwrap();
+    drop(session);
+    served.stop();
+    drop(served);
+    let (mut served, mut session) = start(false);
+    served.warm(session.as_mut(), "t").unwrap();
+    for read in ["select sum(length(filler)) from t", "select count(*) from t where k < 90"] {
+        let plan = format!("{:?}", session.query(&format!("explain (analyze, buffers) {read}")).unwrap());
+        // Planning may read a catalogue for the first time.
+        let executed = plan.split("Planning:").next().unwrap();
+        assert!(executed.contains("shared hit=") && !executed.contains(" read="), "{plan}");
+    }
+    drop(session);
+    served.stop();
+}
+
+#[test]
 fn postgres_17_from_maven_lives() {
     if Command::new("mvn").arg("-v").stdout(Stdio::null()).status().is_err() {
         assert!(std::env::var_os("CI").is_none(), "mvn is missing, and in CI it must not be");

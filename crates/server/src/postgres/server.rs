@@ -165,9 +165,17 @@ impl Served for PostgresServer {
             literal(table)?
         ))?;
         let table = bare(table)?;
+        let set = |session: &mut dyn Session, names: &[&str], value: &str| {
+            names.iter().try_for_each(|name| session.query(&format!("set {name} = {value}")).map(drop))
+        };
+        // Where all pages are visible, an index alone would answer, and the table would stay cold.
+        let indexes = ["enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"];
+        set(session, &indexes, "off")?;
         session.query(&format!("select count(*) from {table}"))?;
-        let choices = ["enable_seqscan", "enable_bitmapscan", "enable_sort"];
-        choices.iter().try_for_each(|choice| session.query(&format!("set {choice} = off")).map(drop))?;
+        // In the order of an index, pages of the table are kept. A scan keeps those of a large table for a moment only (`GetAccessStrategy`).
+        let others = ["enable_seqscan", "enable_sort"];
+        set(session, &["enable_indexscan"], "on")?;
+        set(session, &others, "off")?;
         for column in columns.into_iter().flatten() {
             if let Value::Text(column) = column {
                 session.query(&format!(
@@ -176,7 +184,7 @@ impl Served for PostgresServer {
                 ))?;
             }
         }
-        choices.iter().try_for_each(|choice| session.query(&format!("reset {choice}")).map(drop))
+        set(session, &[&indexes[..], &others].concat(), "default")
     }
 
     fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {

@@ -13,7 +13,7 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     let chosen = load_from(&store, arguments.experiment.as_deref())?;
     let is_other = |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id;
     let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
-    let counted = counted(&store, &chosen.0, arguments.counts_detect)?;
+    let counted = counted(&store, &chosen.0)?.judged_by(arguments.counts_detect);
     let found = basecase_report::history(&chosen, &counted, others.as_deref(), arguments.step.as_deref())?;
     output::print_answer(found, arguments.json)
 }

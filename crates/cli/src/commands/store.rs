@@ -51,9 +51,9 @@ pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<Know
     Ok(KnownNoise::of(experiment, &others))
 }
 
-/// The counts of an experiment, with the smallest relative change of work that counts.
-pub(crate) fn counted(store: &Store, experiment: &Experiment, detect: f64) -> Result<Counted> {
-    Ok(Counted { starts: store.counts(&experiment.id)?, margin: detect.ln_1p() })
+/// The counts of an experiment, with the margin that was agreed for them.
+pub(crate) fn counted(store: &Store, experiment: &Experiment) -> Result<Counted> {
+    Ok(Counted::of(experiment, store.counts(&experiment.id)?))
 }
 
 /// The wanted experiments, with their trials.

@@ -75,7 +75,8 @@ impl Search {
             Protocol::Classic => in_rounds(Rounds::default()),
             Protocol::Counts => Protocol::Counts,
         };
-        let keeps_margins = margin.is_some() && !self.is_by_work();
+        // A search by work judges by its own margin, whatever was agreed for counts that are there already.
+        let keeps_margins = margin.is_some() || self.is_by_work();
         let candidates: Vec<CandidateSpec> =
             numbers.iter().filter_map(|number| self.request.candidates.get(*number).cloned()).collect();
         let name = Request::named_after(&candidates);

@@ -176,6 +176,7 @@ fn note(LeftOut { name, reason }: &LeftOut) -> String {
 }
 
 /// The experiment as the store keeps it.
+        work_margin: None,
 fn experiment(
     request: &Request,
     command: &str,

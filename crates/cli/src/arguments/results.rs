@@ -68,7 +68,7 @@ pub(crate) struct History {
     /// Id or name of the experiment [default: the newest]
     #[arg(long, value_name = "ID|NAME")]
     pub(crate) experiment: Option<String>,
-    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date; without counts
+    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date
     #[arg(long)]
     pub(crate) dates: bool,
     /// Smallest relative change of the instructions of an operation that counts as one [default: as it was counted with]

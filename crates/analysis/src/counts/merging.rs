@@ -7,6 +7,8 @@ use super::mover::{Mover, MoverKind};
 
 /// The least letters of a name for a longer one that begins with it to be kin, e.g. `ExecScan` and `ExecScanFetch`.
 const KIN_LETTERS: usize = 5;
+/// How often an operation must call two functions without a likeness for equal numbers to tell anything: much is called once an operation.
+const TELLING_CALLS: f64 = 1.5;
 /// A source file with more than this share of all functions says nothing of them, as `sqlite3.c`, which is all of SQLite.
 const TELLING_FILE: f64 = 0.25;
 /// Two functions of one caller without a likeness in name are one if their numbers differ by no more than this share.
@@ -76,7 +78,11 @@ fn is_renamed(old: &FunctionWork<'_>, new: &FunctionWork<'_>, files: &Files<'_>)
     let is_called_alike = if before.callers.is_empty() || after.callers.is_empty() {
         is_alike
     } else {
-        before.callers.iter().any(|caller| after.callers.iter().any(|other| bare(caller) == bare(other)))
+        (is_alike || before.calls > TELLING_CALLS)
+            && before
+                .callers
+                .iter()
+                .any(|caller| after.callers.iter().any(|other| bare(caller) == bare(other)))
     };
     let nearness = if is_alike { ALIKE } else { SAME };
     is_called_alike

@@ -138,6 +138,10 @@ fn a_function_without_a_likeness_in_name_has_the_same_caller() {
     assert_eq!(found(&["main", "sort"]).0.len(), 2);
     assert_eq!(found(&[]).0.len(), 2, "it is not known who calls them");
     let other = [MAIN, Given("next", &[7_250.0; 4], 12_000.0, 100.0)];
+    let once = |name| [MAIN, Given(name, &[7_000.0; 4], 0.0, 1.0)];
+    let calls = [("main", "find_item"), ("main", "copy_buffer")];
+    let apart = found_with(&calls, &once("find_item"), &once("copy_buffer"));
+    assert_eq!(apart.0.len(), 2, "much is called once an operation");
     assert_eq!(found_with(&[("main", "ExecScanFetch"), ("main", "next")], &base, &other).0.len(), 2);
 }
 

@@ -45,7 +45,8 @@ fn needs_the_same_work(build: &str, step: &str) {
     let sandbox = Sandbox::new();
     let (store, data) = (sandbox.path().join("s.sqlite"), sandbox.path().join("data"));
     let sizes = ["--workload", "microbenchmarks", "--list", step, "--tables", "1", "--rows", "2000"];
-    let arguments = [&["count", build, build], &sizes[..], &PLACES].concat();
+    let command = [&["count", build, build], &sizes[..], &PLACES].concat();
+    let arguments = [&command[..], &["--counts-detect", "0.8%"]].concat();
     if !can_count(&sandbox, &arguments) {
         return;
     }
@@ -68,6 +69,13 @@ fn needs_the_same_work(build: &str, step: &str) {
     let report = String::from_utf8_lossy(&report.stdout);
     let line = report.lines().find(|line| line.starts_with(step)).unwrap();
     assert!(line.ends_with("the same"), "{report}");
+
+    // What was agreed is in the store.
+    let report = sandbox.output(&["report", "s.sqlite", "--format", "json"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["counts"]["margin"], Value::from(0.008_f64.ln_1p()));
+    let said = refusal(&sandbox, &sandbox.output(&command));
+    assert!(said.contains("these counts began with a margin of 0.800 %"), "{said}");
 }
 
 #[test]

@@ -122,6 +122,7 @@ pub fn synthetic(shape: Shape) -> (Experiment, Vec<Trial>) {
         steps,
         groups: Vec::new(),
         schedule: None,
+        work_margin: None,
     };
     (experiment, trials)
 }

@@ -225,23 +225,8 @@ impl<'a> Driver<'a> {
             meter.wait(now, woke);
             now = woke;
             for event in events.iter().take(count) {
-                let connection = event.data() as usize;
-                let Some(session) =
-                    self.connections.get_mut(connection).map(|connection| &mut connection.member.session)
-                else {
-                    continue;
-                };
-                match session.receive() {
-                    Ok(None) => self.watch(connection),
-                    Ok(Some(reply)) => {
-                        now = Instant::now();
-                        meter.count(woke, now);
-                        self.answered(connection, &reply, now);
-                    }
-                    Err(error) => {
-                        now = Instant::now();
-                        self.failed(connection, error, now);
-                    }
+                if let Some(received) = self.receive(event.data() as usize, woke, &mut meter) {
+                    now = received;
                 }
             }
             while let Some(Reverse((instant, connection))) = self.timers.peek().copied()
@@ -255,6 +240,28 @@ impl<'a> Driver<'a> {
         meter.close(now);
         let (load, cpu_us) = meter.read();
         Ok((self.finish(cpu_us), load))
+    }
+
+    /// Takes in what has arrived on a connection: when a statement was answered or failed, `None` while neither is known.
+    #[inline]
+    fn receive(&mut self, connection: usize, woke: Instant, meter: &mut Meter) -> Option<Instant> {
+        match self.connections.get_mut(connection)?.member.session.receive() {
+            Ok(None) => {
+                self.watch(connection);
+                None
+            }
+            Ok(Some(reply)) => {
+                let now = Instant::now();
+                meter.count(woke, now);
+                self.answered(connection, &reply, now);
+                Some(now)
+            }
+            Err(error) => {
+                let now = Instant::now();
+                self.failed(connection, error, now);
+                Some(now)
+            }
+        }
     }
 
     /// Waits for the worker group's next turn; `None` when there is none.

@@ -14,7 +14,7 @@ use crate::retry::{EVENT_ATTEMPTS, Retry, retry_after};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
 use crate::statement_queue::{Consumer, Sender};
-use crate::turn_gate::{Turn, TurnKind};
+use crate::turn_gate::{Turn, TurnGate, TurnKind};
 
 /// How often an operation is attempted before a retryable error fails the role.
 const ATTEMPTS: u32 = 10;
@@ -80,6 +80,49 @@ impl CpuMeter {
     }
 }
 
+/// Where a role that follows a script stands in its schedule.
+struct Place {
+    now: Instant,
+    pacer: Pacer,
+    /// When its CPU time begins to count; `None` once it does.
+    opens: Option<Instant>,
+    turn: Option<Turn>,
+    /// When the event was meant to begin, if it has a rate.
+    intended: Option<Instant>,
+    /// How often in a row the event was undone.
+    attempts: u32,
+    /// When the next round of a paced role is due.
+    due: Option<Instant>,
+}
+
+impl Place {
+    fn beginning(plan: &RolePlan, schedule: &Schedule) -> Self {
+        let now = Instant::now();
+        Place {
+            now,
+            pacer: Pacer::new(plan.pacing, schedule.origin),
+            opens: Some(schedule.origin).filter(|origin| now < *origin),
+            turn: None,
+            intended: None,
+            attempts: 0,
+            due: None,
+        }
+    }
+
+    fn end_round(&mut self) {
+        self.now = Instant::now();
+        self.due = self.pacer.end_round(self.now);
+    }
+}
+
+/// Whether an event may begin.
+enum Admitted {
+    Now,
+    /// A turn has begun, whose schedule has to be asked.
+    AskAgain,
+    NoMore,
+}
+
 /// The result of executing an operation.
 enum Execution {
     Answered(Reply, Span),
@@ -122,19 +165,13 @@ impl Worker {
         context: RoleContext<'_>,
         cpu: &mut CpuMeter,
     ) -> Result<(), Error> {
-        let RoleContext { shared, schedule, progress } = context;
-        let mut pacer = Pacer::new(self.plan.pacing, schedule.origin);
+        let RoleContext { shared, schedule, .. } = context;
+        let mut place = Place::beginning(&self.plan, schedule);
         let mut operation = Operation::default();
-        let mut now = Instant::now();
-        let mut opens = Some(schedule.origin).filter(|origin| now < *origin);
-        let mut turn = None;
-        let (mut intended, mut attempts) = (None, 0);
-        // When the next round of a paced role is due.
-        let mut due = None;
         let mut is_within_round = false;
         while !self.is_done(shared) {
             if recorder.is_within_event()
-                && schedule.is_overdue(now)
+                && schedule.is_overdue(place.now)
                 && let Restart::Event { rolls_back } = script.restart()
             {
                 if rolls_back {
@@ -144,78 +181,15 @@ impl Worker {
                 break;
             }
             if !recorder.is_within_event() && !is_within_round {
-                match schedule.admit(due.unwrap_or(now)) {
-                    Admission::Now => {
-                        if let Some(instant) = due.take() {
-                            shared.wait_until(instant);
-                            if shared.is_stopped() {
-                                break;
-                            }
-                        }
-                        recorder.admit(now);
-                    }
-                    Admission::At(instant) => {
-                        recorder.admit(instant);
-                        intended = Some(instant);
-                        shared.wait_until(instant);
-                        if shared.is_stopped() {
-                            break;
-                        }
-                    }
-                    Admission::Later => {
-                        let Some(turns) = schedule.turns() else { break };
-                        if turns.kind == TurnKind::Chunks {
-                            self.drain_queues();
-                            let before = turns.paused();
-                            turn = turns.wait(turn);
-                            if turn.is_none() {
-                                break;
-                            }
-                            let pause = turns.paused() - before;
-                            recorder.stand_still(turns.paused());
-                            pacer.put_off(pause);
-                            due = due.map(|due| due + pause);
-                            now = Instant::now();
-                            continue;
-                        }
-                        if opens.is_none() && turn.is_some_and(|turn: Turn| turn.opens.is_some()) {
-                            cpu.close(self.session.as_ref());
-                        }
-                        recorder.end_turn();
-                        turn = turns.wait(turn);
-                        let Some(turn) = turn else { break };
-                        recorder.begin_turn(turn.opens);
-                        opens = turn.opens;
-                        now = Instant::now();
-                        continue;
-                    }
-                    Admission::Closed => break,
-                }
-                if opens.is_some_and(|opens| Instant::now() >= opens) {
-                    opens = None;
-                    cpu.open(self.session.as_ref());
+                match self.admit(&mut place, recorder, context, cpu) {
+                    Admitted::Now => {}
+                    Admitted::AskAgain => continue,
+                    Admitted::NoMore => break,
                 }
             }
             operation.clear();
             match script.next(&mut operation) {
-                Next::Execute => match self.execute(&operation, Some(&mut *script), recorder, shared)? {
-                    Execution::Answered(reply, span) => {
-                        recorder.count(&operation, &reply, span, intended);
-                        progress.add(operation.items, span.answered - span.sent);
-                        script.answer(&reply);
-                        now = span.answered;
-                        if operation.ends_event {
-                            attempts = 0;
-                        }
-                    }
-                    Execution::Undone(error) => {
-                        attempts += 1;
-                        if attempts == EVENT_ATTEMPTS {
-                            return Err(error);
-                        }
-                        now = Instant::now();
-                    }
-                },
+                Next::Execute => self.advance(&operation, script, &mut place, recorder, context)?,
                 Next::Aside(name) => match self.execute(&operation, None, recorder, shared)? {
                     Execution::Answered(reply, span) => {
                         recorder.count_aside(name, span);
@@ -226,14 +200,13 @@ impl Worker {
                 Next::Send(queue) => {
                     is_within_round = true;
                     let sender = self.senders.get_mut(queue - self.plan.feeds.start).and_then(Option::as_mut);
-                    if !sender.is_some_and(|sender| sender.send(&mut operation, pacer.intended())) {
+                    if !sender.is_some_and(|sender| sender.send(&mut operation, place.pacer.intended())) {
                         return Ok(());
                     }
                 }
                 Next::RoundEnd => {
                     is_within_round = false;
-                    now = Instant::now();
-                    due = pacer.end_round(now);
+                    place.end_round();
                 }
                 Next::Finish => {
                     if schedule.chunks().is_some() {
@@ -241,6 +214,111 @@ impl Worker {
                     }
                     return Ok(());
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the next event may begin.
+    #[inline]
+    fn admit(
+        &mut self,
+        place: &mut Place,
+        recorder: &mut Recorder,
+        context: RoleContext<'_>,
+        cpu: &mut CpuMeter,
+    ) -> Admitted {
+        let RoleContext { shared, schedule, .. } = context;
+        match schedule.admit(place.due.unwrap_or(place.now)) {
+            Admission::Now => {
+                if let Some(instant) = place.due.take() {
+                    shared.wait_until(instant);
+                    if shared.is_stopped() {
+                        return Admitted::NoMore;
+                    }
+                }
+                recorder.admit(place.now);
+            }
+            Admission::At(instant) => {
+                recorder.admit(instant);
+                place.intended = Some(instant);
+                shared.wait_until(instant);
+                if shared.is_stopped() {
+                    return Admitted::NoMore;
+                }
+            }
+            Admission::Later => {
+                let Some(turns) = schedule.turns() else { return Admitted::NoMore };
+                return self.rest(turns, place, recorder, cpu);
+            }
+            Admission::Closed => return Admitted::NoMore,
+        }
+        if place.opens.is_some_and(|opens| Instant::now() >= opens) {
+            place.opens = None;
+            cpu.open(self.session.as_ref());
+        }
+        Admitted::Now
+    }
+
+    /// Waits for the worker group's next turn.
+    fn rest(
+        &mut self,
+        turns: &TurnGate,
+        place: &mut Place,
+        recorder: &mut Recorder,
+        cpu: &mut CpuMeter,
+    ) -> Admitted {
+        if turns.kind == TurnKind::Chunks {
+            self.drain_queues();
+            let before = turns.paused();
+            place.turn = turns.wait(place.turn);
+            if place.turn.is_none() {
+                return Admitted::NoMore;
+            }
+            let pause = turns.paused() - before;
+            recorder.stand_still(turns.paused());
+            place.pacer.put_off(pause);
+            place.due = place.due.map(|due| due + pause);
+        } else {
+            if place.opens.is_none() && place.turn.is_some_and(|turn| turn.opens.is_some()) {
+                cpu.close(self.session.as_ref());
+            }
+            recorder.end_turn();
+            place.turn = turns.wait(place.turn);
+            let Some(turn) = place.turn else { return Admitted::NoMore };
+            recorder.begin_turn(turn.opens);
+            place.opens = turn.opens;
+        }
+        place.now = Instant::now();
+        Admitted::AskAgain
+    }
+
+    /// Executes the next statement of an event. Where that undoes the event, it begins anew.
+    #[inline]
+    fn advance(
+        &mut self,
+        operation: &Operation,
+        script: &mut dyn Script,
+        place: &mut Place,
+        recorder: &mut Recorder,
+        context: RoleContext<'_>,
+    ) -> Result<(), Error> {
+        match self.execute(operation, Some(&mut *script), recorder, context.shared)? {
+            Execution::Answered(reply, span) => {
+                recorder.count(operation, &reply, span, place.intended);
+                context.progress.add(operation.items, span.answered - span.sent);
+                script.answer(&reply);
+                place.now = span.answered;
+                if operation.ends_event {
+                    place.attempts = 0;
+                }
+            }
+            Execution::Undone(error) => {
+                place.attempts += 1;
+                if place.attempts == EVENT_ATTEMPTS {
+                    return Err(error);
+                }
+                place.now = Instant::now();
             }
         }
         Ok(())

@@ -63,6 +63,10 @@ pub struct Experiment {
     /// How it is decided, if it is in rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// The smallest relative change of work that matters: 0.005 is 0.5 %. It is fixed before the first count; `None` if nothing is counted, or
+    /// was by a version that did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_margin: Option<f64>,
 }
 
 /// The name of the Insert Benchmark on the command line, in files and in reports.

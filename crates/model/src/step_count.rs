@@ -95,6 +95,9 @@ pub struct FunctionCount {
     pub inclusive: Vec<f64>,
     /// How often it was called.
     pub calls: Vec<f64>,
+    /// The names of the functions that called it; empty if they are not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<String>,
 }
 
 impl StepCount {

@@ -107,29 +107,42 @@ pub fn explain(
 
 /// At which candidates, in order, the throughput and the counted work of steps changed, each change named by the version where it began.
 /// `wanted` is the name or label of a step; without it, all steps are analysed together. With `others`, versions are the candidates of all these
-/// experiments with the base case of the chosen one, or a base case that it replaced, in order of date.
+/// experiments with the base case of the chosen one, or a base case that it replaced, in order of date; each has its counts beside it.
 ///
 /// # Errors
 /// An unknown step, a single candidate, no step measured on two candidates, or dates for an experiment that is not in rounds.
 pub fn history(
     chosen: &Stored,
     counted: &Counted,
-    others: Option<&[Stored]>,
+    others: Option<&[(Stored, Counted)]>,
     wanted: Option<&str>,
 ) -> Result<Answer, Error> {
-    let (experiment, trials) = chosen;
-    let counts = Counts::of(experiment, counted);
-    let own = Rounds::of(experiment, trials);
-    let chosen = Results::of(experiment, trials, own.as_ref()).counting(counts.as_ref());
-    let rounds: Option<Vec<_>> =
-        others.map(|others| others.iter().map(|(other, trials)| Rounds::of(other, trials)).collect());
-    let others: Option<Vec<_>> = others.zip(rounds.as_ref()).map(|(others, rounds)| {
-        let stored = others.iter().zip(rounds);
-        stored.map(|((other, trials), rounds)| Results::of(other, trials, rounds.as_ref())).collect()
+    let own = Basis::of(chosen, counted);
+    let bases: Option<Vec<Basis<'_>>> =
+        others.map(|others| others.iter().map(|(other, counted)| Basis::of(other, counted)).collect());
+    let chosen = own.results(chosen);
+    let others: Option<Vec<Results<'_>>> = others.zip(bases.as_ref()).map(|(others, bases)| {
+        others.iter().zip(bases).map(|((other, _), basis)| basis.results(other)).collect()
     });
     let found = VersionHistory::of(&chosen, others.as_deref(), wanted)?;
     let document = Document(documents::history::compose(&found));
     Ok(Answer { document, json: formats::history_json(&found) })
+}
+
+/// What an experiment's results refer to.
+struct Basis<'a> {
+    rounds: Option<Rounds<'a>>,
+    counts: Option<Counts<'a>>,
+}
+
+impl<'a> Basis<'a> {
+    fn of((experiment, trials): &'a Stored, counted: &'a Counted) -> Self {
+        Basis { rounds: Rounds::of(experiment, trials), counts: Counts::of(experiment, counted) }
+    }
+
+    fn results(&'a self, (experiment, trials): &'a Stored) -> Results<'a> {
+        Results::of(experiment, trials, self.rounds.as_ref()).counting(self.counts.as_ref())
+    }
 }
 
 /// The result of a bisection: the candidate at which a step changed.

@@ -92,51 +92,7 @@ impl Workload {
             maintenance: Maintenance::default(),
         };
         for (name, value) in given {
-            let name = name.replace('-', "_");
-            let wrong = |wanted: &str| self.refused(format!("{name} is `{value}`"), format!("give {wanted}"));
-            if let Some(result) = parameters.timing.set(&name, value) {
-                result.map_err(|wanted| wrong(&wanted))?;
-                continue;
-            }
-            match name.as_str() {
-                "threads" => {
-                    parameters.threads = thread_counts(value).ok_or_else(|| {
-                        wrong(&format!(
-                            "a number of threads from 1 to {MOST_THREADS}, or several different ones: 8,16,32"
-                        ))
-                    })?;
-                }
-                "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer of 0 or more"))?,
-                "mode" => {
-                    parameters.mode = match *value {
-                        "compatible" => Mode::Compatible,
-                        "clean" => Mode::Clean,
-                        _ => return Err(wrong("`compatible` or `clean`")),
-                    }
-                }
-                "maintenance" => {
-                    let known = Maintenance::ALL.into_iter().find(|(known, _)| known == value);
-                    parameters.maintenance = known
-                        .map(|(_, maintenance)| maintenance)
-                        .ok_or_else(|| wrong("`listed`, `each` or `off`"))?;
-                }
-                "prepared" => match Setting::Boolean(true).read_alike(value) {
-                    Ok(setting) => parameters.is_prepared = setting == Setting::Boolean(true),
-                    Err(wanted) => return Err(wrong(&wanted)),
-                },
-                _ => {
-                    let Some(index) = self.options.iter().position(|option| option.name == name) else {
-                        let known = self.option_names().chain(COMMON).chain(timing::NAMES);
-                        return Err(
-                            self.refused(format!("unknown option `{name}`"), suggestion(&name, known))
-                        );
-                    };
-                    let option = &self.options[index];
-                    let setting = option.default.read_alike(value).map_err(|wanted| wrong(&wanted))?;
-                    option.check(&setting).map_err(|(problem, hint)| self.refused(problem, hint))?;
-                    parameters.settings[index] = setting;
-                }
-            }
+            self.set(&mut parameters, &name.replace('-', "_"), value)?;
         }
         let scope = Scope::new(self, &parameters);
         // Bounds that depend on other options are checked for the steps that use the option.
@@ -146,6 +102,52 @@ impl Workload {
             scope.check_most(option)?;
         }
         Ok(parameters)
+    }
+
+    /// Gives one option its value.
+    fn set(&self, parameters: &mut FileParameters, name: &str, value: &str) -> Result<(), WorkloadError> {
+        let wrong = |wanted: &str| self.refused(format!("{name} is `{value}`"), format!("give {wanted}"));
+        if let Some(result) = parameters.timing.set(name, value) {
+            return result.map_err(|wanted| wrong(&wanted));
+        }
+        match name {
+            "threads" => {
+                parameters.threads = thread_counts(value).ok_or_else(|| {
+                    wrong(&format!(
+                        "a number of threads from 1 to {MOST_THREADS}, or several different ones: 8,16,32"
+                    ))
+                })?;
+            }
+            "seed" => parameters.seed = value.parse().map_err(|_| wrong("an integer of 0 or more"))?,
+            "mode" => {
+                parameters.mode = match value {
+                    "compatible" => Mode::Compatible,
+                    "clean" => Mode::Clean,
+                    _ => return Err(wrong("`compatible` or `clean`")),
+                }
+            }
+            "maintenance" => {
+                let known = Maintenance::ALL.into_iter().find(|(known, _)| *known == value);
+                parameters.maintenance = known
+                    .map(|(_, maintenance)| maintenance)
+                    .ok_or_else(|| wrong("`listed`, `each` or `off`"))?;
+            }
+            "prepared" => match Setting::Boolean(true).read_alike(value) {
+                Ok(setting) => parameters.is_prepared = setting == Setting::Boolean(true),
+                Err(wanted) => return Err(wrong(&wanted)),
+            },
+            _ => {
+                let Some(index) = self.options.iter().position(|option| option.name == name) else {
+                    let known = self.option_names().chain(COMMON).chain(timing::NAMES);
+                    return Err(self.refused(format!("unknown option `{name}`"), suggestion(name, known)));
+                };
+                let option = &self.options[index];
+                let setting = option.default.read_alike(value).map_err(|wanted| wrong(&wanted))?;
+                option.check(&setting).map_err(|(problem, hint)| self.refused(problem, hint))?;
+                parameters.settings[index] = setting;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -98,7 +98,7 @@ impl<'a> Causes<'a> {
 
 /// Functions that differ by at least `least` between sessions of one candidate.
 fn luck<'a>(functions: &[FunctionWork<'a>], least: f64) -> Vec<Luck<'a>> {
-    let of_side = |function: &FunctionWork<'a>, side: &FunctionSide, is_of_base| {
+    let of_side = |function: &FunctionWork<'a>, side: &FunctionSide<'_>, is_of_base| {
         let FunctionWork { name, object, .. } = *function;
         let range = side.range();
         (range >= least).then_some(Luck { function: name, object, is_of_base, range })

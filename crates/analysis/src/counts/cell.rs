@@ -72,6 +72,14 @@ impl<'a> CellCount<'a> {
         windows.filter(|window| is_valid(window)).map(|window| window.operations).sum()
     }
 
+    /// The operations and events of a window, which decide what is executed; `None` if nothing was counted, or windows differ.
+    pub(crate) fn window_size(&self) -> Option<(u64, u64)> {
+        let valid = self.starts.iter().flat_map(|start| &start.windows).filter(|window| is_valid(window));
+        let mut sizes = valid.map(|window| (window.operations, window.events));
+        let first = sizes.next()?;
+        sizes.all(|size| size == first).then_some(first)
+    }
+
     /// What one operation is.
     pub fn operation(&self) -> Option<OperationClass> {
         self.tried.last().map(|start| start.operation)

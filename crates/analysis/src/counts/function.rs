@@ -1,6 +1,6 @@
 //! One function's part of the work, of base case and contender.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use basecase_model::{FunctionCount, StepCount};
 
@@ -18,7 +18,7 @@ pub(super) fn is_without_symbols(name: &str, object: &str) -> bool {
 
 /// A function's instructions per operation, by window.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FunctionSide {
+pub struct FunctionSide<'a> {
     /// Its own instructions, window by window.
     pub windows: Vec<f64>,
     /// The median of them.
@@ -27,6 +27,8 @@ pub struct FunctionSide {
     pub inclusive: f64,
     /// The median number of its calls.
     pub calls: f64,
+    /// The names of the functions that called it; empty if they are not known.
+    pub callers: BTreeSet<&'a str>,
 }
 
 /// A function of base case or contender, or of both.
@@ -41,14 +43,14 @@ pub struct FunctionWork<'a> {
     /// The first line of it that was executed.
     pub line: Option<u32>,
     /// On the base case.
-    pub base: FunctionSide,
+    pub base: FunctionSide<'a>,
     /// On the contender.
-    pub contender: FunctionSide,
+    pub contender: FunctionSide<'a>,
 }
 
-impl FunctionSide {
+impl<'a> FunctionSide<'a> {
     /// From the windows of all starts; what a window lacks is 0.
-    fn of(samples: &Samples<'_>, windows: usize) -> Self {
+    fn of(samples: &Samples<'a>, windows: usize) -> Self {
         let padded = |values: &[f64]| {
             let mut values = values.to_vec();
             values.resize(windows, 0.0);
@@ -59,6 +61,7 @@ impl FunctionSide {
             exclusive: median(&own),
             inclusive: median(&padded(&samples.inclusive)),
             calls: median(&padded(&samples.calls)),
+            callers: samples.callers.clone(),
             windows: own,
         }
     }
@@ -155,6 +158,7 @@ struct Samples<'a> {
     exclusive: Vec<f64>,
     inclusive: Vec<f64>,
     calls: Vec<f64>,
+    callers: BTreeSet<&'a str>,
 }
 
 /// Every function's windows over all starts, and how many windows there are.
@@ -178,6 +182,7 @@ impl<'a> Samples<'a> {
         if let Some(file) = &function.file {
             self.source = Some((file, function.line));
         }
+        self.callers.extend(function.callers.iter().map(String::as_str));
         let pairs = [
             (&mut self.exclusive, &function.exclusive),
             (&mut self.inclusive, &function.inclusive),

@@ -36,12 +36,18 @@ impl Default for Counted {
 }
 
 impl Counted {
-    /// The smallest relative change of work that matters, unless the user says otherwise.
+    /// The smallest relative change of work that matters, unless the user or a stored experiment says otherwise.
     pub const DETECT: f64 = 0.005;
 
-    /// Counts with the default margin.
-    pub fn of(starts: Vec<StepCount>) -> Self {
-        Counted { starts, ..Counted::default() }
+    /// What was counted for an experiment, with the margin that was agreed for it.
+    pub fn of(experiment: &Experiment, starts: Vec<StepCount>) -> Self {
+        Counted { starts, ..Counted::default() }.judged_by(experiment.work_margin)
+    }
+
+    /// The same with another smallest relative change that matters, if there is one.
+    #[must_use]
+    pub fn judged_by(self, detect: Option<f64>) -> Self {
+        Counted { margin: detect.map_or(self.margin, f64::ln_1p), ..self }
     }
 }
 

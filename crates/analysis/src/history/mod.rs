@@ -13,6 +13,7 @@ use basecase_stats::{
 use version::{DatedVersion, versions};
 pub use work::{WorkChange, WorkHistory};
 
+use crate::counts::Counted;
 use crate::effect::Effect;
 use crate::error::Error;
 use crate::explanation::known_steps;
@@ -46,8 +47,7 @@ pub struct VersionHistory<'a> {
     pub versions: Vec<String>,
     /// Each step on which at least two versions were measured.
     pub steps: Vec<StepHistory<'a>>,
-    /// Each step whose work was counted on at least two of the experiment's candidates; none over dates, since counts of two experiments
-    /// are not compared.
+    /// Each step whose work was counted on at least two versions.
     pub work: Vec<WorkHistory<'a>>,
     /// In how many other experiments of the store the candidates are versions too, and how many could not be joined; `None` if it is about
     /// one experiment.
@@ -91,7 +91,14 @@ impl<'a> VersionHistory<'a> {
             of_single_runs(chosen, &steps)?
         };
         histories.retain(|history| history.ratios.iter().flatten().count() > 1);
-        let work = if others.is_none() { work::of_counts(chosen, &steps)? } else { Vec::new() };
+        let work = match others {
+            None => work::of_counts(chosen, &steps)?,
+            Some(others) => {
+                let margin = [chosen].into_iter().chain(others).find_map(|one| Some(one.counts?.margin));
+                let margin = margin.unwrap_or(Counted::default().margin);
+                work::over_dates(experiment, &anchors, &versions, &steps, margin)?
+            }
+        };
         if histories.is_empty() && work.is_empty() {
             return Err(Error::NoHistory);
         }

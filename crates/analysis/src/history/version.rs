@@ -3,6 +3,7 @@
 use basecase_model::CandidateFacts;
 
 use super::anchors::Anchors;
+use crate::counts::CellCount;
 use crate::effect::Effect;
 use crate::results::Results;
 
@@ -32,8 +33,8 @@ pub(super) fn versions<'b, 'a>(
     experiments.push(chosen);
     experiments.sort_by_key(|measured| &measured.experiment.created_at);
     let base = first.candidates().take(1).map(|(number, facts)| (first, number, facts));
-    let later = experiments.into_iter().flat_map(|measured| {
-        measured.candidates().skip(1).map(move |(number, facts)| (measured, number, facts))
+    let later = experiments.iter().flat_map(|measured| {
+        measured.candidates().skip(1).map(move |(number, facts)| (*measured, number, facts))
     });
     let mut versions: Vec<DatedVersion<'b, 'a>> = Vec::new();
     for (measured, number, facts) in base.chain(later) {
@@ -52,6 +53,11 @@ pub(super) fn versions<'b, 'a>(
     }
     if joined.is_some() {
         date(&mut versions[1..]);
+        let [base, ..] = versions.as_mut_slice() else { return versions };
+        let with_base = experiments.into_iter().filter(|measured| {
+            measured.candidates().next().is_some_and(|(_, facts)| is_same(base.facts, facts))
+        });
+        base.sources.extend(with_base.map(|measured| (measured, 0)));
     }
     versions
 }
@@ -105,6 +111,15 @@ impl<'b, 'a> DatedVersion<'b, 'a> {
             return Some(Effect { ratio: measured.relative(step, 0)?, interval: None });
         }
         anchors.relative_to_first(measured.relative_effect(step, candidate)?, anchor, name)
+    }
+
+    /// What was counted of it on the step of that name, in each experiment that has it.
+    pub(super) fn counted(&self, anchors: &Anchors<'_, 'a>, step: &str) -> Vec<&'a CellCount<'a>> {
+        let cell = |(measured, candidate): &(&'b Results<'a>, usize)| {
+            let (_, step) = anchors.in_experiment(measured, step)?;
+            measured.counts?.cell(step, *candidate)
+        };
+        self.sources.iter().filter_map(cell).collect()
     }
 
     /// Its rounds; none if it does not have that step.

@@ -207,13 +207,7 @@ impl Builder {
         let jobs = checked.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
         let mut build = checked.describe(tree, self)?;
-        if let Ok(Some(other)) = cache.find(&build.request()) {
-            return Err(CompileError::LabelTaken {
-                name: build.request().to_string(),
-                what: format!("{}, {}, {}", other.artifact, other.toolchain(), other.arguments.join(" ")),
-                folder: cache.place(other),
-            });
-        }
+        refuse_taken_label(&build, cache)?;
         let place = cache.place(&build);
         let [objects, stage] = [work.folder("objects", account)?, work.folder("stage", account)?];
         let folders = Folders {
@@ -259,6 +253,16 @@ impl Builder {
         let package = |program: &str| if program == "tclsh" { "tcl" } else { program }.to_owned();
         programs.iter().try_for_each(|program| self.toolchain.need(program, &package(program)).map(drop))
     }
+}
+
+/// Refuses a label that another build of the same version has.
+fn refuse_taken_label(build: &SourceBuild, cache: &BuildCache) -> Result<(), CompileError> {
+    let Ok(Some(other)) = cache.find(&build.request()) else { return Ok(()) };
+    Err(CompileError::LabelTaken {
+        name: build.request().to_string(),
+        what: format!("{}, {}, {}", other.artifact, other.toolchain(), other.arguments.join(" ")),
+        folder: cache.place(other),
+    })
 }
 
 /// The folder in which a build is made, removed when this is dropped. It belongs to the caller; its contents belong to the

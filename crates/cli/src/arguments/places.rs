@@ -14,7 +14,7 @@ use super::heading;
 use crate::value::profile_kind;
 
 /// The default of `--counts-detect`, as it is typed.
-pub(super) static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 * Counted::DETECT));
+static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 * Counted::DETECT));
 
 /// Where things are put, and how servers are reached.
 #[derive(Args, Clone)]

@@ -8,7 +8,6 @@ use basecase_report::{FORMATS, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
-use super::places::COUNTS_DETECT;
 use crate::value::percentile;
 
 #[derive(Args)]
@@ -69,12 +68,12 @@ pub(crate) struct History {
     /// Id or name of the experiment [default: the newest]
     #[arg(long, value_name = "ID|NAME")]
     pub(crate) experiment: Option<String>,
-    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date; without counts
+    /// Include all experiments in rounds with the same base case, or one that it replaced, and order versions by date
     #[arg(long)]
     pub(crate) dates: bool,
-    /// Smallest relative change of the instructions of an operation that counts as one
-    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work, default_value = COUNTS_DETECT.as_str())]
-    pub(crate) counts_detect: f64,
+    /// Smallest relative change of the instructions of an operation that counts as one [default: as it was counted with]
+    #[arg(long, value_name = "PERCENT", value_parser = read_change_of_work)]
+    pub(crate) counts_detect: Option<f64>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

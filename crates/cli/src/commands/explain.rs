@@ -1,7 +1,6 @@
 //! `explain`: where the time went.
 
 use anyhow::Result;
-use basecase_analysis::Counted;
 use basecase_store::Store;
 
 use super::store::{counted, load_from};
@@ -12,7 +11,7 @@ pub(crate) fn run(arguments: &Explain) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
     let (experiment, trials) = load_from(&store, arguments.experiment.as_deref())?;
     let (cell, thresholds) = (arguments.cell.as_deref(), arguments.thresholds);
-    let counted = counted(&store, &experiment, Counted::DETECT)?;
+    let counted = counted(&store, &experiment)?;
     let found = basecase_report::explain(&experiment, &trials, cell, thresholds, &counted)?;
     let text = if arguments.markdown { found.markdown() } else { found.text(output::may_colour()) };
     output::print_report(&text)

@@ -1,6 +1,7 @@
 //! `history`: at which versions a step changed.
 
 use anyhow::Result;
+use basecase_analysis::Stored;
 use basecase_model::Experiment;
 use basecase_store::Store;
 
@@ -13,7 +14,10 @@ pub(crate) fn run(arguments: &History) -> Result<()> {
     let chosen = load_from(&store, arguments.experiment.as_deref())?;
     let is_other = |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id;
     let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
-    let counted = counted(&store, &chosen.0, arguments.counts_detect)?;
+    let with_counts = |other: Stored| counted(&store, &other.0).map(|counted| (other, counted));
+    let others: Option<Vec<_>> =
+        others.map(|others| others.into_iter().map(with_counts).collect::<Result<_>>()).transpose()?;
+    let counted = counted(&store, &chosen.0)?.judged_by(arguments.counts_detect);
     let found = basecase_report::history(&chosen, &counted, others.as_deref(), arguments.step.as_deref())?;
     output::print_answer(found, arguments.json)
 }

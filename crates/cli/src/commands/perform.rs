@@ -50,12 +50,14 @@ pub(crate) fn measure(
     }
     // Before hours of work, so that an unwritable folder is found early.
     make_folder(&arguments.out)?;
+    let counts = arguments.counts || request.protocol == Protocol::Counts;
     let options = RunOptions {
         keep_data: arguments.keep_data,
         rebuilds: arguments.rebuild,
         counters_only: arguments.probe == ProbeArgument::Off,
         profile,
         budget: arguments.budget,
+        work_margin: counts.then_some(arguments.counts_detect),
         ..options
     };
     let chosen = options.steps.clone();
@@ -79,7 +81,7 @@ pub(crate) fn measure(
         experiment.steps.retain(|step| chosen.contains(&step.name) || is_measured(&step.name));
     }
     let noise = known_noise(&store, &experiment)?;
-    let counted = counted(&store, &experiment, arguments.counts_detect)?;
+    let counted = counted(&store, &experiment)?;
     Ok(Measured { experiment, trials, counted, noise, summary })
 }
 
@@ -108,8 +110,14 @@ impl Beside<'_> {
             }
         };
         store.save_cells(&experiment.id, &plan.cells())?;
-        let options =
-            RunOptions { keep_data: self.arguments.keep_data, steps: self.chosen, ..RunOptions::default() };
+        let options = RunOptions {
+            keep_data: self.arguments.keep_data,
+            steps: self.chosen,
+            work_margin: Some(self.arguments.counts_detect),
+            // The experiment of times has the margin of this command; counts that were there before it have their own.
+            keeps_margins: true,
+            ..RunOptions::default()
+        };
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&plan, store, options, basecase_stop::flag(), observer).map(Some)
     }

@@ -1,7 +1,6 @@
 //! `report`: renders a report from a store.
 
 use anyhow::Result;
-use basecase_analysis::Counted;
 use basecase_report::{Options, Written, kept_apart};
 use basecase_store::Store;
 
@@ -21,7 +20,7 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         steps: arguments.full,
         percentile: arguments.percentile,
         noise: known_noise(&store, &experiment)?,
-        counted: counted(&store, &experiment, Counted::DETECT)?,
+        counted: counted(&store, &experiment)?,
     };
     if let Some(folder) = &arguments.raw {
         let count = basecase_report::write_raw(&experiment, &trials, folder)?;

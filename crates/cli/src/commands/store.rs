@@ -51,9 +51,9 @@ pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<Know
     Ok(KnownNoise::of(experiment, &others))
 }
 
-/// The counts of an experiment, with the smallest relative change of work that counts.
-pub(crate) fn counted(store: &Store, experiment: &Experiment, detect: f64) -> Result<Counted> {
-    Ok(Counted { starts: store.counts(&experiment.id)?, margin: detect.ln_1p() })
+/// The counts of an experiment, with the margin that was agreed for them.
+pub(crate) fn counted(store: &Store, experiment: &Experiment) -> Result<Counted> {
+    Ok(Counted::of(experiment, store.counts(&experiment.id)?))
 }
 
 /// The wanted experiments, with their trials.
@@ -182,4 +182,112 @@ fn show(experiment: &Experiment, trials: &[Trial]) -> Result<()> {
         }
     }
     output::print(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::fixture;
+    use basecase_model::StepCount;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A store with a folder that goes with it.
+    struct Fixture {
+        store: Store,
+        _folder: TempDir,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            Fixture {
+                store: Store::create_or_open(&folder.path().join("s.sqlite")).unwrap(),
+                _folder: folder,
+            }
+        }
+
+        /// Stores an experiment of this command.
+        fn add(&mut self, id: &str, command: &str) -> Experiment {
+            let experiment = Experiment { id: id.into(), command: command.into(), ..fixture::counted().0 };
+            self.store.save_experiment(&experiment).unwrap();
+            experiment
+        }
+
+        /// Adds a trial to an experiment.
+        fn time(&mut self, experiment: &str) {
+            let cell = cell("times");
+            let trial = Trial { cell: cell.key(), measured_by: experiment.into(), ..fixture::empty_trial() };
+            self.store.save_trial(experiment, &cell, &trial).unwrap();
+        }
+
+        /// Adds counts to an experiment.
+        fn count(&mut self, experiment: &str) {
+            let cell = cell("counts");
+            let start = fixture::counted().1.starts.remove(0);
+            let start = StepCount { cell: cell.key(), ..start };
+            self.store.save_counts(experiment, &[(&cell, &start)]).unwrap();
+        }
+
+        /// The id of the experiment that is meant where none is named.
+        fn newest(&self) -> String {
+            find(&self.store, None).unwrap().id
+        }
+    }
+
+    fn cell(protocol: &str) -> Cell {
+        Cell {
+            build: "b".into(),
+            engine: None,
+            config: "c".into(),
+            workload: "w".into(),
+            step: "s".into(),
+            parameters: serde_json::json!({ "protocol": protocol }),
+            host: "h".into(),
+            protocol_revision: 3,
+        }
+    }
+
+    #[test]
+    fn the_newest_of_times_with_counts_beside_them_is_that_of_times() {
+        let mut fixture = Fixture::new();
+        fixture.add("times", "basecase compare a b --counts");
+        fixture.time("times");
+        fixture.add("counts", "basecase compare a b --counts");
+        assert_eq!(fixture.newest(), "counts", "which has nothing yet, as times that are measured next");
+        fixture.count("counts");
+        assert_eq!(fixture.newest(), "times");
+    }
+
+    #[test]
+    fn the_newest_of_other_commands_is_the_last() {
+        let mut fixture = Fixture::new();
+        assert!(find(&fixture.store, None).unwrap_err().to_string().contains("holds no experiments"));
+        fixture.add("times", "basecase compare a b");
+        fixture.time("times");
+        fixture.add("counts", "basecase count a b");
+        fixture.count("counts");
+        assert_eq!(fixture.newest(), "counts");
+        assert_eq!(find(&fixture.store, Some("times")).unwrap().id, "times");
+    }
+
+    #[test]
+    fn counts_without_times_of_their_command_are_the_newest() {
+        let mut fixture = Fixture::new();
+        fixture.add("failed", "basecase compare a b --counts");
+        fixture.add("counts", "basecase compare a b --counts");
+        fixture.count("counts");
+        assert_eq!(fixture.newest(), "counts");
+    }
+
+    #[test]
+    fn counts_are_judged_by_the_margin_that_was_agreed() {
+        let mut fixture = Fixture::new();
+        let of_old_store = fixture.add("one", "basecase count a b");
+        assert_eq!(of_old_store.work_margin, None);
+        let margin = |experiment: &Experiment| counted(&fixture.store, experiment).unwrap().margin;
+        assert_eq!(margin(&of_old_store), Counted::DETECT.ln_1p());
+        let agreed = Experiment { work_margin: Some(0.001), ..of_old_store };
+        assert_eq!(margin(&agreed), 0.001_f64.ln_1p());
+    }
 }

@@ -75,7 +75,8 @@ impl Search {
             Protocol::Classic => in_rounds(Rounds::default()),
             Protocol::Counts => Protocol::Counts,
         };
-        let keeps_margins = margin.is_some() && !self.is_by_work();
+        // A search by work judges by its own margin, whatever was agreed for counts that are there already.
+        let keeps_margins = margin.is_some() || self.is_by_work();
         let candidates: Vec<CandidateSpec> =
             numbers.iter().filter_map(|number| self.request.candidates.get(*number).cloned()).collect();
         let name = Request::named_after(&candidates);
@@ -127,5 +128,125 @@ impl Search {
     /// How far it has come.
     pub fn bisection(&self) -> &Bisection {
         &self.bisection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use basecase_server::Settle;
+    use basecase_stats::{BisectionEnd, WorkKind, WorkWindow};
+
+    use super::*;
+    use crate::request::{Missing, PinRequest, Verify};
+    use crate::workload::WorkloadFile;
+
+    /// The smallest change that matters.
+    const MARGIN: f64 = 0.005;
+
+    /// A search of so many configs of SQLite, by work or by times.
+    fn search(candidates: usize, protocol: Protocol) -> Search {
+        let definition = WorkloadFile::definition_of("microbenchmarks").unwrap();
+        let options = [("rows".to_owned(), "1000".to_owned())];
+        let workload = WorkloadFile::new(definition, &options, &["point-query".to_owned()]).unwrap();
+        let candidates = (0..candidates).map(|number| format!("sqlite@c{number}").parse().unwrap()).collect();
+        let request = Request {
+            name: "search".into(),
+            candidates,
+            workload: Arc::new(workload),
+            settle: Settle::Condition,
+            settle_limit: None,
+            verify: Verify::Auto,
+            step_limit_seconds: None,
+            pin: PinRequest::default(),
+            extra_settings: Vec::new(),
+            memory: None,
+            meant_io_bound: false,
+            protocol,
+            replicates: Vec::new(),
+            missing: Missing::Refuse,
+        };
+        Search::new(request, None).unwrap()
+    }
+
+    /// What is counted of candidates that need so many instructions, as far as they were probed.
+    struct FakeCounts<'a> {
+        instructions: &'a [f64],
+        course: WorkCourse,
+    }
+
+    impl FakeCounts<'_> {
+        fn of(instructions: &[f64]) -> FakeCounts<'_> {
+            let versions = vec![Vec::new(); instructions.len()];
+            FakeCounts { instructions, course: WorkCourse { kind: WorkKind::Read, versions } }
+        }
+
+        fn count(&mut self, numbers: &[usize]) {
+            for &number in numbers {
+                let window = |place: u32| {
+                    let luck = f64::from(place) * 1e-5;
+                    WorkWindow { start: place / 2, instructions: self.instructions[number] * (1.0 + luck) }
+                };
+                self.course.versions[number] = (0..4).map(window).collect();
+            }
+        }
+    }
+
+    /// Probes until the search has ended: the numbers of the candidates of each probe, and the end.
+    fn searched(instructions: &[f64]) -> (Vec<Vec<usize>>, Option<BisectionEnd>) {
+        let mut search = search(instructions.len(), Protocol::Counts);
+        assert!(search.is_by_work());
+        let mut counts = FakeCounts::of(instructions);
+        let mut probes = Vec::new();
+        while let Some(probe) = search.probe() {
+            assert_eq!(probe.request.protocol, Protocol::Counts);
+            assert_eq!(probe.request.candidates.len(), probe.numbers.len());
+            assert_eq!(probe.request.candidates[1], search.request.candidates[probe.candidate]);
+            assert!(probe.keeps_margins, "it judges by its own margin");
+            counts.count(&probe.numbers);
+            search.learn_counts(&counts.course, MARGIN.ln_1p()).unwrap();
+            probes.push(probe.numbers);
+        }
+        (probes, search.bisection().end())
+    }
+
+    #[test]
+    fn a_search_by_work_ends_where_the_change_began() {
+        let levels = [1_000.0, 1_000.0, 1_000.0, 1_020.0, 1_020.0];
+        let probes = vec![vec![0, 4], vec![0, 2, 4], vec![0, 3, 4]];
+        assert_eq!(searched(&levels), (probes, Some(BisectionEnd::Began(3))));
+    }
+
+    #[test]
+    fn a_search_by_work_ends_at_once_where_first_and_last_need_the_same() {
+        assert_eq!(searched(&[1_000.0, 1_100.0, 1_001.0]), (vec![vec![0, 2]], Some(BisectionEnd::Unchanged)));
+    }
+
+    #[test]
+    fn a_search_by_work_ends_at_a_candidate_that_is_like_neither() {
+        let probes = vec![vec![0, 2], vec![0, 1, 2]];
+        assert_eq!(searched(&[1_000.0, 1_010.0, 1_020.0]), (probes, Some(BisectionEnd::Between(1))));
+    }
+
+    #[test]
+    fn counts_that_are_missing_or_impossible_decide_nothing() {
+        let course =
+            |windows: Vec<WorkWindow>| WorkCourse { kind: WorkKind::Read, versions: vec![windows; 3] };
+        let mut open = search(3, Protocol::Counts);
+        open.learn_counts(&course(Vec::new()), MARGIN).unwrap();
+        assert_eq!(open.bisection().end(), Some(BisectionEnd::Open(2)));
+        let mut refused = search(3, Protocol::Counts);
+        let impossible = course(vec![WorkWindow { start: 0, instructions: f64::NAN }; 4]);
+        assert!(refused.learn_counts(&impossible, MARGIN).is_err());
+        assert_eq!(refused.bisection().end(), None);
+    }
+
+    #[test]
+    fn a_search_by_times_is_in_rounds() {
+        let search = search(3, Protocol::Classic);
+        let probe = search.probe().unwrap();
+        assert!(!search.is_by_work() && !probe.keeps_margins);
+        assert_eq!(probe.request.protocol, Protocol::Rounds(Rounds::default()));
     }
 }

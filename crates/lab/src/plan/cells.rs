@@ -8,8 +8,24 @@ use super::transport_name;
 use crate::request::{Pin, Places, Replicate, Request};
 use crate::workload::Outline;
 
-/// The cells of a candidate's steps.
+/// The cells of the steps of all candidates.
 pub(super) fn cells(
+    facts: &[CandidateFacts],
+    replicates: &[Option<Replicate>],
+    request: &Request,
+    places: &Places,
+    steps: &[Outline],
+    pin: &Pin,
+    host: &HostFacts,
+) -> Vec<Vec<Cell>> {
+    let of_candidate = |(facts, replicate): (&CandidateFacts, &Option<Replicate>)| {
+        cells_of(facts, replicate.as_ref(), request, places, steps, pin, host)
+    };
+    facts.iter().zip(replicates).map(of_candidate).collect()
+}
+
+/// The cells of a candidate's steps.
+fn cells_of(
     facts: &CandidateFacts,
     replicate: Option<&Replicate>,
     request: &Request,

@@ -28,7 +28,9 @@ use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
 use self::sources::sources;
-use crate::request::{LeftOut, Pin, Places, Protocol, Request, Timing, Verify, available, replicates};
+use crate::request::{
+    LeftOut, Pin, Places, Protocol, Replicate, Request, Timing, Verify, available, replicates,
+};
 use crate::workload::{Outline, Workload};
 
 /// Rows of all tables up to which [`Verify::Auto`] counts them.
@@ -98,43 +100,15 @@ impl Plan {
         let (sources, fits_together) = sources(request, places, host, notify)?;
         let mut facts = candidate_facts(request, &sources)?;
         let replicates = replicates(request, &mut facts)?;
-        let cells: Vec<Vec<Cell>> = facts
-            .iter()
-            .zip(&replicates)
-            .map(|(facts, replicate)| {
-                cells(facts, replicate.as_ref(), request, places, &steps, &pin, &host_facts)
-            })
-            .collect();
-        let plants: Vec<Option<Plant>> =
-            replicates.iter().map(|replicate| replicate.as_ref()?.plant).collect();
-        let is_planted = plants.iter().any(Option::is_some);
-        let library = is_planted.then(|| Plant::library(&places.home)).transpose()?;
+        let cells = cells(&facts, &replicates, request, places, &steps, &pin, &host_facts);
         refuse_same_cells(&facts, &cells)?;
         let id = experiment_id(&cells);
-        let candidates: Vec<Candidate> = facts
-            .into_iter()
-            .zip(sources)
-            .zip(cells)
-            .zip(plants)
-            .map(|(((facts, source), cells), plant)| Candidate {
-                directory: places.data.join(&id).join(&facts.name.0),
-                dialect: Dialect::of(facts.build.dbms, facts.engine),
-                table_options: source.table_options(),
-                facts,
-                source,
-                cells,
-                plant: plant.zip(library.clone()),
-            })
-            .collect();
         let folder = places.data.join(&id);
+        let candidates = candidates(&folder, &places.home, facts, sources, cells, &replicates)?;
         let hold = hold_folder(&folder, &id, &candidates)?;
         let workload = request.workload.as_ref();
         check_dialects(workload, steps.len(), &candidates)?;
-        let mut parameters = shown_parameters(request, places, &candidates, &pin);
-        if !left_out.is_empty() {
-            let names: Vec<String> = left_out.iter().map(|one| one.name.clone()).collect();
-            parameters.push(("left out".into(), names.join(", ")));
-        }
+        let parameters = shown_parameters(request, places, &candidates, &pin, &left_out);
         let experiment = experiment(request, command, &id, host_facts, parameters, &candidates, &steps)?;
         Ok(Plan {
             device: experiment.host.device.clone(),
@@ -202,8 +176,35 @@ fn experiment(
         candidates: candidates.iter().map(|candidate| candidate.facts.clone()).collect(),
         groups: workload.groups(),
         schedule: request.protocol.schedule(id, workload)?,
+        work_margin: None,
         steps: steps.iter().map(|step| step.facts.clone()).collect(),
     })
+}
+
+/// The candidates, each with a folder of its own in that of the experiment, and with what is planted in its server.
+fn candidates(
+    folder: &Path,
+    home: &Path,
+    facts: Vec<CandidateFacts>,
+    sources: Vec<Source>,
+    cells: Vec<Vec<Cell>>,
+    replicates: &[Option<Replicate>],
+) -> Result<Vec<Candidate>> {
+    let plants: Vec<Option<Plant>> = replicates.iter().map(|replicate| replicate.as_ref()?.plant).collect();
+    let is_planted = plants.iter().any(Option::is_some);
+    let library = is_planted.then(|| Plant::library(home)).transpose()?;
+    let parts = facts.into_iter().zip(sources).zip(cells).zip(plants);
+    let candidate =
+        |(((facts, source), cells), plant): (((CandidateFacts, Source), _), Option<Plant>)| Candidate {
+            directory: folder.join(&facts.name.0),
+            dialect: Dialect::of(facts.build.dbms, facts.engine),
+            table_options: source.table_options(),
+            facts,
+            source,
+            cells,
+            plant: plant.zip(library.clone()),
+        };
+    Ok(parts.map(candidate).collect())
 }
 
 /// Refuses two candidates whose results could not be told apart.
@@ -247,6 +248,7 @@ fn shown_parameters(
     places: &Places,
     candidates: &[Candidate],
     pin: &Pin,
+    left_out: &[LeftOut],
 ) -> Vec<(String, String)> {
     let mut parameters = request.workload.facts();
     parameters.push(("settle".into(), format!("{:?}", request.settle).to_lowercase()));
@@ -261,6 +263,10 @@ fn shown_parameters(
     parameters.push(("placement".into(), pin.to_string()));
     if let Some(mark) = places.timing.mark() {
         parameters.push((Experiment::TIMING.into(), mark));
+    }
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().map(|one| one.name.as_str()).collect();
+        parameters.push(("left out".into(), names.join(", ")));
     }
     parameters
 }

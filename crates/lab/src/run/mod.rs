@@ -1,5 +1,6 @@
 //! Runs an experiment, or continues one that was interrupted.
 
+mod begun;
 mod bench;
 mod classic;
 mod counts;
@@ -19,7 +20,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use basecase_load::{Limits, StepOutcome};
-use basecase_model::{CandidateFacts, Experiment, Observation, Place, Trial, TrialStatus};
+use basecase_model::{Experiment, Observation, Place, Trial, TrialStatus};
 use basecase_store::{InFlight, Store};
 use basecase_workload::StepPlan;
 
@@ -69,9 +70,11 @@ pub struct RunOptions {
     /// The only steps, by name, that are measured where each candidate runs once; `None` is all. Steps before them are executed where they
     /// write, and not measured.
     pub steps: Option<BTreeSet<String>>,
-    /// Whether rounds that were begun keep the margins that they had: those of the plan were reckoned from other rounds, which may have
-    /// become more.
+    /// Whether what was begun keeps the margins that it had: those of the plan were reckoned from other rounds, which may have become more,
+    /// or were meant for other results.
     pub keeps_margins: bool,
+    /// The smallest relative change of work that matters, if work is counted here or beside.
+    pub work_margin: Option<f64>,
     /// Reload the data instead of continuing with what an earlier run left.
     pub rebuilds: bool,
 }
@@ -109,7 +112,7 @@ fn run_on<B: Bench>(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let experiment = experiment_of(plan, store, &options)?;
+    let experiment = begun::experiment(plan, store, &options)?;
     store.save_experiment(&experiment)?;
     store.save_cells(&experiment.id, &plan.cells())?;
     let observations = observations(&options);
@@ -144,49 +147,6 @@ fn run_on<B: Bench>(
     }
     run.summary.interrupted = run.is_stopped();
     Ok(run.summary)
-}
-
-/// The planned experiment with what servers reported of themselves when it was run before: one of which nothing is missing is not asked
-/// again. A version that only the server knows may be another by now.
-fn recalled(planned: &Experiment, before: Option<&Experiment>) -> Experiment {
-    let mut experiment = planned.clone();
-    for facts in &mut experiment.candidates {
-        let is_same = |one: &&CandidateFacts| {
-            one.name == facts.name && one.build.version == facts.build.version && !one.running.is_empty()
-        };
-        if let Some(same) = before.and_then(|before| before.candidates.iter().find(is_same)) {
-            *facts = same.clone();
-        }
-    }
-    experiment
-}
-
-/// The experiment of a plan as it is run: in rounds with the margins that it was begun with, where those are kept.
-///
-/// # Errors
-/// When rounds were begun with other margins or interim analyses: changing them after seeing results voids what the verdicts promise.
-fn experiment_of(plan: &Plan, store: &Store, options: &RunOptions) -> Result<Experiment> {
-    let begun = store.experiment(&plan.experiment.id)?;
-    let mut experiment = recalled(&plan.experiment, begun.as_ref());
-    let Some(schedule) = &mut experiment.schedule else { return Ok(experiment) };
-    if options.profile.is_some() {
-        anyhow::bail!(
-            "--profile: rounds cannot be profiled, because a profiler would disturb their slices\nhint: profile the same candidates without --detect, --rounds, --slice and --budget"
-        );
-    }
-    let begun = begun.and_then(|experiment| experiment.schedule);
-    if let Some(begun) = begun.as_ref().filter(|_| options.keeps_margins) {
-        (schedule.read_margin, schedule.write_margin) = (begun.read_margin, begun.write_margin);
-    }
-    match begun.filter(|begun| begun != schedule) {
-        None => Ok(experiment),
-        Some(begun) => anyhow::bail!(
-            "these rounds began with margins of {:.3} % for steps that read and {:.3} % for steps that write, and at most {} rounds; these are fixed before the first round\nhint: give the same --detect and --rounds as before, or another --store",
-            begun.read_margin * 100.0,
-            begun.write_margin * 100.0,
-            begun.interim_analyses.last().unwrap_or(&0)
-        ),
-    }
 }
 
 /// Whether a candidate's server is a process of this host that basecase started.

@@ -1,7 +1,7 @@
 //! The part of a profile that some functions did, with what they called.
 
-use super::CountedFunction;
 use super::graph::{CallGraph, shared};
+use super::{CountedCall, CountedFunction};
 
 /// Sweeps over the functions, at most. Each lets shares pass all calls to functions that are told later.
 const MOST_SWEEPS: usize = 200;
@@ -19,6 +19,8 @@ pub struct CountedPart {
     /// the share of its instructions that calls from the part had (as in gprof: Graham, Kessler & McKusick 1982), so that the sum may
     /// differ a little from `instructions`.
     pub functions: Vec<CountedFunction>,
+    /// Who called whom in it, by places in `functions`. Calls of a function by itself are left out.
+    pub inner_calls: Vec<CountedCall>,
 }
 
 impl CallGraph {
@@ -38,8 +40,8 @@ impl CallGraph {
             .filter(|edge| members[edge.callee] && !members[edge.caller])
             .fold(0_u64, |sum, edge| sum.saturating_add(shared(edge.calls, 1.0 - shares[edge.caller])));
         let instructions = self.enclosed_by(members, &shares, &whole);
-        let (functions, _) = self.merged_by(&shares, &edge_shares);
-        CountedPart { instructions, calls: entered, functions }
+        let (functions, inner_calls) = self.merged_by(&shares, &edge_shares);
+        CountedPart { instructions, calls: entered, functions, inner_calls }
     }
 
     /// The instructions of some functions and of what they called, of a part of the profile.

@@ -148,13 +148,15 @@ fn over_dates(joined: usize, left_out: usize, successors: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use basecase_analysis::{Counted, Stored, fixture};
-    use basecase_model::Experiment;
+    use basecase_model::{CandidateFacts, Experiment, StepCount};
 
     use crate::{Answer, Error};
 
-    /// The history of an experiment without counts.
+    /// The history of experiments without counts.
     fn history(chosen: &Stored, others: Option<&[Stored]>, wanted: Option<&str>) -> Result<Answer, Error> {
-        crate::history(chosen, &Counted::default(), others, wanted)
+        let uncounted = |stored: &Stored| (stored.clone(), Counted::default());
+        let others: Option<Vec<_>> = others.map(|others| others.iter().map(uncounted).collect());
+        crate::history(chosen, &Counted::default(), others.as_deref(), wanted)
     }
 
     #[test]
@@ -319,15 +321,58 @@ mod tests {
     }
 
     #[test]
-    fn work_stands_below_times_and_is_left_out_over_dates() {
+    fn work_stands_below_times() {
         let (experiment, trials, counted) = fixture::counted_in_rounds();
-        let stored = (experiment, trials);
-        let text = |others: Option<&[Stored]>| {
-            crate::history(&stored, &counted, others, None).unwrap().document.text(false)
-        };
-        let both = text(None);
+        let both = crate::history(&(experiment, trials), &counted, None, None).unwrap().document.text(false);
         let (times, work) = (both.find("Change points").unwrap(), both.find("Changes of work").unwrap());
         assert!(times < work, "{both}");
-        assert!(!text(Some(&[])).contains("Changes of work"));
+    }
+
+    /// What was counted of the candidates of a night on a step, which need so many instructions, in windows of so many events.
+    fn counted(night: &Stored, instructions: &[f64], events: u64) -> Counted {
+        let (experiment, _) = night;
+        let planned = fixture::counted().1.starts;
+        let count = |(facts, instructions): (&CandidateFacts, &f64)| -> Vec<StepCount> {
+            let of_start = |start: u32| {
+                let mut count = planned[0].clone();
+                let total: f64 = count.functions.iter().map(|function| function.exclusive[0]).sum();
+                // One function has all of the difference.
+                for window in 0..2 {
+                    count.functions[0].exclusive[window] += instructions - total;
+                }
+                for window in &mut count.windows {
+                    (window.operations, window.events) = (events, events);
+                    window.instructions = (instructions * events as f64) as i64;
+                }
+                StepCount { candidate: facts.name.0.clone(), step: "l.i0".into(), start, ..count }
+            };
+            (0..2).map(of_start).collect()
+        };
+        let starts = experiment.candidates.iter().zip(instructions).flat_map(count).collect();
+        Counted::of(experiment, starts)
+    }
+
+    #[test]
+    fn work_over_dates_is_that_of_versions_that_were_counted_alike() {
+        let mut nights: Vec<(Stored, Counted)> = nights(&[0.0; 5])
+            .into_iter()
+            .zip([None, Some(40_000.0), Some(40_000.0), Some(41_000.0), Some(41_000.0)])
+            .map(|(night, level)| {
+                let counted = level.map(|level| counted(&night, &[40_000.0, level], 200));
+                (night, counted.unwrap_or_default())
+            })
+            .collect();
+        // Windows of another size execute other operations.
+        nights[2].1 = counted(&nights[2].0, &[43_000.0, 43_000.0], 150);
+        let (chosen, own) = nights.remove(4);
+        let found = crate::history(&chosen, &own, Some(&nights), Some("l.i0")).unwrap();
+        insta::assert_snapshot!(found.document.text(false));
+        let told: serde_json::Value = serde_json::from_str(&found.json).unwrap();
+        let work = &told["work"][0];
+        let instructions = serde_json::json!([40_000.0, null, 40_000.0, null, 41_000.0, 41_000.0]);
+        assert_eq!(work["instructions"], instructions, "{work}");
+        assert_eq!(work["changes"].as_array().unwrap().len(), 1);
+        assert_eq!(work["changes"][0]["since"], "pg181.x10a 2026-11-04");
+        assert_eq!(work["changes"][0]["movers"][0]["change"], 1_000.0);
     }
 }

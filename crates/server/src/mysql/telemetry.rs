@@ -38,6 +38,45 @@ const COMPACTION: &str = "select concat(family.cf_name, '.', place.level, '.', f
          on stats.cf_name = family.cf_name and stats.level = place.level and stats.type = figure.type \
      where family.cf_name <> '__system__'";
 
+/// What is a level, and not a count of events.
+static LEVELS: &[&str] = &[
+    "threads_running",
+    "threads_connected",
+    "threads_cached",
+    "open_tables",
+    "open_files",
+    "innodb_buffer_pool_pages_dirty",
+    "innodb_buffer_pool_bytes_dirty",
+    "innodb_buffer_pool_pages_data",
+    "innodb_buffer_pool_pages_free",
+    "innodb_history_list_length",
+    "innodb_checkpoint_age",
+    "innodb_row_lock_current_waits",
+    "trx_rseg_history_len",
+    "log_lsn_checkpoint_age",
+    "numfiles",
+    "sizebytes",
+    "rocksdb_memtable_total",
+    "rocksdb_num_running_compactions",
+];
+
+/// What is drawn over time.
+static OVER_TIME: &[&str] = &[
+    "mysql.questions",
+    "mysql.threads_running",
+    "mysql.innodb_rows_inserted",
+    "mysql.innodb_rows_updated",
+    "mysql.innodb_rows_deleted",
+    "mysql.innodb_row_lock_time",
+    "mysql.innodb_buffer_pool_pages_dirty",
+    "mysql.innodb_history_list_length",
+    "mysql.innodb_checkpoint_age",
+    "mysql.innodb_log_waits",
+    "mysql.rocksdb_bytes_written",
+    "mysql.rocksdb_compact_write_bytes",
+    "mysql.rocksdb_stall_micros",
+];
+
 /// The inquiries for a server with tables of `engine`.
 pub(super) fn telemetry(engine: Engine) -> Telemetry {
     let metrics = |condition: &str| {
@@ -64,41 +103,8 @@ pub(super) fn telemetry(engine: Engine) -> Telemetry {
             Engine::Innodb => INNODB,
             Engine::Rocksdb => ROCKSDB,
         },
-        levels: &[
-            "threads_running",
-            "threads_connected",
-            "threads_cached",
-            "open_tables",
-            "open_files",
-            "innodb_buffer_pool_pages_dirty",
-            "innodb_buffer_pool_bytes_dirty",
-            "innodb_buffer_pool_pages_data",
-            "innodb_buffer_pool_pages_free",
-            "innodb_history_list_length",
-            "innodb_checkpoint_age",
-            "innodb_row_lock_current_waits",
-            "trx_rseg_history_len",
-            "log_lsn_checkpoint_age",
-            "numfiles",
-            "sizebytes",
-            "rocksdb_memtable_total",
-            "rocksdb_num_running_compactions",
-        ],
-        over_time: &[
-            "mysql.questions",
-            "mysql.threads_running",
-            "mysql.innodb_rows_inserted",
-            "mysql.innodb_rows_updated",
-            "mysql.innodb_rows_deleted",
-            "mysql.innodb_row_lock_time",
-            "mysql.innodb_buffer_pool_pages_dirty",
-            "mysql.innodb_history_list_length",
-            "mysql.innodb_checkpoint_age",
-            "mysql.innodb_log_waits",
-            "mysql.rocksdb_bytes_written",
-            "mysql.rocksdb_compact_write_bytes",
-            "mysql.rocksdb_stall_micros",
-        ],
+        levels: LEVELS,
+        over_time: OVER_TIME,
         sessions: Some(sessions.to_owned()),
     }
 }

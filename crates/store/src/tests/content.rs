@@ -287,6 +287,7 @@ fn counts_come_back_equal_and_are_named_by_the_experiment_that_asks() {
             exclusive: vec![0.1 + 0.2],
             inclusive: vec![308.625],
             calls: vec![1.0],
+            callers: vec!["ExecProcNode".into()],
         }],
         warnings: vec!["something".into()],
     };

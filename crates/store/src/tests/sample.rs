@@ -67,6 +67,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
         }],
         groups: Vec::new(),
         schedule: None,
+        work_margin: None,
     }
 }
 

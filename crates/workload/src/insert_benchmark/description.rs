@@ -27,6 +27,17 @@ pub fn describe(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Str
             }
         );
     }
+    for (title, statements) in all_statements(dialect) {
+        let _ = write!(text, "\n{title}\n");
+        for statement in statements {
+            let _ = writeln!(text, "  {statement}");
+        }
+    }
+    text
+}
+
+/// All statements as a dbms with this dialect sees them, by who executes them.
+fn all_statements(dialect: Dialect) -> Vec<(&'static str, Vec<String>)> {
     let table = "pi1";
     let made = |push: fn(&mut String, &str)| {
         let mut text = String::new();
@@ -60,11 +71,5 @@ pub fn describe(parameters: &InsertBenchmarkParameters, dialect: Dialect) -> Str
     sections.push(("querier of qr steps", queries(&Query::ranges(table))));
     sections.push(("querier of qp steps", queries(&[Query::point(table)])));
     sections.push(("querier of qp steps, every 100 queries", vec![made(push_max_id)]));
-    for (title, statements) in sections {
-        let _ = write!(text, "\n{title}\n");
-        for statement in statements {
-            let _ = writeln!(text, "  {statement}");
-        }
-    }
-    text
+    sections
 }

@@ -19,6 +19,7 @@ fn start(functions: &[Given]) -> StepCount {
         exclusive: exclusive.to_vec(),
         inclusive: exclusive.iter().map(|own| own + below).collect(),
         calls: vec![*calls; exclusive.len()],
+        callers: Vec::new(),
     };
     StepCount {
         cell: "c".into(),
@@ -40,7 +41,23 @@ fn start(functions: &[Given]) -> StepCount {
 type Found = (Vec<(MoverKind, String, Vec<String>, f64)>, Vec<String>);
 
 fn found(base: &[Given], contender: &[Given]) -> (Found, Vec<(String, f64)>) {
-    let (base, contender) = (start(base), start(contender));
+    found_among(start(base), start(contender))
+}
+
+/// The same where it is known who calls whom: caller and function.
+fn found_with(calls: &[(&str, &str)], base: &[Given], contender: &[Given]) -> Found {
+    let with_callers = |functions: &[Given]| {
+        let mut start = start(functions);
+        for function in &mut start.functions {
+            let callers = calls.iter().filter(|(_, callee)| *callee == function.name);
+            function.callers = callers.map(|(caller, _)| (*caller).to_owned()).collect();
+        }
+        start
+    };
+    found_among(with_callers(base), with_callers(contender)).0
+}
+
+fn found_among(base: StepCount, contender: StepCount) -> (Found, Vec<(String, f64)>) {
     let (base, contender) = (CellCount::of(&[&base]), CellCount::of(&[&contender]));
     let causes = Causes::of(&base, &contender).unwrap();
     let names = |mover: &Mover<'_>| mover.merged.iter().map(|one| one.name.to_owned()).collect::<Vec<_>>();
@@ -95,28 +112,96 @@ fn a_change_beside_luck_is_told_without_it() {
 #[test]
 fn a_function_with_another_name_is_no_mover() {
     let old = || Given("ExecScanFetch", &[7_000.0; 4], 12_000.0, 100.0);
-    let (same, _) = found(&[MAIN, old()], &[MAIN, Given("scan_next", &[7_050.0; 4], 12_000.0, 100.0)]);
-    assert_eq!(same, (vec![], vec!["scan_next".to_owned()]));
     let (grown, _) =
         found(&[MAIN, old()], &[MAIN, Given("ExecScanFetchNew", &[8_500.0; 4], 12_000.0, 100.0)]);
     let expected =
         (MoverKind::Renamed, "ExecScanFetchNew".to_owned(), vec!["ExecScanFetch".to_owned()], 1_500.0);
     assert_eq!(grown.0, [expected]);
-    let (other, _) = found(&[MAIN, old()], &[MAIN, Given("checksum", &[7_050.0; 4], 0.0, 6.0)]);
+    let (other, _) = found(&[MAIN, old()], &[MAIN, Given("ExecScanFetchNew", &[7_050.0; 4], 0.0, 6.0)]);
     assert_eq!(other.0.len(), 2, "called less often, and by itself");
+    let typed = |name| Given(name, &[7_000.0; 4], 0.0, 100.0);
+    let (same, _) = found(&[MAIN, typed("store(char*, unsigned)")], &[MAIN, typed("store(String const&)")]);
+    assert_eq!(same, (vec![], vec!["store(String const&)".to_owned()]), "with other parameters");
+    let (other, _) = found(&[MAIN, typed("JOIN::prepare()")], &[MAIN, typed("JOIN::flatten()")]);
+    assert_eq!(other.0.len(), 2, "of one class");
+}
+
+#[test]
+fn a_function_without_a_likeness_in_name_has_the_same_caller() {
+    let base = [MAIN, Given("ExecScanFetch", &[7_000.0; 4], 12_000.0, 100.0)];
+    let contender = [MAIN, Given("next", &[7_050.0; 4], 12_000.0, 100.0)];
+    let found = |callers: &[&str]| {
+        let calls: Vec<_> = callers.iter().copied().zip(["ExecScanFetch", "next"]).collect();
+        found_with(&calls, &base, &contender)
+    };
+    assert_eq!(found(&["main", "main"]), (vec![], vec!["next".to_owned()]));
+    assert_eq!(found(&["main", "sort"]).0.len(), 2);
+    assert_eq!(found(&[]).0.len(), 2, "it is not known who calls them");
+    let other = [MAIN, Given("next", &[7_250.0; 4], 12_000.0, 100.0)];
+    let once = |name| [MAIN, Given(name, &[7_000.0; 4], 0.0, 1.0)];
+    let calls = [("main", "find_item"), ("main", "copy_buffer")];
+    let apart = found_with(&calls, &once("find_item"), &once("copy_buffer"));
+    assert_eq!(apart.0.len(), 2, "much is called once an operation");
+    assert_eq!(found_with(&[("main", "ExecScanFetch"), ("main", "next")], &base, &other).0.len(), 2);
 }
 
 #[test]
 fn an_inlined_function_belongs_to_its_caller() {
     let caller = |own: &'static [f64], below| Given("deform", own, below, 100.0);
     let base = [MAIN, caller(&[20_000.0; 4], 6_000.0), Given("fetch", &[6_000.0; 4], 0.0, 400.0)];
-    let (inlined, _) = found(&base, &[MAIN, caller(&[25_900.0; 4], 0.0)]);
+    let calls = [("deform", "fetch")];
+    let inlined = found_with(&calls, &base, &[MAIN, caller(&[25_900.0; 4], 0.0)]);
     assert_eq!(inlined, (vec![], vec!["deform".to_owned()]));
-    let (outlined, _) = found(&[MAIN, caller(&[25_900.0; 4], 0.0)], &base);
+    let outlined = found_with(&calls, &[MAIN, caller(&[25_900.0; 4], 0.0)], &base);
     assert_eq!(outlined, (vec![], vec!["deform".to_owned()]));
     // The caller executes more in all, so it did not just take over the other's work.
-    let (apart, _) = found(&base, &[MAIN, caller(&[35_000.0; 4], 0.0)]);
+    let apart = found_with(&calls, &base, &[MAIN, caller(&[35_000.0; 4], 0.0)]);
     assert_eq!(apart.0.len(), 2, "{apart:?}");
+    // Numbers alone do not make a caller: they fit as well if another function calls it, or it is not known which.
+    for calls in [&[("main", "fetch")][..], &[]] {
+        let apart = found_with(calls, &base, &[MAIN, caller(&[25_900.0; 4], 0.0)]);
+        assert_eq!(apart.0.len(), 2, "{apart:?}");
+    }
+}
+
+#[test]
+fn what_an_inlined_function_calls_may_be_inlined_with_it() {
+    let base = [
+        MAIN,
+        Given("deform", &[20_000.0; 4], 8_000.0, 100.0),
+        Given("fetch", &[2_000.0; 4], 6_000.0, 400.0),
+        Given("align", &[6_000.0; 4], 0.0, 400.0),
+    ];
+    let calls = [("deform", "fetch"), ("fetch", "align")];
+    let inlined = found_with(&calls, &base, &[MAIN, Given("deform", &[28_200.0; 4], 0.0, 100.0)]);
+    let merged = vec!["fetch".to_owned(), "align".to_owned()];
+    assert_eq!(inlined.0, [(MoverKind::Inlined, "deform".to_owned(), merged, 200.0)]);
+}
+
+#[test]
+fn functions_of_one_large_file_that_do_not_call_each_other_are_not_one() {
+    // As in SQLite 3.45.0 and 3.54.1, all of which is one file: one of these grew, the other went, and both run once a query.
+    let in_one_file = |functions: &[Given]| {
+        let mut start = start(functions);
+        start.functions.iter_mut().for_each(|function| function.file = Some("sqlite3.c".into()));
+        start
+    };
+    let bind = |own| Given("sqlite3_bind_int64", own, 120.0, 1.0);
+    let step = Given("sqlite3_step", &[4_000.0; 4], 0.0, 1.0);
+    let base = [step, bind(&[60.0; 4]), Given("sqlite3BtreeGetMeta", &[58.0; 4], 0.0, 1.0)];
+    let contender = [Given("sqlite3_step", &[4_000.0; 4], 0.0, 1.0), bind(&[81.0; 4])];
+    let (found, _) = found_among(in_one_file(&base), in_one_file(&contender));
+    let names: Vec<_> =
+        found.0.iter().map(|(kind, name, merged, _)| (*kind, name.as_str(), merged.len())).collect();
+    assert_eq!(
+        names,
+        [(MoverKind::Went, "sqlite3BtreeGetMeta", 0), (MoverKind::Changed, "sqlite3_bind_int64", 0)]
+    );
+    // Nor did one take the place of another whose numbers are like its own only by chance.
+    let base = [MAIN, Given("sqlite3BtreeGetMeta", &[400.0; 4], 0.0, 1.0)];
+    let contender = [MAIN, Given("vdbeColumnFromOverflow", &[405.0; 4], 0.0, 1.0)];
+    let (found, _) = found_among(in_one_file(&base), in_one_file(&contender));
+    assert_eq!(found.0.len(), 2, "{found:?}");
 }
 
 #[test]
@@ -127,7 +212,8 @@ fn a_caller_may_take_over_several_and_save_something() {
         Given("fetch", &[6_000.0; 4], 0.0, 400.0),
         Given("align", &[2_000.0; 4], 0.0, 400.0),
     ];
-    let (inlined, _) = found(&base, &[MAIN, Given("deform", &[27_400.0; 4], 0.0, 100.0)]);
+    let calls = [("deform", "fetch"), ("deform", "align")];
+    let inlined = found_with(&calls, &base, &[MAIN, Given("deform", &[27_400.0; 4], 0.0, 100.0)]);
     let merged = vec!["fetch".to_owned(), "align".to_owned()];
     assert_eq!(inlined.0, [(MoverKind::Inlined, "deform".to_owned(), merged, -600.0)]);
 }

@@ -21,7 +21,7 @@ use self::events::Events;
 pub use self::start::SQLITE_SESSION;
 use self::start::{MOST_STEPS_OF_THREADS, Start, Told, changes_rows};
 use super::deployment::{Content, LiveDeployment};
-use super::{RunOptions, Summary, recalled};
+use super::{RunOptions, Summary, begun};
 use crate::message::explain;
 use crate::observer::{Event, Observer, Phase};
 use crate::plan::Plan;
@@ -43,8 +43,7 @@ pub(crate) fn count(
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
     let callgrind = plan.callgrind.as_ref().context("the plan is not one of counts")?;
-    let begun = store.experiment(&plan.experiment.id)?;
-    let experiment = recalled(&plan.experiment, begun.as_ref());
+    let experiment = begun::experiment(plan, store, options)?;
     store.save_experiment(&experiment)?;
     store.save_cells(&plan.experiment.id, &plan.cells())?;
     let known = store.counts(&plan.experiment.id)?;

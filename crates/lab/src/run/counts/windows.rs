@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use basecase_model::{CountWindow, FunctionCount};
-use basecase_probe::{CallgrindProfile, CountedFunction, CountedPart};
+use basecase_probe::{CallgrindProfile, CountedCall, CountedFunction, CountedPart};
 
 /// Instructions per operation below which a function is left out.
 const LEAST: f64 = 0.005;
@@ -25,6 +25,8 @@ struct Function {
     exclusive: u64,
     inclusive: u64,
     calls: u64,
+    /// How often each function called it, by name.
+    callers: BTreeMap<String, u64>,
 }
 
 impl Function {
@@ -34,6 +36,9 @@ impl Function {
         self.exclusive += other.exclusive;
         self.inclusive += other.inclusive;
         self.calls += other.calls;
+        for (caller, calls) in &other.callers {
+            *self.callers.entry(caller.clone()).or_default() += calls;
+        }
     }
 }
 
@@ -54,13 +59,13 @@ impl SessionCount {
     /// Adds what one process or thread of the session did.
     pub(super) fn add(&mut self, profile: &CallgrindProfile) {
         self.instructions += profile.instructions;
-        self.add_functions(&profile.functions);
+        self.add_functions(&profile.functions, &profile.calls);
     }
 
     /// Adds what a part of a process or thread did.
     pub(super) fn add_part(&mut self, part: &CountedPart) {
         self.instructions += part.instructions;
-        self.add_functions(&part.functions);
+        self.add_functions(&part.functions, &part.inner_calls);
     }
 
     /// Takes away what a part of a process did.
@@ -73,9 +78,15 @@ impl SessionCount {
                 sum.calls = sum.calls.saturating_sub(function.calls);
             }
         }
+        for (caller, callee, calls) in named(&part.functions, &part.inner_calls) {
+            let sum = self.functions.get_mut(&key_of(callee));
+            if let Some(sum) = sum.and_then(|sum| sum.callers.get_mut(&caller.name)) {
+                *sum = sum.saturating_sub(calls);
+            }
+        }
     }
 
-    fn add_functions(&mut self, functions: &[CountedFunction]) {
+    fn add_functions(&mut self, functions: &[CountedFunction], calls: &[CountedCall]) {
         for function in functions {
             self.functions.entry(key_of(function)).or_default().merge(&Function {
                 file: function.file.clone(),
@@ -83,9 +94,24 @@ impl SessionCount {
                 exclusive: function.exclusive,
                 inclusive: function.inclusive,
                 calls: function.calls,
+                callers: BTreeMap::new(),
             });
         }
+        for (caller, callee, calls) in named(functions, calls) {
+            let callers = &mut self.functions.entry(key_of(callee)).or_default().callers;
+            *callers.entry(caller.name.clone()).or_default() += calls;
+        }
     }
+}
+
+/// Calls as caller, callee and how often.
+fn named<'a>(
+    functions: &'a [CountedFunction],
+    calls: &'a [CountedCall],
+) -> impl Iterator<Item = (&'a CountedFunction, &'a CountedFunction, u64)> {
+    calls
+        .iter()
+        .filter_map(|call| Some((functions.get(call.caller)?, functions.get(call.callee)?, call.calls)))
 }
 
 /// A function's name and the file name of its object.
@@ -118,6 +144,7 @@ pub(super) fn windows(pairs: &[[SessionCount; 2]]) -> Option<(Vec<CountWindow>, 
                     exclusive: vec![0.0; pairs.len()],
                     inclusive: vec![0.0; pairs.len()],
                     calls: vec![0.0; pairs.len()],
+                    callers: Vec::new(),
                 });
                 let per_operation = |sum: u64| sign * sum as f64 / operations as f64;
                 count.exclusive[number] += per_operation(function.exclusive);
@@ -125,6 +152,21 @@ pub(super) fn windows(pairs: &[[SessionCount; 2]]) -> Option<(Vec<CountWindow>, 
                 count.calls[number] += per_operation(function.calls);
             }
         }
+        for (key, function) in &longer.functions {
+            let before = shorter.functions.get(key).map(|function| &function.callers);
+            let is_of_window = |(caller, calls): &(&String, &u64)| {
+                let before = before.and_then(|callers| callers.get(*caller)).copied().unwrap_or(0);
+                calls.saturating_sub(before) as f64 >= LEAST * operations as f64
+            };
+            let callers = function.callers.iter().filter(is_of_window).map(|(caller, _)| caller.clone());
+            if let Some(count) = functions.get_mut(key) {
+                count.callers.extend(callers);
+            }
+        }
+    }
+    for function in functions.values_mut() {
+        function.callers.sort_unstable();
+        function.callers.dedup();
     }
     let counts = |values: &[f64]| values.iter().any(|value| value.abs() >= LEAST);
     let functions = functions.into_values().filter(|one| counts(&one.exclusive) || counts(&one.inclusive));
@@ -164,6 +206,19 @@ mod tests {
         let told: Vec<(&str, &[f64])> =
             functions.iter().map(|one| (one.name.as_str(), one.exclusive.as_slice())).collect();
         assert_eq!(told, [("scan", &[10.0, 10.1][..]), ("sort", &[0.0, 0.2][..])]);
+    }
+
+    #[test]
+    fn callers_are_those_of_the_window() {
+        let called = |connecting: u64, scanning: u64| {
+            let mut session = session(scanning, &[("copy", 10 * (connecting + scanning))]);
+            let callers = [("connect".to_owned(), connecting), ("scan".to_owned(), scanning)];
+            session.functions.values_mut().for_each(|function| function.callers = callers.clone().into());
+            session
+        };
+        let (_, functions) =
+            windows(&[[called(90, 10), called(90, 30)], [called(91, 10), called(91, 30)]]).unwrap();
+        assert_eq!(functions[0].callers, ["scan"]);
     }
 
     #[test]

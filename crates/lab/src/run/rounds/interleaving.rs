@@ -8,7 +8,7 @@ use anyhow::Result;
 use basecase_load::{
     Failure, Progress, Runner, SliceResult, SliceSpec, StepOutcome, WorkerGroup, interleave,
 };
-use basecase_model::{Measures, Observation, Place, Trial, names};
+use basecase_model::{Measures, Observation, Place, StepFacts, Trial, names};
 use basecase_process::Suspender;
 use basecase_server::{Copied, Planted, Settle};
 use basecase_workload::Chunk;
@@ -80,7 +80,6 @@ pub(crate) fn interleave_step(
     let Together { number, round, most_work, margin, .. } = step;
     let stop = step.limits.stop;
     let place = |position: usize| Place { round, pass: 0, position: position as u32 };
-    let outline = &plan.steps[number];
     let began = Instant::now();
     let mut befores = Vec::with_capacity(all_running.len());
     let mut groups = Vec::with_capacity(all_running.len());
@@ -107,13 +106,10 @@ pub(crate) fn interleave_step(
         timing: plan.timing,
     };
     let mut scheduler = scheduler(plan, &step, all_running.len(), chunk, settings);
-    let runners = all_running.iter().zip(groups).map(|(running, group)| {
-        let LiveDeployment { watch, served, .. } = &running.deployment;
-        let chunks_of = chunk.map(|_| outline.facts.headline.class());
-        // Of reads a server has nothing to catch up on.
-        let stands_still = chunk.is_some() || outline.facts.writes;
-        Runner { group, chunks_of, stands_still, watch, server: served.pid() }
-    });
+    let runners = all_running
+        .iter()
+        .zip(groups)
+        .map(|(running, group)| runner(&running.deployment, group, &plan.steps[number].facts, chunk));
     let mut quiet = Quiet::new(stop, plan.timing, step.patience);
     let outcomes = interleave(runners.collect(), &step.limits, |result| {
         let spec = scheduler.next(result)?;
@@ -134,6 +130,20 @@ pub(crate) fn interleave_step(
     let mut trials = conclude_all(plan, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
     Ok(Some(Interleaved { trials, is_broken_off }))
+}
+
+/// A candidate that takes turns in a step.
+fn runner<'a>(
+    deployment: &'a LiveDeployment,
+    group: WorkerGroup,
+    step: &StepFacts,
+    chunk: Option<Chunk>,
+) -> Runner<'a> {
+    let LiveDeployment { watch, served, .. } = deployment;
+    let chunks_of = chunk.map(|_| step.headline.class());
+    // Of reads a server has nothing to catch up on.
+    let stands_still = chunk.is_some() || step.writes;
+    Runner { group, chunks_of, stands_still, watch, server: served.pid() }
 }
 
 /// In which order the candidates take turns, and for how long. Steps that have an end go on chunk by chunk.

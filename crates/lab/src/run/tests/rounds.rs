@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use basecase_model::{Cell, CountEngine, CountWindow, OperationClass, StepCount};
+
 use super::super::bench::Bench as _;
 use super::*;
 
@@ -151,6 +153,59 @@ fn rounds_that_were_begun_otherwise_are_refused_and_only_the_wanted_step_is_meas
     let refused = run_on(&mut fake, &plan, &mut store, RunOptions::default(), &stop, &mut Nobody);
     assert!(refused.unwrap_err().to_string().contains("these are fixed before the first round"));
     assert_eq!(fake.calls(), []);
+}
+
+#[test]
+fn the_margin_of_work_is_fixed_before_the_first_count() {
+    let laboratory = Laboratory::new();
+    let counting = |work_margin, keeps_margins| Scenario {
+        options: RunOptions { work_margin, keeps_margins, ..RunOptions::default() },
+        ..in_rounds(5)
+    };
+    let run = |work_margin, keeps_margins| {
+        let scenario = counting(work_margin, keeps_margins);
+        let mut store = Store::create_or_open(&laboratory.folder.path().join("s.sqlite")).unwrap();
+        let mut fake = slower_by(0.5);
+        let stop = fake.stop();
+        let plan = laboratory.plan(&scenario);
+        run_on(&mut fake, &plan, &mut store, scenario.options, &stop, &mut Nobody)
+    };
+    let agreed = |work_margin, keeps_margins| run(work_margin, keeps_margins).unwrap().experiment.work_margin;
+    assert_eq!(agreed(None, false), None, "nothing is counted");
+    assert_eq!(agreed(Some(0.01), false), Some(0.01));
+    assert_eq!(agreed(Some(0.002), false), Some(0.002), "nothing was counted yet");
+    assert_eq!(agreed(None, false), Some(0.002), "times alone leave it as it is");
+
+    let scenario = counting(None, false);
+    let plan = laboratory.plan(&scenario);
+    let cell = &plan.candidates[0].cells[1];
+    let mut store = Store::create_or_open(&laboratory.folder.path().join("s.sqlite")).unwrap();
+    store.save_counts(&plan.experiment.id, &[(cell, &step_count(cell))]).unwrap();
+    drop((store, plan));
+    let refused = run(Some(0.01), false).unwrap_err().to_string();
+    assert!(refused.starts_with("these counts began with a margin of 0.200 %"), "{refused}");
+    assert!(refused.contains("\nhint: give the same --counts-detect as before"), "{refused}");
+    assert_eq!(laboratory.experiment(&scenario).work_margin, Some(0.002));
+    assert_eq!(agreed(Some(0.002), false), Some(0.002));
+    assert_eq!(agreed(Some(0.01), true), Some(0.002), "kept");
+}
+
+/// A count of a cell.
+fn step_count(cell: &Cell) -> StepCount {
+    StepCount {
+        cell: cell.key(),
+        step: cell.step.clone(),
+        candidate: "c".into(),
+        start: 0,
+        started_at: "2026-11-25T10:00:00Z".into(),
+        engine: CountEngine::Callgrind,
+        engine_version: "valgrind-3.19.0".into(),
+        failure: None,
+        operation: OperationClass::Query,
+        windows: vec![CountWindow { operations: 1, events: 1, instructions: 1 }],
+        functions: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 #[test]

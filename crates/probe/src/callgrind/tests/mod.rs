@@ -126,6 +126,13 @@ fn what_one_library_did_with_what_it_called_elsewhere() {
         of(&part.functions),
         [("compare", 190, 250, 9), ("memcpy", 160, 160, 14), ("qsort", 150, 400, 2), ("step", 100, 600, 2)]
     );
+    let name = |place: usize| part.functions[place].name.as_str();
+    let calls: Vec<_> =
+        part.inner_calls.iter().map(|call| (name(call.caller), name(call.callee), call.calls)).collect();
+    assert_eq!(
+        calls,
+        [("compare", "memcpy", 9), ("qsort", "compare", 9), ("step", "memcpy", 5), ("step", "qsort", 2)]
+    );
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn table(history: &VersionHistory<'_>) -> Table {
         super::laid_out(history.versions.iter().map(String::as_str).collect(), None, steps.collect(), cells);
     Table {
         caption: "Instructions per operation".into(),
-        reading: format!("{READING}{limit}"),
+        reading: format!("{READING}{}{limit}", if history.joined.is_some() { OVER_DATES } else { "" }),
         corner,
         columns,
         rows,
@@ -88,3 +88,6 @@ const READING: &str = "The first version has its instructions, the others their 
                        More work is no time. A change is named by the version with which it begins, relative to the version \
                        before. Changes that matter only together are named together. On average, at most 5 % of the named \
                        changes are false.";
+
+const OVER_DATES: &str = " Experiments with one base case share its counts and the size of their windows; versions that were counted in \
+                          windows of another size executed other operations and are left out.";

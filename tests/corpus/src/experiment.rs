@@ -75,6 +75,7 @@ fn plan(request: &Request, folder: &Path, marks: &mut Marks) {
         data: data.clone(),
         transport: None,
         timing: basecase_lab::Timing::ORDINARY,
+        program: PathBuf::new(),
     };
     match Plan::prepare(request, &places, "basecase run e.toml", &mut |_| {}) {
         Err(error) => {

@@ -1,6 +1,6 @@
 //! What a search by work counted: the candidates of all its experiments together.
 
-use basecase_model::{Experiment, OperationClass};
+use basecase_model::{CountEngine, Experiment, OperationClass};
 use basecase_stats::{WorkCourse, WorkDecision, WorkKind, WorkPlan};
 
 use crate::counts::{Causes, CellCount, Counted, Counts};
@@ -10,6 +10,7 @@ use crate::effect::Effect;
 pub struct BisectedCounts<'a> {
     kind: WorkKind,
     margin: f64,
+    engine: Option<CountEngine>,
     cells: Vec<Option<CellCount<'a>>>,
 }
 
@@ -17,14 +18,18 @@ impl<'a> BisectedCounts<'a> {
     /// Nothing yet of so many candidates; `margin` is the smallest change from first to last that matters, as a logarithm.
     pub fn new(candidates: usize, margin: f64) -> Self {
         let cells = (0..candidates).map(|_| None).collect();
-        BisectedCounts { kind: WorkKind::Read, margin, cells }
+        BisectedCounts { kind: WorkKind::Read, margin, engine: None, cells }
     }
 
-    /// Adds what an experiment counted on the step of this name. `numbers` are those that its candidates have in the search.
+    /// Adds what an experiment counted on the step of this name. `numbers` are those that its candidates have in the search. What another
+    /// engine counted before is left out.
     pub fn add(&mut self, step: &str, numbers: &[usize], experiment: &Experiment, counted: &'a Counted) {
         let place = experiment.steps.iter().position(|facts| facts.name == step);
         let Some((place, counts)) = place.zip(Counts::of(experiment, counted)) else { return };
         self.kind = WorkKind::of_step(experiment.steps[place].writes);
+        if self.engine.replace(counts.engine).is_some_and(|before| before != counts.engine) {
+            self.cells.fill(None);
+        }
         for (candidate, number) in numbers.iter().enumerate() {
             if let Some((own, cell)) = self.cells.get_mut(*number).zip(counts.cell(place, candidate)) {
                 *own = Some(cell.clone());

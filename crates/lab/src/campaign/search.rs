@@ -73,7 +73,7 @@ impl Search {
         let protocol = match &self.request.protocol {
             Protocol::Rounds(rounds) => in_rounds(rounds.clone()),
             Protocol::Classic => in_rounds(Rounds::default()),
-            Protocol::Counts => Protocol::Counts,
+            Protocol::Counts(engine) => Protocol::Counts(*engine),
         };
         let keeps_margins = margin.is_some() && !self.is_by_work();
         let candidates: Vec<CandidateSpec> =
@@ -85,7 +85,7 @@ impl Search {
 
     /// Whether it decides by work.
     pub fn is_by_work(&self) -> bool {
-        self.request.protocol == Protocol::Counts
+        self.request.protocol.is_counts()
     }
 
     /// Takes in what the rounds of [`Search::probe`] came to.

@@ -1,6 +1,7 @@
 //! How much work an operation is: the answer, the table, and the functions behind a change.
 
 use basecase_analysis::{Counts, Results, Work};
+use basecase_model::CountEngine;
 use basecase_stats::Agreement;
 
 use crate::documents::Block;
@@ -33,6 +34,8 @@ pub(crate) fn overview(results: &Results<'_>) -> Vec<Block> {
     if !functions.is_empty() {
         blocks.push(Block::Heading("Functions that account for it".into()));
         blocks.extend(functions);
+    } else if counts.engine == CountEngine::Hardware && !counts.changes().is_empty() {
+        blocks.push(Block::Paragraph(NO_FUNCTIONS.into()));
     }
     blocks.extend(luck(results, counts));
     blocks.push(Block::Heading("How it was counted".into()));

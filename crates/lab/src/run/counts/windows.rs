@@ -1,4 +1,4 @@
-//! From the files of sessions to windows: what the longer of two sessions did beyond the shorter one.
+//! From counts of sessions to windows: what the longer of two sessions did beyond the shorter one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,6 +41,11 @@ impl SessionCount {
     /// A session that has executed so many operations in so many events, of which nothing is counted yet.
     pub(super) fn of(operations: u64, events: u64) -> Self {
         SessionCount { operations, events, ..SessionCount::default() }
+    }
+
+    /// A session of which only the number of instructions is known.
+    pub(super) fn of_instructions(instructions: u64) -> Self {
+        SessionCount { instructions, ..SessionCount::default() }
     }
 
     /// Adds what another session did, without its operations.
@@ -164,6 +169,19 @@ mod tests {
         let told: Vec<(&str, &[f64])> =
             functions.iter().map(|one| (one.name.as_str(), one.exclusive.as_slice())).collect();
         assert_eq!(told, [("scan", &[10.0, 10.1][..]), ("sort", &[0.0, 0.2][..])]);
+    }
+
+    #[test]
+    fn without_functions_there_are_windows_all_the_same() {
+        let session = |operations, instructions| SessionCount {
+            operations,
+            events: operations,
+            instructions,
+            ..SessionCount::default()
+        };
+        let (windows, functions) = windows(&[[session(10, 1_500), session(30, 3_500)]]).unwrap();
+        assert_eq!(windows, [CountWindow { operations: 20, events: 20, instructions: 2_000 }]);
+        assert!(functions.is_empty());
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn is_counted(sandbox: &Sandbox, planned: &Planned<'_>) {
         run(plan, &mut store, RunOptions::default(), &AtomicBool::new(false), &mut notes).unwrap()
     };
     let plan = planned.plan(sandbox, CountsEngine::TaskClock);
-    assert_eq!(count(&plan).failed, [String::new(); 0]);
+    assert_eq!(count(&plan).failed, Vec::<String>::new());
     let all = counts(&path, &plan);
     let mut of_steps: BTreeMap<(&str, &str), Vec<&StepCount>> = BTreeMap::new();
     for count in &all {

@@ -1,7 +1,7 @@
 //! An experiment file: read, scaled, and planned where it takes no server.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use basecase_lab::experiment_file::{Variant, read};

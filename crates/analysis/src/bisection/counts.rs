@@ -82,3 +82,24 @@ impl<'a> BisectedCounts<'a> {
         Causes::of(self.cell(before)?, self.cell(candidate)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_another_engine_counted_before_is_compared_with_nothing() {
+        let (experiment, by_callgrind) = fixture::counted();
+        let mut by_hardware = by_callgrind.clone();
+        by_hardware.starts.iter_mut().for_each(|start| start.engine = CountEngine::Hardware);
+        let step = &experiment.steps.iter().find(|step| step.name.starts_with("point-query")).unwrap().name;
+        let mut counts = BisectedCounts::new(3, by_callgrind.margin);
+        counts.add(step, &[0, 2], &experiment, &by_callgrind);
+        counts.add(step, &[0, 1], &experiment, &by_callgrind);
+        assert!((0..3).all(|candidate| counts.cell(candidate).is_some()));
+        counts.add(step, &[0, 1], &experiment, &by_hardware);
+        assert!(counts.cell(2).is_none() && counts.decision(0, 2).is_none());
+        assert!(counts.decision(0, 1).is_some());
+    }
+}

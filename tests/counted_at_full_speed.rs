@@ -92,7 +92,7 @@ fn is_counted(sandbox: &Sandbox, planned: &Planned<'_>) {
             assert!(count.engine_version.ends_with(", nanoseconds instead of instructions"), "{count:?}");
             assert_eq!((count.functions.len(), count.warnings.len()), (0, 0));
             assert_eq!(count.windows.len(), if count.step.starts_with("update") { 1 } else { 2 });
-            assert!(count.windows.iter().all(|window| window.operations >= 40), "{count:?}");
+            assert!(count.windows.iter().all(|window| window.operations >= 6), "{count:?}");
             operations_ns.extend(count.per_operation());
         }
         // Times scatter on a busy machine, but an operation takes more than a tenth of a microsecond, and less than a tenth of a second.
@@ -118,7 +118,7 @@ fn is_counted(sandbox: &Sandbox, planned: &Planned<'_>) {
 fn sessions_that_are_processes_and_threads_of_servers_are_counted() {
     if can_count() {
         let candidates = ["postgres:17.11", "mysql:5.7.22"];
-        is_counted(&Sandbox::new(), &Planned { candidates: &candidates, steps: &["point-query"] });
+        is_counted(&Sandbox::new(), &Planned { candidates: &candidates, steps: &["scan"] });
     }
 }
 

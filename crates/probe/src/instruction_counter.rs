@@ -228,7 +228,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_not_there_is_an_error() {
-        for number in [1 << 23, u32::MAX, 0] {
+        // The first of them the kernel is asked for, which may be forbidden.
+        let numbers = [1 << 23, u32::MAX, 0].into_iter().skip(usize::from(event().is_none()));
+        for number in numbers {
             let refused = InstructionCounter::of_thread(CounterEvent::TaskClock, number);
             assert!(matches!(refused, Err(PerfError::Process(found)) if found == number), "{refused:?}");
         }

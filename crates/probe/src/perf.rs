@@ -14,7 +14,7 @@ pub enum PerfError {
     /// The kernel lacks the system call.
     #[error(
         "the kernel has no perf events\n\
-         hint: it was built without CONFIG_PERF_EVENTS, or a sandbox hides them: run on another kernel, or without profile"
+         hint: it was built without CONFIG_PERF_EVENTS, or a sandbox hides them: run on another kernel, or do without them"
     )]
     Missing,
     /// The kernel's setting forbids this to the user.

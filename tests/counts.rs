@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::refusals::refusal;
 
+/// Also where the processor could count.
+const CALLGRIND: [&str; 2] = ["--counts-engine", "callgrind"];
+
 /// Whether this machine can count. Where it cannot, the refusal must say what to install.
 fn can_count(sandbox: &Sandbox, arguments: &[&str]) -> bool {
     let found = Command::new("valgrind").arg("--version").output().is_ok_and(|said| said.status.success());
@@ -45,7 +48,7 @@ fn needs_the_same_work(build: &str, step: &str) {
     let sandbox = Sandbox::new();
     let (store, data) = (sandbox.path().join("s.sqlite"), sandbox.path().join("data"));
     let sizes = ["--workload", "microbenchmarks", "--list", step, "--tables", "1", "--rows", "2000"];
-    let command = [&["count", build, build], &sizes[..], &PLACES].concat();
+    let command = [&["count", build, build], &sizes[..], &CALLGRIND, &PLACES].concat();
     let arguments = [&command[..], &["--counts-detect", "0.8%"]].concat();
     if !can_count(&sandbox, &arguments) {
         return;
@@ -139,7 +142,7 @@ fn a_change_of_work_is_found_among_versions_of_sqlite() {
         "--rows",
         "500",
     ];
-    let arguments = [&["bisect", old, old, new, "--json"], &sizes[..], &PLACES].concat();
+    let arguments = [&["bisect", old, old, new, "--json"], &sizes[..], &CALLGRIND, &PLACES].concat();
     if !can_count(&sandbox, &arguments) {
         return;
     }

@@ -13,6 +13,7 @@ mod bad_explain_input;
 mod bad_input;
 mod bad_mysql_input;
 mod bad_workload_input;
+mod counted_at_full_speed;
 mod counts;
 mod lifecycle;
 mod memory;

@@ -1,5 +1,4 @@
 //! Causes that are planted by a setting, and what `explain` says of them first.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -155,6 +155,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/probe/src/callgrind",
             "crates/lab/src/run/measure/profiling.rs",
             "crates/probe/src/hardware.rs",
+            "crates/probe/src/instruction_counter.rs",
             "crates/probe/src/perf.rs",
             "crates/probe/src/profiler",
             "crates/probe/src/profiler.rs",

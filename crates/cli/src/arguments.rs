@@ -17,7 +17,7 @@ use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::places::{PlaceArguments, ProbeArgument, ProgressArgument};
+pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
 pub(crate) use self::results::{Explain, History, Report, Store, StoreCommand};
 pub(crate) use self::server::{CompileArguments, FromArgument, Server, ServerCommand};
 pub(crate) use self::times::option_of_times;
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Compare builds or configs; the first candidate is the base case
     #[command(after_help = examples::COMPARE)]
     Compare(Box<Compare>),
-    /// Count the instructions that operations take, under callgrind: exact on any machine; the first candidate is the base case
+    /// Count the instructions that operations take, which scatter little on any machine; the first candidate is the base case
     #[command(after_help = examples::COUNT, mut_args(times::hide))]
     Count(Box<Compare>),
     /// Run an experiment file, or resume one that was interrupted

@@ -64,9 +64,13 @@ fn progress_of(command: &Command) -> ProgressArgument {
 }
 
 fn main() -> ExitCode {
-    // Not a command for people: basecase runs itself, under callgrind.
-    if std::env::args_os().nth(1).is_some_and(|word| word == basecase_lab::SQLITE_SESSION) {
-        let served = basecase_client::sqlite::serve(std::io::stdin().lock(), std::io::stdout().lock());
+    // Not a command for people: basecase runs itself where sessions with SQLite are counted.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == basecase_lab::SQLITE_SESSION) {
+        let served = basecase_lab::serve_sqlite_session(words);
+        if let Err(error) = &served {
+            Reporter::new(ProgressArgument::Text).error(error);
+        }
         return ExitCode::from(u8::from(served.is_err()));
     }
     let arguments = match Arguments::try_parse() {

@@ -18,7 +18,7 @@ use crate::{Error, Interrupter, Session};
 use connection::{Bound, Column, Connection, Which};
 pub use library::{Library, LibraryError};
 pub(crate) use process::ProcessSession;
-pub use process::{SessionProcess, serve};
+pub use process::{Meter, SessionProcess, serve};
 
 /// A SQLite database, the library that works on it, and the settings that every session applies.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,7 +35,7 @@ struct SerialRole {
     /// The statement queue that it works off.
     queue: Option<usize>,
     session: Box<dyn Session>,
-    /// The server's process for the session, which each statement waits for: see [`SerialGroup::pace`].
+    /// The server's process or thread for the session, which each statement waits for: see [`SerialGroup::pace`].
     process: Option<u32>,
 }
 
@@ -73,12 +73,17 @@ impl SerialGroup {
         self.roles.iter_mut().map(|role| (role.class, role.session.as_mut()))
     }
 
-    /// Lets each statement of a role wait until the server's process for its session sleeps. The server then takes the same way through
+    /// Lets each statement of a role wait until the server's process, or thread, for its session sleeps. The server then takes the same way through
     /// its wait for each statement, however loaded the machine is.
     pub fn pace(&mut self, role: usize, process: u32) {
         if let Some(role) = self.roles.get_mut(role) {
             role.process = Some(process);
         }
+    }
+
+    /// Waits until the server's processes for the sessions sleep, as far as [`SerialGroup::pace`] named them.
+    pub fn await_sleep(&self) {
+        self.roles.iter().filter_map(|role| role.process).for_each(await_sleep);
     }
 
     /// Executes this many events of the main role, or fewer if it ends first. Every tenth is preceded by a round of the role in the

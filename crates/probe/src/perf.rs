@@ -14,7 +14,7 @@ pub enum PerfError {
     /// The kernel lacks the system call.
     #[error(
         "the kernel has no perf events\n\
-         hint: it was built without CONFIG_PERF_EVENTS, or a sandbox hides them: run on another kernel, or without profile"
+         hint: it was built without CONFIG_PERF_EVENTS, or a sandbox hides them: run on another kernel, or do without them"
     )]
     Missing,
     /// The kernel's setting forbids this to the user.
@@ -55,6 +55,26 @@ pub enum PerfError {
     Event {
         /// The name of the event, as `perf list` has it.
         event: &'static str,
+    },
+    /// The event is there, and its counter does not move.
+    #[error(
+        "the counter of {event} stays at 0\nhint: a virtual machine may show counters that do not count; its host decides that"
+    )]
+    Silent {
+        /// The name of the event.
+        event: &'static str,
+    },
+    /// The processor counted the event for a part of the time.
+    #[error(
+        "{event} were counted for {per_cent:.1} % of the time only\n\
+         hint: end what else uses the processor's counters, such as perf or the watchdog (`sysctl kernel.nmi_watchdog=0`); on a processor \
+         with cores of two kinds, keep to one of them: `taskset -c LIST basecase …`"
+    )]
+    Shared {
+        /// The name of the event.
+        event: &'static str,
+        /// The part of the time.
+        per_cent: f64,
     },
     /// There is no memory for the kernel's buffers.
     #[error(

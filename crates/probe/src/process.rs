@@ -223,7 +223,7 @@ fn members(root: u32, all: &[Process]) -> Vec<&Process> {
     members
 }
 
-/// Whether the main thread of a process sleeps, waiting for something; `None` if there is no such process.
+/// Whether a thread, or the main thread of a process, sleeps, waiting for something; `None` if there is none of that number.
 pub fn is_asleep(pid: u32) -> Option<bool> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.

@@ -229,6 +229,42 @@ fn mariadb_is_told_of_with_either_engine() {
     look(&build, Engine::Rocksdb, "transaction_isolation = READ-COMMITTED", 20_000);
 }
 
+/// The threads of two sessions with a new server, or why they are not told. Those that are told must be the server's.
+fn threads(build: &Build, settings: &str) -> Result<[u32; 2], String> {
+    let folder = directory();
+    let served = started(folder.path(), build, Engine::Innodb, settings, Transport::UnixSocket);
+    let [mut one, mut other] = [(); 2].map(|()| served.endpoint().connect().unwrap());
+    let thread = |session: &mut dyn Session| {
+        let told = served.session_thread(session).map_err(|error| error.to_string());
+        told.map(Option::unwrap)
+    };
+    let told = thread(one.as_mut()).and_then(|first| Ok([first, thread(other.as_mut())?]));
+    let tasks = format!("/proc/{}/task", served.pid().unwrap());
+    for thread in told.iter().flatten() {
+        assert!(Path::new(&tasks).join(thread.to_string()).exists(), "{thread} is none of {tasks}");
+    }
+    drop(other);
+    served.discard(one, &[]).unwrap();
+    told
+}
+
+#[test]
+fn threads_of_sessions_are_told_where_each_has_its_own() {
+    let new = obtain("mysql:5.7.22");
+    for build in [&new, &obtain("mysql:8.0.31"), &obtain("mariadb:10.11.18")] {
+        let [one, other] = threads(build, "").unwrap();
+        assert_ne!(one, other);
+    }
+    let untold = "the server does not tell the threads of its sessions, as MySQL 5.7 with performance_schema = 1 and \
+                  later ones do\nhint: count with --counts-engine callgrind";
+    assert_eq!(threads(&new, "performance_schema = 0").unwrap_err(), untold);
+    assert_eq!(threads(&obtain("mysql:5.6.24"), "").unwrap_err(), untold);
+    let pooled = threads(&obtain("mariadb:10.11.18"), "thread_handling = pool-of-threads").unwrap_err();
+    assert!(
+        pooled.starts_with("sessions have no threads of their own, since thread_handling is pool-of-threads")
+    );
+}
+
 #[test]
 #[ignore = "downloads every recipe"]
 fn every_recipe_is_told_of() {

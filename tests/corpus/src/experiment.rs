@@ -1,7 +1,7 @@
 //! An experiment file: read, scaled, and planned where it takes no server.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use basecase_lab::experiment_file::{Variant, read};
@@ -75,6 +75,7 @@ fn plan(request: &Request, folder: &Path, marks: &mut Marks) {
         data: data.clone(),
         transport: None,
         timing: basecase_lab::Timing::ORDINARY,
+        program: PathBuf::new(),
     };
     match Plan::prepare(request, &places, "basecase run e.toml", &mut |_| {}) {
         Err(error) => {

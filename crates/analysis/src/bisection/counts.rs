@@ -1,6 +1,6 @@
 //! What a search by work counted: the candidates of all its experiments together.
 
-use basecase_model::{Experiment, OperationClass};
+use basecase_model::{CountEngine, Experiment, OperationClass};
 use basecase_stats::{WorkCourse, WorkDecision, WorkKind, WorkPlan};
 
 use crate::counts::{Causes, CellCount, Counted, Counts};
@@ -10,6 +10,7 @@ use crate::effect::Effect;
 pub struct BisectedCounts<'a> {
     kind: WorkKind,
     margin: f64,
+    engine: Option<CountEngine>,
     cells: Vec<Option<CellCount<'a>>>,
 }
 
@@ -17,14 +18,18 @@ impl<'a> BisectedCounts<'a> {
     /// Nothing yet of so many candidates; `margin` is the smallest change from first to last that matters, as a logarithm.
     pub fn new(candidates: usize, margin: f64) -> Self {
         let cells = (0..candidates).map(|_| None).collect();
-        BisectedCounts { kind: WorkKind::Read, margin, cells }
+        BisectedCounts { kind: WorkKind::Read, margin, engine: None, cells }
     }
 
-    /// Adds what an experiment counted on the step of this name. `numbers` are those that its candidates have in the search.
+    /// Adds what an experiment counted on the step of this name. `numbers` are those that its candidates have in the search. What another
+    /// engine counted before is left out.
     pub fn add(&mut self, step: &str, numbers: &[usize], experiment: &Experiment, counted: &'a Counted) {
         let place = experiment.steps.iter().position(|facts| facts.name == step);
         let Some((place, counts)) = place.zip(Counts::of(experiment, counted)) else { return };
         self.kind = WorkKind::of_step(experiment.steps[place].writes);
+        if self.engine.replace(counts.engine).is_some_and(|before| before != counts.engine) {
+            self.cells.fill(None);
+        }
         for (candidate, number) in numbers.iter().enumerate() {
             if let Some((own, cell)) = self.cells.get_mut(*number).zip(counts.cell(place, candidate)) {
                 *own = Some(cell.clone());
@@ -75,5 +80,26 @@ impl<'a> BisectedCounts<'a> {
     /// The functions that account for the difference of two candidates; `None` if those of one are not known.
     pub fn causes(&self, before: usize, candidate: usize) -> Option<Causes<'a>> {
         Causes::of(self.cell(before)?, self.cell(candidate)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_another_engine_counted_before_is_compared_with_nothing() {
+        let (experiment, by_callgrind) = fixture::counted();
+        let mut by_hardware = by_callgrind.clone();
+        by_hardware.starts.iter_mut().for_each(|start| start.engine = CountEngine::Hardware);
+        let step = &experiment.steps.iter().find(|step| step.name.starts_with("point-query")).unwrap().name;
+        let mut counts = BisectedCounts::new(3, by_callgrind.margin);
+        counts.add(step, &[0, 2], &experiment, &by_callgrind);
+        counts.add(step, &[0, 1], &experiment, &by_callgrind);
+        assert!((0..3).all(|candidate| counts.cell(candidate).is_some()));
+        counts.add(step, &[0, 1], &experiment, &by_hardware);
+        assert!(counts.cell(2).is_none() && counts.decision(0, 2).is_none());
+        assert!(counts.decision(0, 1).is_some());
     }
 }

@@ -11,7 +11,8 @@ pub(super) const COUNT: &str = "\
 Examples:
   basecase count postgres:17.11 postgres:18.6 --workload microbenchmarks
   basecase count mysql:5.7.22 mysql:8.0.31 \\
-      --workload microbenchmarks --list point-query,range-covered-pk";
+      --workload microbenchmarks --list point-query,range-covered-pk \\
+      --counts-engine callgrind";
 
 pub(super) const RUN: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use basecase_analysis::{Counted, Thresholds};
-use basecase_lab::{MemoryRequest, Timing, read_change_of_work, read_time};
+use basecase_lab::{CountsEngine, MemoryRequest, Timing, read_change_of_work, read_time};
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};
@@ -47,9 +47,13 @@ pub(crate) struct PlaceArguments {
     /// Sample machine and server every second (on), or only at both ends of a step (off)
     #[arg(long, help_heading = heading::MEASUREMENT, value_enum, default_value_t = ProbeArgument::On)]
     pub(crate) probe: ProbeArgument,
-    /// Count the instructions of each step as well, under callgrind: exact on any machine
+    /// Count the instructions of each step as well: they scatter little on any machine
     #[arg(long, help_heading = heading::MEASUREMENT)]
     pub(crate) counts: bool,
+    /// What counts instructions: callgrind, which knows functions; hardware, the processor's counter, at full speed; auto takes hardware where
+    /// the machine has that counter
+    #[arg(long, help_heading = heading::MEASUREMENT, value_enum, value_name = "ENGINE", default_value_t = CountsEngineArgument::Auto)]
+    pub(crate) counts_engine: CountsEngineArgument,
     /// Smallest relative change of the instructions of an operation that counts as one
     #[arg(long, help_heading = heading::MEASUREMENT, value_name = "PERCENT", value_parser = read_change_of_work, default_value = COUNTS_DETECT.as_str())]
     pub(crate) counts_detect: f64,
@@ -89,6 +93,24 @@ impl From<TransportArgument> for Transport {
         match argument {
             TransportArgument::Loopback => Transport::Loopback,
             TransportArgument::Socket => Transport::UnixSocket,
+        }
+    }
+}
+
+/// What counts instructions.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CountsEngineArgument {
+    Auto,
+    Callgrind,
+    Hardware,
+}
+
+impl From<CountsEngineArgument> for CountsEngine {
+    fn from(argument: CountsEngineArgument) -> Self {
+        match argument {
+            CountsEngineArgument::Auto => CountsEngine::Auto,
+            CountsEngineArgument::Callgrind => CountsEngine::Callgrind,
+            CountsEngineArgument::Hardware => CountsEngine::Hardware,
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::Outcome;
 use crate::arguments::{Compare, option_of_times};
 use crate::reporter::Reporter;
 
-/// Rows of each table, unless the user says otherwise: callgrind is slow, and a larger table has the same work but for its depth.
+/// Rows of each table, unless the user says otherwise: callgrind is slow, and a larger table has the same work but for its depth. The same
+/// of all engines, so that one can explain what another found.
 const ROWS: u64 = 20_000;
 
 pub(crate) fn run(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
@@ -28,5 +29,6 @@ pub(crate) fn request_of_counts(arguments: &Compare, command: &str, hint: &str) 
     }
     let mut arguments = arguments.clone();
     arguments.sizes.rows.get_or_insert(ROWS);
-    Ok(Request { protocol: Protocol::Counts, ..request(&arguments)? })
+    let protocol = Protocol::Counts(arguments.places.counts_engine.into());
+    Ok(Request { protocol, ..request(&arguments)? })
 }

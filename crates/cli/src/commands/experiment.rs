@@ -15,7 +15,9 @@ use basecase_workload::insert_benchmark::{self, Pace};
 
 use super::perform::{check, make_folder, perform};
 use crate::Outcome;
-use crate::arguments::{Compare, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments};
+use crate::arguments::{
+    Compare, CountsEngineArgument, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments,
+};
 use crate::reporter::{Part, Reporter};
 use crate::workload::choose;
 
@@ -58,6 +60,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         profile: Vec::new(),
         profile_measured: false,
         counts: false,
+        counts_engine: CountsEngineArgument::Auto,
         counts_detect: Counted::DETECT,
         json: false,
         memory: None,

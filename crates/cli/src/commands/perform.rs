@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use basecase_analysis::{Counted, KnownNoise};
 use basecase_builds::default_home;
 use basecase_lab::{
@@ -15,7 +15,7 @@ use basecase_store::Store;
 
 use super::store::{counted, known_noise};
 use crate::Outcome;
-use crate::arguments::{PlaceArguments, ProbeArgument};
+use crate::arguments::{CountsEngineArgument, PlaceArguments, ProbeArgument};
 use crate::output;
 use crate::reporter::Reporter;
 
@@ -38,6 +38,7 @@ pub(crate) fn measure(
 ) -> Result<Measured> {
     // First, because it needs nothing else.
     let profile = profile_order(arguments)?;
+    check_engine(request, arguments)?;
     let command = output::command_line();
     // Before any download, so that a problem with the store is found early.
     let mut store = Store::create_or_open(&arguments.store)?;
@@ -50,7 +51,7 @@ pub(crate) fn measure(
     }
     // Before hours of work, so that an unwritable folder is found early.
     make_folder(&arguments.out)?;
-    let counts = arguments.counts || request.protocol == Protocol::Counts;
+    let counts = arguments.counts || request.protocol.is_counts();
     let options = RunOptions {
         keep_data: arguments.keep_data,
         rebuilds: arguments.rebuild,
@@ -66,7 +67,7 @@ pub(crate) fn measure(
         let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
         basecase_lab::run(&plan, &mut store, options, basecase_stop::flag(), observer.as_mut())?
     };
-    if arguments.counts && request.protocol != Protocol::Counts && !summary.interrupted {
+    if arguments.counts && !request.protocol.is_counts() && !summary.interrupted {
         let beside = Beside { request, arguments, command: &command, chosen: chosen.clone() };
         if let Some(counted) = beside.count(&mut store, &summary.experiment, observer.as_mut())? {
             summary.failed.extend(counted.failed);
@@ -101,7 +102,8 @@ impl Beside<'_> {
         experiment: &Experiment,
         observer: &mut dyn Observer,
     ) -> Result<Option<Summary>> {
-        let request = Request { protocol: Protocol::Counts, replicates: Vec::new(), ..self.request.clone() };
+        let protocol = Protocol::Counts(self.arguments.counts_engine.into());
+        let request = Request { protocol, replicates: Vec::new(), ..self.request.clone() };
         let plan = match prepare(&request, self.arguments, self.command, observer) {
             Ok(plan) => plan,
             Err(error) => {
@@ -123,6 +125,18 @@ impl Beside<'_> {
     }
 }
 
+/// Refuses an engine that is asked for and missing, rather than go on without counts.
+fn check_engine(request: &Request, arguments: &PlaceArguments) -> Result<()> {
+    let is_counted = arguments.counts || request.protocol.is_counts();
+    match arguments.counts_engine {
+        CountsEngineArgument::Auto => Ok(()),
+        _ if !is_counted => {
+            bail!("--counts-engine says what counts, and nothing is to be counted\nhint: add --counts")
+        }
+        engine => basecase_lab::check_counts_engine(engine.into()),
+    }
+}
+
 /// Checks a request that will run later.
 pub(crate) fn check(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<()> {
     prepare(request, arguments, &output::command_line(), reporter.observer().as_mut()).map(|_| ())
@@ -135,6 +149,7 @@ fn places(arguments: &PlaceArguments) -> Result<Places> {
         home,
         transport: arguments.transport.map(Into::into),
         timing: arguments.timing,
+        program: std::env::current_exe().context("this program does not know its own file")?,
     })
 }
 

@@ -203,15 +203,43 @@ impl Drop for ProcessSession {
     }
 }
 
-/// Serves one session in this process: reads requests from `input` until it ends, and writes answers to `output`.
+/// What is told when SQLite begins to execute a statement, and when it has.
+pub trait Meter {
+    /// The statement begins.
+    ///
+    /// # Errors
+    /// Why it cannot be measured.
+    fn start(&mut self) -> Result<(), Error>;
+
+    /// The statement has ended.
+    ///
+    /// # Errors
+    /// Why it cannot be measured.
+    fn stop(&mut self) -> Result<(), Error>;
+}
+
+/// Nobody is told.
+impl Meter for () {
+    fn start(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Serves one session in this process: reads requests from `input` until it ends, and writes answers to `output`. `meter` is told of the
+/// statements of operations.
 ///
 /// # Errors
 /// If `input` cannot be read, is not what [`SessionProcess`] sends, or `output` cannot be written.
-pub fn serve(input: impl BufRead, mut output: impl Write) -> std::io::Result<()> {
+pub fn serve(input: impl BufRead, mut output: impl Write, meter: &mut dyn Meter) -> std::io::Result<()> {
     let mut session: Option<SqliteSession> = None;
     for line in input.lines() {
         let request: Request = serde_json::from_str(&line?)?;
-        let answer = answer(&mut session, request).unwrap_or_else(|error| Answer::Failed(error.to_string()));
+        let answer =
+            answer(&mut session, request, meter).unwrap_or_else(|error| Answer::Failed(error.to_string()));
         serde_json::to_writer(&mut output, &answer)?;
         output.write_all(b"\n")?;
         output.flush()?;
@@ -219,7 +247,11 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> std::io::Result<()>
     Ok(())
 }
 
-fn answer(session: &mut Option<SqliteSession>, request: Request) -> Result<Answer, Error> {
+fn answer(
+    session: &mut Option<SqliteSession>,
+    request: Request,
+    meter: &mut dyn Meter,
+) -> Result<Answer, Error> {
     let Some(session) = session else {
         let Request::Open { library, path, pragmas } = request else { return Err(Error::unanswered()) };
         let library = load(&library)?;
@@ -236,7 +268,10 @@ fn answer(session: &mut Option<SqliteSession>, request: Request) -> Result<Answe
             });
             let operation =
                 Operation { prepared, text, parameters: parameters.collect(), ..Operation::default() };
-            let Reply { fetched, affected, first } = session.execute(&operation)?;
+            meter.start()?;
+            let reply = session.execute(&operation);
+            meter.stop()?;
+            let Reply { fetched, affected, first } = reply?;
             Answer::Replied { fetched, affected, first }
         }
         Request::Query { sql } => {
@@ -262,9 +297,37 @@ mod tests {
     #[test]
     fn what_is_no_request_ends_the_session_and_a_library_must_come_first() {
         let mut output = Vec::new();
-        assert!(serve(&b"nonsense\n"[..], &mut output).is_err());
+        assert!(serve(&b"nonsense\n"[..], &mut output, &mut ()).is_err());
         let request = serde_json::to_string(&Request::Query { sql: "select 1".into() }).unwrap();
-        serve(format!("{request}\n").as_bytes(), &mut output).unwrap();
+        serve(format!("{request}\n").as_bytes(), &mut output, &mut ()).unwrap();
         assert!(String::from_utf8(output).unwrap().starts_with("{\"Failed\":"));
+    }
+
+    #[test]
+    fn the_meter_is_told_of_statements_of_operations_and_of_nothing_else() {
+        #[derive(Default)]
+        struct Told(Vec<&'static str>);
+        impl Meter for Told {
+            fn start(&mut self) -> Result<(), Error> {
+                self.0.push("start");
+                Ok(())
+            }
+            fn stop(&mut self) -> Result<(), Error> {
+                self.0.push("stop");
+                Ok(())
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = Some(SqliteSession::open(&File::bundled(folder.path().join("t"))).unwrap());
+        let mut told = Told::default();
+        let mut ask = |request| answer(&mut session, request, &mut told);
+        ask(Request::Prepare { sql: "select 1".into() }).unwrap();
+        ask(Request::Query { sql: "select 1".into() }).unwrap();
+        ask(Request::Execute { prepared: Some(0), text: String::new(), parameters: Vec::new() }).unwrap();
+        // One that fails has ended as well.
+        let wrong =
+            Request::Execute { prepared: None, text: "select * from nothing".into(), parameters: Vec::new() };
+        assert!(ask(wrong).is_err());
+        assert_eq!(told.0, ["start", "stop", "start", "stop"]);
     }
 }

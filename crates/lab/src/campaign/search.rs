@@ -73,7 +73,7 @@ impl Search {
         let protocol = match &self.request.protocol {
             Protocol::Rounds(rounds) => in_rounds(rounds.clone()),
             Protocol::Classic => in_rounds(Rounds::default()),
-            Protocol::Counts => Protocol::Counts,
+            Protocol::Counts(engine) => Protocol::Counts(*engine),
         };
         // A search by work judges by its own margin, whatever was agreed for counts that are there already.
         let keeps_margins = margin.is_some() || self.is_by_work();
@@ -86,7 +86,7 @@ impl Search {
 
     /// Whether it decides by work.
     pub fn is_by_work(&self) -> bool {
-        self.request.protocol == Protocol::Counts
+        self.request.protocol.is_counts()
     }
 
     /// Takes in what the rounds of [`Search::probe`] came to.
@@ -139,7 +139,7 @@ mod tests {
     use basecase_stats::{BisectionEnd, WorkKind, WorkWindow};
 
     use super::*;
-    use crate::request::{Missing, PinRequest, Verify};
+    use crate::request::{CountsEngine, Missing, PinRequest, Verify};
     use crate::workload::WorkloadFile;
 
     /// The smallest change that matters.
@@ -195,12 +195,12 @@ mod tests {
 
     /// Probes until the search has ended: the numbers of the candidates of each probe, and the end.
     fn searched(instructions: &[f64]) -> (Vec<Vec<usize>>, Option<BisectionEnd>) {
-        let mut search = search(instructions.len(), Protocol::Counts);
+        let mut search = search(instructions.len(), Protocol::Counts(CountsEngine::Auto));
         assert!(search.is_by_work());
         let mut counts = FakeCounts::of(instructions);
         let mut probes = Vec::new();
         while let Some(probe) = search.probe() {
-            assert_eq!(probe.request.protocol, Protocol::Counts);
+            assert_eq!(probe.request.protocol, Protocol::Counts(CountsEngine::Auto));
             assert_eq!(probe.request.candidates.len(), probe.numbers.len());
             assert_eq!(probe.request.candidates[1], search.request.candidates[probe.candidate]);
             assert!(probe.keeps_margins, "it judges by its own margin");
@@ -233,10 +233,10 @@ mod tests {
     fn counts_that_are_missing_or_impossible_decide_nothing() {
         let course =
             |windows: Vec<WorkWindow>| WorkCourse { kind: WorkKind::Read, versions: vec![windows; 3] };
-        let mut open = search(3, Protocol::Counts);
+        let mut open = search(3, Protocol::Counts(CountsEngine::Auto));
         open.learn_counts(&course(Vec::new()), MARGIN).unwrap();
         assert_eq!(open.bisection().end(), Some(BisectionEnd::Open(2)));
-        let mut refused = search(3, Protocol::Counts);
+        let mut refused = search(3, Protocol::Counts(CountsEngine::Auto));
         let impossible = course(vec![WorkWindow { start: 0, instructions: f64::NAN }; 4]);
         assert!(refused.learn_counts(&impossible, MARGIN).is_err());
         assert_eq!(refused.bisection().end(), None);

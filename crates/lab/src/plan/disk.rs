@@ -28,7 +28,7 @@ impl Copies {
         match protocol {
             Protocol::Classic => Copies::OneAtATime,
             // The image, and one for each processor.
-            Protocol::Counts => Copies::Each(3),
+            Protocol::Counts(_) => Copies::Each(3),
             Protocol::Rounds(_) if workload.is_chain() => Copies::Each(1),
             Protocol::Rounds(_) => Copies::Each(2),
         }

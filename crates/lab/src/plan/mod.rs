@@ -5,6 +5,7 @@ mod candidate_facts;
 mod cells;
 mod connections;
 mod disk;
+mod instruction_meter;
 mod kernel;
 mod memory;
 mod sources;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use basecase_model::{CandidateFacts, CandidateName, Cell, Dbms, Experiment, HostFacts, PROTOCOL_REVISION};
 use basecase_process::{Account, ControlGroups, FolderHold, Owner};
-use basecase_server::{Callgrind, Host, Instance, Plant, Settle, SettleLimit, Transport};
+use basecase_server::{Host, Instance, Plant, Settle, SettleLimit, Transport};
 use basecase_workload::Dialect;
 use basecase_workload::insert_benchmark::Purpose;
 
@@ -27,9 +28,10 @@ pub(crate) use self::candidate::Source;
 use self::candidate_facts::candidate_facts;
 pub(crate) use self::candidate_facts::complete;
 use self::cells::{cells, experiment_id, same_cell};
+pub(crate) use self::instruction_meter::InstructionMeter;
 use self::sources::sources;
 use crate::request::{
-    LeftOut, Pin, Places, Protocol, Replicate, Request, Timing, Verify, available, replicates,
+    CountsEngine, LeftOut, Pin, Places, Protocol, Replicate, Request, Timing, Verify, available, replicates,
 };
 use crate::workload::{Outline, Workload};
 
@@ -54,7 +56,9 @@ pub struct Plan {
     pub(crate) pin: Pin,
     pub(crate) device: Option<String>,
     /// What counts instructions, if that is asked for.
-    pub(crate) callgrind: Option<Callgrind>,
+    pub(crate) meter: Option<InstructionMeter>,
+    /// The program that serves sessions with SQLite: see [`Places::program`].
+    pub(crate) program: PathBuf,
     /// How servers get control groups, if the memory of some is limited.
     pub(crate) groups: Option<ControlGroups>,
     /// The experiment's own folder for data.
@@ -83,12 +87,19 @@ impl Plan {
     ) -> Result<Plan> {
         connections::check_open_files(request.workload.sessions())?;
         request.check()?;
-        let callgrind = (request.protocol == Protocol::Counts).then(Callgrind::find).transpose()?;
+        let meter = match request.protocol {
+            Protocol::Counts(engine) => Some(InstructionMeter::find(engine)?),
+            Protocol::Classic | Protocol::Rounds(_) => None,
+        };
         let host = Host::detect();
         memory::refuse(request, host)?;
         // Configs first: a typo should not wait for a download.
         let refusals = kernel::refusals(request, host)?;
-        let (request, left_out) = available(request, refusals, &places.home, notify)?;
+        let (mut request, left_out) = available(request, refusals, &places.home, notify)?;
+        if let Some(meter) = &meter {
+            // Cells tell what counts, and not that it was left to choose.
+            request.protocol = Protocol::Counts(meter.asked());
+        }
         let request = &request;
         take_folder(&places.data)?;
         let host_facts = basecase_probe::host_facts(&places.data);
@@ -124,7 +135,8 @@ impl Plan {
             transport: places.transport,
             timing: places.timing,
             pin,
-            callgrind,
+            meter,
+            program: places.program.clone(),
             groups,
             folder,
             slice: request.protocol.slice(),
@@ -142,6 +154,14 @@ impl Plan {
             })
             .collect()
     }
+}
+
+/// Refuses an engine of counts that this machine does not have, before other work is begun.
+///
+/// # Errors
+/// What it lacks.
+pub fn check_counts_engine(engine: CountsEngine) -> Result<()> {
+    InstructionMeter::find(engine).map(drop)
 }
 
 /// What the user is told of a build or candidate that was left out.

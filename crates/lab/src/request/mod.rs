@@ -3,6 +3,7 @@
 mod candidate_entry;
 mod candidate_list;
 mod candidate_spec;
+mod counts_engine;
 pub mod experiment_file;
 mod memory;
 mod missing;
@@ -24,6 +25,7 @@ use basecase_server::{Settle, SettleLimit, Transport};
 use serde::{Deserialize, Serialize};
 
 pub use self::candidate_spec::{CandidateError, CandidateSpec, Origin, may_hold_password};
+pub use self::counts_engine::CountsEngine;
 pub use self::memory::{MemoryRequest, MemorySize};
 pub use self::missing::Missing;
 pub(crate) use self::missing::{LeftOut, available};
@@ -108,6 +110,9 @@ pub struct Places {
     pub transport: Option<Transport>,
     /// How long warm-ups, slices, pauses and polls last.
     pub timing: Timing,
+    /// The program that serves sessions with SQLite in processes of their own, by [`crate::serve_sqlite_session`] after
+    /// [`crate::SQLITE_SESSION`]: basecase itself.
+    pub program: PathBuf,
 }
 
 /// How thoroughly tables are compared with the model after each step.

@@ -7,7 +7,7 @@ use basecase_model::Schedule;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use super::{Origin, Request};
+use super::{CountsEngine, Origin, Request};
 use crate::workload::Workload;
 
 /// Default margins of steps that read and of steps that write.
@@ -30,7 +30,7 @@ pub enum Protocol {
     /// Round after round, until every step is decided.
     Rounds(Rounds),
     /// No times: the instructions of operations are counted.
-    Counts,
+    Counts(CountsEngine),
 }
 
 /// An experiment in rounds.
@@ -93,7 +93,7 @@ impl Protocol {
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         match self {
             Protocol::Classic => return Ok(()),
-            Protocol::Counts => return check_counts(request),
+            Protocol::Counts(_) => return check_counts(request),
             Protocol::Rounds(_) => {}
         }
         if request.candidates.len() < 2 {
@@ -114,10 +114,15 @@ impl Protocol {
         matches!(self, Protocol::Rounds(_)) && !workload.is_chain()
     }
 
+    /// Whether instructions are counted, and no times taken.
+    pub fn is_counts(&self) -> bool {
+        matches!(self, Protocol::Counts(_))
+    }
+
     /// Length of slices that was asked for.
     pub(crate) fn slice(&self) -> Option<Duration> {
         match self {
-            Protocol::Classic | Protocol::Counts => None,
+            Protocol::Classic | Protocol::Counts(_) => None,
             Protocol::Rounds(rounds) => rounds.slice,
         }
     }
@@ -126,7 +131,13 @@ impl Protocol {
     pub(crate) fn cell_parameters(&self) -> Option<serde_json::Value> {
         let rounds = match self {
             Protocol::Classic => return None,
-            Protocol::Counts => return Some("counts".into()),
+            // What different engines count is never compared, so a cell has the counts of one.
+            Protocol::Counts(engine) => {
+                return Some(match engine.mark() {
+                    None => "counts".into(),
+                    Some(mark) => serde_json::json!({ "protocol": "counts", "engine": mark }),
+                });
+            }
             Protocol::Rounds(rounds) => rounds,
         };
         let slice_us = rounds.slice.map(|slice| slice.as_micros() as u64);
@@ -143,7 +154,7 @@ fn check_counts(request: &Request) -> Result<()> {
     }
     if let Some(spec) = request.candidates.iter().find(|spec| spec.is_url()) {
         bail!(
-            "candidate {spec} is your own server, whose instructions cannot be counted: it would have to run under callgrind\nhint: let basecase start the build: path:/usr/lib/…"
+            "candidate {spec} is your own server, whose instructions cannot be counted: each count begins with a fresh start of the server, and basecase does not start yours\nhint: let basecase start the build: path:/usr/lib/…"
         );
     }
     if let Some(spec) = request.candidates.iter().find(|spec| spec.origin == Origin::Embedded) {
@@ -222,6 +233,14 @@ mod tests {
         assert_eq!(asked.clone().with_budget(read_time("1h").ok()), asked);
         assert_eq!(Protocol::Classic.with_budget(None), Protocol::Classic);
         assert_eq!(Protocol::Classic.with_budget(read_time("1h").ok()), Protocol::Classic.in_rounds());
+    }
+
+    #[test]
+    fn counts_of_each_engine_have_cells_of_their_own() {
+        let of = |engine| Protocol::Counts(engine).cell_parameters().unwrap().to_string();
+        assert_eq!(of(CountsEngine::Callgrind), "\"counts\"", "stored counts are found again");
+        assert_eq!(of(CountsEngine::Hardware), r#"{"engine":"hardware","protocol":"counts"}"#);
+        assert_ne!(of(CountsEngine::Hardware), of(CountsEngine::TaskClock));
     }
 
     #[test]

@@ -11,14 +11,14 @@ use basecase_model::{CandidateFacts, Check, Measures, State, TableState, TrialSt
 use basecase_probe::{Target, Watch};
 use basecase_process::Owner;
 use basecase_server::{
-    Callgrind, Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck,
-    Transport, debt, drain, of_instance, of_url,
+    Config, Debt, Depth, Instance, InstanceError, InstanceSpec, Served, SqliteServer, TableCheck, Transport,
+    debt, drain, of_instance, of_url,
 };
 
 use crate::checks;
 use crate::message::explain;
 use crate::plan::complete;
-use crate::plan::{Candidate, Plan, Source};
+use crate::plan::{Candidate, InstructionMeter, Plan, Source};
 use crate::workload::WorkloadState;
 
 /// How long a server may take to get ready.
@@ -74,15 +74,15 @@ impl LiveDeployment {
         Self::open_with(plan, candidate, directory, content, None)
     }
 
-    /// [`LiveDeployment::open`] with a server whose instructions are counted.
+    /// [`LiveDeployment::open`] with a server whose instructions are counted, by `meter`.
     pub(crate) fn open_counted(
         plan: &Plan,
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
-        callgrind: &Callgrind,
+        meter: &InstructionMeter,
     ) -> Result<Option<LiveDeployment>> {
-        Self::open_with(plan, candidate, directory, content, Some(callgrind))
+        Self::open_with(plan, candidate, directory, content, Some(meter))
     }
 
     fn open_with(
@@ -90,13 +90,13 @@ impl LiveDeployment {
         candidate: &Candidate,
         directory: &Path,
         content: Content<'_>,
-        callgrind: Option<&Callgrind>,
+        meter: Option<&InstructionMeter>,
     ) -> Result<Option<LiveDeployment>> {
         let served: Box<dyn Served> = match &candidate.source {
             Source::Build(build, config) => {
                 let mut instance = instance(plan, candidate, build, config, directory)?;
-                if let Some(callgrind) = callgrind {
-                    instance.count_instructions(callgrind.clone());
+                if let Some(meter) = meter {
+                    instance.count_instructions(meter.callgrind().cloned());
                 }
                 content.bring()?;
                 if content.is_fresh() {

@@ -26,7 +26,7 @@ use basecase_workload::StepPlan;
 
 use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
-pub use self::counts::SQLITE_SESSION;
+pub use self::counts::{SQLITE_SESSION, serve_sqlite_session};
 pub use self::measure::profiling::ProfileOrder;
 use self::rounds::{quiet, slice_scheduler};
 use self::servers::Servers;
@@ -97,7 +97,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    if plan.callgrind.is_some() {
+    if plan.meter.is_some() {
         return counts::count(plan, store, &options, stop, observer);
     }
     run_on(&mut Servers, plan, store, options, stop, observer)

@@ -108,6 +108,7 @@ impl Laboratory {
             data: self.folder.path().join("data"),
             transport: None,
             timing: Timing::ORDINARY,
+            program: PathBuf::new(),
         };
         Plan::prepare(&request, &places, "fake", &mut |_| {}).unwrap()
     }

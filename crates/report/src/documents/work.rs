@@ -1,6 +1,7 @@
 //! How much work an operation is: the answer, the table, and the functions behind a change.
 
 use basecase_analysis::{Counts, Results, Work};
+use basecase_model::CountEngine;
 use basecase_stats::Agreement;
 
 use crate::documents::Block;
@@ -33,6 +34,8 @@ pub(crate) fn overview(results: &Results<'_>) -> Vec<Block> {
     if !functions.is_empty() {
         blocks.push(Block::Heading("Functions that account for it".into()));
         blocks.extend(functions);
+    } else if counts.engine == CountEngine::Hardware && !counts.changes().is_empty() {
+        blocks.push(Block::Paragraph(NO_FUNCTIONS.into()));
     }
     blocks.extend(luck(results, counts));
     blocks.push(Block::Heading("How it was counted".into()));
@@ -192,3 +195,34 @@ pub(crate) fn of_functions(results: &Results<'_>, step: usize, candidate: usize)
 /// Why there is no table of functions.
 const NO_FUNCTIONS: &str = "Which functions changed is not known: hardware counters count a whole process. \
                             `basecase count --counts-engine callgrind` tells.";
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::{Counted, fixture};
+    use basecase_model::Experiment;
+
+    use super::*;
+    use crate::Document;
+
+    fn text(experiment: &Experiment, counted: &Counted) -> String {
+        let counts = Counts::of(experiment, counted).unwrap();
+        let results = Results::of(experiment, &[], None).counting(Some(&counts));
+        Document(overview(&results)).text(false)
+    }
+
+    #[test]
+    fn counts_of_the_processor_say_who_counted_and_who_would_tell_functions() {
+        let (experiment, mut counted) = fixture::counted();
+        assert!(!text(&experiment, &counted).contains("--counts-engine"));
+        for start in &mut counted.starts {
+            start.engine = CountEngine::Hardware;
+            start.engine_version = "AMD EPYC 7763, Linux 6.1.0".into();
+            start.functions.clear();
+        }
+        let text = text(&experiment, &counted).replace('\n', " ");
+        assert!(text.contains("`basecase count --counts-engine callgrind` tells"), "{text}");
+        assert!(text.contains("counted by hardware counters (AMD EPYC 7763, Linux 6.1.0)"), "{text}");
+        assert!(text.contains("need more work") && !text.contains("Functions that account for it"), "{text}");
+        assert!(!text.contains("AVX-512"), "{text}");
+    }
+}

@@ -1,4 +1,4 @@
-//! A server whose instructions are counted: it runs under callgrind.
+//! A server whose instructions are counted: by callgrind, under which it runs then, or at full speed by the processor.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -144,12 +144,14 @@ fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
 }
 
 impl Instance {
-    /// Counts the server's instructions from its next start on. Its cache of pages is then no larger than its data needs.
-    pub fn count_instructions(&mut self, callgrind: Callgrind) {
-        self.callgrind = Some(callgrind);
+    /// Gives the server the settings for counts from its next start on: its cache of pages is then no larger than its data needs. With
+    /// `callgrind`, it runs under it.
+    pub fn count_instructions(&mut self, callgrind: Option<Callgrind>) {
+        self.callgrind = callgrind;
+        self.is_counted = true;
     }
 
-    /// The server's command, under callgrind if its instructions are counted.
+    /// The server's command, under callgrind if that counts its instructions.
     pub(crate) fn counted(&self, command: Command) -> Result<Command, InstanceError> {
         let Some(callgrind) = &self.callgrind else { return Ok(command) };
         self.empty(FOLDER)?;
@@ -168,7 +170,9 @@ impl Instance {
 
     /// The size of the cache of pages while instructions are counted, in bytes; `None` if they are not.
     pub(crate) fn counting_cache_bytes(&self) -> Option<u64> {
-        self.callgrind.as_ref()?;
+        if !self.is_counted {
+            return None;
+        }
         let data = self.directory_bytes().unwrap_or(0);
         Some(CACHE_BYTES.max(data + data / 2).next_multiple_of(1 << 20))
     }

@@ -126,6 +126,8 @@ pub struct Instance {
     pub(crate) memory: Option<MemoryLimit>,
     pub(crate) group: Option<ControlGroup>,
     pub(crate) callgrind: Option<Callgrind>,
+    /// Whether it has the settings for counts.
+    pub(crate) is_counted: bool,
 }
 
 impl Instance {
@@ -170,6 +172,7 @@ impl Instance {
             memory: None,
             group: None,
             callgrind: None,
+            is_counted: false,
         };
         for name in [SOCKET, TEMPORARY] {
             instance.folder.folder(name)?;

@@ -1,6 +1,9 @@
 //! By what the threads of sessions are known in counts of instructions.
 
-use basecase_client::{Error, Session};
+use basecase_client::{Error, Kind, Session};
+use basecase_model::Dbms;
+
+use crate::served::{integer, text};
 
 /// Marks up to this one cost the same.
 const MARKS: usize = 32;
@@ -18,6 +21,37 @@ pub fn is_mark(name: &str) -> bool {
 /// Calls the function of marks so many times. Calls of another one that costs about as much make up the rest.
 pub(super) fn mark(session: &mut dyn Session, mark: usize) -> Result<(), Error> {
     session.query(&statement(mark)).map(drop)
+}
+
+/// What the operating system calls the thread of a session.
+pub(super) fn thread_of(session: &mut dyn Session, dbms: Dbms) -> Result<u32, Error> {
+    let handling = text(session, "select @@thread_handling")?;
+    if !handling.starts_with("one-thread-per-connection") {
+        return Err(Error::refusal(
+            format!("sessions have no threads of their own, since thread_handling is {handling}"),
+            "count with thread_handling = one-thread-per-connection, or with --counts-engine callgrind",
+        ));
+    }
+    let (sql, least) = match dbms {
+        Dbms::Mariadb => {
+            ("select tid from information_schema.processlist where id = connection_id()", "MariaDB 10.0")
+        }
+        _ => (
+            "select thread_os_id from performance_schema.threads where processlist_id = connection_id()",
+            "MySQL 5.7 with performance_schema = 1",
+        ),
+    };
+    let told = match integer(session, sql) {
+        // The column is not there.
+        Err(error) if error.kind() == Kind::Refused => None,
+        told => told?,
+    };
+    told.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0).ok_or_else(|| {
+        Error::refusal(
+            format!("the server does not tell the threads of its sessions, as {least} and later ones do"),
+            "count with --counts-engine callgrind",
+        )
+    })
 }
 
 fn statement(mark: usize) -> String {

@@ -236,6 +236,10 @@ impl Served for MysqlServer {
         Ok(integer(session, "select connection_id()")?.and_then(|number| u32::try_from(number).ok()))
     }
 
+    fn session_thread(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {
+        counting::thread_of(session, self.dbms).map(Some)
+    }
+
     fn mark(&self, session: &mut dyn Session, mark: usize) -> Result<(), Error> {
         counting::mark(session, mark)
     }

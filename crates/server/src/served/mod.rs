@@ -188,6 +188,14 @@ pub trait Served {
     /// If the dbms does not answer.
     fn session_number(&self, session: &mut dyn Session) -> Result<Option<u32>, Error>;
 
+    /// What the operating system calls the process or thread that executes the statements of `session`. `None` if it has none of its own.
+    ///
+    /// # Errors
+    /// If the dbms does not answer, or cannot tell.
+    fn session_thread(&self, session: &mut dyn Session) -> Result<Option<u32>, Error> {
+        self.session_number(session)
+    }
+
     /// Gives `session` a number by which its thread is known in counts of instructions: so many calls of one function, see
     /// [`crate::is_mark`]. All marks cost about the same. Nothing happens where sessions are processes.
     ///

@@ -1,41 +1,31 @@
-//! One start of a candidate's server under callgrind, and the sessions that are counted in it.
+//! One start of a candidate's server, and the sessions that are counted in it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use basecase_client::Endpoint;
-use basecase_client::sqlite::{File, SessionProcess};
 use basecase_load::SerialGroup;
-use basecase_model::{CandidateFacts, CountEngine, OperationClass, StepCount};
-use basecase_probe::{CallgrindProfile, CountedPart};
-use basecase_server::{
-    Callgrind, callgrind_file_of, callgrind_files, callgrind_folder, copy_data_unsynced, is_command, is_mark,
-};
+use basecase_model::{CandidateFacts, OperationClass, StepCount};
+use basecase_server::copy_data_unsynced;
 
+use super::callgrind::CallgrindTally;
 use super::events::{Events, planned};
+use super::hardware::HardwareTally;
 use super::images::image_of;
+use super::tally::{Counts, Tally};
 use super::windows::{SessionCount, windows};
 use crate::message::explain;
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, InstructionMeter, Plan};
 use crate::run::deployment::{Content, LiveDeployment};
 use crate::run::measure::prepare;
 use crate::run::rounds::images::remove_folder;
 
-/// Windows of a step in each start, where sessions are processes.
-const WINDOWS: usize = 2;
-/// The same where they are threads, which stay open until the server ends.
-const WINDOWS_OF_THREADS: usize = 1;
-/// The most steps of a start, where sessions are threads: with the session before its window, a step has three, and InnoDB of MySQL 8.0
-/// spends 70 million instructions on every sixteenth session that is open at once (`trx_allocate_for_mysql`).
-pub(super) const MOST_STEPS_OF_THREADS: usize = 4;
-
 /// The starts of one candidate for some steps.
 pub(super) struct Start<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) callgrind: &'a Callgrind,
+    pub(super) meter: &'a InstructionMeter,
     pub(super) candidate: usize,
     /// Which of the candidate's starts it is, from 0.
     pub(super) number: u32,
@@ -46,9 +36,6 @@ pub(super) struct Start<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// The command of this program that serves one session with SQLite, see [`basecase_client::sqlite::serve`].
-pub const SQLITE_SESSION: &str = "sqlite-session";
-
 /// What the sessions of one step did, as far as they went.
 type StepSessions = Result<Vec<Session>>;
 
@@ -56,15 +43,22 @@ type StepSessions = Result<Vec<Session>>;
 struct Session {
     operations: u64,
     events: u64,
-    /// What the dbms calls the sessions that count.
+    /// The sessions that count, by the numbers that the tally has for them.
     numbers: Vec<u32>,
+}
+
+impl Session {
+    /// What it did.
+    fn count(&self, counts: &Counts) -> Result<SessionCount> {
+        counts.of(&self.numbers, self.operations, self.events)
+    }
 }
 
 /// What a start told.
 pub(super) struct Told {
     /// The count of each step.
     pub(super) counts: Vec<StepCount>,
-    /// The candidate, completed by what its server under callgrind reports; `None` if no server got through its sessions.
+    /// The candidate, completed by what its server reports while it is counted; `None` if no server got through its sessions.
     pub(super) facts: Option<CandidateFacts>,
 }
 
@@ -111,9 +105,9 @@ impl Start<'_> {
             .iter()
             .map(|&step| {
                 let Events { shorter, longer } = self.events_of(step)?;
-                // Threads have one window for each start, so theirs has to be as warm as can be.
-                server.session(self, step, if server.has_threads { longer } else { shorter })?;
-                let windows = if server.has_threads { WINDOWS_OF_THREADS } else { WINDOWS };
+                let windows = server.tally.windows();
+                // One window alone has to be as warm as can be.
+                server.session(self, step, if windows == 1 { longer } else { shorter })?;
                 let lengths = [shorter, longer].into_iter().cycle().take(2 * windows);
                 lengths.map(|events| server.session(self, step, events)).collect()
             })
@@ -124,7 +118,8 @@ impl Start<'_> {
         }
         let counts = server.end()?;
         let pairs = |sessions: Vec<Session>| -> Result<Vec<[SessionCount; 2]>> {
-            sessions.chunks_exact(2).map(|pair| Ok([counts.of(&pair[0])?, counts.of(&pair[1])?])).collect()
+            let of = |session: &Session| session.count(&counts);
+            sessions.chunks_exact(2).map(|pair| Ok([of(&pair[0])?, of(&pair[1])?])).collect()
         };
         Ok(sessions.into_iter().map(|sessions| sessions.and_then(pairs)).collect())
     }
@@ -141,7 +136,7 @@ impl Start<'_> {
                 *facts = Some(server.identify(self)?);
             }
             let counts = server.end()?;
-            counts.of(&session?)
+            session?.count(&counts)
         };
         let pair = |&step: &usize| {
             let Events { shorter, longer } = self.events_of(step)?;
@@ -166,7 +161,7 @@ impl Start<'_> {
             Err(error) => (Default::default(), Some(explain(&error))),
         };
         let mut warnings = Vec::new();
-        if !self.callgrind.fixes_addresses() {
+        if self.meter.callgrind().is_some_and(|callgrind| !callgrind.fixes_addresses()) {
             warnings.push(
                 "addresses were randomised, because this process may not prevent it: counts scatter more"
                     .to_owned(),
@@ -178,8 +173,8 @@ impl Start<'_> {
             candidate: self.candidate().facts.name.to_string(),
             start: self.number,
             started_at: started_at.to_owned(),
-            engine: CountEngine::Callgrind,
-            engine_version: self.callgrind.version().to_owned(),
+            engine: self.meter.engine(),
+            engine_version: self.meter.version(&self.plan.experiment.host),
             failure,
             operation: facts.headline.class(),
             windows: counted.0,
@@ -189,39 +184,18 @@ impl Start<'_> {
     }
 }
 
-/// A server under callgrind.
-struct Server {
+/// A server whose sessions are counted.
+struct Server<'a> {
     deployment: LiveDeployment,
     /// Where the sessions are opened that are counted.
     endpoint: Endpoint,
     directory: PathBuf,
-    /// Whether sessions are threads of the server rather than processes.
-    has_threads: bool,
-    /// Sessions that are threads, with all that were begun besides them: a thread that ended would share its number with a later one.
-    open: Vec<SerialGroup>,
-    /// What the dbms calls the sessions that are counted; a thread bears the place of its session here, from 1, as its mark.
-    numbers: Vec<u32>,
-    counts: Counts,
+    tally: Box<dyn Tally + 'a>,
 }
 
-/// What each session did, by the number that the dbms gives it.
-#[derive(Default)]
-struct Counts(BTreeMap<u32, SessionCount>);
-
-impl Counts {
-    /// The sum over the parts of a session.
-    fn of(&self, session: &Session) -> Result<SessionCount> {
-        let mut sum = SessionCount::of(session.operations, session.events);
-        for number in &session.numbers {
-            sum.merge(self.0.get(number).context("callgrind did not count the session")?);
-        }
-        Ok(sum)
-    }
-}
-
-impl Server {
+impl<'a> Server<'a> {
     /// Starts the server on a copy of the step's image, and reads all pages of the tables.
-    fn start(start: &Start<'_>, step: usize) -> Result<Self> {
+    fn start(start: &Start<'a>, step: usize) -> Result<Self> {
         let directory = start.directory();
         let image = image_of(start.plan, start.candidate(), step);
         let bring = || copy_data_unsynced(&image, &directory).map(drop);
@@ -230,7 +204,7 @@ impl Server {
             start.candidate(),
             &directory,
             Content::Brought(&bring),
-            start.callgrind,
+            start.meter,
         )?;
         let mut deployment = opened.context("the data that was just copied is gone")?;
         let dbms = start.candidate().facts.build.dbms;
@@ -238,16 +212,19 @@ impl Server {
         if step > 0 && !dbms.is_embedded() {
             deployment.warm()?;
         }
-        let has_threads = dbms.has_threads();
-        let endpoint = match deployment.served.endpoint() {
-            Endpoint::Sqlite(file) => {
-                Endpoint::SqliteProcess(session_process(file.clone(), start.callgrind, &directory)?)
-            }
-            endpoint => endpoint.clone(),
+        let library = match deployment.served.endpoint() {
+            Endpoint::Sqlite(file) => Some(file.library.path().context("SQLite's library is not a file")?),
+            _ => None,
         };
-        let counts = Counts::default();
-        let (open, numbers) = Default::default();
-        Ok(Server { deployment, endpoint, directory, has_threads, open, numbers, counts })
+        let program = &start.plan.program;
+        let tally: Box<dyn Tally + 'a> = match start.meter {
+            InstructionMeter::Callgrind(callgrind) => {
+                Box::new(CallgrindTally::new(callgrind, program, &directory, dbms, library))
+            }
+            InstructionMeter::Hardware(event) => Box::new(HardwareTally::new(*event, program, &directory)),
+        };
+        let endpoint = tally.endpoint(deployment.served.endpoint())?;
+        Ok(Server { deployment, endpoint, directory, tally })
     }
 
     /// Executes events of a step in sessions of its own.
@@ -258,27 +235,19 @@ impl Server {
         prepare(&mut self.deployment, &step_plan)?;
         let LiveDeployment { served, tables, .. } = &self.deployment;
         let mut group = SerialGroup::assemble(step_plan, &self.endpoint)?;
-        let (mut all, mut numbers) = (Vec::new(), Vec::new());
-        let is_embedded = served.dbms().is_embedded();
-        for (role, session) in group.sessions() {
-            if is_embedded && step > 0 {
+        if served.dbms().is_embedded() && step > 0 {
+            for (_, session) in group.sessions() {
                 tables.iter().try_for_each(|table| served.warm(session, table))?;
             }
-            let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
-            self.numbers.push(number);
-            served.mark(session, self.numbers.len())?;
-            all.push(number);
-            // Writers in the background of queries are other work.
-            if class != OperationClass::Query || role == class {
-                numbers.push(number);
-            }
         }
-        if !self.has_threads {
-            all.iter().enumerate().for_each(|(role, process)| group.pace(role, *process));
-        }
+        // Writers in the background of queries are other work.
+        let is_counted = |role| class != OperationClass::Query || role == class;
+        let numbers = self.tally.begin(served.as_ref(), &mut group, &is_counted)?;
         let done = group.run(events, class, start.stop);
-        self.keep(group, &numbers)?;
+        let finished = self.tally.finish(group);
+        // Of a session that failed there may be no count.
         let done = done?;
+        finished?;
         if done.events < events {
             bail!("{} ends after {} events, before the {events} of its window", facts.label, done.events);
         }
@@ -292,31 +261,6 @@ impl Server {
         Ok(Session { operations, events: done.events, numbers })
     }
 
-    /// Ends sessions that are processes, and reads what they did. Keeps those that are threads.
-    fn keep(&mut self, group: SerialGroup, numbers: &[u32]) -> Result<()> {
-        if self.has_threads {
-            self.open.push(group);
-            return Ok(());
-        }
-        drop(group);
-        let folder = callgrind_folder(&self.directory);
-        for &number in numbers {
-            let profile = CallgrindProfile::read(&callgrind_file_of(&folder, number)?)?;
-            let mut count = SessionCount::default();
-            // SQLite's client is in the same process.
-            match &self.endpoint {
-                Endpoint::SqliteProcess(process) => {
-                    let library = process.file.library.path().context("SQLite's library is not a file")?;
-                    count.add_part(&profile.within_object(library));
-                }
-                _ => count.add(&profile),
-            }
-            count.subtract_part(&profile.within_function(is_by_the_clock));
-            self.counts.0.insert(number, count);
-        }
-        Ok(())
-    }
-
     /// The candidate, completed by what the server reports. Asked after all sessions, so that none of them counts what it takes.
     fn identify(&mut self, start: &Start<'_>) -> Result<CandidateFacts> {
         self.deployment.identify(&start.candidate().facts)
@@ -324,16 +268,10 @@ impl Server {
 
     /// Stops the server and removes its data.
     fn end(self) -> Result<Counts> {
-        let Server { mut deployment, directory, has_threads, open, numbers, mut counts, .. } = self;
+        let Server { mut deployment, directory, tally, .. } = self;
         deployment.served.stop();
-        if has_threads {
-            let files = callgrind_files(&callgrind_folder(&directory));
-            counts.0 = threads(
-                &numbers,
-                files.into_iter().filter(|((_, thread), _)| *thread > 0).map(|(_, path)| path),
-            )?;
-        }
-        drop((open, deployment));
+        let counts = tally.end()?;
+        drop(deployment);
         remove_folder(&directory)?;
         Ok(counts)
     }
@@ -342,46 +280,4 @@ impl Server {
 /// Whether a step leaves other data than it begins with, so that each of its sessions needs a start of its own.
 pub(super) fn changes_rows(plan: &Plan, step: usize) -> bool {
     plan.workload.is_chain() || plan.steps[step].facts.writes
-}
-
-/// A process under callgrind for each session with SQLite.
-fn session_process(file: File, callgrind: &Callgrind, directory: &Path) -> Result<SessionProcess> {
-    let folder = callgrind_folder(directory);
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut command =
-        Command::new(std::env::current_exe().context("this program does not know its own file")?);
-    command.arg(SQLITE_SESSION);
-    let (program, arguments) = callgrind.enclose(&command, &folder, false);
-    Ok(SessionProcess { program, arguments, file })
-}
-
-/// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are the sessions
-/// with a mark, which rises; `files` are those of all threads. Numbers of threads say nothing: one that ended leaves its own to another.
-fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<u32, SessionCount>> {
-    let mut sessions: BTreeMap<u64, CountedPart> = BTreeMap::new();
-    for path in files {
-        let profile = CallgrindProfile::read(&path)?;
-        let mark = profile.within_function(is_mark).calls;
-        if mark > 0 {
-            sessions.insert(mark, profile.within_function(is_command));
-        }
-    }
-    if sessions.len() != numbers.len() || sessions.values().any(|part| part.calls == 0) {
-        bail!(
-            "callgrind knows {} threads with a mark, and there were {} sessions\nhint: the build's symbols may be stripped: dispatch_command and Item_func_crc32::val_int are looked for",
-            sessions.len(),
-            numbers.len()
-        );
-    }
-    let count = |part: &CountedPart| {
-        let mut count = SessionCount::default();
-        count.add_part(part);
-        count
-    };
-    Ok(numbers.iter().copied().zip(sessions.values().map(count)).collect())
-}
-
-/// Whether a function works when a time has passed, and not for an operation: Postgres reports its statistics each second.
-fn is_by_the_clock(name: &str) -> bool {
-    name == "pgstat_report_stat"
 }

@@ -1,4 +1,4 @@
-//! From the files of sessions to windows: what the longer of two sessions did beyond the shorter one.
+//! From counts of sessions to windows: what the longer of two sessions did beyond the shorter one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,6 +46,11 @@ impl SessionCount {
     /// A session that has executed so many operations in so many events, of which nothing is counted yet.
     pub(super) fn of(operations: u64, events: u64) -> Self {
         SessionCount { operations, events, ..SessionCount::default() }
+    }
+
+    /// A session of which only the number of instructions is known.
+    pub(super) fn of_instructions(instructions: u64) -> Self {
+        SessionCount { instructions, ..SessionCount::default() }
     }
 
     /// Adds what another session did, without its operations.
@@ -219,6 +224,19 @@ mod tests {
         let (_, functions) =
             windows(&[[called(90, 10), called(90, 30)], [called(91, 10), called(91, 30)]]).unwrap();
         assert_eq!(functions[0].callers, ["scan"]);
+    }
+
+    #[test]
+    fn without_functions_there_are_windows_all_the_same() {
+        let session = |operations, instructions| SessionCount {
+            operations,
+            events: operations,
+            instructions,
+            ..SessionCount::default()
+        };
+        let (windows, functions) = windows(&[[session(10, 1_500), session(30, 3_500)]]).unwrap();
+        assert_eq!(windows, [CountWindow { operations: 20, events: 20, instructions: 2_000 }]);
+        assert!(functions.is_empty());
     }
 
     #[test]

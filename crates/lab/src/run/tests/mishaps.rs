@@ -19,7 +19,7 @@ fn assert_whole(laboratory: &Laboratory, scenario: &Scenario, context: &str) {
     let rounds = laboratory.rounds(scenario);
     let count = rounds.values().map(Vec::len).sum::<usize>();
     let wanted = match &scenario.protocol {
-        Protocol::Classic | Protocol::Counts => 2 * 10,
+        Protocol::Classic | Protocol::Counts(_) => 2 * 10,
         Protocol::Rounds(_) if scenario.workload.is_chain() => 2 * 10 * 5,
         Protocol::Rounds(_) => 2 + 2 * 2 * 5,
     };

@@ -1,0 +1,166 @@
+//! Sessions that callgrind counts: in the end it writes what each process, or each thread of a server with threads, has done.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use basecase_client::Endpoint;
+use basecase_client::sqlite::SessionProcess;
+use basecase_load::SerialGroup;
+use basecase_model::{Dbms, OperationClass};
+use basecase_probe::{CallgrindProfile, CountedPart};
+use basecase_server::{
+    Callgrind, Served, callgrind_file_of, callgrind_files, callgrind_folder, is_command, is_mark,
+};
+
+use super::sqlite_session::SQLITE_SESSION;
+use super::tally::{Counts, Tally};
+use super::windows::SessionCount;
+
+/// Windows of a step in each start, where sessions are processes.
+const WINDOWS: usize = 2;
+/// The same where they are threads, which stay open until the server ends.
+const WINDOWS_OF_THREADS: usize = 1;
+
+/// The sessions of one start, which callgrind counts.
+pub(super) struct CallgrindTally<'a> {
+    callgrind: &'a Callgrind,
+    program: &'a Path,
+    /// The folder of callgrind's files.
+    folder: PathBuf,
+    /// Whether sessions are threads of the server rather than processes.
+    has_threads: bool,
+    /// SQLite's library, where the client is in the same process.
+    library: Option<PathBuf>,
+    /// Sessions that are threads, with all that were begun besides them: a thread that ended would share its number with a later one.
+    open: Vec<SerialGroup>,
+    /// The sessions whose numbers are marked: the place here, from 1, is the mark that a thread bears.
+    numbers: Vec<u32>,
+    /// The counted sessions that began last.
+    latest: Vec<u32>,
+    counts: Counts,
+}
+
+impl<'a> CallgrindTally<'a> {
+    /// Of no sessions yet. `library` is that of SQLite; `program` serves its sessions.
+    pub(super) fn new(
+        callgrind: &'a Callgrind,
+        program: &'a Path,
+        directory: &Path,
+        dbms: Dbms,
+        library: Option<&Path>,
+    ) -> Self {
+        CallgrindTally {
+            callgrind,
+            program,
+            folder: callgrind_folder(directory),
+            has_threads: dbms.has_threads(),
+            library: library.map(Path::to_path_buf),
+            open: Vec::new(),
+            numbers: Vec::new(),
+            latest: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+}
+
+impl Tally for CallgrindTally<'_> {
+    fn windows(&self) -> usize {
+        if self.has_threads { WINDOWS_OF_THREADS } else { WINDOWS }
+    }
+
+    fn endpoint(&self, endpoint: &Endpoint) -> Result<Endpoint> {
+        let Endpoint::Sqlite(file) = endpoint else { return Ok(endpoint.clone()) };
+        let folder = &self.folder;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut command = Command::new(self.program);
+        command.arg(SQLITE_SESSION);
+        let (program, arguments): (PathBuf, Vec<OsString>) = self.callgrind.enclose(&command, folder, false);
+        Ok(Endpoint::SqliteProcess(SessionProcess { program, arguments, file: file.clone() }))
+    }
+
+    fn begin(
+        &mut self,
+        served: &dyn Served,
+        group: &mut SerialGroup,
+        is_counted: &dyn Fn(OperationClass) -> bool,
+    ) -> Result<Vec<u32>> {
+        let mut all = Vec::new();
+        self.latest.clear();
+        for (role, session) in group.sessions() {
+            let number = served.session_number(session)?.context("the dbms does not number its sessions")?;
+            self.numbers.push(number);
+            served.mark(session, self.numbers.len())?;
+            all.push(number);
+            if is_counted(role) {
+                self.latest.push(number);
+            }
+        }
+        if !self.has_threads {
+            all.iter().enumerate().for_each(|(role, process)| group.pace(role, *process));
+        }
+        Ok(self.latest.clone())
+    }
+
+    /// Ends sessions that are processes, and reads what they did. Keeps those that are threads.
+    fn finish(&mut self, group: SerialGroup) -> Result<()> {
+        if self.has_threads {
+            self.open.push(group);
+            return Ok(());
+        }
+        drop(group);
+        for number in self.latest.drain(..) {
+            let profile = CallgrindProfile::read(&callgrind_file_of(&self.folder, number)?)?;
+            let mut count = SessionCount::default();
+            match &self.library {
+                Some(library) => count.add_part(&profile.within_object(library)),
+                None => count.add(&profile),
+            }
+            count.subtract_part(&profile.within_function(is_by_the_clock));
+            self.counts.0.insert(number, count);
+        }
+        Ok(())
+    }
+
+    fn end(mut self: Box<Self>) -> Result<Counts> {
+        if self.has_threads {
+            let files = callgrind_files(&self.folder).into_iter();
+            let files = files.filter(|((_, thread), _)| *thread > 0).map(|(_, path)| path);
+            self.counts.0 = threads(&self.numbers, files)?;
+        }
+        Ok(std::mem::take(&mut self.counts))
+    }
+}
+
+/// What each session did that is a thread: the part of its commands, because a thread also begins and ends. `numbers` are the sessions
+/// with a mark, which rises; `files` are those of all threads. Numbers of threads say nothing: one that ended leaves its own to another.
+fn threads(numbers: &[u32], files: impl Iterator<Item = PathBuf>) -> Result<BTreeMap<u32, SessionCount>> {
+    let mut sessions: BTreeMap<u64, CountedPart> = BTreeMap::new();
+    for path in files {
+        let profile = CallgrindProfile::read(&path)?;
+        let mark = profile.within_function(is_mark).calls;
+        if mark > 0 {
+            sessions.insert(mark, profile.within_function(is_command));
+        }
+    }
+    if sessions.len() != numbers.len() || sessions.values().any(|part| part.calls == 0) {
+        bail!(
+            "callgrind knows {} threads with a mark, and there were {} sessions\nhint: the build's symbols may be stripped: dispatch_command and Item_func_crc32::val_int are looked for",
+            sessions.len(),
+            numbers.len()
+        );
+    }
+    let count = |part: &CountedPart| {
+        let mut count = SessionCount::default();
+        count.add_part(part);
+        count
+    };
+    Ok(numbers.iter().copied().zip(sessions.values().map(count)).collect())
+}
+
+/// Whether a function works when a time has passed, and not for an operation: Postgres reports its statistics each second.
+fn is_by_the_clock(name: &str) -> bool {
+    name == "pgstat_report_stat"
+}

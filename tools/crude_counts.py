@@ -120,7 +120,7 @@ class Server:
     def __init__(self, home, work, account, counts=None):
         self.home, self.work, self.account, self.counts = home, work, account, counts
         command = [str(home / "bin/postgres"), "-D", str(work / "data"), "-k", str(work), "-c", "listen_addresses="]
-        command += ["-c", "shared_buffers=128MB", "-c", "autovacuum=off", "-c", "jit=off", "-c", "fsync=off", "-c", "synchronous_commit=off"]
+        command += ["-c", "shared_buffers=128MB", "-c", "autovacuum=off", "-c", "jit=off", "-c", "fsync=off"]
         command += ["-c", "max_parallel_workers_per_gather=0", "-c", "checkpoint_timeout=1h", "-c", "max_wal_size=4GB"]
         command += ["-c", "authentication_timeout=600", "-c", "bgwriter_lru_maxpages=0"]
         if counts:

@@ -97,6 +97,8 @@ impl LiveDeployment {
                 let mut instance = instance(plan, candidate, build, config, directory)?;
                 if let Some(meter) = meter {
                     instance.count_instructions(meter.callgrind().cloned());
+                    // The work is the same on any processor, and several starts work side by side.
+                    instance.confine(None);
                 }
                 content.bring()?;
                 if content.is_fresh() {

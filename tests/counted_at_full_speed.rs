@@ -29,13 +29,14 @@ impl Observer for Notes {
 struct Planned<'a> {
     candidates: &'a [&'a str],
     steps: &'a [&'a str],
+    rows: u32,
 }
 
 impl Planned<'_> {
     fn plan(&self, sandbox: &Sandbox, engine: CountsEngine) -> Plan {
-        let Planned { candidates, steps } = self;
+        let Planned { candidates, steps, rows } = self;
         let file = sandbox.path().join("e.toml");
-        let options = "[options]\ntables = 1\nrows = 1000\n";
+        let options = format!("[schedule]\nsettle_limit = \"50ms\"\n[options]\ntables = 1\nrows = {rows}\n");
         let text = format!(
             "workload = \"microbenchmarks\"\ncandidates = {candidates:?}\nlist = {steps:?}\n{options}"
         );
@@ -118,7 +119,8 @@ fn is_counted(sandbox: &Sandbox, planned: &Planned<'_>) {
 fn sessions_that_are_processes_and_threads_of_servers_are_counted() {
     if can_count() {
         let candidates = ["postgres:17.11", "mysql:5.7.22"];
-        is_counted(&Sandbox::new(), &Planned { candidates: &candidates, steps: &["scan"] });
+        // The longer an event, the fewer a window has.
+        is_counted(&Sandbox::new(), &Planned { candidates: &candidates, steps: &["scan"], rows: 20_000 });
     }
 }
 
@@ -133,6 +135,6 @@ fn sessions_with_sqlite_count_themselves() {
     assert!(get.status.success(), "{get:?}");
     is_counted(
         &sandbox,
-        &Planned { candidates: &["sqlite:3.17.0:o0"], steps: &["point-query", "update-inlist"] },
+        &Planned { candidates: &["sqlite:3.17.0:o0"], steps: &["point-query", "update-inlist"], rows: 1_000 },
     );
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
 use basecase_model::{Trial, TrialStatus};
 use basecase_tests::Sandbox;
 use basecase_tests::running::{
-    HARDLY_SETTLES, MICROBENCHMARKS, PLACES, Point, Running, SMALL, assert_nothing_runs, processes_with,
-    signal, trials,
+    HARDLY_SETTLES, KILLS_FOR_MEMORY, MICROBENCHMARKS, PLACES, Point, Running, SMALL, assert_nothing_runs,
+    processes_with, signal, trials,
 };
 
 /// Every file and folder below a folder.
@@ -158,6 +159,7 @@ fn killed_at_each_point_on_two_sqlite_configs() {
 /// Kills the server of the first of two candidates in a step: the trial is stored as failed with the log's tail, the next candidate runs, and
 /// the same command measures what failed, and only that, on a rebuilt database.
 fn kill_server(server: &str, program: &str, in_log: &str, workload: &[&str], step: &str, steps: usize) {
+    let _no_other_kills = KILLS_FOR_MEMORY.read().unwrap_or_else(PoisonError::into_inner);
     let sandbox = Sandbox::new();
     let arguments = [&["compare", server, "sqlite"], workload, &HARDLY_SETTLES, &PLACES].concat();
     let mut running = Running::start(&sandbox, &arguments);

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use basecase_tests::Sandbox;
+use basecase_tests::running::KILLS_FOR_MEMORY;
 
 /// A step that fits the limit, and one whose reply takes more than there is.
 const WORKLOAD: &str = "[tables.t]\nrows = 1000\ncolumns = [{ name = \"id\", type = \"integer not null\", content = \"row\" }]\n\
@@ -23,6 +25,7 @@ fn own_group() -> Option<PathBuf> {
 
 #[test]
 fn a_server_has_what_its_group_allows_and_is_told_when_it_takes_more() {
+    let _alone = KILLS_FOR_MEMORY.write().unwrap_or_else(PoisonError::into_inner);
     let Some(folder) = own_group() else { return };
     let sandbox = Sandbox::new();
     sandbox.write("own.toml", WORKLOAD);

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::PoisonError;
 
 use basecase_model::{PROTOCOL_REVISION, Trial, names};
 use basecase_tests::running::{
-    HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, SMALL,
+    HARDLY_SETTLES, KILLS_FOR_MEMORY, MICROBENCHMARKS, ONE_ROUND, PLACES, Point, Running, SHORT_TIMES, SMALL,
     assert_nothing_runs, by_round, in_rounds, point_queries, signal, trials,
 };
 use basecase_tests::{Sandbox, program};
@@ -105,6 +106,7 @@ fn postgres_pid(data: &Path) -> Option<u32> {
 
 #[test]
 fn a_candidate_that_fails_leaves_the_others_their_rounds() {
+    let _no_other_kills = KILLS_FOR_MEMORY.read().unwrap_or_else(PoisonError::into_inner);
     let sandbox = Sandbox::new();
     let candidates = ["sqlite@wal_normal", "sqlite@rollback_full", "postgres:18.6"];
     // Long enough to be killed in a step.

@@ -2,23 +2,16 @@
 
 use basecase_tests::causes::{assert_first, causes_on_postgres};
 
+/// The causes on a mix with so many rows, by rounds of one thread.
+fn causes_of_rounds(base: &str, candidate: &str, mix: &str, rows: &str) -> Vec<String> {
+    let rounds = ["--threads", "1", "--detect", "5%", "--rounds", "5"];
+    causes_on_postgres(base, candidate, mix, &[&["--workload", mix, "--rows", rows], &rounds[..]].concat())
+}
+
 #[test]
 fn a_slower_path_of_the_processor() {
     // Neighbours can take a quarter of a processor's speed for seconds: only servers that take turns are disturbed alike.
-    let workload = [
-        "--workload",
-        "oltp_point_select",
-        "--rows",
-        "20000",
-        "--threads",
-        "1",
-        "--detect",
-        "5%",
-        "--rounds",
-        "5",
-    ];
-    let causes =
-        causes_on_postgres("", "plan_cache_mode = force_custom_plan", "oltp_point_select", &workload);
+    let causes = causes_of_rounds("", "plan_cache_mode = force_custom_plan", "oltp_point_select", "20000");
     assert_first(&causes, "more CPU time of the server", "plan_cache_mode auto → force_custom_plan");
 }
 
@@ -26,21 +19,9 @@ fn a_slower_path_of_the_processor() {
 fn more_writes() {
     // The first change of a page after a checkpoint puts the whole page into the log. In a round, which begins after one, most changes
     // are the first of their page. In rounds, since one run in a row of tests can have a third of the other's processor.
-    let workload = [
-        "--workload",
-        "oltp_update_non_index",
-        "--rows",
-        "200000",
-        "--threads",
-        "1",
-        "--detect",
-        "5%",
-        "--rounds",
-        "5",
-    ];
     let pages = "shared_buffers = 512MB";
     let without = format!("{pages}\nfull_page_writes = off");
-    let causes = causes_on_postgres(&without, pages, "oltp_update_non_index", &workload);
+    let causes = causes_of_rounds(&without, pages, "oltp_update_non_index", "200000");
     assert_first(&causes, "more ", "full_page_writes off → on");
     let is_of_log =
         |cause: &String| cause.starts_with("more log written") && cause.contains("full_page_writes");

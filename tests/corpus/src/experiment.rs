@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::rc::Rc;
 
 use basecase_lab::experiment_file::{Variant, read};
 use basecase_lab::{Origin, Places, Plan, Request, Scale};
@@ -15,17 +15,21 @@ const OWN: &str = "about = \"own\"\n[options]\nrows = { default = 100, least = 1
     [tables.t]\nrows = \"rows\"\ncolumns = [{ name = \"id\", type = \"INTEGER NOT NULL\", content = \"row\" }]\nprimary_key = \"id\"\n\
     [statements]\nread = \"SELECT id FROM {table} WHERE id = {1..rows}\"\n[[steps]]\nname = \"read\"\nevent = \"read\"\n";
 
-/// Reads an experiment file, as it is and scaled, and plans its experiments of SQLite.
-pub fn experiment(input: &[u8]) -> Marks {
-    static FOLDER: OnceLock<TempDir> = OnceLock::new();
-    let mut marks = Marks::new();
-    let Ok(text) = std::str::from_utf8(input) else { return marks };
-    let folder = FOLDER.get_or_init(|| {
+thread_local! {
+    /// Of each thread, whose end removes it.
+    static FOLDER: Rc<TempDir> = {
         let folder = tempfile::Builder::new().prefix("bc-").tempdir().expect("a folder");
         fs::write(folder.path().join("own.toml"), OWN).expect("a file");
-        folder
-    });
-    let path = folder.path().join(format!("e{:?}.toml", std::thread::current().id()).replace(['(', ')'], ""));
+        Rc::new(folder)
+    };
+}
+
+/// Reads an experiment file, as it is and scaled, and plans its experiments of SQLite.
+pub fn experiment(input: &[u8]) -> Marks {
+    let mut marks = Marks::new();
+    let Ok(text) = std::str::from_utf8(input) else { return marks };
+    let folder = FOLDER.with(Rc::clone);
+    let path = folder.path().join("e.toml");
     fs::write(&path, text).expect("a file");
     for scale in [None, Some("0.01"), Some("1e-300")] {
         let scale = scale.map(|scale| scale.parse::<Scale>().expect("a scale"));

@@ -10,7 +10,7 @@ mod sample;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::rc::Rc;
 
 use basecase_analysis::Stored;
 use basecase_report::{Options, TextFormat};
@@ -21,14 +21,17 @@ use crate::{Marks, shape};
 
 pub use sample::sample_store;
 
+thread_local! {
+    /// Of each thread, whose end removes it.
+    static FOLDER: Rc<TempDir> = Rc::new(tempfile::Builder::new().prefix("bc-").tempdir().expect("a folder"));
+}
+
 /// Reads the sample with these changes, verifies it, and reports on what it still tells.
 pub fn store(input: &[u8]) -> Marks {
-    static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let mut marks = Marks::new();
     let Ok(changes) = std::str::from_utf8(input) else { return marks };
-    let folder = FOLDER.get_or_init(|| tempfile::Builder::new().prefix("bc-").tempdir().expect("a folder"));
-    let name = format!("{:?}.db", std::thread::current().id()).replace(['(', ')'], "");
-    let path = folder.path().join(name);
+    let folder = FOLDER.with(Rc::clone);
+    let path = folder.path().join("sample.db");
     fs::write(&path, sample_store()).expect("a file");
     edit::apply(&path, changes);
     look(&path, Some(input.len()), &mut marks);

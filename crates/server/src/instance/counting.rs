@@ -20,7 +20,7 @@ const FILE: &str = "callgrind.out.";
 /// How long a server under callgrind may take to stop: it runs some fifty times slower.
 const STOP_PATIENCE: Duration = Duration::from_secs(600);
 /// The same once its counts are not wanted.
-const HASTE: Duration = Duration::from_secs(3);
+const UNWANTED_PATIENCE: Duration = Duration::from_secs(3);
 /// How long the file of a session that has ended may take to appear.
 const FILE_PATIENCE: Duration = Duration::from_secs(60);
 /// The most shared memory for a server's own cache of pages, in bytes, unless its data needs more. Making a larger one would take
@@ -180,13 +180,13 @@ impl Instance {
     /// How long the server may take to stop. Nobody waits for counts once the user wants to stop, and the data of a counted server is a
     /// copy that nobody needs: then it may take the second time.
     pub(crate) fn stop_patience(&self, usual: Duration) -> [Duration; 2] {
-        if self.callgrind.is_some() { [STOP_PATIENCE, HASTE] } else { [usual, usual] }
+        if self.callgrind.is_some() { [STOP_PATIENCE, UNWANTED_PATIENCE] } else { [usual, usual] }
     }
 
     /// The signal that the server gets when this process dies, and how long it may take until it is forced to end.
-    pub(crate) fn last_wish(&self) -> (Signal, Duration) {
+    pub(crate) fn on_parent_death(&self) -> (Signal, Duration) {
         let [stop, force] = self.adapter().kind().stop_signals;
-        if self.callgrind.is_some() { (force, HASTE) } else { (stop, Guard::PATIENCE) }
+        if self.callgrind.is_some() { (force, UNWANTED_PATIENCE) } else { (stop, Guard::PATIENCE) }
     }
 }
 

@@ -74,7 +74,7 @@ impl Instance {
             command.envs(plant.environment(library, &self.spec.directory));
         }
         let [_, force] = self.adapter().kind().stop_signals;
-        let (signal, patience) = self.last_wish();
+        let (signal, patience) = self.on_parent_death();
         basecase_process::die_with_parent(&mut command, signal);
         self.kill_watch = Some(KillWatch::begin(self));
         let child = basecase_process::spawn(command, self.processors.clone())

@@ -44,11 +44,12 @@ fn begin(golden: &Golden) -> (Sandbox, Experiment, Vec<Cell>) {
     (sandbox, experiment, cells)
 }
 
-/// Without what depends on the machine and on what is compiled in.
+/// Without what depends on the machine, on what is compiled in and on how steps are measured today.
 fn comparable(cell: &Cell, experiment: &Experiment, sizes_differ: bool) -> Cell {
     let is_embedded = experiment.candidates[0].build.dbms == Dbms::Sqlite;
     Cell {
         host: String::new(),
+        protocol_revision: 0,
         build: if is_embedded { String::new() } else { cell.build.clone() },
         config: if sizes_differ { String::new() } else { cell.config.clone() },
         ..cell.clone()

@@ -29,6 +29,15 @@ pub use error::{Error, Kind};
 /// Breaks off whatever a session is waiting for, from another thread.
 pub type Interrupter = Box<dyn Fn() + Send>;
 
+/// These items, in the order of `numbers`; those that are not among them follow. Numbers that no item has are left out.
+fn arranged<T>(items: Vec<T>, numbers: &[usize]) -> Vec<T> {
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    let mut arranged: Vec<T> =
+        numbers.iter().filter_map(|number| items.get_mut(*number).and_then(Option::take)).collect();
+    arranged.extend(items.into_iter().flatten());
+    arranged
+}
+
 /// One connection to a dbms, used by one role.
 ///
 /// Once the user wants to stop, preparing and [`Session::query`] fail, and any wait of a session is broken off: see
@@ -48,6 +57,9 @@ pub trait Session: Send {
     /// # Errors
     /// If the dbms refuses the statement or the connection is lost.
     fn prepare_with_types(&mut self, sql: &str, types: &[ParameterType]) -> Result<usize, Error>;
+
+    /// From now on statement `n` is the one that was prepared as number `numbers[n]`. Those that are not among them follow.
+    fn arrange(&mut self, numbers: &[usize]);
 
     /// Executes one operation and fetches every row. The hot path: allocates nothing once its buffers have grown.
     ///
@@ -106,4 +118,16 @@ pub trait Session: Send {
     /// # Errors
     /// If the operating system refuses a second handle on the connection.
     fn interrupter(&self) -> Result<Interrupter, Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arranged_items_come_first_and_none_is_lost() {
+        assert_eq!(arranged(vec!['a', 'b', 'c', 'd'], &[3, 1]), ['d', 'b', 'a', 'c']);
+        assert_eq!(arranged(vec!['a', 'b'], &[]), ['a', 'b']);
+        assert_eq!(arranged(vec!['a', 'b'], &[7, 1, 1]), ['b', 'a']);
+    }
 }

@@ -111,6 +111,10 @@ impl Session for SqliteSession {
         self.connection.keep(sql)
     }
 
+    fn arrange(&mut self, numbers: &[usize]) {
+        self.connection.arrange(numbers);
+    }
+
     /// Executes the operation.
     fn send(&mut self, operation: &Operation) -> Result<(), Error> {
         if self.outcome.is_some() {

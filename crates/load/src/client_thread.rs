@@ -33,9 +33,9 @@ pub(crate) enum ClientThread {
 
 /// What a thread reports while it works.
 pub(crate) enum ThreadMessage {
-    /// A role's number, its recording and its session. The session stays open until the counters have been read, because the counts of a
-    /// server process are lost when it exits.
-    Done(usize, Box<Recording>, Box<dyn Session>),
+    /// A role's number, its recording and its sessions. They stay open until the counters have been read, because the counts of a server
+    /// process are lost when it exits.
+    Done(usize, Box<Recording>, Vec<Box<dyn Session>>),
     /// The step cannot go on.
     Failed(Failure),
     /// How busy the driver was.
@@ -44,7 +44,7 @@ pub(crate) enum ThreadMessage {
 
 /// Whether a thread can drive this role along with others.
 fn is_drivable(worker: &Worker) -> bool {
-    worker.plan.only_follows_script() && worker.session.socket().is_some()
+    worker.plan.only_follows_script() && worker.sessions.present.socket().is_some()
 }
 
 /// Divides roles among threads.
@@ -57,7 +57,8 @@ pub(crate) fn divide(workers: Vec<Worker>) -> Result<Vec<ClientThread>, Assemble
     let count = cores.div_ceil(CORES_PER_DRIVER).max(FEWEST_DRIVERS).min(workers.len() / SESSIONS_PER_DRIVER);
     let mut drivers: Vec<Vec<DrivenRole>> = (0..count).map(|_| Vec::new()).collect();
     for (index, worker) in workers.into_iter().enumerate() {
-        let Worker { mut plan, mut session, .. } = worker;
+        let Worker { mut plan, sessions, .. } = worker;
+        let mut session = sessions.present;
         session.set_blocking(false).map_err(|source| AssembleError {
             client: plan.client,
             role: plan.name,
@@ -84,11 +85,11 @@ impl ClientThread {
             ClientThread::Worker(index, worker) => {
                 let Some(progress) = progress.get(index) else { return };
                 let failed = failure_of(&worker.plan);
-                let (recording, error, session) = worker.work(RoleContext { shared, schedule, progress });
+                let (recording, error, sessions) = worker.work(RoleContext { shared, schedule, progress });
                 if let Some(error) = error {
                     tell(ThreadMessage::Failed(failed(error)));
                 }
-                tell(ThreadMessage::Done(index, Box::new(recording), session));
+                tell(ThreadMessage::Done(index, Box::new(recording), sessions));
             }
             ClientThread::Driver(members) => {
                 let failed: Vec<_> =
@@ -103,7 +104,7 @@ impl ClientThread {
                 match driven {
                     Ok((finished, load)) => {
                         for Finished { index, recording, session } in finished {
-                            tell(ThreadMessage::Done(index, Box::new(recording), session));
+                            tell(ThreadMessage::Done(index, Box::new(recording), vec![session]));
                         }
                         tell(ThreadMessage::Load(load));
                     }

@@ -473,6 +473,8 @@ mod tests {
             Ok(0)
         }
 
+        fn arrange(&mut self, _: &[usize]) {}
+
         fn send(&mut self, _: &Operation) -> Result<(), Error> {
             let begun = Instant::now();
             while begun.elapsed() < SENDING {

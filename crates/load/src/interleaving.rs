@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
-use basecase_model::{Measures, OperationClass, Slice, names};
+use basecase_model::{Measures, OperationClass, SessionRecord, Slice, names};
 use basecase_probe::{OthersTime, ServerClock, ServerCpu, Snapshot, Watch, canary_ns};
 use basecase_process::Suspender;
 
@@ -17,6 +17,9 @@ use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::turn_gate::{SliceEnd, TurnGate, TurnKind};
 use crate::worker_group::{Collector, Limits, POLL_INTERVAL, Shutdown, WorkerGroup};
+
+/// Where the names of the server's own counters begin.
+const SERVER: &str = "server.";
 
 /// One candidate's worker group, and how its server is observed.
 pub struct Runner<'a> {
@@ -38,6 +41,8 @@ pub struct Runner<'a> {
 pub struct SliceSpec {
     /// Whose turn it is.
     pub runner: usize,
+    /// The number of the sessions that work in it, which never falls. A new one is opened at the beginning of its first slice.
+    pub session: u32,
     /// Its pass; `None` for a warm-up slice, which is not kept.
     pub pass: Option<u32>,
     /// How long after the switch operations do not count yet.
@@ -127,6 +132,9 @@ struct InterleavedGroup<'a> {
     missed: Duration,
     /// The same by pass, for turns in which it was long.
     missed_by_pass: BTreeMap<u32, Duration>,
+    /// The session whose counters are being read, and those that are over.
+    session: Option<OpenSession>,
+    sessions: Vec<SessionRecord>,
     /// Whether its last turn was interrupted midway.
     is_cut: bool,
     /// What only the interleaver knows about its turns; `None` for those that are not kept.
@@ -151,7 +159,7 @@ impl<'env> InterleavedGroup<'env> {
         let schedule = shared.schedule.get_or_init(|| Schedule::in_turns(kind, takers));
         let turns = schedule.turns()?;
         let group = &runner.group;
-        let collector = Collector::new(group.progress.roles.len(), threads.len());
+        let collector = group.collector(threads.len());
         Some(InterleavedGroup {
             runner,
             turns,
@@ -164,6 +172,8 @@ impl<'env> InterleavedGroup<'env> {
             had: Duration::ZERO,
             missed: Duration::ZERO,
             missed_by_pass: BTreeMap::new(),
+            session: None,
+            sessions: Vec::new(),
             is_cut: false,
             slices: Vec::new(),
             before: None,
@@ -185,9 +195,59 @@ impl InterleavedGroup<'_> {
         self.runner.server.filter(|_| self.runner.stands_still)
     }
 
+    /// Reads the counters where a session has its first pass, and those of the last one where that is over.
+    fn look_at_session(&mut self, spec: &SliceSpec) {
+        if self.session.as_ref().is_some_and(|session| session.number != spec.session) {
+            self.end_session();
+        }
+        let Some(pass) = spec.pass.filter(|_| self.runner.chunks_of.is_none()) else { return };
+        match &mut self.session {
+            Some(session) => session.last_pass = pass,
+            None => {
+                self.session = Some(OpenSession {
+                    number: spec.session,
+                    first_pass: pass,
+                    last_pass: pass,
+                    before: self.runner.watch.snapshot(),
+                    operations: self.operations(),
+                });
+            }
+        }
+    }
+
+    fn end_session(&mut self) {
+        let Some(OpenSession { number, first_pass, last_pass, before, operations }) = self.session.take()
+        else {
+            return;
+        };
+        let mut counters = Measures::new();
+        let spent = self.runner.watch.snapshot().since(&before);
+        spent
+            .iter()
+            .filter(|(name, _)| name.starts_with(SERVER))
+            .for_each(|(name, value)| counters.set(name, value));
+        self.sessions.push(SessionRecord {
+            number,
+            seed: self.runner.group.histories.map_or(0, |histories| histories.seed_of(number)),
+            first_pass,
+            passes: last_pass - first_pass + 1,
+            operations: self.operations() - operations,
+            counters,
+        });
+    }
+
     fn cpu(&self) -> Option<ServerCpu> {
         self.clock.as_ref().map(ServerClock::read)
     }
+}
+
+/// A session that has passes, and the readings before the first.
+struct OpenSession {
+    number: u32,
+    first_pass: u32,
+    last_pass: u32,
+    before: Snapshot,
+    operations: u64,
 }
 
 /// When a turn began, and the readings at that time.
@@ -236,11 +296,12 @@ impl Interleaver<'_> {
             group.pass = spec.pass;
             group.clock.as_mut().map(ServerClock::find_processes);
         }
+        group.look_at_session(spec);
         let (operations, cpu, others) = (group.operations(), group.cpu(), OthersTime::now());
         let began = Instant::now();
         let opens = began + spec.settle;
         if !group.is_cut {
-            group.turns.begin(spec.pass.map(|_| opens), spec.end);
+            group.turns.begin(spec.session, spec.pass.map(|_| opens), spec.end);
         }
         let until = match spec.end {
             SliceEnd::Cut(time) if server.is_some() => Some(began + time),
@@ -327,6 +388,7 @@ impl Interleaver<'_> {
     fn end(mut self) -> Vec<StepOutcome> {
         drop(std::mem::take(&mut self.suspender));
         let has_failed = self.groups.iter().any(|group| group.collector.failure.is_some());
+        self.groups.iter_mut().for_each(InterleavedGroup::end_session);
         let counters: Vec<Measures> =
             self.groups
                 .iter()
@@ -368,6 +430,7 @@ impl Interleaver<'_> {
                 let Slice { length_us, operations, rate, warm_up_operations, .. } = counted;
                 Some(Slice { length_us, operations, rate, warm_up_operations, ..known? })
             };
+            outcome.sessions = group.sessions;
             outcome.slices = match group.runner.chunks_of {
                 Some(_) => group.slices.into_iter().flatten().collect(),
                 None => outcome.slices.into_iter().zip(group.slices).filter_map(whole).collect(),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::Error;
-use basecase_model::{Measures, RoleRecord, Slice, StatementRecord};
+use basecase_model::{Measures, RoleRecord, SessionRecord, Slice, StatementRecord};
 use thiserror::Error;
 
 use crate::stall::Stall;
@@ -71,6 +71,10 @@ pub struct StepOutcome {
     pub seconds: f64,
     /// Its slices, if it took turns with others.
     pub slices: Vec<Slice>,
+    /// The sessions that these belong to.
+    pub sessions: Vec<SessionRecord>,
+    /// Connections that were made for it, also those that came and went before the clock started.
+    pub connections: u64,
     /// What each role did, in the order of the plan.
     pub roles: Vec<RoleRecord>,
     /// Counts by kind of statement, over all roles.

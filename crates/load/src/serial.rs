@@ -8,7 +8,7 @@ use basecase_model::{Operation, OperationClass};
 use basecase_probe::is_asleep;
 use basecase_workload::{Next, RolePlan, Script, StepPlan, Work};
 
-use crate::opening::open;
+use crate::opening::{Connections, Opening};
 use crate::outcome::{AssembleError, Failure};
 
 /// Queries between two rounds of a writer that works in the background.
@@ -185,7 +185,7 @@ fn await_sleep(process: u32) {
 
 impl SerialRole {
     fn open(plan: RolePlan, endpoint: &Endpoint) -> Result<SerialRole, AssembleError> {
-        let session = open(&plan, endpoint)?;
+        let session = Opening::of(&plan, endpoint, None, &Connections::default()).open(0)?;
         let (client, name, class) = (plan.client, plan.name, plan.class);
         let (script, queue) = match plan.work {
             Work::Script(script) => (Some(script), None),

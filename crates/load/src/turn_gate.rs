@@ -34,6 +34,8 @@ pub(crate) struct Turn {
     number: u64,
     /// From when on events count; `None` if none counts.
     pub(crate) opens: Option<Instant>,
+    /// The number of the sessions in which it is worked.
+    pub(crate) session: u32,
 }
 
 /// Tells the threads of one worker group when it is their turn.
@@ -86,7 +88,7 @@ const NEVER: u64 = u64::MAX;
 impl TurnGate {
     /// A gate for this many threads. It starts closed.
     pub(crate) fn new(kind: TurnKind, threads: usize, base: Instant) -> Self {
-        let turn = Turn { number: 0, opens: None };
+        let turn = Turn { number: 0, opens: None, session: 0 };
         TurnGate {
             kind,
             threads,
@@ -161,8 +163,8 @@ impl TurnGate {
         }
     }
 
-    /// Opens the gate until the slice ends. Events count from `from` on. Every thread must be waiting.
-    pub(crate) fn begin(&self, from: Option<Instant>, end: SliceEnd) {
+    /// Opens the gate for the sessions of this number until the slice ends. Events count from `from` on. Every thread must be waiting.
+    pub(crate) fn begin(&self, session: u32, from: Option<Instant>, end: SliceEnd) {
         let mut state = self.state();
         let now = Instant::now();
         self.add_pause(&mut state, now);
@@ -178,7 +180,7 @@ impl TurnGate {
         };
         self.ends_ns.store(ends_ns, Ordering::Relaxed);
         self.events_left.store(events, Ordering::Relaxed);
-        state.turn = Turn { number: state.turn.number + 1, opens: from };
+        state.turn = Turn { number: state.turn.number + 1, opens: from, session };
         state.waiting = 0;
         state.look(self.threads);
         self.changed.notify_all();
@@ -239,13 +241,13 @@ mod tests {
         let now = Instant::now();
         let turns = TurnGate::new(TurnKind::Slices, 1, now);
         assert!(!turns.admits(now));
-        turns.begin(Some(now), SliceEnd::After(Duration::from_millis(30)));
+        turns.begin(0, Some(now), SliceEnd::After(Duration::from_millis(30)));
         assert!(turns.admits(now + Duration::from_millis(29)));
         assert!(!turns.admits(now + Duration::from_millis(30)));
-        turns.begin(Some(now), SliceEnd::Events(2));
+        turns.begin(0, Some(now), SliceEnd::Events(2));
         let admitted: Vec<bool> = (0..4).map(|_| turns.admits(now)).collect();
         assert_eq!(admitted, [true, true, false, false]);
-        turns.begin(Some(now), SliceEnd::Counted(Duration::from_millis(30)));
+        turns.begin(0, Some(now), SliceEnd::Counted(Duration::from_millis(30)));
         assert!(turns.admits(now) && turns.admits(now) && !turns.admits(now + Duration::from_millis(30)));
         assert_eq!(turns.counted(), 2);
         turns.end();
@@ -269,7 +271,7 @@ mod tests {
                 assert!(turns.is_idle(PATIENCE) && !turns.is_finished());
                 thread::sleep(pause);
                 let began = Instant::now();
-                turns.begin(Some(began), SliceEnd::After(slice));
+                turns.begin(0, Some(began), SliceEnd::After(slice));
                 assert!(turns.is_idle(PATIENCE));
                 assert!(turns.worked(began) >= slice, "it rests early, and has its time all the same");
                 // The first pause began with the group, the second with the end of the slice before.
@@ -298,7 +300,7 @@ mod tests {
             for turn in 0..100 {
                 assert!(turns.is_idle(PATIENCE));
                 assert_eq!(result.load(Ordering::Relaxed), 3 * turn);
-                turns.begin(None, SliceEnd::Events(0));
+                turns.begin(0, None, SliceEnd::Events(0));
             }
             assert!(turns.is_idle(PATIENCE));
             turns.end();

@@ -11,6 +11,7 @@ use crate::pacer::Pacer;
 use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
 use crate::retry::{EVENT_ATTEMPTS, Retry, retry_after};
+use crate::role_sessions::RoleSessions;
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
 use crate::statement_queue::{Consumer, Sender};
@@ -22,7 +23,7 @@ const ATTEMPTS: u32 = 10;
 /// One role with its session and its ends of statement queues.
 pub(crate) struct Worker {
     pub(crate) plan: RolePlan,
-    pub(crate) session: Box<dyn Session>,
+    pub(crate) sessions: RoleSessions,
     /// The statement queues that this role feeds, in their order.
     pub(crate) senders: Vec<Option<Sender>>,
     /// The statement queue that this role works off.
@@ -131,10 +132,13 @@ enum Execution {
 }
 
 impl Worker {
-    /// Works until nothing is left or the step is stopped. Always raises the role's flag. Returns the session.
-    pub(crate) fn work(mut self, context: RoleContext<'_>) -> (Recording, Option<Error>, Box<dyn Session>) {
+    /// Works until nothing is left or the step is stopped. Always raises the role's flag. Returns the sessions.
+    pub(crate) fn work(
+        mut self,
+        context: RoleContext<'_>,
+    ) -> (Recording, Option<Error>, Vec<Box<dyn Session>>) {
         let mut recorder = Recorder::new(&self.plan, context.shared.kinds, context.schedule.origin);
-        let mut cpu = CpuMeter::new(self.session.as_ref());
+        let mut cpu = CpuMeter::new(self.sessions.present.as_ref());
         let work = std::mem::replace(&mut self.plan.work, Work::Queue(usize::MAX));
         let result = match work {
             Work::Script(mut script) => self.follow(&mut *script, &mut recorder, context, &mut cpu),
@@ -142,7 +146,7 @@ impl Worker {
         };
         // In slices, only the time that counts is measured.
         if context.schedule.turns().is_none_or(|turns| turns.kind == TurnKind::Chunks) {
-            cpu.close(self.session.as_ref());
+            cpu.close(self.sessions.present.as_ref());
         }
         if let Some(flag) = self.plan.raises {
             context.shared.raise(flag);
@@ -150,7 +154,7 @@ impl Worker {
         let microseconds = |time_ns: u64| time_ns as f64 / 1_000.0;
         let client_cpu_us = cpu.spent.client.map_or(0.0, microseconds);
         let recording = recorder.finish(client_cpu_us, cpu.spent.server.map(microseconds));
-        (recording, result.err(), self.session)
+        (recording, result.err(), self.sessions.into_open())
     }
 
     fn is_done(&self, shared: &Shared) -> bool {
@@ -181,7 +185,7 @@ impl Worker {
                 break;
             }
             if !recorder.is_within_event() && !is_within_round {
-                match self.admit(&mut place, recorder, context, cpu) {
+                match self.admit(&mut place, recorder, context, cpu)? {
                     Admitted::Now => {}
                     Admitted::AskAgain => continue,
                     Admitted::NoMore => break,
@@ -227,14 +231,14 @@ impl Worker {
         recorder: &mut Recorder,
         context: RoleContext<'_>,
         cpu: &mut CpuMeter,
-    ) -> Admitted {
+    ) -> Result<Admitted, Error> {
         let RoleContext { shared, schedule, .. } = context;
         match schedule.admit(place.due.unwrap_or(place.now)) {
             Admission::Now => {
                 if let Some(instant) = place.due.take() {
                     shared.wait_until(instant);
                     if shared.is_stopped() {
-                        return Admitted::NoMore;
+                        return Ok(Admitted::NoMore);
                     }
                 }
                 recorder.admit(place.now);
@@ -244,20 +248,20 @@ impl Worker {
                 place.intended = Some(instant);
                 shared.wait_until(instant);
                 if shared.is_stopped() {
-                    return Admitted::NoMore;
+                    return Ok(Admitted::NoMore);
                 }
             }
             Admission::Later => {
-                let Some(turns) = schedule.turns() else { return Admitted::NoMore };
+                let Some(turns) = schedule.turns() else { return Ok(Admitted::NoMore) };
                 return self.rest(turns, place, recorder, cpu);
             }
-            Admission::Closed => return Admitted::NoMore,
+            Admission::Closed => return Ok(Admitted::NoMore),
         }
         if place.opens.is_some_and(|opens| Instant::now() >= opens) {
             place.opens = None;
-            cpu.open(self.session.as_ref());
+            cpu.open(self.sessions.present.as_ref());
         }
-        Admitted::Now
+        Ok(Admitted::Now)
     }
 
     /// Waits for the worker group's next turn.
@@ -267,13 +271,13 @@ impl Worker {
         place: &mut Place,
         recorder: &mut Recorder,
         cpu: &mut CpuMeter,
-    ) -> Admitted {
+    ) -> Result<Admitted, Error> {
         if turns.kind == TurnKind::Chunks {
             self.drain_queues();
             let before = turns.paused();
             place.turn = turns.wait(place.turn);
             if place.turn.is_none() {
-                return Admitted::NoMore;
+                return Ok(Admitted::NoMore);
             }
             let pause = turns.paused() - before;
             recorder.stand_still(turns.paused());
@@ -281,16 +285,17 @@ impl Worker {
             place.due = place.due.map(|due| due + pause);
         } else {
             if place.opens.is_none() && place.turn.is_some_and(|turn| turn.opens.is_some()) {
-                cpu.close(self.session.as_ref());
+                cpu.close(self.sessions.present.as_ref());
             }
             recorder.end_turn();
             place.turn = turns.wait(place.turn);
-            let Some(turn) = place.turn else { return Admitted::NoMore };
+            let Some(turn) = place.turn else { return Ok(Admitted::NoMore) };
+            self.sessions.go_to(turn.session)?;
             recorder.begin_turn(turn.opens);
             place.opens = turn.opens;
         }
         place.now = Instant::now();
-        Admitted::AskAgain
+        Ok(Admitted::AskAgain)
     }
 
     /// Executes the next statement of an event. Where that undoes the event, it begins anew.
@@ -366,7 +371,7 @@ impl Worker {
         let paused = shared.paused();
         let mut attempt = 1;
         loop {
-            let error = match self.session.execute(operation) {
+            let error = match self.sessions.present.execute(operation) {
                 Ok(reply) => {
                     let answered = Instant::now();
                     let pause = shared.paused() - paused;
@@ -407,7 +412,7 @@ impl Worker {
     /// Rolls back a transaction that the dbms may have rolled back already, or that never began.
     #[cold]
     fn roll_back(&mut self) -> Result<(), Error> {
-        match self.session.query("ROLLBACK") {
+        match self.sessions.present.query("ROLLBACK") {
             Err(error) if error.kind() == Kind::Disconnected => Err(error),
             _ => Ok(()),
         }

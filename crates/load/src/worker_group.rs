@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
-use basecase_client::{Endpoint, Error, Interrupter, Session};
+use basecase_client::{Endpoint, Session};
 use basecase_model::{Measures, Slice, StatementCounts, StatementRecord, names};
 use basecase_probe::{ProcessorSet, Watch, panic_message};
 use basecase_workload::{StatementKind, StepPlan, Window, Work};
@@ -15,11 +15,13 @@ use basecase_workload::{StatementKind, StepPlan, Window, Work};
 use crate::client_thread::{ClientThread, ThreadMessage, divide};
 use crate::driver::DriverLoad;
 use crate::heartbeat::Heartbeat;
-use crate::opening::open;
+use crate::opening::{Connections, Interrupters, Opening};
 use crate::outcome::{AssembleError, Failure, StepOutcome};
 use crate::progress::{Progress, RoleProgress};
 use crate::recorder::Recording;
+use crate::role_sessions::RoleSessions;
 use crate::schedule::Schedule;
+use crate::session_history::SessionHistories;
 use crate::shared::Shared;
 use crate::stall::Stalls;
 use crate::statement_queue::statement_queue;
@@ -41,20 +43,27 @@ pub struct Limits<'a> {
 /// The roles of one step, each with an open session.
 pub struct WorkerGroup {
     pub(crate) threads: Vec<ClientThread>,
-    pub(crate) interrupters: Vec<Interrupter>,
+    pub(crate) interrupters: Interrupters,
     pub(crate) flags: usize,
     pub(crate) kinds: Vec<StatementKind>,
     window: Window,
     processors: Option<ProcessorSet>,
+    pub(crate) histories: Option<SessionHistories>,
+    connections: Connections,
     pub(crate) progress: Arc<Progress>,
 }
 
 impl WorkerGroup {
-    /// Opens a session for each role and sets it up. `plan.before` must have been executed.
+    /// Opens a session for each role and sets it up, after a history of its own if there are histories. `plan.before` must have been
+    /// executed.
     ///
     /// # Errors
     /// When a session cannot be opened or the dbms refuses its set-up.
-    pub fn assemble(mut plan: StepPlan, endpoint: &Endpoint) -> Result<WorkerGroup, AssembleError> {
+    pub fn assemble(
+        mut plan: StepPlan,
+        endpoint: &Endpoint,
+        histories: Option<SessionHistories>,
+    ) -> Result<WorkerGroup, AssembleError> {
         let (mut senders, mut consumers): (Vec<_>, Vec<_>) = (0..plan.statement_queues)
             .map(|_| statement_queue())
             .map(|(sender, consumer)| (Some(sender), Some(consumer)))
@@ -65,18 +74,19 @@ impl WorkerGroup {
             .map(|role| RoleProgress::new(role.client, role.name, role.class, role.planned_items));
         let progress = Progress::new(roles.collect());
         let mut workers = Vec::with_capacity(plan.roles.len());
-        let mut interrupters = Vec::with_capacity(plan.roles.len());
+        let (interrupters, connections) = (Interrupters::default(), Connections::default());
         for role in std::mem::take(&mut plan.roles) {
-            let failed = |source: Error| AssembleError { client: role.client, role: role.name, source };
-            let session = open(&role, endpoint)?;
-            interrupters.push(session.interrupter().map_err(failed)?);
+            let opening = Opening::of(&role, endpoint, histories, &connections);
+            let session = opening.open(0)?;
+            interrupters.add(session.interrupter().map_err(|error| opening.failed(error))?);
             let consumer = match role.work {
                 Work::Queue(queue) => consumers.get_mut(queue).and_then(Option::take),
                 Work::Script(_) => None,
             };
             let senders = senders.get_mut(role.feeds.clone()).unwrap_or_default();
             let senders = senders.iter_mut().map(Option::take).collect();
-            workers.push(Worker { plan: role, session, senders, consumer });
+            let sessions = RoleSessions::beginning(session, opening, interrupters.clone(), workers.len());
+            workers.push(Worker { plan: role, sessions, senders, consumer });
         }
         let threads = divide(workers)?;
         let StepPlan { flags, kinds, window, .. } = plan;
@@ -87,6 +97,8 @@ impl WorkerGroup {
             kinds,
             window,
             processors: None,
+            histories,
+            connections,
             progress: Arc::new(progress),
         })
     }
@@ -101,12 +113,17 @@ impl WorkerGroup {
         Arc::clone(&self.progress)
     }
 
+    /// What collects the reports of so many threads.
+    pub(crate) fn collector(&self, threads: usize) -> Collector {
+        Collector::new(self.progress.roles.len(), threads, self.connections.clone())
+    }
+
     /// Starts all roles together, and waits until they are done or a limit is reached. Closes the sessions.
     pub fn run(mut self, watch: &Watch, limits: &Limits<'_>) -> StepOutcome {
         let shared = Shared::new(self.flags, self.kinds.len());
         let threads = std::mem::take(&mut self.threads);
         let gate = Barrier::new(threads.len() + 1);
-        let mut collector = Collector::new(self.progress.roles.len(), threads.len());
+        let mut collector = self.collector(threads.len());
         let window = std::mem::take(&mut self.window);
         let start = || Schedule::new(&window, Instant::now());
 
@@ -196,7 +213,9 @@ impl WorkerGroup {
 /// Collects what the threads of a worker group report.
 pub(crate) struct Collector {
     threads: usize,
+    connections: Connections,
     recordings: Vec<Option<Recording>>,
+    /// Closed only once the counters have been read: the counts of a server process are lost when it exits.
     sessions: Vec<Box<dyn Session>>,
     loads: Vec<DriverLoad>,
     stalls: Stalls,
@@ -205,9 +224,10 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(roles: usize, threads: usize) -> Self {
+    fn new(roles: usize, threads: usize, connections: Connections) -> Self {
         Collector {
             threads,
+            connections,
             recordings: (0..roles).map(|_| None).collect(),
             sessions: Vec::with_capacity(roles),
             loads: Vec::new(),
@@ -218,9 +238,9 @@ impl Collector {
 
     pub(crate) fn take(&mut self, message: ThreadMessage) {
         match message {
-            ThreadMessage::Done(index, recording, session) => {
+            ThreadMessage::Done(index, recording, sessions) => {
                 self.recordings[index] = Some(*recording);
-                self.sessions.push(session);
+                self.sessions.extend(sessions);
             }
             // Errors after the first are its consequences.
             ThreadMessage::Failed(error) => self.failure = self.failure.take().or(Some(error)),
@@ -270,6 +290,8 @@ impl Collector {
             opened,
             seconds: ended_us as f64 / 1e6,
             slices,
+            sessions: Vec::new(),
+            connections: self.connections.count(),
             roles,
             statements,
             warm_up_events,
@@ -283,13 +305,13 @@ impl Collector {
 
 /// Ends roles that were told to stop.
 pub(crate) struct Shutdown<'a> {
-    interrupters: &'a [Interrupter],
+    interrupters: &'a Interrupters,
     since: Option<Instant>,
     is_interrupted: bool,
 }
 
 impl<'a> Shutdown<'a> {
-    pub(crate) fn new(interrupters: &'a [Interrupter]) -> Self {
+    pub(crate) fn new(interrupters: &'a Interrupters) -> Self {
         Shutdown { interrupters, since: None, is_interrupted: false }
     }
 
@@ -300,7 +322,7 @@ impl<'a> Shutdown<'a> {
             Instant::now()
         });
         if !self.is_interrupted && since.elapsed() > GRACE {
-            self.interrupters.iter().for_each(|interrupt| interrupt());
+            self.interrupters.interrupt();
             self.is_interrupted = true;
         }
     }

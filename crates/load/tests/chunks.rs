@@ -48,7 +48,7 @@ fn a_step_with_an_end_is_done_in_chunks() {
             let plan = plan();
             let mut control = endpoint.connect().unwrap();
             plan.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
-            let group = WorkerGroup::assemble(plan, endpoint).unwrap();
+            let group = WorkerGroup::assemble(plan, endpoint, None).unwrap();
             Runner { group, chunks_of: Some(class), stands_still: true, watch: &watch, server: None }
         });
         let mut open = vec![0, 1];
@@ -61,7 +61,7 @@ fn a_step_with_an_end_is_done_in_chunks() {
                 turn += 1;
                 pass += u32::from(turn % 2 == 0);
                 let runner = *open.get(turn % open.len().max(1))?;
-                Some(SliceSpec { runner, pass: Some(pass), settle: Duration::ZERO, end })
+                Some(SliceSpec { runner, session: 0, pass: Some(pass), settle: Duration::ZERO, end })
             });
         assert_eq!(outcomes.len(), 2);
         for outcome in &outcomes {

@@ -45,7 +45,7 @@ impl Bench {
         for statement in &plan.before {
             control.query(&statement.to_string()).unwrap();
         }
-        let group = WorkerGroup::assemble(plan, &self.endpoint).unwrap();
+        let group = WorkerGroup::assemble(plan, &self.endpoint, None).unwrap();
         group.run(&Watch::new(Target::default()), &Limits { stop, time })
     }
 }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use basecase_client::{Endpoint, Session, sqlite};
-use basecase_load::{Failure, Limits, Runner, SliceEnd, SliceSpec, StepOutcome, WorkerGroup, interleave};
+use basecase_load::{
+    Failure, Limits, Runner, SessionHistories, SliceEnd, SliceSpec, StepOutcome, WorkerGroup, interleave,
+};
 use basecase_model::{Operation, Reply, Slice};
 use basecase_probe::{Target, Watch};
 use basecase_workload::{Dialect, Next, Script, StepPlan, Work, Workload};
@@ -41,7 +43,7 @@ impl Pair {
             let mut control = endpoint.connect().unwrap();
             load.before.iter().for_each(|statement| drop(control.query(&statement.to_string()).unwrap()));
             let go = AtomicBool::new(false);
-            let outcome = WorkerGroup::assemble(load, endpoint)
+            let outcome = WorkerGroup::assemble(load, endpoint, None)
                 .unwrap()
                 .run(&pair.watch, &Limits { stop: &go, time: None });
             assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
@@ -72,10 +74,20 @@ impl Pair {
 
     /// Runners for both, with processes that are suspended while others have their turns.
     fn runners(&self, step: &str, servers: [Option<u32>; 2]) -> Vec<Runner<'_>> {
+        self.runners_after(None, step, servers)
+    }
+
+    /// The same with sessions that have these histories.
+    fn runners_after(
+        &self,
+        histories: Option<SessionHistories>,
+        step: &str,
+        servers: [Option<u32>; 2],
+    ) -> Vec<Runner<'_>> {
         let runner = |(endpoint, server): (&Endpoint, Option<u32>)| {
             let plan = self.plan(Some(step));
             assert!(plan.can_take_turns());
-            let group = WorkerGroup::assemble(plan, endpoint).unwrap();
+            let group = WorkerGroup::assemble(plan, endpoint, histories).unwrap();
             Runner { group, chunks_of: None, stands_still: true, watch: &self.watch, server }
         };
         self.endpoints.iter().zip(servers).map(runner).collect()
@@ -84,9 +96,15 @@ impl Pair {
 
 /// A warm-up slice for each, then this many passes in both directions.
 fn specs(passes: u32, settle: Duration, end: SliceEnd) -> Vec<SliceSpec> {
-    let warm_up =
-        [0, 1].map(|runner| SliceSpec { runner, pass: None, settle, end: SliceEnd::After(20 * MS) });
-    let pass = |pass| [0, 1, 1, 0].map(|runner| SliceSpec { runner, pass: Some(pass), settle, end });
+    let warm_up = [0, 1].map(|runner| SliceSpec {
+        runner,
+        session: 0,
+        pass: None,
+        settle,
+        end: SliceEnd::After(20 * MS),
+    });
+    let pass =
+        |pass| [0, 1, 1, 0].map(|runner| SliceSpec { runner, session: 0, pass: Some(pass), settle, end });
     warm_up.into_iter().chain((0..passes).flat_map(pass)).collect()
 }
 
@@ -150,6 +168,41 @@ fn slices_of_time_alternate_and_only_they_count() {
 }
 
 #[test]
+fn sessions_are_opened_anew_and_every_pass_is_one_of_theirs() {
+    let pair = Pair::new("2");
+    let histories = SessionHistories::new(7, Dialect::Sqlite, 2);
+    let of_session = |session: u32| {
+        let end = SliceEnd::Events(6);
+        let warm_up = [1, 0].map(|runner| (runner, None));
+        let passes =
+            (3 * session..3 * session + 3).flat_map(|pass| [0, 1, 1, 0].map(|runner| (runner, Some(pass))));
+        warm_up
+            .into_iter()
+            .chain(passes)
+            .map(move |(runner, pass)| SliceSpec { runner, session, pass, settle: Duration::ZERO, end })
+            .collect::<Vec<_>>()
+    };
+    for step in ["point-query", "update-index"] {
+        let mut specs = (0..3).flat_map(of_session);
+        let stop = AtomicBool::new(false);
+        let runners = pair.runners_after(Some(histories), step, [None; 2]);
+        let outcomes = interleave(runners, &Limits { stop: &stop, time: None }, |_| specs.next());
+        for outcome in &outcomes {
+            check(outcome);
+            assert_eq!(outcome.connections, 2 * 3, "two threads with three sessions each");
+            let records = outcome.sessions.iter();
+            let records: Vec<_> = records
+                .map(|session| (session.number, session.first_pass, session.passes, session.seed))
+                .collect();
+            let seed = |session| histories.seed_of(session);
+            assert_eq!(records, [(0, 0, 3, seed(0)), (1, 3, 3, seed(1)), (2, 6, 3, seed(2))]);
+            let statements: u64 = outcome.statements.iter().map(|record| record.window.executed).sum();
+            assert_eq!(outcome.sessions.iter().map(|session| session.operations).sum::<u64>(), statements);
+        }
+    }
+}
+
+#[test]
 fn slices_of_events_leave_both_at_the_same_age() {
     let pair = Pair::new("2");
     let counted = specs(3, Duration::ZERO, SliceEnd::Events(100)).split_off(2);
@@ -192,7 +245,7 @@ fn past_the_limit(pair: &Pair, locks: Vec<Box<dyn Session>>, servers: [Option<u3
         servers[0].map_or(SliceEnd::After(20 * MS), |_| SliceEnd::Cut(50 * MS)),
         SliceEnd::After(60_000 * MS),
     ];
-    let spec = |(runner, end)| SliceSpec { runner, pass: Some(0), settle: Duration::ZERO, end };
+    let spec = |(runner, end)| SliceSpec { runner, session: 0, pass: Some(0), settle: Duration::ZERO, end };
     let mut specs = ends.into_iter().enumerate().map(spec);
     let limits = Limits { stop: &AtomicBool::new(false), time: Some(1_100 * MS) };
     std::thread::scope(|scope| {
@@ -256,7 +309,7 @@ fn defect_20_a_panic_of_a_role_fails_its_candidate_with_its_message() {
     let group = || {
         let mut plan = pair.plan(Some("point-query"));
         plan.roles[1].work = Work::Script(Box::new(Panics));
-        WorkerGroup::assemble(plan, &pair.endpoints[1]).unwrap()
+        WorkerGroup::assemble(plan, &pair.endpoints[1], None).unwrap()
     };
     let told = "a thread of basecase panicked: nothing to say\nhint: this is a defect";
     let is_told = |outcome: &StepOutcome| {

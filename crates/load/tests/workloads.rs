@@ -15,7 +15,7 @@ fn run(plan: StepPlan, endpoint: &Endpoint) -> StepOutcome {
         control.query(&statement.to_string()).unwrap();
     }
     let name = plan.name.clone();
-    let group = WorkerGroup::assemble(plan, endpoint).unwrap();
+    let group = WorkerGroup::assemble(plan, endpoint, None).unwrap();
     let stop = AtomicBool::new(false);
     let outcome = group.run(&Watch::new(Target::default()), &Limits { stop: &stop, time: None });
     assert!(outcome.failure.is_none(), "{name}: {:?}", outcome.failure);

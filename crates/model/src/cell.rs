@@ -7,7 +7,7 @@ use crate::Engine;
 
 /// Increases whenever the way in which a step is measured changes, so that results measured differently never share a cell. A test pins a
 /// hash of the measuring code and asks for this decision.
-pub const PROTOCOL_REVISION: u32 = 3;
+pub const PROTOCOL_REVISION: u32 = 4;
 
 /// What identifies a result by what was run. Its hash is the key of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Check, Headline, Histogram, Measures, Observation, Profile, Series, Slice, State, StatementPlan,
-    StatementRecord, StepFacts, Track,
+    Check, Headline, Histogram, Measures, Observation, Profile, Series, SessionRecord, Slice, State,
+    StatementPlan, StatementRecord, StepFacts, Track,
 };
 
 /// What a role's statements do.
@@ -167,6 +167,8 @@ pub struct Trial {
     pub roles: Vec<RoleRecord>,
     /// Its slices, if candidates took turns.
     pub slices: Vec<Slice>,
+    /// The sessions that its slices belong to; empty if they were not told apart.
+    pub sessions: Vec<SessionRecord>,
     /// Counts by kind of statement, if the step has several.
     pub statements: Vec<StatementRecord>,
     /// What the host, the client and the server used, over exactly the window.
@@ -208,6 +210,7 @@ impl Trial {
             observation: Observation::default(),
             roles: Vec::new(),
             slices: Vec::new(),
+            sessions: Vec::new(),
             statements: Vec::new(),
             counters: Measures::new(),
             gauges: Measures::new(),

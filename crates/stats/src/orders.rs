@@ -21,10 +21,15 @@ impl Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(hash))
     }
 
+    /// Sixty-four random bits.
+    fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// A uniform integer in `[0, bound)`; 0 when `bound` is 0. By multiplication (Lemire 2019) without its rejection step: the
     /// bias is below `bound / 2^64`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
+        ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
     /// Shuffles items (Fisher & Yates 1938).
@@ -80,6 +85,11 @@ impl Orders {
     pub fn pass(&self, name: &str, index: usize, candidates: usize) -> Vec<usize> {
         let order = self.balanced(name, index, candidates);
         order.iter().chain(order.iter().rev()).copied().collect()
+    }
+
+    /// A seed for draws that are made elsewhere.
+    pub fn seed(&self, name: &str, index: usize) -> u64 {
+        Stream::new(self.seed, "seed", name, index).bits()
     }
 
     /// A random order of items whose number may differ between rounds, such as steps that are still undecided.

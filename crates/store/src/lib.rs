@@ -14,6 +14,7 @@ mod progress;
 mod role;
 mod samples;
 mod schema;
+mod session_record;
 mod slice;
 mod statement;
 mod step_count;

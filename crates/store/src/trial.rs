@@ -4,7 +4,7 @@ use basecase_model::{Cell, Check, Measures, Observation, Place, State, TableStat
 use rusqlite::{Connection, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::{Problem, plan, profile, role, slice, statement, track};
+use crate::{Problem, plan, profile, role, session_record, slice, statement, track};
 
 /// A trial's id: the first 32 hexadecimal digits of the SHA-256 of its identifying values, as a JSON array.
 pub(crate) fn id_of(
@@ -69,6 +69,7 @@ pub(crate) fn insert(
     }
     statement::insert(connection, &id, &trial.statements)?;
     slice::insert(connection, &id, &trial.slices)?;
+    session_record::insert(connection, &id, &trial.sessions)?;
     track::insert(connection, &id, &trial.tracks)?;
     plan::insert(connection, &id, &trial.plans)?;
     profile::insert(connection, &id, &trial.profiles)?;
@@ -222,6 +223,7 @@ fn whole(connection: &Connection, (id, warnings, trial): Head) -> Result<Trial, 
         roles: role::select(connection, &id)?,
         statements: statement::select(connection, &id)?,
         slices: slice::select(connection, &id)?,
+        sessions: session_record::select(connection, &id)?,
         tracks: track::select(connection, &id, trial.seconds)?,
         plans: plan::select(connection, &id)?,
         profiles: profile::select(connection, &id)?,

@@ -20,7 +20,7 @@ use crate::connecting;
 use crate::connection::Connection;
 use crate::request::Request;
 use crate::value::value_of;
-use crate::{Error, Interrupter, Kind, Session};
+use crate::{Error, Interrupter, Kind, Session, arranged};
 
 /// A session with one MySQL or MariaDB server.
 pub struct MysqlSession {
@@ -177,6 +177,10 @@ impl Session for MysqlSession {
             has_types: false,
         });
         Ok(self.prepared.len() - 1)
+    }
+
+    fn arrange(&mut self, numbers: &[usize]) {
+        self.prepared = arranged(std::mem::take(&mut self.prepared), numbers);
     }
 
     #[inline]

@@ -21,7 +21,7 @@ use crate::connecting;
 use crate::connection::Connection;
 use crate::request::Request;
 use crate::value::value_of;
-use crate::{Error, Interrupter, Kind, Session};
+use crate::{Error, Interrupter, Kind, Session, arranged};
 
 /// Type ids of `pg_type.dat`, fixed in every version.
 const INT8: u32 = 20;
@@ -160,6 +160,10 @@ impl Session for PostgresSession {
         self.take_in(|_| Ok(()))?.ok_or_else(Error::not_blocking)?;
         self.prepared.push(name);
         Ok(self.prepared.len() - 1)
+    }
+
+    fn arrange(&mut self, numbers: &[usize]) {
+        self.prepared = arranged(std::mem::take(&mut self.prepared), numbers);
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rusqlite::ffi::{self, sqlite3, sqlite3_stmt};
 
 use super::library::{Functions, Library, text};
-use crate::{Error, Kind};
+use crate::{Error, Kind, arranged};
 
 /// Extended result codes for a key that exists already: primary key, unique index, row id.
 const DUPLICATES: [c_int; 3] =
@@ -86,6 +86,11 @@ impl Connection {
         let statement = self.handle.prepare(sql, true)?;
         self.kept.push(statement);
         Ok(self.kept.len() - 1)
+    }
+
+    /// See [`crate::Session::arrange`].
+    pub(super) fn arrange(&mut self, numbers: &[usize]) {
+        self.kept = arranged(std::mem::take(&mut self.kept), numbers);
     }
 
     /// How many columns the rows of this statement have; 0 where it has no rows.

@@ -12,7 +12,7 @@ use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
 use serde::{Deserialize, Serialize};
 
 use super::{File, Library, SqliteSession};
-use crate::{Error, Interrupter, Session};
+use crate::{Error, Interrupter, Session, arranged};
 
 /// How long a process may take to end once its session is over.
 const END_PATIENCE: Duration = Duration::from_secs(120);
@@ -66,6 +66,8 @@ pub(crate) struct ProcessSession {
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     outcome: Option<Result<Reply, Error>>,
+    /// The numbers by which the process knows the prepared statements.
+    prepared: Vec<usize>,
 }
 
 impl ProcessSession {
@@ -91,6 +93,7 @@ impl ProcessSession {
             requests: Some(requests),
             answers: BufReader::new(answers),
             outcome: None,
+            prepared: Vec::new(),
         };
         let File { path, pragmas, .. } = process.file.clone();
         session.ask(&Request::Open { library, path, pragmas })?;
@@ -124,9 +127,16 @@ impl ProcessSession {
 impl Session for ProcessSession {
     fn prepare_with_types(&mut self, sql: &str, _: &[ParameterType]) -> Result<usize, Error> {
         match self.ask(&Request::Prepare { sql: sql.to_owned() })? {
-            Answer::Prepared(number) => Ok(number),
+            Answer::Prepared(number) => {
+                self.prepared.push(number);
+                Ok(self.prepared.len() - 1)
+            }
             _ => Err(Error::unanswered()),
         }
+    }
+
+    fn arrange(&mut self, numbers: &[usize]) {
+        self.prepared = arranged(std::mem::take(&mut self.prepared), numbers);
     }
 
     fn send(&mut self, operation: &Operation) -> Result<(), Error> {
@@ -135,7 +145,7 @@ impl Session for ProcessSession {
             Parameter::Text { start, end } => Bound::Text(*start, *end),
         });
         let request = Request::Execute {
-            prepared: operation.prepared,
+            prepared: operation.prepared.map(|number| self.prepared.get(number).copied().unwrap_or(number)),
             text: operation.text.clone(),
             parameters: parameters.collect(),
         };

@@ -339,6 +339,8 @@ impl Bench for Fake {
             opened: self.now(),
             seconds: self.seconds,
             slices: Vec::new(),
+            sessions: Vec::new(),
+            connections: 1,
             roles: Vec::new(),
             statements: Vec::new(),
             warm_up_events: 0,

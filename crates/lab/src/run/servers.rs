@@ -94,7 +94,7 @@ impl Bench for Servers {
         limits: &Limits<'_>,
     ) -> Result<StepOutcome> {
         prepare(deployment, &step_plan)?;
-        let group = assemble(plan, deployment, step_plan)?;
+        let group = assemble(plan, deployment, step_plan, None)?;
         let outcome = group.run(&deployment.watch, limits);
         if outcome.failure.is_none() {
             // What it did must not count as done by the step that is measured next.

@@ -2,8 +2,8 @@
 
 use basecase_model::{
     Aside, Check, Histogram, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, Slice, State, StatementClass, StatementCounts, StatementPlan, StatementRecord,
-    TableState, Track, TrackKind, Trial, TrialStatus,
+    Sample, Series, SessionRecord, Slice, State, StatementClass, StatementCounts, StatementPlan,
+    StatementRecord, TableState, Track, TrackKind, Trial, TrialStatus,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,6 +91,12 @@ prop_compose! {
             pass, position, opened_us, length_us, operations, rate, warm_up_operations, server_cpu_us,
             others_cpu_us, steal_us, canary_ns,
         }
+    }
+}
+
+prop_compose! {
+    fn session()(number in 0_u32..1, seed: u64, passes: (u32, u32), operations in count(), counters in measures()) -> SessionRecord {
+        SessionRecord { number, seed, first_pass: passes.0, passes: passes.1, operations, counters }
     }
 }
 
@@ -186,9 +192,10 @@ prop_compose! {
         tables in vec(table(), 0..3),
         checks in vec(check(), 0..3),
         warnings in vec(any::<String>(), 0..3),
-        seen in (vec(slice(), 0..4), tracks(), vec(plan(), 0..3), prop::option::of(profile()), prop::sample::select(&Observation::ALL[..])),
+        seen in ((vec(slice(), 0..4), prop::option::of(session())), tracks(), vec(plan(), 0..3), prop::option::of(profile()), prop::sample::select(&Observation::ALL[..])),
     ) -> Trial {
-        let (slices, tracks, plans, profile, observation) = seen;
+        let ((slices, session), tracks, plans, profile, observation) = seen;
+        let sessions = session.into_iter().collect();
         let profiles = profile.into_iter().collect();
         let [step, candidate, placement, started_at] = texts;
         let (round, pass, position) = place;
@@ -196,7 +203,7 @@ prop_compose! {
         Trial {
             cell: sample::cell(&step).key(), step, candidate, place: Place { round, pass, position }, placement,
             started_at, seconds, status, roles, statements, counters, gauges, state: State { tables }, checks, warnings,
-            observation, tracks, plans, profiles, slices, measured_by: "e".to_owned(),
+            observation, tracks, plans, profiles, slices, sessions, measured_by: "e".to_owned(),
         }
     }
 }

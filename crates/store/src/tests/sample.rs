@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use basecase_model::{
     Aside, BuildFacts, CandidateFacts, CandidateName, Cell, Check, ConfigFacts, Dbms, Experiment, Headline,
     Histogram, HostFacts, Measures, Observation, OperationClass, Place, Profile, ProfileKind, RoleRecord,
-    Sample, Series, Slice, State, StatementClass, StatementCounts, StatementPlan, StatementRecord, StepFacts,
-    TableState, Track, TrackKind, Trial, TrialStatus,
+    Sample, Series, SessionRecord, Slice, State, StatementClass, StatementCounts, StatementPlan,
+    StatementRecord, StepFacts, TableState, Track, TrackKind, Trial, TrialStatus,
 };
 
 pub(crate) fn experiment(id: &str) -> Experiment {
@@ -137,6 +137,14 @@ pub(crate) fn trial(cell: &Cell, number: u32) -> Trial {
             others_cpu_us: Some(-2_000.5),
             steal_us: Some(0.0),
             canary_ns: Some(1.75),
+        }],
+        sessions: vec![SessionRecord {
+            number: 0,
+            seed: u64::MAX - 1,
+            first_pass: 1,
+            passes: 1,
+            operations: 320,
+            counters: Measures::new(),
         }],
         statements: vec![StatementRecord {
             name: "delete".into(),

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use basecase_load::{Failure, Progress, StepOutcome, WorkerGroup};
+use basecase_load::{Failure, Progress, SessionHistories, StepOutcome, WorkerGroup};
 use basecase_model::{
     Check, Measures, Observation, OperationClass, Place, Profile, RoleRecord, StatementRecord, Track, Trial,
     names,
@@ -29,6 +29,7 @@ use crate::plan::{Candidate, Plan};
 use crate::run::bench::Alone;
 use crate::run::blank_trial;
 use crate::run::deployment::LiveDeployment;
+use crate::run::rounds::orders;
 use crate::workload::WorkloadState;
 
 /// How long the server's counters get to show what closed sessions did.
@@ -91,7 +92,8 @@ pub(crate) fn measure(
     begins: &mut dyn FnMut(Arc<Progress>),
 ) -> Result<Option<Trial>> {
     let Alone { number, place, observation, profile, limits } = step;
-    let Ready { group, warm_up, before, .. } = ready(plan, deployment, workload_state, number)?;
+    let Ready { group, warm_up, before, .. } =
+        ready(plan, candidate, deployment, workload_state, number, place)?;
     begins(group.progress());
     let profiled = profile.zip(deployment.served.pid());
     let profiling = profiled.map(|(order, pid)| Profiling::begin(order, pid)).transpose()?;
@@ -156,6 +158,7 @@ pub(crate) fn conclude(
         observation,
         profiles,
         slices: std::mem::take(&mut outcome.slices),
+        sessions: std::mem::take(&mut outcome.sessions),
         ..blank_trial(plan, candidate, number, place, outcome.started_at)
     };
     trial.counters.extend(seen);
@@ -188,17 +191,29 @@ pub(crate) fn conclude(
 /// Prepares a step: everything before the clock starts.
 pub(crate) fn ready(
     plan: &Plan,
+    candidate: &Candidate,
     deployment: &mut LiveDeployment,
     workload_state: &dyn WorkloadState,
     number: usize,
+    place: Place,
 ) -> Result<Ready> {
     deployment.served.drop_logs(deployment.control.as_mut())?;
     let step_plan = workload_state.plan(number, Purpose::Measure)?;
+    let histories = histories(plan, candidate, &step_plan, place);
     let (warm_up, chunk) = (step_plan.window.warm_up, step_plan.chunk);
     prepare(deployment, &step_plan)?;
     // Only now: counters of a table that is dropped go with it.
     let before = Counted { statistics: deployment.statistics()?, telemetry: deployment.telemetry()? };
-    Ok(Ready { group: assemble(plan, deployment, step_plan)?, warm_up, chunk, before })
+    Ok(Ready { group: assemble(plan, deployment, step_plan, Some(histories))?, warm_up, chunk, before })
+}
+
+/// What the sessions of a step do before they are measured: drawn for each candidate, round and pass by itself, since what candidates have
+/// in common cancels in their ratio, and what rounds have in common is in no interval.
+fn histories(plan: &Plan, candidate: &Candidate, step_plan: &StepPlan, place: Place) -> SessionHistories {
+    let Place { round, pass, .. } = place;
+    let name = format!("sessions of {} in {}, pass {pass}", candidate.facts.name, step_plan.name);
+    let seed = orders(plan).seed(&name, round as usize);
+    SessionHistories::new(seed, candidate.dialect, step_plan.roles.len())
 }
 
 /// Inspects the server and the tables after a step that ran to its end.
@@ -269,8 +284,10 @@ pub(crate) fn assemble(
     plan: &Plan,
     deployment: &mut LiveDeployment,
     step_plan: StepPlan,
+    histories: Option<SessionHistories>,
 ) -> Result<WorkerGroup> {
-    Ok(WorkerGroup::assemble(step_plan, deployment.served.endpoint())?.confined(plan.pin.client.clone()))
+    Ok(WorkerGroup::assemble(step_plan, deployment.served.endpoint(), histories)?
+        .confined(plan.pin.client.clone()))
 }
 
 /// The server's counters since `before`: once they include what the closed sessions did, or as they are after a while. Also the checks of

@@ -60,7 +60,7 @@ impl ChunkScheduler {
                 Chunk::Time => (SliceEnd::After(TIME), true),
             };
             let pass = is_kept.then(|| self.passes - 1);
-            return Some(SliceSpec { runner, pass, settle: Duration::ZERO, end });
+            return Some(SliceSpec { runner, session: 0, pass, settle: Duration::ZERO, end });
         }
     }
 }

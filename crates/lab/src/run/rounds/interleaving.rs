@@ -26,6 +26,9 @@ use crate::run::measure::settling::unrest;
 use crate::run::measure::{Counted, Ended, Inspection, Ready, conclude, counted_seconds, ready};
 use crate::workload::WorkloadState;
 
+/// Up to so many threads, sessions are opened anew within a round.
+const FEW_THREADS: u32 = 4;
+
 /// A running candidate.
 pub(crate) struct RunningCandidate<D> {
     /// Its number.
@@ -85,7 +88,10 @@ pub(crate) fn interleave_step(
     let mut groups = Vec::with_capacity(all_running.len());
     let mut chunk = None;
     for (position, running) in all_running.iter_mut().enumerate() {
-        match ready(plan, &mut running.deployment, running.workload_state.as_ref(), number) {
+        let candidate = &plan.candidates[running.candidate];
+        let place = place(position);
+        match ready(plan, candidate, &mut running.deployment, running.workload_state.as_ref(), number, place)
+        {
             Ok(Ready { group, before, chunk: own, .. }) => {
                 chunk = own;
                 befores.push(Before { counted: before, planted: planted(plan, running) });
@@ -93,7 +99,7 @@ pub(crate) fn interleave_step(
             }
             Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => {
-                return Ok(Some(broken_off_before(plan, running, number, place(position), &error)));
+                return Ok(Some(broken_off_before(plan, running, number, place, &error)));
             }
         }
     }
@@ -103,6 +109,7 @@ pub(crate) fn interleave_step(
         slice: plan.slice,
         margin,
         most_work,
+        renews_sessions: renews_sessions(plan, all_running, number),
         timing: plan.timing,
     };
     let mut scheduler = scheduler(plan, &step, all_running.len(), chunk, settings);
@@ -130,6 +137,20 @@ pub(crate) fn interleave_step(
     let mut trials = conclude_all(plan, turns.collect(), is_broken_off, stop);
     trials.iter_mut().for_each(|(_, trial)| trial.gauges.extend(surroundings.clone()));
     Ok(Some(Interleaved { trials, is_broken_off }))
+}
+
+/// Whether sessions of a step are opened anew within a round. Where there are many at once, each is a draw. An embedded dbms has its cache in
+/// the session.
+fn renews_sessions(
+    plan: &Plan,
+    all_running: &[&mut RunningCandidate<LiveDeployment>],
+    number: usize,
+) -> bool {
+    let is_embedded = |running: &&mut RunningCandidate<LiveDeployment>| {
+        plan.candidates[running.candidate].facts.build.dbms.is_embedded()
+    };
+    let threads = plan.steps[number].facts.threads.unwrap_or(1);
+    threads <= FEW_THREADS && !all_running.iter().any(is_embedded)
 }
 
 /// A candidate that takes turns in a step.

@@ -77,7 +77,13 @@ mod tests {
     #[test]
     fn a_slice_that_was_quiet_needs_no_look_and_a_stopped_run_none_at_all() {
         let stop = AtomicBool::new(true);
-        let spec = |pass| SliceSpec { runner: 0, pass, settle: Duration::ZERO, end: SliceEnd::After(LONG) };
+        let spec = |pass| SliceSpec {
+            runner: 0,
+            session: 0,
+            pass,
+            settle: Duration::ZERO,
+            end: SliceEnd::After(LONG),
+        };
         let result = |others_cpu_us| SliceResult {
             spec: spec(Some(0)),
             operations: 50,

@@ -45,6 +45,17 @@ const PROBE: Duration = MS.saturating_mul(50);
 const WRITING: Duration = MS.saturating_mul(50);
 const WRITING_PASSES: u32 = 24;
 
+/// How long a candidate works in one session before all have new ones. What a session did before decides how it fares, so that a round of
+/// one session tells of that session.
+const SESSION: Duration = MS.saturating_mul(300);
+/// Fewest passes of a session.
+const SESSION_PASSES: u32 = 2;
+/// How long a new session warms up, and for how many events at least: Postgres plans the first five executions of a statement one by one.
+const SESSION_WARM_UP: Duration = MS.saturating_mul(100);
+const SESSION_EVENTS: f64 = 8.0;
+/// From this length of its warm-up on, a new session costs more than it tells.
+const LONG_WARM_UP: Duration = MS.saturating_mul(400);
+
 /// The settings of the slices of a step in a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceSettings {
@@ -56,6 +67,8 @@ pub(crate) struct SliceSettings {
     pub(crate) margin: f64,
     /// How long each candidate may work at most, where the usual time tells too little.
     pub(crate) most_work: Duration,
+    /// Whether sessions are opened anew within the round.
+    pub(crate) renews_sessions: bool,
     /// The factor on all fixed durations.
     pub(crate) timing: Timing,
 }
@@ -86,6 +99,8 @@ struct Kept {
     end: SliceEnd,
     length: Duration,
     passes: u32,
+    /// Passes of each session; `None` if there is one for the whole round.
+    passes_of_session: Option<u32>,
 }
 
 /// What a round of a step that reads is to tell.
@@ -152,6 +167,9 @@ pub(crate) struct SliceScheduler {
     /// What of the step is still to be told, where passes go on until it is.
     target: Option<PrecisionTarget>,
     pass: u32,
+    /// The number of the present sessions.
+    session: u32,
+    renews_sessions: bool,
     specs: VecDeque<usize>,
 }
 
@@ -165,7 +183,7 @@ impl SliceScheduler {
         is_first: bool,
         settings: SliceSettings,
     ) -> Self {
-        let SliceSettings { base, slice, margin, most_work, timing } = settings;
+        let SliceSettings { base, slice, margin, most_work, renews_sessions, timing } = settings;
         let writes = step.writes;
         let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
         let order = orders.shuffled(&name, 0, candidates);
@@ -199,6 +217,8 @@ impl SliceScheduler {
                 levels: vec![Vec::new(); candidates],
             }),
             pass: 0,
+            session: 0,
+            renews_sessions,
             specs: VecDeque::new(),
         }
     }
@@ -210,14 +230,8 @@ impl SliceScheduler {
             (Some(result), Some(target)) => target.learn(result),
             (Some(_), None) | (None, _) => {}
         }
-        if let Some((warm_up, runner)) = self.warm_up.pop_front() {
-            let end = match warm_up {
-                WarmUp::Time(time) => SliceEnd::Counted(time),
-                WarmUp::Probe => SliceEnd::Counted(self.timing.of(PROBE)),
-                WarmUp::Probed => SliceEnd::Events(self.probed),
-                WarmUp::Slowest(time) => SliceEnd::Events(self.events_of_slowest(time)),
-            };
-            return Some(SliceSpec { runner, pass: None, settle: Duration::ZERO, end });
+        if let Some(spec) = self.next_warm_up() {
+            return Some(spec);
         }
         let mut kept = self.kept.unwrap_or_else(|| self.choose());
         if self.specs.is_empty() {
@@ -229,6 +243,11 @@ impl SliceScheduler {
             if self.pass == kept.passes {
                 return None;
             }
+            self.kept = Some(kept);
+            if self.is_session_over(&kept) {
+                self.renew_sessions();
+                return self.next_warm_up();
+            }
             self.pass += 1;
             let order = self.orders.pass(&self.name, self.pass as usize - 1, self.seats.len());
             self.specs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
@@ -237,13 +256,57 @@ impl SliceScheduler {
         let settle = if self.writes { Duration::ZERO } else { self.timing.of(SETTLE) };
         self.specs.pop_front().map(|runner| SliceSpec {
             runner,
+            session: self.session,
             pass: Some(self.pass - 1),
             settle,
             end: kept.end,
         })
     }
 
+    /// The next slice that warms up.
+    fn next_warm_up(&mut self) -> Option<SliceSpec> {
+        let (warm_up, runner) = self.warm_up.pop_front()?;
+        let end = match warm_up {
+            WarmUp::Time(time) => SliceEnd::Counted(time),
+            WarmUp::Probe => SliceEnd::Counted(self.timing.of(PROBE)),
+            WarmUp::Probed => SliceEnd::Events(self.probed),
+            WarmUp::Slowest(time) => SliceEnd::Events(self.events_of_slowest(time)),
+        };
+        Some(SliceSpec { runner, session: self.session, pass: None, settle: Duration::ZERO, end })
+    }
+
+    /// Whether the present sessions have had all their passes, and further passes follow.
+    fn is_session_over(&self, kept: &Kept) -> bool {
+        kept.passes_of_session.is_some_and(|passes| self.pass / passes > self.session)
+    }
+
+    /// Goes over to new sessions, which warm up first.
+    fn renew_sessions(&mut self) {
+        self.session += 1;
+        let time = self.session_warm_up();
+        let warm_up = if self.writes { WarmUp::Slowest(time) } else { WarmUp::Time(time) };
+        let name = format!("sessions of {}", self.name);
+        let order = self.orders.shuffled(&name, self.session as usize, self.speeds.len());
+        self.warm_up.extend(order.into_iter().map(|runner| (warm_up, runner)));
+    }
+
+    /// How long a new session warms up.
+    fn session_warm_up(&self) -> Duration {
+        let events = Duration::try_from_secs_f64(SESSION_EVENTS / self.slowest()).unwrap_or(Duration::MAX);
+        self.timing.of(SESSION_WARM_UP).max(events)
+    }
+
+    /// How many passes of this length a session has; `None` if one session has all.
+    fn passes_of_session(&self, length: Duration) -> Option<u32> {
+        let is_worth_it = self.renews_sessions && self.session_warm_up() < self.timing.of(LONG_WARM_UP);
+        is_worth_it.then(|| passes_of(self.timing.of(SESSION), length).max(SESSION_PASSES))
+    }
+
     fn learn(&mut self, result: &SliceResult) {
+        if self.kept.is_some() {
+            // It began with opening a session.
+            return;
+        }
         let events = match result.spec.end {
             SliceEnd::Counted(time) => {
                 self.endings.push(result.time.saturating_sub(time));
@@ -283,12 +346,15 @@ impl SliceScheduler {
             let usual = self.timing.of(WRITING);
             let length = usual.max(shortest);
             let passes = passes_of(2 * WRITING_PASSES * usual, length).max(TYPICAL_PASSES);
-            return Kept { end: SliceEnd::Events(self.events_of_slowest(length)), length, passes };
+            let passes_of_session = self.passes_of_session(length);
+            let end = SliceEnd::Events(self.events_of_slowest(length));
+            return Kept { end, length, passes, passes_of_session };
         }
         let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest, self.timing));
         let fewest = if length < self.timing.of(LONG) { TYPICAL_PASSES } else { PASSES.0 };
         let passes = passes_of(self.timing.of(WORK), length).clamp(fewest, PASSES.1);
-        Kept { end: SliceEnd::After(length), length, passes }
+        let passes_of_session = self.passes_of_session(length);
+        Kept { end: SliceEnd::After(length), length, passes, passes_of_session }
     }
 }
 
@@ -338,11 +404,57 @@ mod tests {
             slice: None,
             margin: 0.02,
             most_work: MOST_WORK,
+            renews_sessions: false,
             timing: Timing::ORDINARY,
         };
         let scheduler =
             SliceScheduler::new(Orders::new(7), "step".into(), candidates, &step, false, settings);
         specs_at(scheduler, |_| rate, ending)
+    }
+
+    /// Of two candidates whose sessions are opened anew.
+    fn specs_of_sessions(writes: bool, rate: f64) -> Vec<SliceSpec> {
+        let step = StepFacts { writes, threads: Some(1), ..StepFacts::EMPTY };
+        let settings = SliceSettings {
+            base: 0,
+            slice: None,
+            margin: 0.02,
+            most_work: MOST_WORK,
+            renews_sessions: true,
+            timing: Timing::ORDINARY,
+        };
+        let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
+        specs_at(scheduler, |_| rate, Duration::ZERO)
+    }
+
+    #[test]
+    fn a_round_has_several_sessions_each_of_which_warms_up_first() {
+        for writes in [false, true] {
+            let specs = specs_of_sessions(writes, 50_000.0);
+            let sessions: Vec<&[SliceSpec]> =
+                specs.chunk_by(|one, next| one.session == next.session).collect();
+            assert_eq!(sessions.len(), if writes { 8 } else { 5 });
+            for session in &sessions[1..] {
+                let warm_up = session.iter().take_while(|spec| spec.pass.is_none()).map(|spec| spec.runner);
+                let mut warm_up: Vec<usize> = warm_up.collect();
+                warm_up.sort_unstable();
+                assert_eq!(warm_up, [0, 1]);
+                assert!(session[2..].iter().all(|spec| spec.pass.is_some()));
+                assert_eq!(session[2..].len() % 4, 0, "whole passes");
+            }
+            let passes = specs.iter().filter_map(|spec| spec.pass).max();
+            assert_eq!(
+                passes,
+                Some(if writes { WRITING_PASSES - 1 } else { 24 }),
+                "as many as with one session"
+            );
+        }
+    }
+
+    #[test]
+    fn slow_steps_have_one_session() {
+        assert!(specs_of_sessions(false, 15.0).iter().all(|spec| spec.session == 0));
+        assert!(specs_of_sessions(false, 40.0).iter().any(|spec| spec.session > 0));
     }
 
     /// Of candidates that do `rate` operations per second in each slice.
@@ -410,7 +522,14 @@ mod tests {
 
     /// Passes of two candidates, one of them slower by so much, of which every third slice is slower by that share.
     fn passes(slower: f64, uneven: f64, margin: f64, most_work: Duration) -> usize {
-        let settings = SliceSettings { base: 0, slice: None, margin, most_work, timing: Timing::ORDINARY };
+        let settings = SliceSettings {
+            base: 0,
+            slice: None,
+            margin,
+            most_work,
+            renews_sessions: false,
+            timing: Timing::ORDINARY,
+        };
         let scheduler =
             SliceScheduler::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, settings);
         let mut slices = 0;

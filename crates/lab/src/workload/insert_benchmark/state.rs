@@ -123,7 +123,7 @@ impl WorkloadState for InsertBenchmarkState {
         let statements = |class| sum(class, |role| role.statements);
         let affected = |class| sum(class, |role| role.affected);
         server.check([
-            (names::SERVER_CONNECTIONS, Count::exactly(outcome.roles.len() as u64)),
+            (names::SERVER_CONNECTIONS, Count::exactly(outcome.connections)),
             (names::SERVER_INSERT_STATEMENTS, statements(OperationClass::Insert)),
             (names::SERVER_DELETE_STATEMENTS, statements(OperationClass::Delete)),
             (names::SERVER_ROWS_INSERTED, affected(OperationClass::Insert)),

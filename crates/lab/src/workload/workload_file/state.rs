@@ -139,7 +139,7 @@ impl WorkloadState for WorkloadFileState {
     }
 
     fn check_server(&self, step: usize, server: ServerCounts<'_>, outcome: &StepOutcome) -> Vec<Check> {
-        let connections = (names::SERVER_CONNECTIONS, Count::exactly(outcome.roles.len() as u64));
+        let connections = (names::SERVER_CONNECTIONS, Count::exactly(outcome.connections));
         if step == 0 {
             let loaders = || outcome.roles.iter().filter(|role| role.class == OperationClass::Insert);
             let statements = Count::exactly(loaders().map(|role| role.statements).sum());

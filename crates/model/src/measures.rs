@@ -250,6 +250,8 @@ pub mod names {
     pub const ROUND_OTHERS_CORES: &str = "round.others_cores";
     /// Share of all processors' time that the hypervisor gave to others meanwhile, 0 to 1.
     pub const ROUND_STEAL_SHARE: &str = "round.steal_share";
+    /// The round for which the data was loaded that a step began with.
+    pub const IMAGE_ROUND: &str = "image.round";
     /// Bytes of the copy of the data that a step began with.
     pub const IMAGE_BYTES: &str = "image.bytes";
     /// Time until that copy was on the device, seconds.

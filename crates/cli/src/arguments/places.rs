@@ -19,6 +19,9 @@ static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 *
 /// Where things are put, and how servers are reached.
 #[derive(Args, Clone)]
 pub(crate) struct PlaceArguments {
+    /// Load the data of each candidate at least so often over the rounds, so that a verdict is not that of one load
+    #[arg(long, help_heading = heading::ROUNDS, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) loads: u32,
     /// Measure in rounds, and start none after this time, e.g. 60m; run the same command again to add rounds
     #[arg(long, help_heading = heading::ROUNDS, visible_alias = "more", value_name = "TIME", value_parser = read_time)]
     pub(crate) budget: Option<Duration>,

@@ -55,6 +55,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         connect_timeout: basecase_client::CONNECT_PATIENCE,
         keep_data: false,
         rebuild: false,
+        loads: 3,
         budget: None,
         probe: ProbeArgument::On,
         profile: Vec::new(),

@@ -55,6 +55,7 @@ pub(crate) fn measure(
     let options = RunOptions {
         keep_data: arguments.keep_data,
         rebuilds: arguments.rebuild,
+        loads: Some(arguments.loads),
         counters_only: arguments.probe == ProbeArgument::Off,
         profile,
         budget: arguments.budget,

@@ -432,7 +432,10 @@ impl Bench for Fake {
         for (position, running) in all_running.iter_mut().enumerate() {
             running.deployment.execute(&facts.name, changes, number == 0, || Ok(()))?;
             let candidate = &plan.candidates[running.candidate];
-            let trial = self.trial_of_turns(plan, candidate, number, place(position), last + 1);
+            let mut trial = self.trial_of_turns(plan, candidate, number, place(position), last + 1);
+            if let Some(round) = running.image_round {
+                trial.gauges.set(names::IMAGE_ROUND, f64::from(round));
+            }
             trials.push((running.candidate, trial));
         }
         Ok(Some(Interleaved { trials, is_broken_off: false }))

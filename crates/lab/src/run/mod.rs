@@ -14,7 +14,7 @@ mod servers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -28,7 +28,7 @@ use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
 pub use self::counts::{SQLITE_SESSION, serve_sqlite_session};
 pub use self::measure::profiling::ProfileOrder;
-use self::rounds::{quiet, slice_scheduler};
+use self::rounds::{Loading, quiet, slice_scheduler};
 use self::servers::Servers;
 use crate::message::explain;
 use crate::observer::{Count, Event, Observer, Phase};
@@ -77,6 +77,8 @@ pub struct RunOptions {
     pub work_margin: Option<f64>,
     /// Reload the data instead of continuing with what an earlier run left.
     pub rebuilds: bool,
+    /// How often the data of each candidate is loaded over an experiment in rounds, at least: `None` is three times.
+    pub loads: Option<u32>,
 }
 
 impl RunOptions {
@@ -135,7 +137,9 @@ fn run_on<B: Bench>(
         round: 0,
         patience: quiet::MOST_POLLS,
         most_work: plan.timing.of(slice_scheduler::MOST_WORK),
-        rebuilt: BTreeSet::new(),
+        loaded_for: BTreeMap::new(),
+        loads_anew: false,
+        loading: Loading::default(),
         unopened: BTreeSet::new(),
         options,
     };
@@ -186,8 +190,11 @@ struct Run<'a, B: Bench> {
     patience: u32,
     /// How long a candidate may work for a step in a round if the usual time is not precise enough.
     most_work: Duration,
-    /// The candidates whose data for rounds this run has loaded.
-    rebuilt: BTreeSet<usize>,
+    /// The candidates whose data this run has loaded, and the round for which it did so last.
+    loaded_for: BTreeMap<usize, u32>,
+    /// Whether data is loaded anew for this round.
+    loads_anew: bool,
+    loading: Loading,
     /// The candidates that could not start from the data of their rounds, which is kept for another try.
     unopened: BTreeSet<usize>,
 }

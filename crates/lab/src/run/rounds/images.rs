@@ -37,7 +37,9 @@ impl<B: Bench> Run<'_, B> {
         let candidate = &plan.candidates[index];
         let image = image_of(candidate);
         let loaded = open_comparisons.load(index).cloned();
-        let is_wanted_anew = self.options.rebuilds && !self.rebuilt.contains(&index);
+        let is_asked = self.options.rebuilds && !self.loaded_for.contains_key(&index);
+        let is_drawn = loaded.is_some() && self.loads_anew;
+        let is_wanted_anew = is_asked || is_drawn;
         if !is_wanted_anew && loaded.is_some() {
             let state = read_state(&image).with_context(|| is_kept(candidate))?;
             if state.is_some() {
@@ -57,7 +59,9 @@ impl<B: Bench> Run<'_, B> {
                 if self.is_stopped() {
                     return Ok(false);
                 }
-                self.store.add_warning(&loaded, ON_LOADED_AGAIN)?;
+                if !is_drawn {
+                    self.store.add_warning(&loaded, ON_LOADED_AGAIN)?;
+                }
                 state
             }
             None => {
@@ -84,8 +88,9 @@ impl<B: Bench> Run<'_, B> {
             self.note(&note);
         }
         move_data(&slot, &image)?;
+        write_round(&image, self.round)?;
         write_state(&image, &state)?;
-        self.rebuilt.insert(index);
+        self.loaded_for.insert(index, self.round);
         Ok(true)
     }
 }
@@ -115,6 +120,19 @@ pub(crate) fn read_state(image: &Path) -> Result<Option<State>> {
     };
     let state = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
     Ok(Some(state))
+}
+
+/// The file of an image that says for which round it was loaded.
+const ROUND: &str = "round";
+
+/// The round for which an image was loaded, if it says so.
+pub(crate) fn read_round(image: &Path) -> Option<u32> {
+    basecase_probe::read_text(&image.join(ROUND)).ok()?.trim().parse().ok()
+}
+
+fn write_round(image: &Path, round: u32) -> Result<()> {
+    let path = image.join(ROUND);
+    fs::write(&path, round.to_string()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes it atomically: a process that is killed meanwhile must not leave half of it.

@@ -39,6 +39,8 @@ pub(crate) struct RunningCandidate<D> {
     pub(crate) workload_state: Box<dyn WorkloadState>,
     /// The cost of copying its data, until a trial records it.
     pub(crate) copied: Option<Copied>,
+    /// The round for which its data was loaded; `None` if it loads it itself.
+    pub(crate) image_round: Option<u32>,
     /// The result of settling before a step, until its trial records it.
     pub(crate) settled: Measures,
 }
@@ -283,7 +285,7 @@ fn conclude_turns(
         inspection: Inspection { counts_rows: plan.counts_rows && plan.steps[number].facts.writes, drain },
         outcome,
     };
-    let RunningCandidate { deployment, workload_state, copied, settled, .. } = running;
+    let RunningCandidate { deployment, workload_state, copied, image_round, settled, .. } = running;
     let mut trial = conclude(plan, candidate, deployment, workload_state.as_mut(), number, ended)
         .unwrap_or_else(|error| failed_trial(plan, candidate, number, place, &error, Some(deployment)));
     if let Some(Planted { calls, nanoseconds }) = planted {
@@ -292,6 +294,9 @@ fn conclude_turns(
     }
     trial.warnings.extend(unrest(plan.settle, settled));
     trial.gauges.extend(std::mem::take(settled));
+    if let Some(round) = image_round {
+        trial.gauges.set(names::IMAGE_ROUND, f64::from(*round));
+    }
     if let Some(Copied { bytes, time }) = copied.take() {
         trial.gauges.set(names::IMAGE_BYTES, bytes as f64);
         trial.gauges.set(names::IMAGE_COPY_SECONDS, time.as_secs_f64());

@@ -2,6 +2,7 @@
 
 mod chains;
 pub(crate) mod chunk_scheduler;
+mod image_renewal;
 pub(crate) mod images;
 pub(crate) mod interleaving;
 pub(crate) mod open_comparisons;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use anyhow::Result;
 use basecase_stats::Orders;
 
+use self::image_renewal::{LOADS, Loads};
 use self::images::remove_folder;
 use self::open_comparisons::OpenComparisons;
 use self::server_run::Data;
@@ -22,7 +24,7 @@ use self::slice_scheduler::MOST_WORK;
 use super::Run;
 use super::bench::Bench;
 use crate::observer::Event;
-use crate::plan::{Candidate, Plan};
+use crate::plan::{Candidate, Plan, Source};
 
 impl<'a, B: Bench> Run<'a, B> {
     /// Rounds in which the candidates take turns in each step, which begins with what the load left.
@@ -59,16 +61,23 @@ impl<'a, B: Bench> Run<'a, B> {
                 break;
             }
             let seconds = last.as_ref().map(|last| last.seconds_of_next(&open_comparisons, &steps));
+            let expected = Duration::try_from_secs_f64(seconds.unwrap_or(0.0)).unwrap_or(Duration::MAX);
+            self.loads_anew = self.is_load_due(&open_comparisons, round, expected, left);
+            let loading =
+                self.loading.of_last.filter(|_| self.loads_anew).map_or(0.0, |time| time.as_secs_f64());
+            let seconds = seconds.map(|seconds| seconds + loading);
             let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
             let most = self.options.most_rounds.into_iter().chain(last_analysis).min();
             if is_over || most.is_some_and(|most| round >= most) {
                 break;
             }
             let round_began = self.bench.now();
+            self.loading.in_round = Duration::ZERO;
             self.begin_round(&open_comparisons, round, &steps, left);
             round_of(self, &mut open_comparisons, &steps)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
-            last = Some(Done { round, steps: steps.clone(), seconds });
+            let without_loading = seconds - self.loading.in_round.as_secs_f64();
+            last = Some(Done { round, steps: steps.clone(), seconds: without_loading });
             if self.is_stopped() {
                 return Ok(());
             }
@@ -84,6 +93,33 @@ impl<'a, B: Bench> Run<'a, B> {
             });
         }
         Ok(())
+    }
+
+    /// Whether the data is loaded anew for this round, which takes so long without that. Chains load in every round, and a server that
+    /// basecase did not start keeps what it has.
+    fn is_load_due(
+        &self,
+        open_comparisons: &OpenComparisons,
+        round: u32,
+        expected: Duration,
+        left: Option<Duration>,
+    ) -> bool {
+        let is_ours =
+            |candidate: &Candidate| matches!(candidate.source, Source::Build(..) | Source::Embedded(..));
+        if self.plan.workload.is_chain() || !self.plan.candidates.iter().all(is_ours) {
+            return false;
+        }
+        let rounds = open_comparisons.loaded_for();
+        let Some(last) = rounds.last() else { return false };
+        let loads = Loads {
+            count: rounds.len() as u32,
+            wanted: self.options.loads.unwrap_or(LOADS),
+            rounds_since: round.saturating_sub(*last),
+            last: self.loading.of_last.unwrap_or_else(|| open_comparisons.time_of_loads()),
+            round: expected,
+            left,
+        };
+        loads.is_due()
     }
 
     /// The numbers of rounds after which there is an interim analysis.
@@ -111,8 +147,12 @@ impl<'a, B: Bench> Run<'a, B> {
     /// One round of these steps.
     fn round(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<()> {
         let orders = orders(self.plan);
+        let loading = self.bench.now();
+        let mut has_loaded = false;
         for index in open_comparisons.runners_of_any(steps) {
+            let known = self.loaded_for.get(&index).copied();
             let provided = self.provide_image(open_comparisons, index);
+            has_loaded |= self.loaded_for.get(&index).copied() != known;
             if self.is_stopped() {
                 return Ok(());
             }
@@ -125,6 +165,10 @@ impl<'a, B: Bench> Run<'a, B> {
                     open_comparisons.dismiss(index);
                 }
             }
+        }
+        if has_loaded {
+            self.loading.in_round = self.bench.now() - loading;
+            self.loading.of_last = Some(self.loading.in_round);
         }
         let order = |name: &str, of: &[usize]| -> Vec<usize> {
             orders.shuffled(name, self.round as usize, of.len()).into_iter().map(|place| of[place]).collect()
@@ -145,10 +189,20 @@ impl<'a, B: Bench> Run<'a, B> {
     }
 }
 
+/// How long loading data takes, over all candidates.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Loading {
+    /// In the present round.
+    in_round: Duration,
+    /// The last time, if there was one in this run.
+    of_last: Option<Duration>,
+}
+
 /// A round that was run.
 struct Done {
     round: u32,
     steps: Vec<usize>,
+    /// Without loading data.
     seconds: f64,
 }
 

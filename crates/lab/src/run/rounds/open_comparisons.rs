@@ -78,6 +78,20 @@ impl OpenComparisons {
         self.trials.iter().filter(is_load).find(|trial| trial.measured_by == *id)
     }
 
+    /// The rounds for which data was loaded that this experiment has measured with.
+    pub(crate) fn loaded_for(&self) -> BTreeSet<u32> {
+        let own = self.trials.iter().filter(|trial| trial.measured_by == self.experiment.id);
+        own.filter_map(|trial| trial.gauges.get(names::IMAGE_ROUND)).map(|round| round as u32).collect()
+    }
+
+    /// How long it took about to load the data of all candidates, one after the other: twice their own time, for starting, settling and
+    /// stopping.
+    pub(crate) fn time_of_loads(&self) -> Duration {
+        let loads = (0..self.candidates()).filter_map(|candidate| self.load(candidate));
+        Duration::try_from_secs_f64(2.0 * loads.map(|load| load.seconds).sum::<f64>())
+            .unwrap_or(Duration::MAX)
+    }
+
     /// Excludes a candidate from all steps.
     pub(crate) fn dismiss(&mut self, candidate: usize) {
         self.out.extend((0..self.experiment.steps.len()).map(|step| (candidate, step)));

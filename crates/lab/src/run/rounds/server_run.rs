@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use basecase_model::{Cell, Measures, Trial};
 use basecase_server::{copy_data, keep_data, remove_data, take_data};
 
-use super::images::{image_of, kept_of, read_state};
+use super::images::{image_of, kept_of, read_round, read_state};
 use super::interleaving::{Interleaved, RunningCandidate, StepRun};
 use super::open_comparisons::OpenComparisons;
 use super::slot_of;
@@ -215,6 +215,7 @@ impl<B: Bench> Run<'_, B> {
             deployment,
             workload_state,
             copied: copied.get(),
+            image_round: read_round(&image).filter(|_| data != Data::Loaded),
             settled: Measures::new(),
         })
     }

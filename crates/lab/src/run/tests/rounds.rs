@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use basecase_model::{Cell, CountEngine, CountWindow, OperationClass, StepCount};
+use basecase_model::{Cell, CountEngine, CountWindow, OperationClass, StepCount, names};
 
 use super::super::bench::Bench as _;
 use super::*;
@@ -137,6 +137,8 @@ fn rounds_that_were_begun_otherwise_are_refused_and_only_the_wanted_step_is_meas
     let mut fake = slower_by(0.5);
     laboratory.run(&scenario, &mut fake).unwrap();
     assert_eq!(turns(&fake.calls())[0], (WRITE.to_owned(), 0));
+    let loads = laboratory.trials(&scenario).into_iter().filter(|trial| trial.step == "load");
+    assert!(loads.into_iter().all(|load| load.warnings[0].starts_with("the data was loaded again")));
     let rounds = laboratory.rounds(&scenario);
     assert!(
         rounds.iter().filter(|((step, _), _)| step != "load").all(|(_, rounds)| *rounds == [0, 1, 2, 3, 4])
@@ -244,4 +246,40 @@ fn a_step_has_the_time_that_the_user_gave_it() {
         limits(&fake.calls())[..10],
         [None, None, None, None, usual, usual, usual, usual, usual, usual]
     );
+}
+
+#[test]
+fn data_is_loaded_anew_within_the_rounds_and_trials_say_for_which() {
+    let laboratory = Laboratory::new();
+    let loads = |calls: &[Call]| -> Vec<u32> {
+        let mut round = 0;
+        let mut loaded = Vec::new();
+        for call in calls {
+            match call {
+                Call::Turns { round: begun, .. } => round = begun + 1,
+                Call::Open { is_fresh: true, candidate, .. } if candidate.contains("wal") => {
+                    loaded.push(round)
+                }
+                _ => {}
+            }
+        }
+        loaded
+    };
+    let mut fake = slower_by(0.5);
+    laboratory.run(&in_rounds(5), &mut fake).unwrap();
+    assert_eq!(loads(&fake.calls()), [0, 2, 3, 4], "the first load is a trial, which takes longer");
+    let of_round: Vec<Option<f64>> = laboratory
+        .trials(&in_rounds(5))
+        .iter()
+        .filter(|trial| trial.step == READ && trial.candidate.contains("wal"))
+        .map(|trial| trial.gauges.get(names::IMAGE_ROUND))
+        .collect();
+    assert_eq!(of_round, [0.0, 0.0, 2.0, 3.0, 4.0].map(Some));
+
+    let laboratory = Laboratory::new();
+    let mut scenario = in_rounds(5);
+    scenario.options.loads = Some(1);
+    let mut fake = slower_by(0.5);
+    laboratory.run(&scenario, &mut fake).unwrap();
+    assert_eq!(loads(&fake.calls()), [0], "one, because the user wants one");
 }

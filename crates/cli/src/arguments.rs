@@ -176,6 +176,10 @@ pub(crate) struct Calibrate {
     /// Number of candidates with each slowdown, and without one, to see how often each is found
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(crate) copies: u16,
+    /// Plant nothing, and tell where noise comes from: how much passes, sessions, starts of the server and loads of the data add to the
+    /// ratio of the candidate and itself, for each step; --rounds says how many rounds there are [default: 10]
+    #[arg(long, conflicts_with_all = ["slowdowns", "copies", "repeat", "hogs"])]
+    pub(crate) luck: bool,
     /// Run the whole calibration this many times, each with its own seed; this tells slowdowns apart better than more --copies
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeat: u16,

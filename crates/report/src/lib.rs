@@ -162,6 +162,11 @@ pub fn calibration(runs: &[Stored]) -> Document {
     Document(documents::calibration(&runs))
 }
 
+/// Where the scatter of a candidate that was compared with itself comes from: passes, sessions, starts and loads.
+pub fn components(experiment: &Experiment, trials: &[Trial]) -> Document {
+    Document(documents::components(experiment, trials))
+}
+
 /// The verdicts as JUnit test cases: a regression is a failure, a failed trial an error, and an undecided step skipped.
 pub fn junit(gate: &Gate<'_>) -> String {
     formats::junit(gate)

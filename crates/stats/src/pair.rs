@@ -143,14 +143,24 @@ impl<'a> Pair<'a> {
         }
         let base = self.shared(&self.values(self.base, metric)?);
         let contender = self.values(self.contender, metric)?;
-        let of_pass = |values: &[(u32, f64)], pass: u32| {
-            values.iter().filter(|value| value.0 == pass).map(|value| value.1).collect::<Vec<f64>>()
-        };
-        let effect_of =
-            |pass: u32| Some(mean_of(&of_pass(&contender, pass))? - mean_of(&of_pass(&base, pass))?);
-        let passes = self.passes().into_iter().filter_map(effect_of).collect();
+        let passes = self.differences_of(&base, &contender).into_iter().map(|(_, effect)| effect).collect();
         let all = |values: &[(u32, f64)]| values.iter().map(|value| value.1).collect::<Vec<f64>>();
         Round::of_turns(all(&base), all(&contender), passes)
+    }
+
+    /// The difference in each pass that counts; `None` if one has no rate.
+    pub(crate) fn differences(&self, metric: JudgedMetric) -> Option<Vec<(u32, f64)>> {
+        let base = self.shared(&self.values(self.base, metric)?);
+        Some(self.differences_of(&base, &self.values(self.contender, metric)?))
+    }
+
+    /// The difference of the means of each pass that both have.
+    fn differences_of(&self, base: &[(u32, f64)], contender: &[(u32, f64)]) -> Vec<(u32, f64)> {
+        let of_pass = |values: &[(u32, f64)], pass: u32| {
+            mean_of(&values.iter().filter(|value| value.0 == pass).map(|value| value.1).collect::<Vec<f64>>())
+        };
+        let effect_of = |pass: u32| Some((pass, of_pass(contender, pass)? - of_pass(base, pass)?));
+        self.passes().into_iter().filter_map(effect_of).collect()
     }
 
     /// Whether the background writers of base case and contender kept their rate, if the step has any: over the whole round, as in a single

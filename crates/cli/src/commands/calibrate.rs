@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use basecase_analysis::Stored;
-use basecase_lab::{Calibration, CpuStressors, RunOptions};
+use basecase_lab::{Calibration, CpuStressors, RunOptions, luck_request};
 use basecase_model::Trial;
 
 use super::experiment::{request, request_with_seed};
@@ -12,7 +12,13 @@ use crate::arguments::{Calibrate, PlaceArguments};
 use crate::output;
 use crate::reporter::{Part, Reporter};
 
+/// Rounds in which a candidate is compared with itself.
+const LUCK_ROUNDS: u32 = 10;
+
 pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome> {
+    if arguments.luck {
+        return luck(arguments, reporter);
+    }
     let repeats = repeats(arguments)?;
     let places = &arguments.compare.places;
     let _stressors = CpuStressors::start(arguments.hogs)?;
@@ -38,6 +44,20 @@ pub(crate) fn run(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome>
     }
     output::print_report(&basecase_report::calibration(&runs).text(options.ansi))?;
     Ok(worst)
+}
+
+/// Measures a candidate against itself, and tells where the scatter comes from. Half of the rounds begin with data of their own.
+fn luck(arguments: &Calibrate, reporter: &Reporter) -> Result<Outcome> {
+    let (asked, rounds) = luck_request(request(&arguments.compare)?, LUCK_ROUNDS)?;
+    let mut places = arguments.compare.places.clone();
+    places.loads = places.loads.max(rounds.div_ceil(2));
+    let measured = measure(&asked, &places, RunOptions::default(), reporter)?;
+    let options = report_options(&places);
+    measured.write_pages(&options, &places, reporter)?;
+    let outcome = measured.summarize(&places, reporter);
+    let document = basecase_report::components(&measured.experiment, &measured.trials);
+    output::print_report(&document.text(options.ansi))?;
+    Ok(outcome)
 }
 
 /// The calibration of each repetition.

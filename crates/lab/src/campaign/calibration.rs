@@ -5,7 +5,7 @@ use basecase_model::{CandidateName, Trial, names};
 use basecase_server::Plant;
 
 use super::Slowdown;
-use crate::request::{CandidateSpec, Replicate, Request};
+use crate::request::{CandidateSpec, Protocol, Replicate, Request, Rounds};
 
 /// Spins of the run that finds out what one takes.
 const PROBE_SPINS: u32 = 2_000;
@@ -86,6 +86,31 @@ impl Calibration {
         let candidates = vec![self.candidate.clone(); replicates.len()];
         Request { name: "calibration".to_owned(), candidates, replicates, ..self.request.clone() }
     }
+}
+
+/// A change that no number of rounds rules out, so that none is left out.
+const TOO_SMALL: f64 = 0.0001;
+
+/// The request for rounds of the build and config that `request` names first against itself, in which nothing is ever decided, and how many
+/// rounds that is: those that it asks for, or else `usual`.
+///
+/// # Errors
+/// When it names no candidate, or one that is already running: nobody starts that anew.
+pub fn luck_request(request: Request, usual: u32) -> Result<(Request, u32)> {
+    let candidate = request.candidates.first().cloned().context("no candidate is named")?;
+    if candidate.is_url() {
+        anyhow::bail!(
+            "{candidate} is a server that basecase does not start, and starts and loads are what is drawn\nhint: name a build, e.g. postgres:18.6"
+        );
+    }
+    let asked = match request.protocol {
+        Protocol::Rounds(rounds) => rounds,
+        _ => Rounds::default(),
+    };
+    let rounds = asked.most.unwrap_or(usual);
+    let protocol = Protocol::Rounds(Rounds { detect: Some(TOO_SMALL), most: Some(rounds), ..asked });
+    let candidates = vec![candidate; 2];
+    Ok((Request { name: "luck".to_owned(), candidates, protocol, replicates: Vec::new(), ..request }, rounds))
 }
 
 fn replicate(tag: &str, plant: Plant) -> Replicate {

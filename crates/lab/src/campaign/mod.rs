@@ -5,7 +5,7 @@ mod cpu_stressors;
 mod search;
 mod slowdown;
 
-pub use self::calibration::Calibration;
+pub use self::calibration::{Calibration, luck_request};
 pub use self::cpu_stressors::CpuStressors;
 pub use self::search::{Probe, Search};
 pub use self::slowdown::Slowdown;

@@ -2,6 +2,7 @@
 
 pub(crate) mod bisection;
 mod calibration;
+mod components;
 mod explanation;
 pub(crate) mod history;
 pub(crate) mod method;
@@ -10,6 +11,7 @@ mod report;
 mod work;
 
 pub(crate) use calibration::blocks as calibration;
+pub(crate) use components::blocks as components;
 pub(crate) use explanation::{compose as explanation, details};
 pub use notes::kept_apart;
 pub(crate) use report::{Section, compose, failed, of_events, of_latencies, summary, title, with_limits};

@@ -1,11 +1,12 @@
 """From sessions to cells: ratios to the base with intervals, costs per query, and modes of faults."""
 import math
 
-from intervals import interquartile_mean, interval, limit_between_modes, mean, share_interval
+from intervals import interquartile_mean, interval, limit_between_modes, mean, share_interval, slope
 
 ERROR = 0.05
-# Faults per query by which two modes differ at least.
-LEAST_FAULTS_APART = 1.0
+# Faults per query between two modes, at least; and by which sessions differ, at least, before they tell a price.
+LEAST_GAP = 1.0
+LEAST_SPREAD = 1.0
 
 
 def log_ratio(record, base):
@@ -35,7 +36,7 @@ def modes(starts, statement, label, base):
     """The two modes of faults per query of a version, if it has two: how often each occurs, and how fast it is in each."""
     faults = lambda versions: versions[label]["faults_per_query"]
     values = [value for start in nested(starts, statement, faults) for value in start]
-    limit = limit_between_modes(values, LEAST_FAULTS_APART)
+    limit = limit_between_modes(values, LEAST_GAP)
     if limit is None:
         return []
     found = []
@@ -52,6 +53,16 @@ def modes(starts, statement, label, base):
             mode.update(ratio(nested(starts, statement, lambda versions: log_ratio(versions[label], versions[base]), is_in), ERROR))
         found.append(mode)
     return found
+
+
+def price(starts, statement, label):
+    """Microseconds of server CPU per fault, by sessions of one version that differ in faults."""
+    pairs = nested(starts, statement, lambda versions: (versions[label]["faults_per_query"], versions[label]["server_us_per_query"]))
+    faults = [pair[0] for start in pairs for pair in start]
+    if max(faults) - min(faults) < LEAST_SPREAD:
+        return None
+    found = slope(pairs, ERROR)
+    return found and {"us_per_fault": found[0], "low": found[0] - found[1], "high": found[0] + found[1]}
 
 
 def cells_of(starts, labels, statements):
@@ -77,6 +88,7 @@ def cells_of(starts, labels, statements):
                 cell["cpu"] = ratio(
                     nested(starts, statement, lambda versions: math.log(versions[label]["server_us_per_query"] / versions[base]["server_us_per_query"])), ERROR
                 )
+            cell["price"] = price(starts, statement, label)
             cell["modes"] = modes(starts, statement, label, base)
             cells.append(cell)
     return cells
@@ -108,6 +120,9 @@ def text(cells, base):
     lines = ["  ".join(value.ljust(width) for value, width in zip(row, widths)).rstrip() for row in rows]
     lines.append("")
     for cell in cells:
+        if cell["price"]:
+            told = tuple(cell["price"][key] for key in ("us_per_fault", "low", "high"))
+            lines.append("%s %s: a fault costs %.2f µs (%.2f to %.2f) of server CPU" % (cell["statement"], cell["version"], *told))
         for mode in cell["modes"]:
             line = "%s %s: %.1f faults per query in %.0f %% (%.0f to %.0f) of sessions, %.1f µs of server CPU per query" % (
                 cell["statement"], cell["version"], mode["faults_per_query"], 100 * mode["share"], 100 * mode["share_low"],

@@ -100,7 +100,7 @@ def measure_start(run, place, versions, number):
     servers, images = {}, []
     for version in draw.sample(versions, len(versions)):
         own = draw_of(arguments.seed, "load", number, version.label)
-        images.append(version.load(number, arguments.rows, own.getrandbits(63), processor))
+        images.append(version.load(number, arguments.rows, own.getrandbits(63)))
         start["padding"][version.label] = own.randrange(4096)
         servers[version.label] = version.start(images[-1], processor, start["padding"][version.label])
     length = 0.0

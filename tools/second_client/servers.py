@@ -103,11 +103,11 @@ class Version:
         with open(self.empty / "postgresql.conf", "a") as file:
             file.write(SETTINGS)
 
-    def load(self, image, rows, seed, processor):
+    def load(self, image, rows, seed):
         """Data of its own: a new table, and statistics drawn anew."""
         folder = self.place.folder / ("image%d.%d" % (self.number, image))
         self.place.run(["cp", "-a", self.empty, folder])
-        server = Server(self.place, self.home, folder, processor, 0)
+        server = Server(self.place, self.home, folder, None, 0)
         try:
             self.place.sql(server.socket, TABLE)
             self.place.run([self.place.client, "rows", server.socket, "postgres", rows, seed])

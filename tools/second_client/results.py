@@ -9,10 +9,14 @@ LEAST_GAP = 1.0
 LEAST_SPREAD = 1.0
 
 
-def log_ratio(record, base):
-    """Of queries per second: each slice against the base's slice of the same pass."""
-    rate = lambda slice: slice[0] / slice[1]
-    return interquartile_mean([math.log(rate(own) / rate(other)) for own, other in zip(record["slices"], base["slices"])])
+def log_ratio(record, base, value=lambda queries, elapsed, on_processor: queries / elapsed):
+    """Of queries per second, or another value of a slice: each slice against the base's slice of the same pass."""
+    return interquartile_mean([math.log(value(*own) / value(*other)) for own, other in zip(record["slices"], base["slices"])])
+
+
+def cpu_log_ratio(record, base):
+    """Of the server's CPU time per query."""
+    return log_ratio(record, base, lambda queries, elapsed, on_processor: on_processor / queries)
 
 
 def nested(starts, statement, value, chosen=lambda versions: True):
@@ -85,9 +89,7 @@ def cells_of(starts, labels, statements):
                 cell.update(ratio(logs, ERROR))
                 simultaneous = ratio(logs, ERROR / compared)
                 cell["simultaneous_low"], cell["simultaneous_high"] = simultaneous["low"], simultaneous["high"]
-                cell["cpu"] = ratio(
-                    nested(starts, statement, lambda versions: math.log(versions[label]["server_us_per_query"] / versions[base]["server_us_per_query"])), ERROR
-                )
+                cell["cpu"] = ratio(nested(starts, statement, lambda versions: cpu_log_ratio(versions[label], versions[base])), ERROR)
             cell["price"] = price(starts, statement, label)
             cell["modes"] = modes(starts, statement, label, base)
             cells.append(cell)

@@ -48,19 +48,23 @@ class Session:
         return line
 
     def run(self, milliseconds):
-        """Queries and nanoseconds of a slice."""
+        """Queries of a slice, its nanoseconds, and those which the server's process was on a processor."""
+        before = self.on_processor_ns()
         self.process.stdin.write("run %d ms\n" % milliseconds)
         self.process.stdin.flush()
         words = self.answer().split()
-        return int(words[1]), int(words[3])
+        return int(words[1]), int(words[3]), self.on_processor_ns() - before
+
+    def on_processor_ns(self):
+        """Of the server's process, exact."""
+        with open("/proc/%d/schedstat" % self.pid) as file:
+            return int(file.read().split()[0])
 
     def usage(self):
-        """What the server's process has used: minor faults, ticks in user and in kernel mode, nanoseconds on a processor."""
+        """What the server's process has used: minor faults, and ticks in user and in kernel mode."""
         with open("/proc/%d/stat" % self.pid) as file:
             fields = file.read().rpartition(")")[2].split()
-        with open("/proc/%d/schedstat" % self.pid) as file:
-            nanoseconds = int(file.read().split()[0])
-        return [int(fields[7]), int(fields[11]), int(fields[12]), nanoseconds]
+        return [int(fields[7]), int(fields[11]), int(fields[12])]
 
     def close(self):
         self.process.stdin.close()
@@ -89,19 +93,19 @@ def measure(sessions, draw, passes, warm_up_passes, slice_ms):
     records = {}
     for label, session in sessions.items():
         used = [after - first for after, first in zip(session.usage(), before[label])]
-        queries = sum(slice[0] for slice in session.slices)
-        ticks = used[1] + used[2]
-        # Ticks are too coarse for a session; the nanoseconds are exact and do not tell the mode.
-        kernel = used[2] / ticks if ticks else 0.0
+        queries, elapsed, on_processor = (sum(column) for column in zip(*session.slices))
+        server_us = on_processor / queries / 1e3
+        # Ticks of 10 ms are too coarse for the sum, and are all that tells the mode.
+        kernel = used[2] / max(1, used[1] + used[2])
         records[label] = {
             "prepared": session.prepared,
             "deallocated": session.deallocated,
             "queries": queries,
-            "queries_per_second": queries * 1e9 / sum(slice[1] for slice in session.slices),
+            "queries_per_second": queries * 1e9 / elapsed,
             "faults_per_query": used[0] / queries,
-            "server_us_per_query": used[3] / queries / 1e3,
-            "user_us_per_query": used[3] / queries / 1e3 * (1 - kernel),
-            "kernel_us_per_query": used[3] / queries / 1e3 * kernel,
+            "server_us_per_query": server_us,
+            "user_us_per_query": server_us * (1 - kernel),
+            "kernel_us_per_query": server_us * kernel,
             "slices": session.slices,
         }
     return records

@@ -6,7 +6,7 @@ from intervals import interquartile_mean, interval, limit_between_modes, mean, s
 ERROR = 0.05
 # Faults per query between two modes, at least; and by which sessions differ, at least, before they tell a price.
 LEAST_GAP = 1.0
-LEAST_SPREAD = 1.0
+LEAST_SPREAD = 3.0
 
 
 def log_ratio(record, base, value=lambda queries, elapsed, on_processor: queries / elapsed):
@@ -61,7 +61,8 @@ def modes(starts, statement, label, base):
 
 def price(starts, statement, label):
     """Microseconds of server CPU per fault, by sessions of one version that differ in faults."""
-    pairs = nested(starts, statement, lambda versions: (versions[label]["faults_per_query"], versions[label]["server_us_per_query"]))
+    cost = lambda record: interquartile_mean([on_processor / queries / 1e3 for queries, _, on_processor in record["slices"]])
+    pairs = nested(starts, statement, lambda versions: (versions[label]["faults_per_query"], cost(versions[label])))
     faults = [pair[0] for start in pairs for pair in start]
     if max(faults) - min(faults) < LEAST_SPREAD:
         return None

@@ -47,6 +47,12 @@ def arguments_given():
         parser.error("no statement %s\nhint: there are %s" % (unknown[0], ", ".join(every)))
     if not arguments.read and not arguments.self_test and len(arguments.builds) < 2:
         parser.error("a base and at least one other build are needed")
+    if arguments.json and not arguments.json.absolute().parent.is_dir():
+        parser.error("there is no folder for %s\nhint: make it first" % arguments.json)
+    if arguments.read and not arguments.read.is_file():
+        parser.error("there is no file %s\nhint: give one that --json wrote" % arguments.read)
+    if not shutil.which("gcc"):
+        parser.error("there is no gcc\nhint: on Debian: apt-get install gcc libc6-dev")
     if min(arguments.starts, arguments.sessions, arguments.passes, arguments.slice_ms, arguments.rows - 999) < 1:
         parser.error("starts, sessions, passes and the length of slices begin at 1, rows at 1000")
     return arguments

@@ -29,12 +29,19 @@ impl RoleSessions {
         RoleSessions { present: session, number: 0, past: Vec::new(), opening, interrupters, role }
     }
 
-    /// Goes over to the session of this number, which is opened unless it is the present one.
+    /// Goes over to the session of this number, which is opened unless it is the present one. Where the server lets no more in, those
+    /// before are closed first.
     pub(crate) fn go_to(&mut self, number: u32) -> Result<(), Error> {
         if number == self.number {
             return Ok(());
         }
-        let session = self.opening.try_open(number)?;
+        let session = match self.opening.try_open(number) {
+            Err(_) if !self.past.is_empty() => {
+                self.past.clear();
+                self.opening.try_open(number)?
+            }
+            opened => opened?,
+        };
         self.interrupters.replace(self.role, session.interrupter()?);
         self.past.push(std::mem::replace(&mut self.present, session));
         self.number = number;

@@ -29,6 +29,9 @@ use crate::workload::WorkloadState;
 /// Up to so many threads, sessions are opened anew within a round.
 const FEW_THREADS: u32 = 4;
 
+/// How many sessions of a step are open at most.
+const MOST_OPEN: u32 = 24;
+
 /// A running candidate.
 pub(crate) struct RunningCandidate<D> {
     /// Its number.
@@ -111,7 +114,7 @@ pub(crate) fn interleave_step(
         slice: plan.slice,
         margin,
         most_work,
-        renews_sessions: renews_sessions(plan, all_running, number),
+        most_sessions: most_sessions(plan, all_running, number),
         timing: plan.timing,
     };
     let mut scheduler = scheduler(plan, &step, all_running.len(), chunk, settings);
@@ -141,18 +144,14 @@ pub(crate) fn interleave_step(
     Ok(Some(Interleaved { trials, is_broken_off }))
 }
 
-/// Whether sessions of a step are opened anew within a round. Where there are many at once, each is a draw. An embedded dbms has its cache in
-/// the session.
-fn renews_sessions(
-    plan: &Plan,
-    all_running: &[&mut RunningCandidate<LiveDeployment>],
-    number: usize,
-) -> bool {
+/// How many sessions each connection of a step has at most in a round. Where there are many connections, each is a draw. An embedded dbms
+/// has its cache in the session. Sessions that are over stay open until the step ends.
+fn most_sessions(plan: &Plan, all_running: &[&mut RunningCandidate<LiveDeployment>], number: usize) -> u32 {
     let is_embedded = |running: &&mut RunningCandidate<LiveDeployment>| {
         plan.candidates[running.candidate].facts.build.dbms.is_embedded()
     };
-    let threads = plan.steps[number].facts.threads.unwrap_or(1);
-    threads <= FEW_THREADS && !all_running.iter().any(is_embedded)
+    let threads = plan.steps[number].facts.threads.unwrap_or(1).max(1);
+    if threads > FEW_THREADS || all_running.iter().any(is_embedded) { 1 } else { MOST_OPEN / threads }
 }
 
 /// A candidate that takes turns in a step.

@@ -67,8 +67,8 @@ pub(crate) struct SliceSettings {
     pub(crate) margin: f64,
     /// How long each candidate may work at most, where the usual time tells too little.
     pub(crate) most_work: Duration,
-    /// Whether sessions are opened anew within the round.
-    pub(crate) renews_sessions: bool,
+    /// How many sessions each connection has at most, one after the other.
+    pub(crate) most_sessions: u32,
     /// The factor on all fixed durations.
     pub(crate) timing: Timing,
 }
@@ -169,7 +169,7 @@ pub(crate) struct SliceScheduler {
     pass: u32,
     /// The number of the present sessions.
     session: u32,
-    renews_sessions: bool,
+    most_sessions: u32,
     specs: VecDeque<usize>,
 }
 
@@ -183,7 +183,7 @@ impl SliceScheduler {
         is_first: bool,
         settings: SliceSettings,
     ) -> Self {
-        let SliceSettings { base, slice, margin, most_work, renews_sessions, timing } = settings;
+        let SliceSettings { base, slice, margin, most_work, most_sessions, timing } = settings;
         let writes = step.writes;
         let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
         let order = orders.shuffled(&name, 0, candidates);
@@ -218,7 +218,7 @@ impl SliceScheduler {
             }),
             pass: 0,
             session: 0,
-            renews_sessions,
+            most_sessions,
             specs: VecDeque::new(),
         }
     }
@@ -277,7 +277,8 @@ impl SliceScheduler {
 
     /// Whether the present sessions have had all their passes, and further passes follow.
     fn is_session_over(&self, kept: &Kept) -> bool {
-        kept.passes_of_session.is_some_and(|passes| self.pass / passes > self.session)
+        kept.passes_of_session
+            .is_some_and(|passes| self.pass / passes > self.session && self.session + 1 < self.most_sessions)
     }
 
     /// Goes over to new sessions, which warm up first.
@@ -298,7 +299,7 @@ impl SliceScheduler {
 
     /// How many passes of this length a session has; `None` if one session has all.
     fn passes_of_session(&self, length: Duration) -> Option<u32> {
-        let is_worth_it = self.renews_sessions && self.session_warm_up() < self.timing.of(LONG_WARM_UP);
+        let is_worth_it = self.most_sessions > 1 && self.session_warm_up() < self.timing.of(LONG_WARM_UP);
         is_worth_it.then(|| passes_of(self.timing.of(SESSION), length).max(SESSION_PASSES))
     }
 
@@ -404,7 +405,7 @@ mod tests {
             slice: None,
             margin: 0.02,
             most_work: MOST_WORK,
-            renews_sessions: false,
+            most_sessions: 1,
             timing: Timing::ORDINARY,
         };
         let scheduler =
@@ -420,7 +421,7 @@ mod tests {
             slice: None,
             margin: 0.02,
             most_work: MOST_WORK,
-            renews_sessions: true,
+            most_sessions: 24,
             timing: Timing::ORDINARY,
         };
         let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
@@ -527,7 +528,7 @@ mod tests {
             slice: None,
             margin,
             most_work,
-            renews_sessions: false,
+            most_sessions: 1,
             timing: Timing::ORDINARY,
         };
         let scheduler =

@@ -54,8 +54,8 @@ pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
 pub use explanation::{
     Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Disturbance, Explanation, FunctionShares,
-    Hardware, HardwareAbsence, HardwareCount, MOVED, MovedCounter, OperationTime, PlanChange, SettingChange,
-    Specificity, cells, changed, hardware_absence, operation,
+    Hardware, HardwareAbsence, HardwareCount, MOVED, MeasuredPrice, MovedCounter, OperationTime, PLANNING,
+    PlanChange, SettingChange, SettingTopic, Specificity, cells, changed, hardware_absence, operation,
 };
 pub use failures::{Failure, failures};
 pub use findings::Finding;
@@ -64,6 +64,7 @@ pub use gate::{Conclusion, Gate, GateCase, WorkVerdicts};
 pub use history::{Shift, StepHistory, VersionHistory, WorkChange, WorkHistory};
 pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
 pub use known_noise::{Known, KnownNoise, Server, server};
+pub use measured::CpuModes;
 pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};
 pub use latency_ratio::{LEAST_BEYOND, LatencyRatio};
 pub use pool::Pooled;

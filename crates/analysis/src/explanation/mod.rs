@@ -8,17 +8,20 @@ mod function;
 mod hardware;
 mod plan;
 mod setting;
+mod setting_topic;
 
 use basecase_model::Profile;
+use basecase_stats::Sessions;
 
 pub use self::absence::Absent;
 pub use self::choice::{CellNumbers, cells, changed};
-pub use self::cost::{Cost, CostKind, Specificity, operation};
+pub use self::cost::{Cost, CostKind, MeasuredPrice, Specificity, operation};
 pub use self::counter::{MOVED, MovedCounter};
 pub use self::function::FunctionShares;
 pub use self::hardware::{Hardware, HardwareAbsence, HardwareCount, hardware_absence};
 pub use self::plan::PlanChange;
 pub use self::setting::SettingChange;
+pub use self::setting_topic::SettingTopic;
 
 pub(crate) use self::choice::known_steps;
 use self::cost::{costs, processor_us, taken_per_operation_us};
@@ -30,6 +33,8 @@ use crate::results::{Measured, Paired, Results, quotient};
 const LEAST_CHANGE: f64 = 0.02;
 /// A cost is a cause if it grew by this much more than the time per operation, because things done by the clock grow with that time.
 const BEYOND_TIME: f64 = 1.15;
+/// What settings that affect plans have to do with.
+pub const PLANNING: &[SettingTopic] = &[SettingTopic::Planner];
 /// The least share for a cost to be a cause.
 const CAUSE_SHARE: f64 = 0.15;
 
@@ -55,6 +60,8 @@ pub struct Explanation<'a> {
     pub plans: Vec<PlanChange<'a>>,
     /// Settings that differ, those of both servers first.
     pub settings: Vec<SettingChange>,
+    /// What the sessions of its rounds tell, where they were told apart.
+    pub sessions: Option<&'a Sessions>,
     /// Hardware counters, if there are any.
     pub hardware: Option<Hardware<'a>>,
     /// Profiles of one kind, of base case and candidate.
@@ -128,9 +135,10 @@ impl<'a> Explanation<'a> {
         // Each dbms describes plans in its own words.
         let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
         Some(Explanation {
-            costs: sorted(costs(&base, &candidate)),
+            costs: sorted(costs(&base, &candidate, results.sessions(step, number))),
             plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
             settings: setting::changes(base_facts, candidate_facts),
+            sessions: results.sessions(step, number),
             hardware: Hardware::of(results, step, number),
             profiles: function::pairs(results.profiles(step, 0), results.profiles(step, number)),
             absent: [
@@ -159,9 +167,9 @@ impl<'a> Explanation<'a> {
             .iter()
             .filter(|cost| is_cause(cost, slower, self.is_changed()) || cost.is_conspicuous())
             .collect();
-        // Causes that name something done come before the times in which they end, and causes that a setting explains before others; within
+        // Causes that name something done come before the times in which they end, and causes that a config explains before others; within
         // each the order by share stays.
-        found.sort_by_key(|cost| (cost.kind.specificity, self.touching(cost.kind.settings).is_empty()));
+        found.sort_by_key(|cost| (cost.kind.specificity, self.touching(cost.kind.topics).is_empty()));
         let plans = (!self.plans.is_empty()).then_some(Cause::Plans);
         plans.into_iter().chain(found.into_iter().map(Cause::Cost)).collect()
     }
@@ -192,19 +200,35 @@ impl<'a> Explanation<'a> {
         ((ratio / undisturbed_ratio).ln().abs() > LEAST_CHANGE).then_some(disturbance)
     }
 
-    /// The settings that differ, can act, and have one of these parts in their names, in the order of the parts, which begin with what
-    /// affects a cost most.
-    pub fn touching(&self, parts: &[&str]) -> Vec<&SettingChange> {
-        let mut touching: Vec<&SettingChange> = Vec::new();
-        for part in parts {
-            let of_part = self.settings.iter().filter(|change| change.name.contains(part) && change.acts());
-            for change in of_part {
-                if !touching.contains(&change) {
-                    touching.push(change);
+    /// The settings that a config makes differ, can act, and have to do with one of these topics, in the order of the topics. Defaults that
+    /// differ are not among them: every version has many, and that one differs is no sign that it did anything.
+    pub fn touching(&self, topics: &[SettingTopic]) -> Vec<&SettingChange> {
+        self.of_topics(topics, false)
+    }
+
+    /// Defaults that differ and have to do with a cause: candidates to try, of which nothing more is known.
+    pub fn to_try(&self) -> Vec<&SettingChange> {
+        let topics = self.causes().into_iter().flat_map(|cause| match cause {
+            Cause::Plans => PLANNING,
+            Cause::Cost(cost) => cost.kind.topics,
+        });
+        self.of_topics(&topics.copied().collect::<Vec<_>>(), true)
+    }
+
+    fn of_topics(&self, topics: &[SettingTopic], is_default: bool) -> Vec<&SettingChange> {
+        let mut found: Vec<&SettingChange> = Vec::new();
+        for topic in topics {
+            let of_topic = self
+                .settings
+                .iter()
+                .filter(|change| change.is_default == is_default && change.touches(&[*topic]));
+            for change in of_topic {
+                if !found.contains(&change) {
+                    found.push(change);
                 }
             }
         }
-        touching
+        found
     }
 
     /// A cost of the candidate divided by the base case's.

@@ -21,11 +21,16 @@ pub struct CpuModes {
 }
 
 impl Measured<'_> {
-    /// The server's CPU time in both modes; `None` where it is not known, or too short.
+    /// The server's CPU time in both modes; `None` where the kernel's is not known. Of short windows it is imprecise.
     pub fn server_cpu_modes_us(&self) -> Option<CpuModes> {
         let kernel = self.trial.counters.get(names::SERVER_CPU_SYSTEM_US)?;
         let user = self.trial.counters.get(names::SERVER_CPU_US)? - kernel;
-        (kernel.min(user) >= LEAST_CPU_US).then_some(CpuModes { user, kernel })
+        Some(CpuModes { user: user.max(0.0), kernel })
+    }
+
+    /// Whether both are long enough to be told apart.
+    pub fn tells_cpu_modes(&self) -> bool {
+        self.server_cpu_modes_us().is_some_and(|modes| modes.user.min(modes.kernel) >= LEAST_CPU_US)
     }
 
     /// A counter divided by the seconds of the window.

@@ -245,10 +245,8 @@ pub static CPU_MODES: &[TrialMetric] = &[
 
 /// [`RESOURCES`], and [`CPU_MODES`] where some candidate of the step has them.
 pub fn costs(results: &Results<'_>, step: usize) -> Vec<&'static TrialMetric> {
-    let is_known = |(candidate, _)| {
-        let measured = results.measured(step, candidate);
-        measured.is_some_and(|measured| measured.server_cpu_modes_us().is_some())
-    };
+    let is_known =
+        |(candidate, _)| results.measured(step, candidate).is_some_and(|measured| measured.tells_cpu_modes());
     let modes = if results.candidates().any(is_known) { CPU_MODES } else { &[] };
     let with_modes = |metric: &'static TrialMetric| {
         let modes = if metric.judged == Some(JudgedMetric::ServerCpu) { modes } else { &[] };

@@ -4,8 +4,8 @@ use basecase_model::{OperationClass, names};
 use basecase_stats::Sessions;
 
 use super::setting_topic::SettingTopic::{
-    self, Checksums, Compression, Embedded, Execution, Jit, Locks, Log, Memory, Network, Parallelism, Planner,
-    Reads, Statistics, Syncs, TemporaryFiles, Text, Writes,
+    self, Checksums, Compression, Embedded, Execution, Jit, Locks, Log, Memory, Network, Parallelism,
+    Planner, Reads, Statistics, Syncs, TemporaryFiles, Text, Writes,
 };
 use crate::metrics::ratio;
 use crate::results::{Measured, quotient};
@@ -174,6 +174,8 @@ const KIB: f64 = 1024.0;
 
 /// Told where user and kernel mode are not known apart.
 const SERVER_CPU: &str = "CPU time of the server";
+const SERVER_CPU_USER: &str = "server CPU, user";
+const SERVER_CPU_KERNEL: &str = "server CPU, kernel";
 
 /// The costs that are considered. Assumed costs per unit: a page from the system's cache 5 µs, a context switch 2 µs, a page fault 0.7 µs,
 /// a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
@@ -319,7 +321,7 @@ static KINDS: [CostKind; 17] = [
         topics: &[Jit, Statistics, Checksums, Planner, Compression, Text, Network, Execution, Memory],
     },
     CostKind {
-        name: "server CPU, user",
+        name: SERVER_CPU_USER,
         unit: "µs",
         scale: 1.0,
         amount: |m| Some(m.server_cpu_modes_us()?.user),
@@ -329,7 +331,7 @@ static KINDS: [CostKind; 17] = [
         topics: &[Jit, Statistics, Checksums, Planner, Compression, Text, Network, Execution],
     },
     CostKind {
-        name: "server CPU, kernel",
+        name: SERVER_CPU_KERNEL,
         unit: "µs",
         scale: 1.0,
         amount: |m| Some(m.server_cpu_modes_us()?.kernel),
@@ -359,13 +361,13 @@ const CONSPICUOUS: (f64, f64) = (1.5, 0.05);
 const NO_CHANGE: f64 = 0.005;
 
 /// The costs of base case and candidate, as far as both are known. `sessions` tell what units cost.
-pub(super) fn costs(
-    base: &Measured<'_>,
-    candidate: &Measured<'_>,
-    sessions: Option<&Sessions>,
-) -> Vec<Cost> {
-    let is_split = [base, candidate].iter().all(|measured| measured.server_cpu_modes_us().is_some());
-    let is_told = |kind: &&CostKind| !(is_split && kind.name == SERVER_CPU);
+pub(super) fn costs(base: &Measured<'_>, candidate: &Measured<'_>, sessions: Option<&Sessions>) -> Vec<Cost> {
+    let is_split = [base, candidate].iter().all(|measured| measured.tells_cpu_modes());
+    let is_told = |kind: &&CostKind| match kind.name {
+        SERVER_CPU => !is_split,
+        SERVER_CPU_USER | SERVER_CPU_KERNEL => is_split,
+        _ => true,
+    };
     KINDS.iter().filter(is_told).filter_map(|kind| cost(kind, base, candidate, sessions)).collect()
 }
 

@@ -276,3 +276,115 @@ fn sorted(mut costs: Vec<Cost>) -> Vec<Cost> {
     });
     costs
 }
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::{Experiment, Trial, names};
+
+    use super::*;
+    use crate::fixture;
+    use crate::rounds::Rounds;
+
+    /// Asks about the last of three candidates on the last step.
+    fn asked<T>(experiment: &Experiment, trials: &[Trial], of: impl Fn(&Explanation<'_>) -> T) -> T {
+        let rounds = Rounds::of(experiment, trials);
+        let results = Results::of(experiment, trials, rounds.as_ref());
+        of(&Explanation::of(&results, experiment.steps.len() - 1, 2).unwrap())
+    }
+
+    fn cost<'e>(explanation: &'e Explanation<'_>, name: &str) -> Option<&'e Cost> {
+        explanation.costs.iter().find(|cost| cost.kind.name == name)
+    }
+
+    #[test]
+    fn a_fault_costs_what_sessions_say_that_it_does() {
+        let (experiment, mut trials) = fixture::in_two_modes();
+        let (price, time_us, share, interval) = asked(&experiment, &trials, |explanation| {
+            let time = explanation.operation_time().unwrap();
+            let faults = cost(explanation, "page faults").unwrap();
+            assert!(!faults.is_about);
+            let time_us = (time.base_us * time.candidate_us).sqrt();
+            (faults.price.unwrap(), time_us, faults.share.unwrap(), faults.share_interval.unwrap())
+        });
+        let planted_us = time_us * 0.08 / 19.0;
+        let [low, high] = price.interval_us;
+        assert!(low < planted_us && planted_us < high, "{low} {planted_us} {high}");
+        assert_eq!(price.sessions, 90);
+        assert!(interval[0] < share && share < interval[1] && share > 0.7, "{share} {interval:?}");
+        // Without sessions the usual price stands.
+        trials.iter_mut().for_each(|trial| trial.sessions.clear());
+        asked(&experiment, &trials, |explanation| {
+            let faults = cost(explanation, "page faults").unwrap();
+            assert_eq!((faults.price, faults.share_interval, faults.is_about), (None, None, true));
+        });
+    }
+
+    #[test]
+    fn sessions_that_scatter_too_much_tell_no_price() {
+        let (experiment, mut trials) = fixture::in_two_modes();
+        // Some sessions of each candidate take three times as long, whatever their faults.
+        for (number, trial) in trials.iter_mut().enumerate() {
+            let is_slow = |pass: u32| (pass as usize / 2 + number).is_multiple_of(3);
+            let slices = trial.slices.iter_mut().filter(|slice| is_slow(slice.pass));
+            slices.for_each(|slice| slice.rate /= 3.0);
+        }
+        asked(&experiment, &trials, |explanation| {
+            assert_eq!(cost(explanation, "page faults").unwrap().price, None);
+        });
+    }
+
+    #[test]
+    fn user_and_kernel_are_told_apart_where_ticks_suffice() {
+        let (experiment, mut trials) = fixture::in_two_modes();
+        let known = |trials: &[Trial]| {
+            asked(&experiment, trials, |explanation| {
+                ["CPU time of the server", "server CPU, user", "server CPU, kernel"]
+                    .map(|name| cost(explanation, name).is_some())
+            })
+        };
+        assert_eq!(known(&trials), [false, true, true]);
+        trials.iter_mut().for_each(|trial| trial.counters.set(names::SERVER_CPU_SYSTEM_US, 20_000.0));
+        assert_eq!(known(&trials), [true, false, false], "ten rounds of two ticks");
+    }
+
+    #[test]
+    fn a_default_that_differs_is_no_cause_and_one_without_a_topic_is_not_tried() {
+        let (mut experiment, mut trials) = fixture::sample();
+        let running = |facts: &mut basecase_model::CandidateFacts, pairs: &[(&str, &str)]| {
+            facts.config.settings = vec![("huge_pages".into(), "x".into())];
+            facts.running =
+                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        };
+        let of_base = [("huge_pages", "on"), ("jit", "off"), ("max_connections", "100")];
+        running(&mut experiment.candidates[0], &of_base);
+        let of_candidate = [
+            ("huge_pages", "off"),
+            ("jit", "on"),
+            ("max_connections", "200"),
+            ("debug_logical_replication_streaming", "buffered"),
+        ];
+        running(&mut experiment.candidates[2], &of_candidate);
+        let step = experiment.steps.iter().position(|step| step.name == "qp1000").unwrap();
+        for trial in trials.iter_mut().filter(|trial| trial.step == "qp1000") {
+            let slower = if trial.candidate == experiment.candidates[2].name.0 { 2.0 } else { 1.0 };
+            trial.counters.set(names::SERVER_CPU_US, slower * trial.seconds * 5e5);
+        }
+        let results = Results::new(&experiment, &trials);
+        let explanation = Explanation::of(&results, step, 2).unwrap();
+        let named = |changes: Vec<&SettingChange>| {
+            changes.into_iter().map(|change| change.name.clone()).collect::<Vec<_>>()
+        };
+        let causes = explanation.causes();
+        let is_cpu = |cause: &Cause<'_>| matches!(cause, Cause::Cost(cost) if cost.kind.name == "CPU time of the server");
+        assert!(causes.iter().any(is_cpu), "the cost that moved");
+        let of_causes = causes.iter().map(|cause| match cause {
+            Cause::Plans => PLANNING,
+            Cause::Cost(cost) => cost.kind.topics,
+        });
+        let touching: Vec<String> =
+            of_causes.flat_map(|topics| named(explanation.touching(topics))).collect();
+        assert!(touching.iter().all(|name| name == "huge_pages"), "{touching:?}");
+        assert!(!touching.is_empty(), "a config sets it");
+        assert_eq!(named(explanation.to_try()), ["jit"]);
+    }
+}

@@ -98,24 +98,45 @@ pub(crate) fn topics(dbms: Dbms, setting: &str) -> Vec<SettingTopic> {
 const POSTGRES: &[Group] = &[
     (&["shared_buffers"], &[Reads, Writes, Memory]),
     (
-        &["effective_io_concurrency", "maintenance_io_concurrency", "io_combine_limit", "io_max_*", "data_sync_retry"],
+        &[
+            "effective_io_concurrency",
+            "maintenance_io_concurrency",
+            "io_combine_limit",
+            "io_max_*",
+            "data_sync_retry",
+        ],
         &[Reads],
     ),
     (&["io_method", "io_workers"], &[Reads, Parallelism]),
-    (&["huge_page*", "shared_memory_type", "dynamic_shared_memory_type", "min_dynamic_shared_memory"], &[Memory]),
+    (
+        &["huge_page*", "shared_memory_type", "dynamic_shared_memory_type", "min_dynamic_shared_memory"],
+        &[Memory],
+    ),
     (&["work_mem", "hash_mem_multiplier", "temp_buffers"], &[Memory, TemporaryFiles]),
     (&["maintenance_work_mem", "autovacuum_work_mem"], &[Memory]),
     (&["temp_tablespaces", "temp_file_limit"], &[TemporaryFiles]),
     (&["full_page_writes", "wal_level", "wal_log_hints", "wal_buffers", "wal_skip_threshold"], &[Log]),
     (&["wal_compression"], &[Log, Compression]),
-    (&["wal_init_zero", "wal_recycle", "wal_segment_size", "wal_writer_*", "wal_decode_buffer_size"], &[Log, Writes]),
+    (
+        &["wal_init_zero", "wal_recycle", "wal_segment_size", "wal_writer_*", "wal_decode_buffer_size"],
+        &[Log, Writes],
+    ),
     (&["wal_sync_method", "fsync", "synchronous_commit", "commit_siblings"], &[Syncs]),
     (&["commit_delay"], &[Syncs, Parallelism]),
     (&["checkpoint_*", "max_wal_size", "min_wal_size"], &[Writes, Log]),
     (&["bgwriter_*", "backend_flush_after"], &[Writes]),
     (&["autovacuum*", "vacuum_*"], &[Writes, Reads]),
     (&["data_checksums"], &[Checksums, Log]),
-    (&["max_parallel_*", "parallel_leader_participation", "force_parallel_mode", "debug_parallel_query", "max_worker_processes"], &[Parallelism, Planner]),
+    (
+        &[
+            "max_parallel_*",
+            "parallel_leader_participation",
+            "force_parallel_mode",
+            "debug_parallel_query",
+            "max_worker_processes",
+        ],
+        &[Parallelism, Planner],
+    ),
     (
         &[
             "enable_*",
@@ -157,15 +178,35 @@ const POSTGRES: &[Group] = &[
         &[Statistics],
     ),
     (&["client_encoding", "server_encoding", "lc_collate", "lc_ctype"], &[Text]),
-    (&["deadlock_timeout", "max_locks_per_transaction", "max_pred_locks_*", "default_transaction_isolation"], &[Locks]),
+    (
+        &[
+            "deadlock_timeout",
+            "max_locks_per_transaction",
+            "max_pred_locks_*",
+            "default_transaction_isolation",
+        ],
+        &[Locks],
+    ),
     (&["default_toast_compression"], &[Compression]),
 ];
 
 const MYSQL_FAMILY: &[Group] = &[
     (&["innodb_buffer_pool_*"], &[Reads, Writes, Memory]),
     (&["innodb_buffer_pool_instances"], &[Locks]),
-    (&["innodb_read_ahead_threshold", "innodb_random_read_ahead", "read_buffer_size", "read_rnd_buffer_size", "innodb_read_io_threads"], &[Reads]),
-    (&["innodb_use_native_aio", "innodb_page_size", "innodb_change_buffer*", "innodb_flush_method"], &[Reads, Writes]),
+    (
+        &[
+            "innodb_read_ahead_threshold",
+            "innodb_random_read_ahead",
+            "read_buffer_size",
+            "read_rnd_buffer_size",
+            "innodb_read_io_threads",
+        ],
+        &[Reads],
+    ),
+    (
+        &["innodb_use_native_aio", "innodb_page_size", "innodb_change_buffer*", "innodb_flush_method"],
+        &[Reads, Writes],
+    ),
     (
         &[
             "innodb_io_capacity*",
@@ -189,14 +230,75 @@ const MYSQL_FAMILY: &[Group] = &[
     (&["innodb_log_*", "innodb_redo_log_*"], &[Log, Writes]),
     (&["innodb_checksum*", "innodb_log_checksums", "binlog_checksum"], &[Checksums]),
     (&["innodb_adaptive_hash_index*", "table_open_cache*", "table_definition_cache"], &[Execution]),
-    (&["table_open_cache_instances", "innodb_lock_*", "innodb_deadlock_detect", "innodb_autoinc_lock_mode", "transaction_isolation", "tx_isolation", "metadata_locks_*"], &[Locks]),
+    (
+        &[
+            "table_open_cache_instances",
+            "innodb_lock_*",
+            "innodb_deadlock_detect",
+            "innodb_autoinc_lock_mode",
+            "transaction_isolation",
+            "tx_isolation",
+            "metadata_locks_*",
+        ],
+        &[Locks],
+    ),
     (&["character_set_*", "collation_*"], &[Text]),
-    (&["performance_schema*", "slow_query_log", "general_log", "log_output", "long_query_time", "innodb_monitor_*", "innodb_status_output*", "log_slow_*"], &[Statistics]),
-    (&["ssl*", "have_ssl", "have_openssl", "tls_*", "require_secure_transport", "protocol_compression_*", "net_buffer_length"], &[Network]),
-    (&["optimizer_*", "eq_range_index_dive_limit", "innodb_stats_*", "range_optimizer_max_mem_size", "max_seeks_for_key"], &[Planner]),
-    (&["tmp_table_size", "max_heap_table_size", "sort_buffer_size", "join_buffer_size", "max_length_for_sort_data"], &[TemporaryFiles, Memory]),
+    (
+        &[
+            "performance_schema*",
+            "slow_query_log",
+            "general_log",
+            "log_output",
+            "long_query_time",
+            "innodb_monitor_*",
+            "innodb_status_output*",
+            "log_slow_*",
+        ],
+        &[Statistics],
+    ),
+    (
+        &[
+            "ssl*",
+            "have_ssl",
+            "have_openssl",
+            "tls_*",
+            "require_secure_transport",
+            "protocol_compression_*",
+            "net_buffer_length",
+        ],
+        &[Network],
+    ),
+    (
+        &[
+            "optimizer_*",
+            "eq_range_index_dive_limit",
+            "innodb_stats_*",
+            "range_optimizer_max_mem_size",
+            "max_seeks_for_key",
+        ],
+        &[Planner],
+    ),
+    (
+        &[
+            "tmp_table_size",
+            "max_heap_table_size",
+            "sort_buffer_size",
+            "join_buffer_size",
+            "max_length_for_sort_data",
+        ],
+        &[TemporaryFiles, Memory],
+    ),
     (&["large_pages"], &[Memory]),
-    (&["innodb_spin_*", "innodb_sync_*", "innodb_thread_*", "innodb_concurrency_tickets", "innodb_commit_concurrency"], &[Parallelism, Locks]),
+    (
+        &[
+            "innodb_spin_*",
+            "innodb_sync_*",
+            "innodb_thread_*",
+            "innodb_concurrency_tickets",
+            "innodb_commit_concurrency",
+        ],
+        &[Parallelism, Locks],
+    ),
     (&["thread_*"], &[Parallelism]),
     (&["innodb_compression_*"], &[Compression]),
 ];

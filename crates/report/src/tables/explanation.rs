@@ -32,16 +32,13 @@ fn costs(explanation: &Explanation<'_>) -> Table {
         let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(", {}", cost.kind.unit) };
         let about = if cost.is_about { "about " } else { "" };
         let share = cost.share.map_or(String::new(), |share| format!("{about}{:.0} %", share * 100.0));
-        let within = cost.share_interval.map_or(String::new(), |[low, high]| {
-            format!("({:.0} to {:.0})", low * 100.0, high * 100.0)
-        });
+        let within = cost
+            .share_interval
+            .map_or(String::new(), |[low, high]| format!("({:.0} to {:.0})", low * 100.0, high * 100.0));
         let share = TableCell { small: within, ..TableCell::plain(share) };
         let values = [figure(cost.base), figure(cost.candidate)].map(TableCell::plain);
         let ratio = ratio_cell(explanation.cost_ratio(cost));
-        Row::new(
-            format!("{}{unit}", cost.kind.name),
-            values.into_iter().chain([ratio, share]).collect(),
-        )
+        Row::new(format!("{}{unit}", cost.kind.name), values.into_iter().chain([ratio, share]).collect())
     };
     let time = explanation.operation_time().map(|OperationTime { base_us, candidate_us, ratio }| {
         let values = [figure(base_us), figure(candidate_us)].map(TableCell::plain);

@@ -84,10 +84,7 @@ fn table(
     let row = |candidate| costs.iter().map(|metric| cell(candidate, metric)).collect();
     Table {
         corner: "dbms",
-        columns: costs
-            .iter()
-            .map(|metric| Column::numbers(metric.name, lines::meaning(metric)))
-            .collect(),
+        columns: costs.iter().map(|metric| Column::numbers(metric.name, lines::meaning(metric))).collect(),
         rows: results
             .candidates()
             .skip(first)

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use basecase_analysis::{
-    Absent, Cause, Cost, CostRatio, Disturbance, Effect, Explanation, HardwareAbsence, Measured, MeasuredPrice,
-    PLANNING, PlanChange, SettingChange, SettingTopic, operation,
+    Absent, Cause, Cost, CostRatio, Disturbance, Effect, Explanation, HardwareAbsence, Measured,
+    MeasuredPrice, PLANNING, PlanChange, SettingChange, SettingTopic, operation,
 };
 use basecase_model::StepFacts;
 use basecase_stats::JudgedMetric;

@@ -13,7 +13,9 @@ mod value;
 mod work;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
-pub(crate) use explanation::{absences, causes, change, figure, hardware_absence, priced, setting_values, summary};
+pub(crate) use explanation::{
+    absences, causes, change, figure, hardware_absence, priced, setting_values, summary,
+};
 pub(crate) use failures::FailureWords;
 pub(crate) use findings::{lines, range};
 pub use gate::headline;

@@ -5,7 +5,6 @@ use basecase_model::names;
 use basecase_stats::{Estimate, SessionMode, SessionModes, Sessions, Telltale};
 
 use super::EffectWords as _;
-use super::explanation::figure;
 
 /// A sentence for each side of a comparison whose sessions fall into two groups; none if there is one group or sessions were not told apart.
 pub(crate) fn mode_lines(results: &Results<'_>, step: usize, candidate: usize) -> Vec<String> {
@@ -54,7 +53,7 @@ fn sentence(sessions: &Sessions, found: &SessionModes, name: &str, other: &str, 
     };
     match found.telltale {
         Telltale::Counter(counter) => {
-            let amount = |mode: &SessionMode| figure(rounded(mode.per_operation.unwrap_or(0.0)));
+            let amount = |mode: &SessionMode| typical(mode.per_operation.unwrap_or(0.0));
             format!(
                 "about {} {} per {operation} in {} {count} sessions of {name}: {}; {} in the others: {}",
                 amount(more),
@@ -75,10 +74,15 @@ fn sentence(sessions: &Sessions, found: &SessionModes, name: &str, other: &str, 
     }
 }
 
-/// With two digits: it is typical and not exact.
-fn rounded(value: f64) -> f64 {
-    let digits = 1 - value.abs().log10().floor() as i32;
-    if value == 0.0 || digits > 6 { value } else { (value * 10f64.powi(digits)).round() / 10f64.powi(digits) }
+/// With two digits, e.g. `20`, `1.8` or `0.08`: it is typical and not exact.
+fn typical(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = 1 - value.abs().log10().floor() as i32;
+    let step = 10f64.powi(decimals);
+    let text = format!("{:.*}", usize::try_from(decimals).unwrap_or(0), (value * step).round() / step);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// E.g. `-8.5 % (-11.2 to -5.9)`.
@@ -86,7 +90,9 @@ fn change(estimate: Estimate) -> String {
     let effect = Effect::of_estimate(estimate);
     match estimate.interval {
         Some(_) => format!("{} % {}", effect.percent_text(), effect.percent_interval()),
-        None => format!("{:+.1} %, with too few starts for an interval", percent_of_logarithm(estimate.effect)),
+        None => {
+            format!("{:+.1} %, with too few starts for an interval", percent_of_logarithm(estimate.effect))
+        }
     }
 }
 
@@ -100,5 +106,97 @@ fn counter_word(counter: &str) -> &str {
         names::SERVER_CPU_SYSTEM_US => "µs of server CPU in the kernel",
         names::SERVER_CPU_US => "µs of server CPU",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use basecase_analysis::{Counted, Rounds, fixture};
+
+    use super::*;
+    use crate::{FORMATS, Format, Options, Written, explain, write};
+
+    #[test]
+    fn both_modes_are_told_in_every_format() {
+        let (experiment, trials) = fixture::in_two_modes();
+        let rounds = Rounds::of(&experiment, &trials);
+        let results = Results::of(&experiment, &trials, rounds.as_ref());
+        assert_eq!(all_mode_lines(&results).len(), 1, "of the last candidate alone");
+        let [line] = mode_lines(&results, 1, 2).try_into().unwrap();
+        let name = &experiment.candidates[2].name.0;
+        let beginning = "about 20 page faults per query in ";
+        assert!(
+            line.starts_with(beginning) && line.contains(&format!(" of 90 sessions of {name}: -")),
+            "{line}"
+        );
+        let modes = results.sessions(1, 2).unwrap().modes[1].clone().unwrap();
+        let [low, high] = modes.modes[1].share_interval;
+        assert!(low < 1.0 / 3.0 && 1.0 / 3.0 < high && high - low < 0.25, "{low} {high}");
+        let holds = |mode: &SessionMode, truth| mode.effect.interval.is_some_and(|own| own.contains(truth));
+        assert!(holds(&modes.modes[0], 0.0) && holds(&modes.modes[1], -0.08), "{modes:?}");
+
+        let folder = tempfile::tempdir().unwrap();
+        for format in FORMATS.iter().copied().filter(|format| ["text", "md", "blog"].contains(&format.name()))
+        {
+            let written = write(&experiment, &trials, format, &Options::default(), folder.path()).unwrap();
+            let Written::Text(text) = written else { panic!("no text") };
+            assert!(text.contains("Sessions with two modes."), "{}", format.name());
+            assert_eq!(text.matches(beginning).count(), 1, "{}: {text}", format.name());
+        }
+        crate::write_pages(&experiment, &trials, &Options::default(), folder.path()).unwrap();
+        let pages =
+            fs::read_dir(folder.path()).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()));
+        let told = pages.filter(|page| page.as_ref().is_ok_and(|page| page.contains(beginning))).count();
+        assert_eq!(told, 2, "the overview and the page of the step");
+        let thresholds = Options::default().thresholds;
+        let wanted = Some("read-only-count");
+        let text =
+            explain(&experiment, &trials, wanted, thresholds, &Counted::default()).unwrap().text(false);
+        assert!(
+            text.contains(beginning) && text.contains("measured in this experiment: 90 sessions"),
+            "{text}"
+        );
+        assert!(text.contains("server CPU, kernel, µs"), "{text}");
+    }
+
+    #[test]
+    fn every_session_is_in_json() {
+        let (experiment, trials) = fixture::in_two_modes();
+        let json = FORMATS.iter().find_map(|format| match format {
+            Format::Text(format) if format.name == "json" => Some(*format),
+            _ => None,
+        });
+        let text = crate::render(&experiment, &trials, json.unwrap(), &Options::default());
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let cell = &report["steps"][1]["cells"][2];
+        let sessions = cell["sessions"].as_array().unwrap();
+        assert_eq!(sessions.len(), 90);
+        let session = &sessions[10];
+        assert_eq!((&session["round"], &session["number"]), (&1.into(), &1.into()));
+        assert_eq!(session["history"], "000000005eed000a");
+        let faults = session["counters"][names::SERVER_MINOR_FAULTS].as_f64().unwrap();
+        let own = trials.iter().find(|trial| {
+            trial.candidate == experiment.candidates[2].name.0
+                && trial.place.round == 1
+                && !trial.slices.is_empty()
+        });
+        let record = &own.unwrap().sessions[1];
+        assert_eq!(Some(faults), record.per_operation(names::SERVER_MINOR_FAULTS));
+        let rate = session["rate"].as_f64().unwrap();
+        assert!((rate / (record.operations as f64 / 0.4) - 1.0).abs() < 0.01, "{rate}");
+        let told = &cell["verdicts"]["sessions"];
+        assert_eq!(told["sessions"], 90);
+        assert_eq!(told["contender_modes"]["counter"], names::SERVER_MINOR_FAULTS);
+        assert_eq!(told["base_modes"], serde_json::Value::Null);
+        assert_eq!(told["contender_modes"]["modes"][0]["starts"], 10);
+        assert_eq!(told["prices"][0]["counter"], names::SERVER_MINOR_FAULTS);
+    }
+
+    #[test]
+    fn typical_amounts_have_two_digits() {
+        let shown = [0.0, 0.0153, 0.0801, 0.1, 0.927, 1.0, 1.79, 19.8, 213.0, 4096.0].map(typical);
+        assert_eq!(shown, ["0", "0.015", "0.08", "0.1", "0.93", "1", "1.8", "20", "210", "4100"]);
     }
 }

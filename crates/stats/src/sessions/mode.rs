@@ -2,9 +2,9 @@
 
 use basecase_model::names;
 
+use super::SessionPair;
 use super::gap::upper_group;
 use super::variance::Layers;
-use super::SessionPair;
 use crate::distribution::t_critical;
 use crate::interval::Interval;
 use crate::reading::Estimate;
@@ -98,8 +98,10 @@ impl SessionModes {
 
     fn by_counter(pairs: &[SessionPair<'_>], side: usize) -> Option<SessionModes> {
         COUNTERS.iter().find_map(|counter| {
-            let amounts: Vec<f64> =
-                pairs.iter().map(|pair| pair.records[side].per_operation(counter.name)).collect::<Option<_>>()?;
+            let amounts: Vec<f64> = pairs
+                .iter()
+                .map(|pair| pair.records[side].per_operation(counter.name))
+                .collect::<Option<_>>()?;
             let upper = counter.groups(pairs, side, &amounts)?;
             SessionModes::of(Telltale::Counter(counter.name), pairs, &upper, Some(&amounts))
         })
@@ -167,9 +169,8 @@ impl Counter {
         let most_below = of_group(amounts, &upper, false).into_iter().fold(f64::NEG_INFINITY, f64::max);
         let least_above = of_group(amounts, &upper, true).into_iter().fold(f64::INFINITY, f64::min);
         let is_counted = (least_above - most_below) * operations >= LEAST_GRAINS * self.grain;
-        let difference = |values: &[f64]| {
-            mean(&of_group(values, &upper, true)) - mean(&of_group(values, &upper, false))
-        };
+        let difference =
+            |values: &[f64]| mean(&of_group(values, &upper, true)) - mean(&of_group(values, &upper, false));
         let own: Vec<f64> = own.into_iter().map(|(_, logarithm)| logarithm).collect();
         let others: Vec<f64> = pairs
             .iter()

@@ -111,12 +111,17 @@ fn a_third_of_the_sessions_is_found_with_its_share_and_its_effect() {
         for [usual, faulty] in modes.iter().map(|found| &found.modes) {
             let [low, high] = faulty.share_interval;
             shares += usize::from((low..=high).contains(&(1.0 / 3.0)));
-            let holds = |mode: &SessionMode, truth| mode.effect.interval.is_some_and(|own| own.contains(truth));
+            let holds =
+                |mode: &SessionMode, truth| mode.effect.interval.is_some_and(|own| own.contains(truth));
             effects += usize::from(holds(usual, 0.0)) + usize::from(holds(faulty, -0.08));
             assert!(faulty.per_operation > Some(15.0) && usual.per_operation < Some(1.5));
         }
         assert!(shares * 100 >= 92 * modes.len(), "{shares} shares of {}: {course:?}", modes.len());
-        assert!(effects * 100 >= 2 * 92 * modes.len(), "{effects} effects of {}: {course:?}", 2 * modes.len());
+        assert!(
+            effects * 100 >= 2 * 92 * modes.len(),
+            "{effects} effects of {}: {course:?}",
+            2 * modes.len()
+        );
     }
 }
 

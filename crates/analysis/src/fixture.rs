@@ -4,6 +4,7 @@ mod counts;
 mod history;
 mod observed;
 mod rounds;
+mod sessions;
 mod workload_file;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use basecase_model::{
 pub use counts::{counted, counted_in_rounds};
 pub use history::{history, single_run_beside_rounds};
 pub use rounds::{in_rounds, replicates};
+pub use sessions::in_two_modes;
 pub use workload_file::{EXCERPT, LIST, longest_list, microbenchmarks, sweep};
 
 /// The size of a made-up experiment.

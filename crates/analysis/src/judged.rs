@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use basecase_stats::{Decision, JudgedMetric, Qualifier, Suite, Verdict};
+use basecase_stats::{Decision, JudgedMetric, Qualifier, Sessions, Suite, Verdict};
 
 use crate::effect::Effect;
 use crate::results::Results;
@@ -96,6 +96,11 @@ impl<'a> Results<'a> {
             conduct: rounds.conduct(step),
             round_s: seconds(step).map(|own| if self.experiment.is_chain() { of_chain() } else { own }),
         })
+    }
+
+    /// What the sessions of a contender and of the base case tell on a step; `None` if they were not told apart.
+    pub fn sessions(&self, step: usize, candidate: usize) -> Option<&'a Sessions> {
+        self.rounds?.judgement.sessions(step, candidate)
     }
 
     /// All judged steps: changes first, then open ones, then unchanged ones, the largest effect first.

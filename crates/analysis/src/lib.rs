@@ -22,6 +22,7 @@ mod known_noise;
 mod latencies;
 mod latency_ratio;
 mod measured;
+mod measured_session;
 pub mod metrics;
 mod pool;
 mod quarters;
@@ -54,8 +55,8 @@ pub use effect::{Effect, percent, percent_of_logarithm};
 pub use error::Error;
 pub use explanation::{
     Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Disturbance, Explanation, FunctionShares,
-    Hardware, HardwareAbsence, HardwareCount, MOVED, MovedCounter, OperationTime, PlanChange, SettingChange,
-    Specificity, cells, changed, hardware_absence, operation,
+    Hardware, HardwareAbsence, HardwareCount, MOVED, MeasuredPrice, MovedCounter, OperationTime, PLANNING,
+    PlanChange, SettingChange, SettingTopic, Specificity, cells, changed, hardware_absence, operation,
 };
 pub use failures::{Failure, failures};
 pub use findings::Finding;
@@ -66,6 +67,8 @@ pub use judged::{Attribution, Judged, JudgedSuite, NOISY_MACHINE, UNPINNED};
 pub use known_noise::{Known, KnownNoise, Server, server};
 pub use latencies::{BUCKETS, Clock, Latencies, PERCENTILES, counts, latencies};
 pub use latency_ratio::{LEAST_BEYOND, LatencyRatio};
+pub use measured::CpuModes;
+pub use measured_session::MeasuredSession;
 pub use pool::Pooled;
 pub use quarters::{Shown, Standing, quarters, quarters_least_is_best};
 pub use results::{Measured, Paired, Results, quotient};

@@ -7,7 +7,32 @@ use crate::results::{Measured, quotient};
 use crate::sla::Shortfall;
 use crate::throughput::Throughput;
 
+/// The least CPU time in user and in kernel mode for them to be told apart, µs: the kernel's is known in ticks of 10 ms, and a hundred of
+/// them are off by some 10 %.
+const LEAST_CPU_US: f64 = 1e6;
+
+/// CPU time of a server by mode of the processor, µs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CpuModes {
+    /// In the server's own code.
+    pub user: f64,
+    /// In the kernel on its behalf.
+    pub kernel: f64,
+}
+
 impl Measured<'_> {
+    /// The server's CPU time in both modes; `None` where the kernel's is not known. Of short windows it is imprecise.
+    pub fn server_cpu_modes_us(&self) -> Option<CpuModes> {
+        let kernel = self.trial.counters.get(names::SERVER_CPU_SYSTEM_US)?;
+        let user = self.trial.counters.get(names::SERVER_CPU_US)? - kernel;
+        Some(CpuModes { user: user.max(0.0), kernel })
+    }
+
+    /// Whether both are long enough to be told apart.
+    pub fn tells_cpu_modes(&self) -> bool {
+        self.server_cpu_modes_us().is_some_and(|modes| modes.user.min(modes.kernel) >= LEAST_CPU_US)
+    }
+
     /// A counter divided by the seconds of the window.
     pub fn per_second(&self, name: &str) -> Option<f64> {
         quotient(self.trial.counters.get(name)?, self.trial.seconds)

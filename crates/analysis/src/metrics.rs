@@ -233,6 +233,28 @@ pub static RESOURCES: &[TrialMetric] = &[
         .judged_as(JudgedMetric::Throughput),
 ];
 
+/// The server's CPU time by mode of the processor, shown where it is known apart.
+pub static CPU_MODES: &[TrialMetric] = &[
+    metric("user_us/o", "µs/op", 1, "server CPU, user: per operation, in its own code", |m| {
+        m.spread(m.server_cpu_modes_us()?.user)
+    }),
+    metric("kernel_us/o", "µs/op", 1, "server CPU, kernel: per operation, on its behalf", |m| {
+        m.spread(m.server_cpu_modes_us()?.kernel)
+    }),
+];
+
+/// [`RESOURCES`], and [`CPU_MODES`] where some candidate of the step has them.
+pub fn costs(results: &Results<'_>, step: usize) -> Vec<&'static TrialMetric> {
+    let is_known =
+        |(candidate, _)| results.measured(step, candidate).is_some_and(|measured| measured.tells_cpu_modes());
+    let modes = if results.candidates().any(is_known) { CPU_MODES } else { &[] };
+    let with_modes = |metric: &'static TrialMetric| {
+        let modes = if metric.judged == Some(JudgedMetric::ServerCpu) { modes } else { &[] };
+        std::iter::once(metric).chain(modes)
+    };
+    RESOURCES.iter().flat_map(with_modes).collect()
+}
+
 // As above.
 fn scanned_krows_per_second(measured: &Measured<'_>) -> Option<f64> {
     measured.scanned_krows_per_second()
@@ -368,7 +390,7 @@ pub static INNODB_ROWS: &[TrialMetric] = &[
 
 /// Every metric, once.
 pub fn all() -> impl Iterator<Item = &'static TrialMetric> {
-    COLUMNS.iter().chain(extras()).chain(of_workload_file()).chain(RESOURCES).chain(OF_GROUP)
+    COLUMNS.iter().chain(extras()).chain(of_workload_file()).chain(RESOURCES).chain(CPU_MODES).chain(OF_GROUP)
 }
 
 /// Further metrics of workload files' trials in data files.

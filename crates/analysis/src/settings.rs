@@ -55,7 +55,7 @@ pub fn is_bound_to_differ(name: &str) -> bool {
 }
 
 /// Whether a name matches a pattern that may begin and end with `*`.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(_), Some(_)) => name.contains(pattern.trim_matches('*')),
         (Some(end), None) => name.ends_with(end),

@@ -55,7 +55,7 @@ pub struct Decision {
     pub smallest_margin: Option<f64>,
     /// Anything odd about the data.
     pub flags: Vec<Flag>,
-    /// The two modes of the base's starts, if there are two.
+    /// The two modes of the base's starts, if there are two. Where sessions were told apart, [`Sessions`](crate::Sessions) has modes instead.
     pub base_modes: Option<Modes>,
     /// The two modes of the contender's starts, if there are two.
     pub contender_modes: Option<Modes>,
@@ -89,7 +89,7 @@ pub enum Flag {
     Contested,
     /// Neighbouring rounds correlate and count as one.
     MergedRounds,
-    /// The starts of a candidate fall into a slow and a fast group.
+    /// The starts of a candidate, or its sessions where they were told apart, fall into a slow and a fast group.
     Bimodal,
     /// Throughput moves within rounds by more than half of the margin.
     NotSteady,

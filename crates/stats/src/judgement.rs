@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::debt;
 use crate::interim_data::effects;
 use crate::pair::Pair;
+use crate::sessions::Sessions;
 use crate::{
     AnalysisPlan, AnalysisPlanError, Comparison, ComparisonError, Decision, Dependence, Flag,
     InterimAnalyses, InterimAnalysesError, Judge, Round, Sequential, Suite,
@@ -48,6 +49,7 @@ pub struct Judgement {
     effects: BTreeMap<(JudgedMetric, usize, usize), Vec<f64>>,
     inclusive: BTreeMap<(JudgedMetric, usize, usize), Decision>,
     suites: BTreeMap<(JudgedMetric, usize), Suite>,
+    sessions: BTreeMap<(usize, usize), Sessions>,
     judge: Option<Judge>,
 }
 
@@ -78,6 +80,9 @@ impl Judgement {
             .collect();
         for metric in JudgedMetric::ALL {
             judgement.judge_metric(&judge, experiment, metric, &compared)?;
+        }
+        for Compared { number, candidate, margin, pairs, .. } in &compared {
+            judgement.judge_sessions((*number, *candidate), *margin, pairs);
         }
         judgement.judge = Some(judge);
         Ok(judgement)
@@ -139,6 +144,17 @@ impl Judgement {
         Ok(())
     }
 
+    /// Looks at the sessions of a comparison, where they were told apart.
+    fn judge_sessions(&mut self, (step, candidate): (usize, usize), margin: f64, pairs: &[Pair<'_>]) {
+        let counted: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.keep_rate() == (true, true)).collect();
+        let Some(sessions) = Sessions::of(&counted, margin) else { return };
+        let place = (JudgedMetric::Throughput, step, candidate);
+        if let Some(decision) = self.decisions.get_mut(&place) {
+            sessions.replace_starts(decision);
+        }
+        self.sessions.insert((step, candidate), sessions);
+    }
+
     /// The judge with its plan; `None` for an experiment that is not in rounds.
     pub fn judge(&self) -> Option<&Judge> {
         self.judge.as_ref()
@@ -162,6 +178,11 @@ impl Judgement {
     /// The effects of its rounds: logarithms of the ratio to the base case.
     pub fn effects(&self, metric: JudgedMetric, step: usize, candidate: usize) -> &[f64] {
         self.effects.get(&(metric, step, candidate)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the sessions of a step and a candidate tell, both by their numbers; `None` if sessions were not told apart.
+    pub fn sessions(&self, step: usize, candidate: usize) -> Option<&Sessions> {
+        self.sessions.get(&(step, candidate))
     }
 
     /// The summary over all steps of a candidate.

@@ -31,6 +31,7 @@ mod recovery;
 mod run_noise;
 mod sample;
 mod scheduled;
+mod sessions;
 mod signed_rank;
 mod suite;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use pair::{NOISY_CORES, NOISY_STEAL, usual_canary_ns};
 pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};
 pub use run_noise::RunNoise;
+pub use sessions::{CounterPrice, SessionMode, SessionModes, Sessions, Telltale};
 pub use suite::{NoiseFloor, Suite};
 pub use variance::{Components, detectable_effect, turns_wanted};
 pub use verdict::{Outlook, Qualifier, Verdict};

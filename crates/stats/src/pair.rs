@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use basecase_model::{Experiment, OperationClass, Slice, StepFacts, Trial, names};
+use basecase_model::{Experiment, OperationClass, SessionRecord, Slice, StepFacts, Trial, names};
 
 use crate::Round;
 use crate::judgement::JudgedMetric;
@@ -161,6 +161,25 @@ impl<'a> Pair<'a> {
         };
         let effect_of = |pass: u32| Some((pass, of_pass(contender, pass)? - of_pass(base, pass)?));
         self.passes().into_iter().filter_map(effect_of).collect()
+    }
+
+    /// The typical difference in ln throughput between a session of the contender and one of the base case, over the slices that count;
+    /// `None` if one has none, or did nothing in one.
+    pub(crate) fn session_effect(&self, base: &SessionRecord, contender: &SessionRecord) -> Option<f64> {
+        let of_session = |trial: &'a Trial, session: &SessionRecord| {
+            let own = self.counting(trial).filter(|slice| session.has_pass(slice.pass));
+            own.map(|slice| Some((slice.pass, logarithm(slice.rate)?))).collect::<Option<Vec<_>>>()
+        };
+        let values = |slices: Vec<(u32, f64)>| slices.into_iter().map(|slice| slice.1).collect::<Vec<f64>>();
+        let base = values(self.shared(&of_session(self.base, base)?));
+        let contender = values(of_session(self.contender, contender)?);
+        let difference = mean_of(&contender)? - mean_of(&base)?;
+        if base.len() != contender.len() {
+            return Some(difference);
+        }
+        let differences: Vec<f64> =
+            contender.iter().zip(&base).map(|(contender, base)| contender - base).collect();
+        Some(median(&mut walsh_averages(&differences)))
     }
 
     /// Whether the background writers of base case and contender kept their rate, if the step has any: over the whole round, as in a single

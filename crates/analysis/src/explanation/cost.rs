@@ -1,7 +1,12 @@
 //! What an operation costs, and how much of a change in speed each cost can account for.
 
 use basecase_model::{OperationClass, names};
+use basecase_stats::Sessions;
 
+use super::setting_topic::SettingTopic::{
+    self, Checksums, Compression, Embedded, Execution, Jit, Locks, Log, Memory, Network, Parallelism,
+    Planner, Reads, Statistics, Syncs, TemporaryFiles, Text, Writes,
+};
 use crate::metrics::ratio;
 use crate::results::{Measured, quotient};
 
@@ -23,6 +28,8 @@ enum Time {
     Measured(fn(&Measured<'_>) -> Option<f64>),
     /// A unit is assumed to cost this many µs: enough for sorting, and reported as approximate.
     Assumed(f64),
+    /// The same, unless the sessions of the experiment tell what one more of this counter costs.
+    Priced(&'static str, f64),
 }
 
 /// How specific a cause is: CPU time is where many others end up.
@@ -50,8 +57,19 @@ pub struct CostKind {
     resource: Resource,
     /// How specific a cause it is.
     pub specificity: Specificity,
-    /// Parts of the names of settings that affect it.
-    pub settings: &'static [&'static str],
+    /// What settings that affect it have to do with, what affects it most first.
+    pub topics: &'static [SettingTopic],
+}
+
+/// What a unit costs, measured within the experiment: in sessions between which the count varied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredPrice {
+    /// Of one unit, µs.
+    pub unit_us: f64,
+    /// Its 95 % interval.
+    pub interval_us: [f64; 2],
+    /// The pairs of sessions that it comes from.
+    pub sessions: usize,
 }
 
 /// A cost of base case and candidate.
@@ -69,6 +87,10 @@ pub struct Cost {
     pub weight: f64,
     /// Whether the share rests on an assumed cost per unit.
     pub is_about: bool,
+    /// What a unit costs, where the experiment tells it.
+    pub price: Option<MeasuredPrice>,
+    /// The shares within the interval of that price.
+    pub share_interval: Option<[f64; 2]>,
 }
 
 impl CostKind {
@@ -150,13 +172,14 @@ fn switches(measured: &Measured<'_>) -> Option<f64> {
 
 const KIB: f64 = 1024.0;
 
-/// Parts of the names of settings that affect how much is read, and how.
-const READING: &[&str] =
-    &["shared_buffers", "buffer_pool", "cache", "effective_io", "io_method", "io_combine", "read_ahead"];
+/// Told where user and kernel mode are not known apart.
+const SERVER_CPU: &str = "CPU time of the server";
+const SERVER_CPU_USER: &str = "server CPU, user";
+const SERVER_CPU_KERNEL: &str = "server CPU, kernel";
 
 /// The costs that are considered. Assumed costs per unit: a page from the system's cache 5 µs, a context switch 2 µs, a page fault 0.7 µs,
 /// a row 0.2 µs, a KiB of log 4 µs, a sync 200 µs, a KiB of temporary file 1 µs.
-static KINDS: [CostKind; 15] = [
+static KINDS: [CostKind; 17] = [
     CostKind {
         name: "pages that the server's cache lacked",
         unit: "",
@@ -165,7 +188,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Assumed(5.0),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: READING,
+        topics: &[Reads],
     },
     CostKind {
         name: "reads from storage",
@@ -175,7 +198,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Measured(read_us),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: READING,
+        topics: &[Reads],
     },
     CostKind {
         name: "log written",
@@ -185,16 +208,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Assumed(4.0 / KIB),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: &[
-            "full_page_writes",
-            "wal_",
-            "checkpoint",
-            "checksum",
-            "redo",
-            "log_bin",
-            "binlog",
-            "log_file_size",
-        ],
+        topics: &[Log, Checksums],
     },
     CostKind {
         name: "syncs of the log",
@@ -204,15 +218,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Assumed(200.0),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: &[
-            "log_bin",
-            "fsync",
-            "synchronous_commit",
-            "flush_log_at",
-            "sync_binlog",
-            "flush_method",
-            "commit_delay",
-        ],
+        topics: &[Syncs],
     },
     CostKind {
         name: "writes to storage",
@@ -222,22 +228,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Measured(|m| counter(m, names::DEVICE_WRITE_US)),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: &[
-            "full_page_writes",
-            "log_bin",
-            "doublewrite",
-            "sync_binlog",
-            "flush_log_at",
-            "wal_",
-            "checkpoint",
-            "flush",
-            "io_capacity",
-            "binlog",
-            "redo",
-            "synchronous",
-            "journal_mode",
-            "bgwriter",
-        ],
+        topics: &[Writes, Log, Syncs],
     },
     CostKind {
         name: "pages written",
@@ -247,43 +238,27 @@ static KINDS: [CostKind; 15] = [
         time: Time::Assumed(5.0),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: &[
-            "checkpoint",
-            "max_wal_size",
-            "bgwriter",
-            "io_capacity",
-            "dirty_pages",
-            "shared_buffers",
-            "buffer_pool",
-        ],
+        topics: &[Writes],
     },
     CostKind {
         name: "context switches",
         unit: "",
         scale: 1.0,
         amount: switches,
-        time: Time::Assumed(2.0),
+        time: Time::Priced(names::SERVER_VOLUNTARY_SWITCHES, 2.0),
         resource: Resource::Processors,
         specificity: Specificity::Activity,
-        settings: &[
-            "io_method",
-            "io_workers",
-            "thread_",
-            "spin",
-            "commit_delay",
-            "synchronous_commit",
-            "parallel",
-        ],
+        topics: &[Parallelism, Syncs],
     },
     CostKind {
         name: "page faults",
         unit: "",
         scale: 1.0,
         amount: |m| counter(m, names::SERVER_MINOR_FAULTS),
-        time: Time::Assumed(0.7),
+        time: Time::Priced(names::SERVER_MINOR_FAULTS, 0.7),
         resource: Resource::Processors,
         specificity: Specificity::Activity,
-        settings: &["huge_pages", "large_pages", "work_mem", "temp_buffers", "mmap"],
+        topics: &[Memory],
     },
     CostKind {
         name: "rows read",
@@ -293,7 +268,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Assumed(0.2),
         resource: Resource::Processors,
         specificity: Specificity::Activity,
-        settings: &["enable_", "page_cost", "statistics", "optimizer", "collapse_limit", "geqo"],
+        topics: &[Planner],
     },
     CostKind {
         name: "temporary files",
@@ -303,7 +278,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Assumed(1.0 / KIB),
         resource: Resource::Sessions,
         specificity: Specificity::Activity,
-        settings: &["work_mem", "temp_", "tmp_table", "sort_buffer"],
+        topics: &[TemporaryFiles],
     },
     CostKind {
         name: "waiting for commits and the log",
@@ -313,16 +288,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Itself,
         resource: Resource::Sessions,
         specificity: Specificity::Wait,
-        settings: &[
-            "log_bin",
-            "sync_binlog",
-            "flush_log_at",
-            "synchronous_commit",
-            "fsync",
-            "wal_sync",
-            "commit_delay",
-            "doublewrite",
-        ],
+        topics: &[Syncs, Log],
     },
     CostKind {
         name: "waiting for data files",
@@ -332,7 +298,7 @@ static KINDS: [CostKind; 15] = [
         time: Time::Itself,
         resource: Resource::Sessions,
         specificity: Specificity::Wait,
-        settings: &["shared_buffers", "cache", "effective_io", "io_method", "io_combine", "io_workers"],
+        topics: &[Reads],
     },
     CostKind {
         name: "waiting for locks",
@@ -342,31 +308,37 @@ static KINDS: [CostKind; 15] = [
         time: Time::Itself,
         resource: Resource::Sessions,
         specificity: Specificity::Wait,
-        settings: &["lock", "isolation", "partitions", "instances", "spin", "autoinc"],
+        topics: &[Locks],
     },
     CostKind {
-        name: "CPU time of the server",
+        name: SERVER_CPU,
         unit: "µs",
         scale: 1.0,
         amount: |m| counter(m, names::SERVER_CPU_US),
         time: Time::Itself,
         resource: Resource::Processors,
         specificity: Specificity::Sum,
-        settings: &[
-            "jit",
-            "track_",
-            "plan_cache_mode",
-            "performance_schema",
-            "log_statement",
-            "log_min_duration",
-            "debug_",
-            "checksum",
-            "compression",
-            "character_set",
-            "collation",
-            "query_cache",
-            "query_id",
-        ],
+        topics: &[Jit, Statistics, Checksums, Planner, Compression, Text, Network, Execution, Memory],
+    },
+    CostKind {
+        name: SERVER_CPU_USER,
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| Some(m.server_cpu_modes_us()?.user),
+        time: Time::Itself,
+        resource: Resource::Processors,
+        specificity: Specificity::Sum,
+        topics: &[Jit, Statistics, Checksums, Planner, Compression, Text, Network, Execution],
+    },
+    CostKind {
+        name: SERVER_CPU_KERNEL,
+        unit: "µs",
+        scale: 1.0,
+        amount: |m| Some(m.server_cpu_modes_us()?.kernel),
+        time: Time::Itself,
+        resource: Resource::Processors,
+        specificity: Specificity::Sum,
+        topics: &[Memory, Network, Reads, Parallelism],
     },
     CostKind {
         name: "CPU time of the client",
@@ -377,7 +349,7 @@ static KINDS: [CostKind; 15] = [
         resource: Resource::Processors,
         specificity: Specificity::Sum,
         // For an embedded dbms it includes the engine.
-        settings: &["synchronous", "journal_mode", "cache_size", "mmap_size", "page_size"],
+        topics: &[Embedded, Network],
     },
 ];
 
@@ -388,36 +360,77 @@ const CONSPICUOUS: (f64, f64) = (1.5, 0.05);
 /// Changes in throughput below this leave nothing to account for.
 const NO_CHANGE: f64 = 0.005;
 
-/// The costs of base case and candidate, as far as both are known.
-pub(super) fn costs(base: &Measured<'_>, candidate: &Measured<'_>) -> Vec<Cost> {
-    KINDS.iter().filter_map(|kind| cost(kind, base, candidate)).collect()
+/// The costs of base case and candidate, as far as both are known. `sessions` tell what units cost.
+pub(super) fn costs(base: &Measured<'_>, candidate: &Measured<'_>, sessions: Option<&Sessions>) -> Vec<Cost> {
+    let is_split = [base, candidate].iter().all(|measured| measured.tells_cpu_modes());
+    let is_told = |kind: &&CostKind| match kind.name {
+        SERVER_CPU => !is_split,
+        SERVER_CPU_USER | SERVER_CPU_KERNEL => is_split,
+        _ => true,
+    };
+    KINDS.iter().filter(is_told).filter_map(|kind| cost(kind, base, candidate, sessions)).collect()
 }
 
-fn cost(kind: &'static CostKind, base: &Measured<'_>, candidate: &Measured<'_>) -> Option<Cost> {
+fn cost(
+    kind: &'static CostKind,
+    base: &Measured<'_>,
+    candidate: &Measured<'_>,
+    sessions: Option<&Sessions>,
+) -> Option<Cost> {
     let (before, after) = (kind.amount_per_operation(base)?, kind.amount_per_operation(candidate)?);
+    let price = match kind.time {
+        Time::Priced(counter, usual_us) => measured_price(counter, usual_us, [base, candidate], sessions),
+        Time::Itself | Time::Measured(_) | Time::Assumed(_) => None,
+    };
     let time_us = |measured: &Measured<'_>, amount: f64| match kind.time {
         Time::Itself => Some(amount),
         Time::Measured(time_us) => measured.spread(time_us(measured)?),
-        Time::Assumed(unit_us) => Some(amount * unit_us),
+        Time::Assumed(usual_us) | Time::Priced(_, usual_us) => {
+            Some(amount * price.map_or(usual_us, |price| price.unit_us))
+        }
     };
     let added_us = time_us(base, before).zip(time_us(candidate, after)).map(|(before, after)| after - before);
     let longer_us = [base, candidate]
         .into_iter()
         .filter_map(|measured| resource_us(kind.resource, measured))
         .reduce(f64::max);
-    let share = added_us
-        .zip(elapsed_us(kind.resource, base, candidate))
-        .and_then(|(added, all)| quotient(added, all));
+    let elapsed_us = elapsed_us(kind.resource, base, candidate);
+    let share_of = |added_us: f64| quotient(added_us, elapsed_us?);
+    let shares_of = |price: MeasuredPrice| {
+        let [one, other] = price.interval_us.map(|unit_us| share_of((after - before) * unit_us));
+        Some([one?.min(other?), one?.max(other?)])
+    };
     Some(Cost {
         kind,
         base: before / kind.scale,
         candidate: after / kind.scale,
-        share,
+        share: added_us.and_then(share_of),
         weight: added_us
             .zip(longer_us)
             .and_then(|(added, longer)| quotient(added.abs(), longer))
             .unwrap_or(0.0),
-        is_about: matches!(kind.time, Time::Assumed(_)),
+        is_about: price.is_none() && matches!(kind.time, Time::Assumed(_) | Time::Priced(..)),
+        price,
+        share_interval: price.and_then(shares_of),
+    })
+}
+
+/// What one more of a counter costs, if its interval is no wider to either side than half of the price, or than what it usually costs.
+fn measured_price(
+    counter: &str,
+    usual_us: f64,
+    [base, candidate]: [&Measured<'_>; 2],
+    sessions: Option<&Sessions>,
+) -> Option<MeasuredPrice> {
+    let price = sessions?.price(counter)?;
+    // Prices are shares of the time of an operation of either.
+    let time_us = (processor_us(base)? * processor_us(candidate)?).sqrt();
+    let unit_us = price.per_unit * time_us;
+    let is_useful = price.interval.half_width() * time_us <= usual_us.max(unit_us.abs() / 2.0);
+    is_useful.then(|| MeasuredPrice {
+        unit_us,
+        interval_us: [price.interval.lower, price.interval.upper].map(|end| end * time_us),
+        sessions: price.sessions,
     })
 }
 

@@ -8,17 +8,20 @@ mod function;
 mod hardware;
 mod plan;
 mod setting;
+mod setting_topic;
 
 use basecase_model::Profile;
+use basecase_stats::Sessions;
 
 pub use self::absence::Absent;
 pub use self::choice::{CellNumbers, cells, changed};
-pub use self::cost::{Cost, CostKind, Specificity, operation};
+pub use self::cost::{Cost, CostKind, MeasuredPrice, Specificity, operation};
 pub use self::counter::{MOVED, MovedCounter};
 pub use self::function::FunctionShares;
 pub use self::hardware::{Hardware, HardwareAbsence, HardwareCount, hardware_absence};
 pub use self::plan::PlanChange;
 pub use self::setting::SettingChange;
+pub use self::setting_topic::SettingTopic;
 
 pub(crate) use self::choice::known_steps;
 use self::cost::{costs, processor_us, taken_per_operation_us};
@@ -30,6 +33,8 @@ use crate::results::{Measured, Paired, Results, quotient};
 const LEAST_CHANGE: f64 = 0.02;
 /// A cost is a cause if it grew by this much more than the time per operation, because things done by the clock grow with that time.
 const BEYOND_TIME: f64 = 1.15;
+/// What settings that affect plans have to do with.
+pub const PLANNING: &[SettingTopic] = &[SettingTopic::Planner];
 /// The least share for a cost to be a cause.
 const CAUSE_SHARE: f64 = 0.15;
 
@@ -55,6 +60,8 @@ pub struct Explanation<'a> {
     pub plans: Vec<PlanChange<'a>>,
     /// Settings that differ, those of both servers first.
     pub settings: Vec<SettingChange>,
+    /// What the sessions of its rounds tell, where they were told apart.
+    pub sessions: Option<&'a Sessions>,
     /// Hardware counters, if there are any.
     pub hardware: Option<Hardware<'a>>,
     /// Profiles of one kind, of base case and candidate.
@@ -128,9 +135,10 @@ impl<'a> Explanation<'a> {
         // Each dbms describes plans in its own words.
         let is_one_dbms = base_facts.build.dbms == candidate_facts.build.dbms;
         Some(Explanation {
-            costs: sorted(costs(&base, &candidate)),
+            costs: sorted(costs(&base, &candidate, results.sessions(step, number))),
             plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
             settings: setting::changes(base_facts, candidate_facts),
+            sessions: results.sessions(step, number),
             hardware: Hardware::of(results, step, number),
             profiles: function::pairs(results.profiles(step, 0), results.profiles(step, number)),
             absent: [
@@ -159,9 +167,9 @@ impl<'a> Explanation<'a> {
             .iter()
             .filter(|cost| is_cause(cost, slower, self.is_changed()) || cost.is_conspicuous())
             .collect();
-        // Causes that name something done come before the times in which they end, and causes that a setting explains before others; within
+        // Causes that name something done come before the times in which they end, and causes that a config explains before others; within
         // each the order by share stays.
-        found.sort_by_key(|cost| (cost.kind.specificity, self.touching(cost.kind.settings).is_empty()));
+        found.sort_by_key(|cost| (cost.kind.specificity, self.touching(cost.kind.topics).is_empty()));
         let plans = (!self.plans.is_empty()).then_some(Cause::Plans);
         plans.into_iter().chain(found.into_iter().map(Cause::Cost)).collect()
     }
@@ -192,19 +200,35 @@ impl<'a> Explanation<'a> {
         ((ratio / undisturbed_ratio).ln().abs() > LEAST_CHANGE).then_some(disturbance)
     }
 
-    /// The settings that differ, can act, and have one of these parts in their names, in the order of the parts, which begin with what
-    /// affects a cost most.
-    pub fn touching(&self, parts: &[&str]) -> Vec<&SettingChange> {
-        let mut touching: Vec<&SettingChange> = Vec::new();
-        for part in parts {
-            let of_part = self.settings.iter().filter(|change| change.name.contains(part) && change.acts());
-            for change in of_part {
-                if !touching.contains(&change) {
-                    touching.push(change);
+    /// The settings that a config makes differ, can act, and have to do with one of these topics, in the order of the topics. Defaults that
+    /// differ are not among them: every version has many, and that one differs is no sign that it did anything.
+    pub fn touching(&self, topics: &[SettingTopic]) -> Vec<&SettingChange> {
+        self.of_topics(topics, false)
+    }
+
+    /// Defaults that differ and have to do with a cause: candidates to try, of which nothing more is known.
+    pub fn to_try(&self) -> Vec<&SettingChange> {
+        let topics = self.causes().into_iter().flat_map(|cause| match cause {
+            Cause::Plans => PLANNING,
+            Cause::Cost(cost) => cost.kind.topics,
+        });
+        self.of_topics(&topics.copied().collect::<Vec<_>>(), true)
+    }
+
+    fn of_topics(&self, topics: &[SettingTopic], is_default: bool) -> Vec<&SettingChange> {
+        let mut found: Vec<&SettingChange> = Vec::new();
+        for topic in topics {
+            let of_topic = self
+                .settings
+                .iter()
+                .filter(|change| change.is_default == is_default && change.touches(&[*topic]));
+            for change in of_topic {
+                if !found.contains(&change) {
+                    found.push(change);
                 }
             }
         }
-        touching
+        found
     }
 
     /// A cost of the candidate divided by the base case's.
@@ -251,4 +275,116 @@ fn sorted(mut costs: Vec<Cost>) -> Vec<Cost> {
         right.0.cmp(&left.0).then(right.1.total_cmp(&left.1))
     });
     costs
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_model::{Experiment, Trial, names};
+
+    use super::*;
+    use crate::fixture;
+    use crate::rounds::Rounds;
+
+    /// Asks about the last of three candidates on the last step.
+    fn asked<T>(experiment: &Experiment, trials: &[Trial], of: impl Fn(&Explanation<'_>) -> T) -> T {
+        let rounds = Rounds::of(experiment, trials);
+        let results = Results::of(experiment, trials, rounds.as_ref());
+        of(&Explanation::of(&results, experiment.steps.len() - 1, 2).unwrap())
+    }
+
+    fn cost<'e>(explanation: &'e Explanation<'_>, name: &str) -> Option<&'e Cost> {
+        explanation.costs.iter().find(|cost| cost.kind.name == name)
+    }
+
+    #[test]
+    fn a_fault_costs_what_sessions_say_that_it_does() {
+        let (experiment, mut trials) = fixture::in_two_modes();
+        let (price, time_us, share, interval) = asked(&experiment, &trials, |explanation| {
+            let time = explanation.operation_time().unwrap();
+            let faults = cost(explanation, "page faults").unwrap();
+            assert!(!faults.is_about);
+            let time_us = (time.base_us * time.candidate_us).sqrt();
+            (faults.price.unwrap(), time_us, faults.share.unwrap(), faults.share_interval.unwrap())
+        });
+        let planted_us = time_us * 0.08 / 19.0;
+        let [low, high] = price.interval_us;
+        assert!(low < planted_us && planted_us < high, "{low} {planted_us} {high}");
+        assert_eq!(price.sessions, 90);
+        assert!(interval[0] < share && share < interval[1] && share > 0.7, "{share} {interval:?}");
+        // Without sessions the usual price stands.
+        trials.iter_mut().for_each(|trial| trial.sessions.clear());
+        asked(&experiment, &trials, |explanation| {
+            let faults = cost(explanation, "page faults").unwrap();
+            assert_eq!((faults.price, faults.share_interval, faults.is_about), (None, None, true));
+        });
+    }
+
+    #[test]
+    fn sessions_that_scatter_too_much_tell_no_price() {
+        let (experiment, mut trials) = fixture::in_two_modes();
+        // Some sessions of each candidate take three times as long, whatever their faults.
+        for (number, trial) in trials.iter_mut().enumerate() {
+            let is_slow = |pass: u32| (pass as usize / 2 + number).is_multiple_of(3);
+            let slices = trial.slices.iter_mut().filter(|slice| is_slow(slice.pass));
+            slices.for_each(|slice| slice.rate /= 3.0);
+        }
+        asked(&experiment, &trials, |explanation| {
+            assert_eq!(cost(explanation, "page faults").unwrap().price, None);
+        });
+    }
+
+    #[test]
+    fn user_and_kernel_are_told_apart_where_ticks_suffice() {
+        let (experiment, mut trials) = fixture::in_two_modes();
+        let known = |trials: &[Trial]| {
+            asked(&experiment, trials, |explanation| {
+                ["CPU time of the server", "server CPU, user", "server CPU, kernel"]
+                    .map(|name| cost(explanation, name).is_some())
+            })
+        };
+        assert_eq!(known(&trials), [false, true, true]);
+        trials.iter_mut().for_each(|trial| trial.counters.set(names::SERVER_CPU_SYSTEM_US, 20_000.0));
+        assert_eq!(known(&trials), [true, false, false], "ten rounds of two ticks");
+    }
+
+    #[test]
+    fn a_default_that_differs_is_no_cause_and_one_without_a_topic_is_not_tried() {
+        let (mut experiment, mut trials) = fixture::sample();
+        let running = |facts: &mut basecase_model::CandidateFacts, pairs: &[(&str, &str)]| {
+            facts.config.settings = vec![("huge_pages".into(), "x".into())];
+            facts.running =
+                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        };
+        let of_base = [("huge_pages", "on"), ("jit", "off"), ("max_connections", "100")];
+        running(&mut experiment.candidates[0], &of_base);
+        let of_candidate = [
+            ("huge_pages", "off"),
+            ("jit", "on"),
+            ("max_connections", "200"),
+            ("debug_logical_replication_streaming", "buffered"),
+        ];
+        running(&mut experiment.candidates[2], &of_candidate);
+        let step = experiment.steps.iter().position(|step| step.name == "qp1000").unwrap();
+        for trial in trials.iter_mut().filter(|trial| trial.step == "qp1000") {
+            let slower = if trial.candidate == experiment.candidates[2].name.0 { 2.0 } else { 1.0 };
+            trial.counters.set(names::SERVER_CPU_US, slower * trial.seconds * 5e5);
+        }
+        let results = Results::new(&experiment, &trials);
+        let explanation = Explanation::of(&results, step, 2).unwrap();
+        let named = |changes: Vec<&SettingChange>| {
+            changes.into_iter().map(|change| change.name.clone()).collect::<Vec<_>>()
+        };
+        let causes = explanation.causes();
+        let is_cpu = |cause: &Cause<'_>| matches!(cause, Cause::Cost(cost) if cost.kind.name == "CPU time of the server");
+        assert!(causes.iter().any(is_cpu), "the cost that moved");
+        let of_causes = causes.iter().map(|cause| match cause {
+            Cause::Plans => PLANNING,
+            Cause::Cost(cost) => cost.kind.topics,
+        });
+        let touching: Vec<String> =
+            of_causes.flat_map(|topics| named(explanation.touching(topics))).collect();
+        assert!(touching.iter().all(|name| name == "huge_pages"), "{touching:?}");
+        assert!(!touching.is_empty(), "a config sets it");
+        assert_eq!(named(explanation.to_try()), ["jit"]);
+    }
 }

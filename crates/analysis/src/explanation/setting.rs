@@ -2,6 +2,7 @@
 
 use basecase_model::CandidateFacts;
 
+use super::setting_topic::{SettingTopic, topics};
 use crate::settings::{is_bound_to_differ, sets};
 
 /// A setting that differs.
@@ -15,6 +16,8 @@ pub struct SettingChange {
     pub candidate: Option<String>,
     /// Whether no config sets it: the servers' defaults differ.
     pub is_default: bool,
+    /// What it has to do with; nothing if that is not known.
+    pub topics: Vec<SettingTopic>,
 }
 
 impl SettingChange {
@@ -26,6 +29,11 @@ impl SettingChange {
                 .is_none_or(|value| ["off", "0", "", "no", "none"].contains(&value.to_lowercase().as_str()))
         };
         self.is_of_both() || !is_off(&self.base) || !is_off(&self.candidate)
+    }
+
+    /// Whether it can act on a cost with one of these topics.
+    pub fn touches(&self, topics: &[SettingTopic]) -> bool {
+        self.acts() && self.topics.iter().any(|topic| topics.contains(topic))
     }
 
     /// Whether both servers have the setting.
@@ -49,6 +57,7 @@ pub(super) fn changes(base: &CandidateFacts, candidate: &CandidateFacts) -> Vec<
             base: before.cloned(),
             candidate: after.cloned(),
             is_default: !sets(base, name) && !sets(candidate, name),
+            topics: topics(base.build.dbms, name),
         })
     };
     let mut changes: Vec<SettingChange> = names.into_iter().filter_map(change).collect();

@@ -5,7 +5,7 @@ use basecase_analysis::{Error, Explanation, Results, Thresholds, cells};
 use super::work;
 use crate::documents::Block;
 use crate::tables::explanation as tables;
-use crate::words::{absences, change, summary};
+use crate::words::{TWO_MODES, absences, change, mode_lines, summary};
 
 /// Most plans shown.
 const PLANS: usize = 20;
@@ -43,6 +43,10 @@ pub(crate) fn compose(
                     Block::List(summary(&explanation)),
                     Block::Paragraph(change(&explanation, facts)),
                 ]);
+                let modes = mode_lines(results, step, candidate);
+                if !modes.is_empty() {
+                    blocks.extend([Block::Paragraph(TWO_MODES.into()), Block::List(modes)]);
+                }
                 blocks.extend(details(&explanation));
             }
             None => blocks.push(Block::Paragraph(NO_TIMES.into())),

@@ -14,7 +14,9 @@ pub(crate) use calibration::blocks as calibration;
 pub(crate) use components::blocks as components;
 pub(crate) use explanation::{compose as explanation, details};
 pub use notes::kept_apart;
-pub(crate) use report::{Section, compose, failed, of_events, of_latencies, summary, title, with_limits};
+pub(crate) use report::{
+    Section, compose, failed, of_events, of_latencies, summary, title, two_modes, with_limits,
+};
 pub(crate) use work::{agreements, counted as how_counted, luck, of_functions, overview as work_overview};
 
 use crate::tables::Table;

@@ -9,7 +9,7 @@ use crate::tables::{
     Table, builds, compaction, configs, connections, events, grouped, groups, latency_ratio, lines, memory,
     purge_lag, resources, response_time, run_noise, running, statements, summary, sweeps, verdicts,
 };
-use crate::words::{FailureWords as _, caption, refusal, suite_lines};
+use crate::words::{FailureWords as _, TWO_MODES, all_mode_lines, caption, refusal, suite_lines};
 
 /// The whole report.
 pub(crate) fn compose(results: &Results<'_>, options: &Options) -> Vec<Block> {
@@ -70,7 +70,17 @@ pub(crate) fn verdicts(results: &Results<'_>) -> Vec<Block> {
         blocks.push(Block::List(lines));
     }
     blocks.extend(verdicts::table(results).map(Block::Table));
+    blocks.extend(two_modes(results));
     blocks
+}
+
+/// The sessions that fall into two groups; empty if there are none.
+pub(crate) fn two_modes(results: &Results<'_>) -> Vec<Block> {
+    let lines = all_mode_lines(results);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Paragraph(TWO_MODES.into()), Block::List(lines)]
 }
 
 /// Tables of the summary that share an explanation.

@@ -170,6 +170,7 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
         return blocks;
     }
     blocks.extend(verdicts::table(results).map(Block::Table));
+    blocks.extend(documents::two_modes(results));
     let names = &results.experiment.candidates;
     let mut ranges = Vec::new();
     let mut costs = Vec::new();

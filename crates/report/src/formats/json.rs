@@ -3,6 +3,7 @@
 pub(super) mod bisection;
 mod counts;
 pub(super) mod history;
+mod sessions;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -72,6 +73,8 @@ struct CellObject<'a> {
 struct OfRounds<'a> {
     verdicts: Option<verdicts::Verdicts<'a>>,
     relative_latencies: Vec<RelativeLatency>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sessions: Vec<sessions::SessionObject<'a>>,
 }
 
 #[derive(Serialize)]
@@ -189,6 +192,7 @@ fn cell<'a>(results: &Results<'a>, step: usize, candidate: usize, name: &'a str)
         of_rounds: results.rounds.map(|_| OfRounds {
             verdicts: verdicts::verdicts(results, step, candidate),
             relative_latencies: relative_latencies(results, step, candidate),
+            sessions: sessions::sessions(results, step, candidate),
         }),
         sla: measured.and_then(|measured| measured.sla()).map(|sla| Sla { target: sla.target, met: sla.met }),
         state: trial.map(|trial| state(&trial.state.tables)),
@@ -225,7 +229,8 @@ fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, cand
     let own = |metric: &'static TrialMetric| (metric.name, (metric.of)(measured));
     let relative =
         |metric: &'static TrialMetric| (metric.name, results.relative_cost(metric, step, candidate));
-    let relative: BTreeMap<&str, Option<Effect>> = metrics::RESOURCES.iter().map(relative).collect();
+    let costs = metrics::costs(results, step);
+    let relative: BTreeMap<&str, Option<Effect>> = costs.iter().copied().map(relative).collect();
     let ratios = relative.iter().map(|(name, effect)| (*name, effect.map(|effect| effect.ratio)));
     let interval =
         |(name, effect): (&&'static str, &Option<Effect>)| (*name, effect.and_then(|effect| effect.interval));
@@ -237,7 +242,7 @@ fn of_file<'a>(results: &Results<'a>, measured: &Measured<'a>, step: usize, cand
     };
     OfFile {
         events: metrics::of_workload_file().map(own).collect(),
-        costs: metrics::RESOURCES.iter().map(own).collect(),
+        costs: costs.into_iter().map(own).collect(),
         relative_costs: ratios.collect(),
         relative_cost_intervals: results.rounds.map(|_| relative.iter().map(interval).collect()),
         statements: measured.trial.statements.iter().map(statement).collect(),

@@ -7,7 +7,7 @@ use basecase_analysis::{
 use basecase_model::ProfileKind;
 
 use super::{Column, Row, Table, TableCell};
-use crate::words::{UNKNOWN, figure, setting_values};
+use crate::words::{UNKNOWN, figure, priced, setting_values};
 
 /// How to read the table of costs.
 const READING: &str = "The share is the part of the change in time per operation that a cost can explain: 100 % is all of \
@@ -19,7 +19,8 @@ const MOST: usize = 20;
 
 /// Costs, counters, settings, and the profile's results.
 pub(crate) fn tables(explanation: &Explanation<'_>) -> Vec<Table> {
-    let mut tables = vec![costs(explanation), counters(explanation), settings(explanation)];
+    let mut tables =
+        vec![costs(explanation), to_try(explanation), counters(explanation), settings(explanation)];
     tables.extend(explanation.hardware.as_ref().map(|found| hardware(explanation, found)));
     tables.extend(explanation.functions().iter().map(functions));
     tables.retain(|table| !table.rows.is_empty());
@@ -31,12 +32,13 @@ fn costs(explanation: &Explanation<'_>) -> Table {
         let unit = if cost.kind.unit.is_empty() { String::new() } else { format!(", {}", cost.kind.unit) };
         let about = if cost.is_about { "about " } else { "" };
         let share = cost.share.map_or(String::new(), |share| format!("{about}{:.0} %", share * 100.0));
+        let within = cost
+            .share_interval
+            .map_or(String::new(), |[low, high]| format!("({:.0} to {:.0})", low * 100.0, high * 100.0));
+        let share = TableCell { small: within, ..TableCell::plain(share) };
         let values = [figure(cost.base), figure(cost.candidate)].map(TableCell::plain);
         let ratio = ratio_cell(explanation.cost_ratio(cost));
-        Row::new(
-            format!("{}{unit}", cost.kind.name),
-            values.into_iter().chain([ratio, TableCell::plain(share)]).collect(),
-        )
+        Row::new(format!("{}{unit}", cost.kind.name), values.into_iter().chain([ratio, share]).collect())
     };
     let time = explanation.operation_time().map(|OperationTime { base_us, candidate_us, ratio }| {
         let values = [figure(base_us), figure(candidate_us)].map(TableCell::plain);
@@ -45,10 +47,40 @@ fn costs(explanation: &Explanation<'_>) -> Table {
     });
     Table {
         caption: format!("Costs per {}", operation(&explanation.base)),
-        reading: READING.into(),
+        reading: std::iter::once(READING.to_owned()).chain(prices(explanation)).collect::<Vec<_>>().join(" "),
         corner: "cost",
         columns: ["base case", "candidate", "ratio", "share"].map(|name| Column::numbers(name, "")).into(),
         rows: time.into_iter().chain(explanation.costs.iter().map(row)).collect(),
+        ..Table::default()
+    }
+}
+
+/// What units cost, where the experiment tells it.
+fn prices<'a>(explanation: &'a Explanation<'_>) -> impl Iterator<Item = String> + use<'a> {
+    let sentence = |cost: &Cost| {
+        let name = cost.kind.name;
+        let first = name.chars().take(1).flat_map(char::to_uppercase);
+        let name: String = first.chain(name.chars().skip(1)).collect();
+        Some(format!("{name}: {}.", priced(cost.price.as_ref()?)))
+    };
+    explanation.costs.iter().filter_map(sentence)
+}
+
+/// Defaults that differ and have to do with a cause.
+fn to_try(explanation: &Explanation<'_>) -> Table {
+    let row = |change: &&SettingChange| {
+        let topics: Vec<&str> = change.topics.iter().map(|topic| topic.as_str()).collect();
+        let (base, candidate) = setting_values(change);
+        Row::new(&change.name, [base, candidate, topics.join(", ")].map(TableCell::plain).into())
+    };
+    Table {
+        caption: "Candidates to try: defaults that differ".into(),
+        reading: "No config sets these, and they have to do with a cost that is named above. That is no sign that they \
+                  caused anything: only the candidate with the base case's value shows it."
+            .into(),
+        corner: "setting",
+        columns: ["base case", "candidate", "has to do with"].map(Column::words).into(),
+        rows: explanation.to_try().iter().map(row).collect(),
         ..Table::default()
     }
 }

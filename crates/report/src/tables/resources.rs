@@ -1,6 +1,6 @@
 //! Costs per operation in steps of workload files, in the form of published metric tables.
 
-use basecase_analysis::metrics::{RESOURCES, TrialMetric};
+use basecase_analysis::metrics::{RESOURCES, TrialMetric, costs};
 use basecase_analysis::{Finding, Results, StepGroup, Thresholds};
 use basecase_model::StepFacts;
 
@@ -80,13 +80,11 @@ fn table(
 ) -> Table {
     let cell =
         |candidate, metric| cell(candidate, metric).unwrap_or_else(|| absent(results, step, candidate));
-    let row = |candidate| RESOURCES.iter().map(|metric| cell(candidate, metric)).collect();
+    let costs = costs(results, step);
+    let row = |candidate| costs.iter().map(|metric| cell(candidate, metric)).collect();
     Table {
         corner: "dbms",
-        columns: RESOURCES
-            .iter()
-            .map(|metric| Column::numbers(metric.name, lines::meaning(metric)))
-            .collect(),
+        columns: costs.iter().map(|metric| Column::numbers(metric.name, lines::meaning(metric))).collect(),
         rows: results
             .candidates()
             .skip(first)

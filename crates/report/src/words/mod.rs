@@ -8,11 +8,14 @@ mod gate;
 mod judged;
 mod machine;
 mod memory;
+mod sessions;
 mod value;
 mod work;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
-pub(crate) use explanation::{absences, causes, change, figure, hardware_absence, setting_values, summary};
+pub(crate) use explanation::{
+    absences, causes, change, figure, hardware_absence, priced, setting_values, summary,
+};
 pub(crate) use failures::FailureWords;
 pub(crate) use findings::{lines, range};
 pub use gate::headline;
@@ -20,6 +23,7 @@ pub(crate) use gate::{CaseWords, gate_case};
 pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, verdict};
 pub(crate) use machine::{agreement_word, qualifier_word, verdict_word, work_word};
 pub(crate) use memory::{cached, caption, different_limits};
+pub(crate) use sessions::{TWO_MODES, all_mode_lines, mode_lines};
 pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};
 pub(crate) use work::{
     agreement, answers, cause_notes, count_failures, count_warnings, function_name, how_counted,

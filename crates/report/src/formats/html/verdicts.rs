@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::{forest, round_chart, table};
 use crate::tables::verdicts;
-use crate::words::{refusal, suite_lines};
+use crate::words::{TWO_MODES, all_mode_lines, mode_lines, refusal, suite_lines};
 
 /// The verdicts on all steps; `None` for an experiment that is not in rounds.
 pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
@@ -16,6 +16,7 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
             @if let Some(refusal) = &refusal { p.note role="note" { (refusal) } }
             ul { @for line in suite_lines(results) { li { (line) } } }
             @if let Some(found) = &found { (table::render(results, found)) }
+            (two_modes(&all_mode_lines(results)))
             @if let Some(plots) = forest::overview(results) {
                 h2 { "Intervals of the changes in throughput" }
                 p.small { (READING) }
@@ -28,15 +29,28 @@ pub(super) fn overview(results: &Results<'_>) -> Option<Markup> {
 /// The verdicts on one step; `None` if nothing of it is judged.
 pub(super) fn of_step(results: &Results<'_>, step: usize) -> Option<Markup> {
     let found = verdicts::of_step(results, step)?;
+    let of_candidate = |(candidate, _)| mode_lines(results, step, candidate);
+    let modes: Vec<String> = results.candidates().skip(1).flat_map(of_candidate).collect();
     Some(html! {
         section #verdicts {
             h2 { "Verdicts" }
             (table::render(results, &found))
+            (two_modes(&modes))
             p.small { (READING) }
             @if let Some(plot) = forest::of_step(results, step) { (plot) }
             @if let Some(rounds) = round_chart::of_step(results, step) { (rounds) }
         }
     })
+}
+
+/// The sessions that fall into two groups.
+fn two_modes(lines: &[String]) -> Markup {
+    html! {
+        @if !lines.is_empty() {
+            p { (TWO_MODES) }
+            ul.modes { @for line in lines { li { (line) } } }
+        }
+    }
 }
 
 /// How to read the plots.

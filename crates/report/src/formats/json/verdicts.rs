@@ -4,6 +4,7 @@ use basecase_analysis::{Attribution, Conduct, Effect, Level, Results};
 use basecase_stats::{Decision, Interval, JudgedMetric, Judgement, Modes, Outlook, Qualifier};
 use serde::Serialize;
 
+use super::sessions::{Told, told};
 use crate::words::{qualifier_word, refusal, verdict_word};
 
 /// The plan of an experiment in rounds, and a summary of each contender's steps.
@@ -58,6 +59,8 @@ pub(super) struct Verdicts<'a> {
     server_cpu: Option<Statistics<'a>>,
     debt_inclusive: Option<DebtInclusive>,
     reading: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<Told>,
     slices: usize,
     seconds: f64,
 }
@@ -188,6 +191,7 @@ pub(super) fn verdicts<'a>(results: &Results<'a>, step: usize, candidate: usize)
             .map(|cpu| statistics(JudgedMetric::ServerCpu, cpu, effects(JudgedMetric::ServerCpu))),
         debt_inclusive: debt_inclusive(judgement, step, candidate),
         reading: judged.attribution().map(Attribution::as_str),
+        sessions: told(results, step, candidate),
         slices: trial.slices.len(),
         seconds: trial.seconds,
     })

@@ -1,0 +1,91 @@
+//! What the sessions of rounds tell besides their mean: two modes of a candidate, and what a unit of a counter costs.
+//!
+//! A session of the contender is always held against the session of the base case with the same round and number, which ran in turns with
+//! it: what the machine did meanwhile is not in their ratio.
+
+mod gap;
+mod mode;
+mod price;
+mod variance;
+
+use basecase_model::SessionRecord;
+
+pub use self::mode::{SessionMode, SessionModes, Telltale};
+pub use self::price::CounterPrice;
+use crate::decision::{Decision, Flag};
+use crate::pair::Pair;
+
+/// With fewer pairs of sessions, starts are looked at instead.
+const LEAST_SESSIONS: usize = 10;
+
+/// A session of the base case and one of the contender that ran in turns.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionPair<'a> {
+    /// Which of the rounds it belongs to: what its sessions have in common is the luck of that round's starts.
+    pub(crate) start: usize,
+    /// Of base and contender.
+    pub(crate) records: [&'a SessionRecord; 2],
+    /// The logarithm of the ratio of their throughputs, contender to base.
+    pub(crate) effect: f64,
+}
+
+/// What the sessions of one contender and the base case tell on a step.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sessions {
+    /// How many sessions of each were compared.
+    pub count: usize,
+    /// The modes of the base case's sessions and of the contender's, where there are two.
+    pub modes: [Option<SessionModes>; 2],
+    /// What counters cost, where they varied.
+    pub prices: Vec<CounterPrice>,
+}
+
+impl<'a> SessionPair<'a> {
+    /// Those of all rounds that count.
+    fn all(pairs: &[&Pair<'a>]) -> Vec<SessionPair<'a>> {
+        let of_round = |(start, pair): (usize, &&Pair<'a>)| {
+            let matched = |base: &'a SessionRecord| {
+                let contender =
+                    pair.contender.sessions.iter().find(|contender| contender.number == base.number)?;
+                let effect = pair.session_effect(base, contender)?;
+                Some(SessionPair { start, records: [base, contender], effect })
+            };
+            pair.base.sessions.iter().filter_map(matched).collect::<Vec<_>>()
+        };
+        pairs.iter().enumerate().flat_map(of_round).collect()
+    }
+}
+
+impl Sessions {
+    /// From the rounds that count; `None` if too few sessions were told apart. `margin` is the smallest effect that matters.
+    pub(crate) fn of(pairs: &[&Pair<'_>], margin: f64) -> Option<Sessions> {
+        Sessions::among(&SessionPair::all(pairs), margin)
+    }
+
+    fn among(pairs: &[SessionPair<'_>], margin: f64) -> Option<Sessions> {
+        let starts = pairs.chunk_by(|one, next| one.start == next.start).count();
+        // With one session each, they are the starts.
+        (pairs.len() >= LEAST_SESSIONS && pairs.len() > starts).then(|| Sessions {
+            count: pairs.len(),
+            modes: SessionModes::of_both(pairs, margin),
+            prices: price::prices(pairs),
+        })
+    }
+
+    /// What an operation takes longer for one unit more of a counter; `None` if it did not vary.
+    pub fn price(&self, counter: &str) -> Option<&CounterPrice> {
+        self.prices.iter().find(|price| price.counter == counter)
+    }
+
+    /// Where sessions are known, they and not the starts tell of modes.
+    pub(crate) fn replace_starts(&self, decision: &mut Decision) {
+        (decision.base_modes, decision.contender_modes) = (None, None);
+        decision.flags.retain(|flag| *flag != Flag::Bimodal);
+        if self.modes.iter().flatten().any(|modes| modes.difference().abs() >= decision.margin) {
+            decision.flags.push(Flag::Bimodal);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

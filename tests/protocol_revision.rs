@@ -106,6 +106,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/stats/src/judgement.rs",
             "crates/stats/src/lib.rs",
             "crates/stats/src/interim_analyses.rs",
+            "crates/stats/src/luck.rs",
             "crates/stats/src/missed_rate.rs",
             "crates/stats/src/modes.rs",
             "crates/stats/src/pair.rs",

@@ -117,6 +117,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/stats/src/run_noise.rs",
             "crates/stats/src/sample.rs",
             "crates/stats/src/scheduled.rs",
+            "crates/stats/src/sessions",
             "crates/stats/src/suite.rs",
             "crates/stats/src/tests",
             "crates/stats/src/trend.rs",

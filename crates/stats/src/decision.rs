@@ -55,7 +55,7 @@ pub struct Decision {
     pub smallest_margin: Option<f64>,
     /// Anything odd about the data.
     pub flags: Vec<Flag>,
-    /// The two modes of the base's starts, if there are two. Where sessions were told apart, [`Sessions`](crate::Sessions) has modes instead.
+    /// The two modes of the base's starts, if there are two. Where sessions were told apart, their modes stand instead.
     pub base_modes: Option<Modes>,
     /// The two modes of the contender's starts, if there are two.
     pub contender_modes: Option<Modes>,
@@ -71,6 +71,13 @@ impl Decision {
         self.verdict = Verdict::NotEnoughData;
         self.qualifier = Some(Qualifier::ShortTiming);
         self.selected_interval = None;
+    }
+
+    /// Where sessions were told apart, they and not starts tell of modes.
+    pub(crate) fn replace_modes(&mut self, is_bimodal: bool) {
+        (self.base_modes, self.contender_modes) = (None, None);
+        self.flags.retain(|flag| *flag != Flag::Bimodal);
+        self.flags.extend(is_bimodal.then_some(Flag::Bimodal));
     }
 
     /// Whether both have a verdict and the verdicts differ.

@@ -146,11 +146,10 @@ impl Judgement {
 
     /// Looks at the sessions of a comparison, where they were told apart.
     fn judge_sessions(&mut self, (step, candidate): (usize, usize), margin: f64, pairs: &[Pair<'_>]) {
-        let counted: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.keep_rate() == (true, true)).collect();
-        let Some(sessions) = Sessions::of(&counted, margin) else { return };
-        let place = (JudgedMetric::Throughput, step, candidate);
-        if let Some(decision) = self.decisions.get_mut(&place) {
-            sessions.replace_starts(decision);
+        let all: Vec<_> = pairs.iter().enumerate().flat_map(|(start, pair)| pair.sessions(start)).collect();
+        let Some(sessions) = Sessions::among(&all, margin) else { return };
+        if let Some(decision) = self.decisions.get_mut(&(JudgedMetric::Throughput, step, candidate)) {
+            decision.replace_modes(sessions.has_modes_apart(margin));
         }
         self.sessions.insert((step, candidate), sessions);
     }

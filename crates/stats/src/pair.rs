@@ -7,6 +7,7 @@ use basecase_model::{Experiment, OperationClass, SessionRecord, Slice, StepFacts
 use crate::Round;
 use crate::judgement::JudgedMetric;
 use crate::sample::mean;
+use crate::sessions::SessionPair;
 use crate::signed_rank::{median, walsh_averages};
 
 /// Slices from this length on are far apart, so disturbances hit one candidate more than another. They hit shorter slices alike.
@@ -163,9 +164,20 @@ impl<'a> Pair<'a> {
         self.passes().into_iter().filter_map(effect_of).collect()
     }
 
+    /// The sessions of both sides that ran in turns; none if the round does not count. `start` is its number among those that do.
+    pub(crate) fn sessions(&self, start: usize) -> Vec<SessionPair<'a>> {
+        let (base, contender): (&'a Trial, &'a Trial) = (self.base, self.contender);
+        let matched = |own: &'a SessionRecord| {
+            let other = contender.sessions.iter().find(|other| other.number == own.number)?;
+            Some(SessionPair { start, records: [own, other], effect: self.session_effect(own, other)? })
+        };
+        let counts = self.keep_rate() == (true, true);
+        base.sessions.iter().filter(|_| counts).filter_map(matched).collect()
+    }
+
     /// The typical difference in ln throughput between a session of the contender and one of the base case, over the slices that count;
     /// `None` if one has none, or did nothing in one.
-    pub(crate) fn session_effect(&self, base: &SessionRecord, contender: &SessionRecord) -> Option<f64> {
+    fn session_effect(&self, base: &SessionRecord, contender: &SessionRecord) -> Option<f64> {
         let of_session = |trial: &'a Trial, session: &SessionRecord| {
             let own = self.counting(trial).filter(|slice| session.has_pass(slice.pass));
             own.map(|slice| Some((slice.pass, logarithm(slice.rate)?))).collect::<Option<Vec<_>>>()

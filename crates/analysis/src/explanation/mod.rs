@@ -206,13 +206,16 @@ impl<'a> Explanation<'a> {
         self.of_topics(topics, false)
     }
 
-    /// Defaults that differ and have to do with a cause: candidates to try, of which nothing more is known.
+    /// Defaults of the candidate that differ and have to do with a cause: candidates to try, of which nothing more is known.
     pub fn to_try(&self) -> Vec<&SettingChange> {
         let topics = self.causes().into_iter().flat_map(|cause| match cause {
             Cause::Plans => PLANNING,
             Cause::Cost(cost) => cost.kind.topics,
         });
-        self.of_topics(&topics.copied().collect::<Vec<_>>(), true)
+        let mut found = self.of_topics(&topics.copied().collect::<Vec<_>>(), true);
+        // What only the base case has cannot be set.
+        found.retain(|change| change.candidate.is_some());
+        found
     }
 
     fn of_topics(&self, topics: &[SettingTopic], is_default: bool) -> Vec<&SettingChange> {

@@ -80,8 +80,8 @@ type Group = (&'static [&'static str], &'static [SettingTopic]);
 pub(crate) fn topics(dbms: Dbms, setting: &str) -> Vec<SettingTopic> {
     let tables: &[&[Group]] = match dbms {
         Dbms::Postgres => &[POSTGRES],
-        Dbms::Mysql => &[MYSQL_FAMILY, MYSQL],
-        Dbms::Mariadb => &[MYSQL_FAMILY, MARIADB],
+        Dbms::Mysql => &[MYSQL_FAMILY, MYSQL, ROCKSDB],
+        Dbms::Mariadb => &[MYSQL_FAMILY, MARIADB, ROCKSDB],
         Dbms::Sqlite => &[SQLITE],
     };
     let setting = setting.to_lowercase();
@@ -301,6 +301,27 @@ const MYSQL_FAMILY: &[Group] = &[
     ),
     (&["thread_*"], &[Parallelism]),
     (&["innodb_compression_*"], &[Compression]),
+];
+
+/// MyRocks.
+const ROCKSDB: &[Group] = &[
+    (&["rocksdb_block_cache_size", "rocksdb_use_direct_reads", "rocksdb_allow_mmap_reads"], &[Reads, Memory]),
+    (&["rocksdb_flush_log_at_trx_commit", "rocksdb_enable_2pc", "rocksdb_write_disable_wal"], &[Syncs]),
+    (&["rocksdb_wal_*", "rocksdb_manual_wal_flush", "rocksdb_max_total_wal_size"], &[Log]),
+    (&["rocksdb_max_background_*", "rocksdb_max_subcompactions"], &[Writes, Parallelism]),
+    (
+        &["rocksdb_rate_limiter_bytes_per_sec", "rocksdb_bytes_per_sync", "rocksdb_delayed_write_rate"],
+        &[Writes],
+    ),
+    (&["rocksdb_use_direct_io_for_flush_and_compaction", "rocksdb_db_write_buffer_size"], &[Writes]),
+    (&["rocksdb_default_cf_options", "rocksdb_override_cf_options"], &[Reads, Writes, Compression]),
+    (
+        &["rocksdb_checksums_pct", "rocksdb_store_row_debug_checksums", "rocksdb_verify_row_debug_checksums"],
+        &[Checksums],
+    ),
+    (&["rocksdb_perf_context_level", "rocksdb_stats_*"], &[Statistics]),
+    (&["rocksdb_lock_*", "rocksdb_deadlock_detect"], &[Locks]),
+    (&["rocksdb_records_in_range", "rocksdb_table_stats_*"], &[Planner]),
 ];
 
 const MYSQL: &[Group] = &[

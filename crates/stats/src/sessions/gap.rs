@@ -4,7 +4,7 @@ use super::variance::Layers;
 use crate::sample::{SMALLEST_SD, mean};
 
 /// How many within-group standard deviations the gap must exceed, times the number of independent values: gaps of one group shrink as fast
-/// as their number grows. Of 15 to 160 sessions with seven counters, of one mode each, at most 1.5 % are taken for two.
+/// as their number grows. Of 15 to 160 sessions with seven counters of one mode, at most 1 % are taken for two.
 const GAP: f64 = 55.0;
 /// The smallest number of independent values; with fewer, two groups cannot be told from chance.
 const LEAST: f64 = 10.0;

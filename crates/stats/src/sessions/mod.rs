@@ -12,8 +12,6 @@ use basecase_model::SessionRecord;
 
 pub use self::mode::{SessionMode, SessionModes, Telltale};
 pub use self::price::CounterPrice;
-use crate::decision::{Decision, Flag};
-use crate::pair::Pair;
 
 /// With fewer pairs of sessions, starts are looked at instead.
 const LEAST_SESSIONS: usize = 10;
@@ -40,29 +38,10 @@ pub struct Sessions {
     pub prices: Vec<CounterPrice>,
 }
 
-impl<'a> SessionPair<'a> {
-    /// Those of all rounds that count.
-    fn all(pairs: &[&Pair<'a>]) -> Vec<SessionPair<'a>> {
-        let of_round = |(start, pair): (usize, &&Pair<'a>)| {
-            let matched = |base: &'a SessionRecord| {
-                let contender =
-                    pair.contender.sessions.iter().find(|contender| contender.number == base.number)?;
-                let effect = pair.session_effect(base, contender)?;
-                Some(SessionPair { start, records: [base, contender], effect })
-            };
-            pair.base.sessions.iter().filter_map(matched).collect::<Vec<_>>()
-        };
-        pairs.iter().enumerate().flat_map(of_round).collect()
-    }
-}
-
 impl Sessions {
-    /// From the rounds that count; `None` if too few sessions were told apart. `margin` is the smallest effect that matters.
-    pub(crate) fn of(pairs: &[&Pair<'_>], margin: f64) -> Option<Sessions> {
-        Sessions::among(&SessionPair::all(pairs), margin)
-    }
-
-    fn among(pairs: &[SessionPair<'_>], margin: f64) -> Option<Sessions> {
+    /// From the pairs of all rounds that count, in their order; `None` if too few sessions were told apart. `margin` is the smallest effect
+    /// that matters.
+    pub(crate) fn among(pairs: &[SessionPair<'_>], margin: f64) -> Option<Sessions> {
         let starts = pairs.chunk_by(|one, next| one.start == next.start).count();
         // With one session each, they are the starts.
         (pairs.len() >= LEAST_SESSIONS && pairs.len() > starts).then(|| Sessions {
@@ -77,13 +56,9 @@ impl Sessions {
         self.prices.iter().find(|price| price.counter == counter)
     }
 
-    /// Where sessions are known, they and not the starts tell of modes.
-    pub(crate) fn replace_starts(&self, decision: &mut Decision) {
-        (decision.base_modes, decision.contender_modes) = (None, None);
-        decision.flags.retain(|flag| *flag != Flag::Bimodal);
-        if self.modes.iter().flatten().any(|modes| modes.difference().abs() >= decision.margin) {
-            decision.flags.push(Flag::Bimodal);
-        }
+    /// Whether there are two modes between which the effect differs by so much.
+    pub(crate) fn has_modes_apart(&self, margin: f64) -> bool {
+        self.modes.iter().flatten().any(|modes| modes.difference().abs() >= margin)
     }
 }
 

@@ -8,19 +8,22 @@ use basecase_model::OperationClass;
 
 use super::events::Events;
 use super::server::Server;
-use super::start::Start;
+use super::start::{Start, changes_rows};
 use crate::message::explain;
 
-/// Events that are tried. The first ones plan and fill caches.
+/// Events that are tried, beyond those before them.
 const EVENTS: u64 = 20;
+/// Events of a step that reads before them, which plan and fill caches.
+const BEFORE: u64 = 4;
 /// Events between two looks at the clock.
 const BATCH: u64 = 4;
 /// From this time on, fewer events do: only such take so long whose count hardly depends on how many there are.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A session that executed so many events.
+/// Two sessions of a step, the second of which executed so many events more.
 struct Tried {
-    numbers: Vec<u32>,
+    shorter: Vec<u32>,
+    longer: Vec<u32>,
     events: u64,
 }
 
@@ -50,7 +53,7 @@ pub(super) fn tried(start: &Start<'_>) -> Vec<(usize, Result<Events>)> {
     found
 }
 
-/// The instructions of an event of each step, one step after the other, with what preparing its statements takes. `first` is the one whose
+/// The instructions of an event of each step, one step after the other. `first` is the one whose
 /// image the server begins with.
 fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<Result<f64>>> {
     let mut server = Server::start(start, first)?;
@@ -58,31 +61,44 @@ fn instructions(start: &Start<'_>, first: usize, steps: &[usize]) -> Result<Vec<
     // The first session finds less in the server's caches than all others.
     connect()?;
     let (_, connecting) = connect()?;
-    let sessions: Vec<Result<Tried>> = steps.iter().map(|&step| one(start, &mut server, step)).collect();
+    let sessions: Vec<Result<Tried>> =
+        steps.iter().map(|&step| one(start, &mut server, step, &connecting)).collect();
     let counts = server.end()?;
-    let connecting = counts.of(&connecting, 0, 0)?.instructions;
-    let per_event = |Tried { numbers, events }: Tried| {
-        let instructions = counts.of(&numbers, events, events)?.instructions;
-        Ok(instructions.saturating_sub(connecting) as f64 / events.max(1) as f64)
+    let per_event = |Tried { shorter, longer, events }: Tried| {
+        let [shorter, longer] = [counts.of(&shorter, 0, 0)?, counts.of(&longer, 0, 0)?];
+        Ok(longer.instructions.saturating_sub(shorter.instructions) as f64 / events.max(1) as f64)
     };
     Ok(sessions.into_iter().map(|tried| tried.and_then(per_event)).collect())
 }
 
-/// A session that executes some events of a step.
-fn one(start: &Start<'_>, server: &mut Server<'_>, step: usize) -> Result<Tried> {
+/// Sessions that execute some events of a step. Of one that writes there is a single one, since a second one would find other rows.
+fn one(start: &Start<'_>, server: &mut Server<'_>, step: usize, connecting: &[u32]) -> Result<Tried> {
     let class = start.plan.steps[step].facts.headline.class();
-    let (done, numbers) = server.session_of(start, step, |group| some(group, class, start))?;
-    Ok(Tried { numbers, events: done.events })
+    let mut session = |events| server.session_of(start, step, |group| some(group, events, class, start));
+    if changes_rows(start.plan, step) {
+        let (done, longer) = session(EVENTS)?;
+        return Ok(Tried { shorter: connecting.to_vec(), longer, events: done.events });
+    }
+    let (before, shorter) = session(BEFORE)?;
+    let (done, longer) = session(BEFORE + EVENTS)?;
+    Ok(Tried { shorter, longer, events: done.events.saturating_sub(before.events) })
 }
 
-fn some(group: &mut SerialGroup, class: OperationClass, start: &Start<'_>) -> Result<SerialCounts> {
+/// So many events, or fewer of a step that takes long.
+fn some(
+    group: &mut SerialGroup,
+    events: u64,
+    class: OperationClass,
+    start: &Start<'_>,
+) -> Result<SerialCounts> {
     let begun = Instant::now();
     let mut sum = SerialCounts::default();
-    while sum.events < EVENTS {
+    while sum.events < events {
         let done = group.run(BATCH, class, start.stop)?;
         sum.events += done.events;
         sum.mismatches += done.mismatches;
-        if done.events < BATCH || begun.elapsed() > PATIENCE {
+        let is_enough = sum.events > BEFORE && begun.elapsed() > PATIENCE;
+        if done.events < BATCH || is_enough {
             break;
         }
     }

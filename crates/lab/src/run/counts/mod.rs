@@ -37,7 +37,7 @@ const STARTS: u32 = 2;
 const MOST_STARTS: u32 = 4;
 /// The most steps of a start under callgrind, where sessions are threads and stay open: with the session before its window, a step has
 /// three, and InnoDB of MySQL 8.0 spends 70 million instructions on every sixteenth session that is open at once (`trx_allocate_for_mysql`).
-const MOST_STEPS_OF_THREADS: usize = 4;
+const MOST_STEPS_OF_THREADS: usize = 3;
 
 /// What the user is told where the processor counts.
 const NO_FUNCTIONS: &str = "the processor's counter counts instructions, which does not tell functions: --counts-engine callgrind says in \

@@ -64,15 +64,15 @@ impl<'a> Causes<'a> {
         let mut movers = merged(all, LEAST_SHARE * whole);
         movers.sort_by(|one, other| other.change().abs().total_cmp(&one.change().abs()));
         let (base, contender) = (whole, mean(&contender.windows())?);
-        let is_large = |mover: &Mover<'_>| {
-            let change = mover.change().abs();
-            let is_most = change >= TELLING_PART * (contender - base).abs();
-            change >= SHOWN_SHARE * base || is_most && change >= LEAST_SHARE * base
-        };
-        let (movers, small): (Vec<_>, Vec<_>) = movers.into_iter().partition(is_large);
         let is_merged = |mover: &Mover<'_>| {
             matches!(mover.kind, MoverKind::Renamed | MoverKind::Inlined | MoverKind::Outlined)
         };
+        let is_large = |mover: &Mover<'_>| {
+            let change = mover.change().abs();
+            let is_most = change >= TELLING_PART * (contender - base).abs() && !is_merged(mover);
+            change >= SHOWN_SHARE * base || is_most && change >= LEAST_SHARE * base
+        };
+        let (movers, small): (Vec<_>, Vec<_>) = movers.into_iter().partition(is_large);
         Some(Causes {
             base,
             contender,

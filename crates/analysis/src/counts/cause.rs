@@ -7,10 +7,12 @@ use super::mover::{Mover, MoverKind};
 
 /// The least change of a mover, as a share of the base case's instructions.
 pub const SHOWN_SHARE: f64 = 0.001;
-/// The least change for which a partner is sought, and the least luck that is told, as a share of the base case's instructions.
+/// The least change of a mover that is most of the whole change, for which a partner is sought, and the least luck that is told, as a share
+/// of the base case's instructions.
 const LEAST_SHARE: f64 = 0.0005;
 
-/// Shares are told if the whole is at least this part of the largest mover: of what cancels out they would say nothing.
+/// Shares are told if the whole is at least this part of the largest mover: of what cancels out they would say nothing. A mover of this part
+/// of the whole is most of it.
 const TELLING_PART: f64 = 0.5;
 
 /// The functions that account for a contender's difference on a step.
@@ -19,7 +21,7 @@ pub struct Causes<'a> {
     pub base: f64,
     /// The contender's.
     pub contender: f64,
-    /// Functions that changed by more than [`SHOWN_SHARE`], the largest change first.
+    /// Functions that changed by more than [`SHOWN_SHARE`], or by less if that is most of a small change, the largest change first.
     pub movers: Vec<Mover<'a>>,
     /// Functions that only changed their name or were inlined.
     pub unmoved: Vec<Mover<'a>>,
@@ -61,14 +63,19 @@ impl<'a> Causes<'a> {
         let by_chance = all.iter().map(FunctionWork::by_chance).sum();
         let mut movers = merged(all, LEAST_SHARE * whole);
         movers.sort_by(|one, other| other.change().abs().total_cmp(&one.change().abs()));
-        let is_large = |mover: &Mover<'_>| mover.change().abs() >= SHOWN_SHARE * whole;
-        let (movers, small): (Vec<_>, Vec<_>) = movers.into_iter().partition(is_large);
+        let (base, contender) = (whole, mean(&contender.windows())?);
         let is_merged = |mover: &Mover<'_>| {
             matches!(mover.kind, MoverKind::Renamed | MoverKind::Inlined | MoverKind::Outlined)
         };
+        let is_large = |mover: &Mover<'_>| {
+            let change = mover.change().abs();
+            let is_most = change >= TELLING_PART * (contender - base).abs() && !is_merged(mover);
+            change >= SHOWN_SHARE * base || is_most && change >= LEAST_SHARE * base
+        };
+        let (movers, small): (Vec<_>, Vec<_>) = movers.into_iter().partition(is_large);
         Some(Causes {
-            base: whole,
-            contender: mean(&contender.windows())?,
+            base,
+            contender,
             movers,
             unmoved: small.into_iter().filter(is_merged).collect(),
             luck,

@@ -151,6 +151,11 @@ impl Instance {
         self.is_counted = true;
     }
 
+    /// Whether it runs under callgrind.
+    pub(crate) fn is_under_callgrind(&self) -> bool {
+        self.callgrind.is_some()
+    }
+
     /// The server's command, under callgrind if that counts its instructions.
     pub(crate) fn counted(&self, command: Command) -> Result<Command, InstanceError> {
         let Some(callgrind) = &self.callgrind else { return Ok(command) };

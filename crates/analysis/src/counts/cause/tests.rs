@@ -71,6 +71,25 @@ fn found_among(base: StepCount, contender: StepCount) -> (Found, Vec<(String, f6
 const MAIN: Given = Given("main", &[100_000.0; 4], 0.0, 1.0);
 
 #[test]
+fn most_of_a_small_change_is_named() {
+    let base = [Given("main", &[100_000.0; 2], 0.0, 1.0), Given("halt", &[100.0; 2], 0.0, 1.0)];
+    let with = |halt: &'static [f64], step: &'static [f64]| {
+        let (found, _) = found(
+            &base,
+            &[
+                Given("main", &[100_000.0; 2], 0.0, 1.0),
+                Given("halt", halt, 0.0, 1.0),
+                Given("step", step, 0.0, 1.0),
+            ],
+        );
+        found.0.into_iter().map(|(_, name, ..)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(with(&[190.0; 2], &[0.0; 2]), ["halt"]);
+    assert_eq!(with(&[130.0; 2], &[0.0; 2]), [""; 0], "too small");
+    assert_eq!(with(&[190.0; 2], &[95_000.0; 2]), ["step"], "of a large change it is little");
+}
+
+#[test]
 fn functions_come_and_go() {
     let (found, luck) = found(
         &[MAIN, Given("old", &[4_000.0; 4], 0.0, 3.0), Given("same", &[500.0; 4], 0.0, 1.0)],
@@ -297,7 +316,7 @@ mod properties {
             let left_out = SHOWN_SHARE * causes.base * functions.len() as f64 + 1.0;
             prop_assert!((moved + causes.by_chance - causes.change()).abs() <= left_out);
             for mover in &causes.movers {
-                prop_assert!(mover.change().abs() >= SHOWN_SHARE * causes.base);
+                prop_assert!(mover.change().abs() >= LEAST_SHARE * causes.base);
             }
             let again = Causes::of(&base, &contender).unwrap();
             prop_assert_eq!(again.movers, causes.movers, "the order of a hash map does not matter");

@@ -1,32 +1,18 @@
 //! How many events the windows of a step have.
 
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
-
 use anyhow::Result;
-use basecase_load::SerialGroup;
-use basecase_model::CountWindow;
+use basecase_model::{CountWindow, Operation};
 use basecase_workload::insert_benchmark::Purpose;
-use basecase_workload::{Chunk, StepPlan};
+use basecase_workload::{Chunk, Next, Script, StepPlan, Work};
 
 use crate::plan::{Candidate, InstructionMeter, Plan};
-use crate::run::deployment::LiveDeployment;
-use crate::run::measure::prepare;
 
-/// Instructions that an event is taken to need for each second that it takes at full speed, client and kernel included. Scans come to twice
-/// as many on a fast processor.
-const PER_SECOND: f64 = 6e9;
 /// The least events of half a window.
 const LEAST: u64 = 20;
 /// The same if one event takes more than [`LONG`].
 const LEAST_OF_LONG: u64 = 3;
 /// Instructions of a long event.
 const LONG: f64 = 10e6;
-/// Events between two looks at the clock.
-const BATCH: u64 = 4;
-/// How long the speed of a step is tried.
-const TRIED_FOR: Duration = Duration::from_millis(200);
-
 /// How long half a window is to be.
 #[derive(Debug, Clone, Copy)]
 struct Length {
@@ -82,60 +68,63 @@ impl Events {
         }
     }
 
-    /// For events that take so many seconds, of which the step has so many.
-    fn of_step(length: Length, seconds: f64, most: u64) -> Self {
-        let instructions = seconds * PER_SECOND;
+    /// Those of a step whose events need so many instructions, found by `meter`: the same whenever that is about the same.
+    ///
+    /// # Errors
+    /// When the step does not fit the candidate's dialect.
+    pub(super) fn of_step(
+        plan: &Plan,
+        candidate: &Candidate,
+        meter: &InstructionMeter,
+        step: usize,
+        instructions: f64,
+    ) -> Result<Self> {
+        let length = Length::of(meter, plan.steps[step].facts.writes);
+        let most = most_of(planned(plan, candidate, step)?, 4 * length.most);
+        Ok(Events::of_length(length, instructions, most))
+    }
+
+    /// For events that need so many instructions, of which the step has so many.
+    fn of_length(length: Length, instructions: f64, most: u64) -> Self {
         let least = if instructions > LONG { LEAST_OF_LONG } else { LEAST };
-        // Doubled from the least on, so that a busier machine, or the next run, mostly finds the same.
+        // Doubled from the least on, so that the next run finds the same, though its count is a little different.
         let times = length.instructions / instructions.max(1.0) / least as f64;
         let events = (least << times.max(1.0).log2().round().min(32.0) as u32).min(length.most);
         // Seven halves of a window make the longer session.
         Events::of_half_window(events.min(most * 2 / 7))
     }
+
+    /// Whether a step is one piece of work.
+    pub(super) fn of_whole(plan: &Plan, candidate: &Candidate, step: usize) -> Result<Option<Self>> {
+        let chunk = planned(plan, candidate, step)?.chunk;
+        Ok((chunk == Some(Chunk::Whole)).then_some(Events::WHOLE))
+    }
 }
 
-/// Tries how long an event of a step takes at full speed, and whether the step has as many as its sessions are to have.
-///
-/// # Errors
-/// When the step fails, or the user wants to stop.
-pub(super) fn tried(
-    plan: &Plan,
-    candidate: &Candidate,
-    meter: &InstructionMeter,
-    deployment: &mut LiveDeployment,
-    step: usize,
-    stop: &AtomicBool,
-) -> Result<Events> {
-    let step_plan = planned(plan, candidate, step)?;
-    if step_plan.chunk == Some(Chunk::Whole) {
-        return Ok(Events::WHOLE);
+/// The events of a step, as far as `limit`. Only steps of a certain number of rounds end by themselves.
+fn most_of(step_plan: StepPlan, limit: u64) -> u64 {
+    if !matches!(step_plan.chunk, Some(Chunk::Rounds(_))) {
+        return limit;
     }
-    let facts = &plan.steps[step].facts;
-    let (class, length) = (facts.headline.class(), Length::of(meter, facts.writes));
-    prepare(deployment, &step_plan)?;
-    let mut group = SerialGroup::assemble(step_plan, deployment.served.endpoint())?;
-    let mut events = 0;
-    // The fastest batch, because others may be at work on the machine.
-    let mut seconds = f64::INFINITY;
-    let begun = Instant::now();
-    loop {
-        let batch = Instant::now();
-        let done = group.run(BATCH, class, stop)?.events;
-        events += done;
-        if done > 0 {
-            seconds = seconds.min(batch.elapsed().as_secs_f64() / done as f64);
-        }
-        let has_ended = done < BATCH;
-        if has_ended {
-            return Ok(Events::of_step(length, seconds.min(1.0), events));
-        }
-        if begun.elapsed() > TRIED_FOR {
-            let found = Events::of_step(length, seconds.min(1.0), u64::MAX / 2);
-            if events >= found.longer {
-                return Ok(found);
-            }
+    let scripts = step_plan.roles.into_iter().filter_map(|role| match role.work {
+        Work::Script(script) => Some(script),
+        Work::Queue(_) => None,
+    });
+    scripts.map(|script| rounds_of(script, limit)).next().unwrap_or(limit)
+}
+
+/// The rounds of a script that needs no replies, as far as `limit`.
+fn rounds_of(mut script: Box<dyn Script>, limit: u64) -> u64 {
+    let (mut operation, mut rounds) = (Operation::default(), 0);
+    while rounds < limit {
+        operation.clear();
+        match script.next(&mut operation) {
+            Next::RoundEnd => rounds += 1,
+            Next::Finish => break,
+            Next::Send(_) | Next::Execute | Next::Aside(_) => {}
         }
     }
+    rounds
 }
 
 /// The statements of a step that begins with its image.
@@ -156,25 +145,41 @@ mod tests {
 
     #[test]
     fn windows_have_enough_events_and_no_more_than_the_step() {
-        let with = |length, microseconds: f64, most| {
-            let Events { shorter, longer } = Events::of_step(length, microseconds * 1e-6, most);
+        let with = |length, instructions: f64, most| {
+            let Events { shorter, longer } = Events::of_length(length, instructions, most);
             (shorter, longer)
         };
-        let of = |microseconds, most| with(Length::UNDER_CALLGRIND, microseconds, most);
-        assert_eq!(of(40.0, 1 << 40), (60, 140));
-        assert_eq!(
-            [of(30.0, 1 << 40), of(50.0, 1 << 40)],
-            [of(40.0, 1 << 40); 2],
-            "a machine that is a little busier"
-        );
-        assert_eq!(of(1_000.0, 1 << 40), (30, 70));
-        assert_eq!(of(3_000.0, 1 << 40), (5, 11));
-        assert_eq!(of(0.1, 1 << 40), (1_920, 4_480));
-        let (_, longer) = of(40.0, 200);
-        assert!(longer <= 200, "{longer}");
-        let fast = |microseconds| with(Length::AT_FULL_SPEED, microseconds, 1 << 40);
-        assert_eq!(fast(40.0), (3_840, 8_960));
-        assert_eq!(fast(30_000.0), (5, 11));
-        assert_eq!(fast(0.1), (7_680, 17_920));
+        let of = |instructions, most| with(Length::UNDER_CALLGRIND, instructions, most);
+        assert_eq!(of(240e3, 1 << 40), (60, 140));
+        assert_eq!([of(200e3, 1 << 40), of(300e3, 1 << 40)], [of(240e3, 1 << 40); 2], "another run");
+        assert_eq!(of(6e6, 1 << 40), (30, 70));
+        assert_eq!(of(18e6, 1 << 40), (5, 11));
+        assert_eq!(of(600.0, 1 << 40), (1_920, 4_480));
+        let (_, longer) = of(240e3, 100);
+        assert!(longer <= 100, "{longer}");
+        let fast = |instructions| with(Length::AT_FULL_SPEED, instructions, 1 << 40);
+        assert_eq!(fast(240e3), (3_840, 8_960));
+        assert_eq!(fast(180e6), (5, 11));
+        assert_eq!(fast(600.0), (7_680, 17_920));
+    }
+
+    struct Rounds(u64);
+
+    impl Script for Rounds {
+        fn next(&mut self, _: &mut Operation) -> Next {
+            self.0 -= 1;
+            match self.0 {
+                0 => Next::Finish,
+                even if even % 2 == 0 => Next::RoundEnd,
+                _ => Next::Send(0),
+            }
+        }
+
+        fn answer(&mut self, _: &basecase_model::Reply) {}
+    }
+
+    #[test]
+    fn the_rounds_of_a_step_are_counted_without_a_server() {
+        assert_eq!([rounds_of(Box::new(Rounds(11)), 99), rounds_of(Box::new(Rounds(11)), 3)], [5, 3]);
     }
 }

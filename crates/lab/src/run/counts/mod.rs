@@ -4,9 +4,11 @@ mod callgrind;
 mod events;
 mod hardware;
 mod images;
+mod server;
 mod sqlite_session;
 mod start;
 mod tally;
+mod trial;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -17,14 +19,13 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use basecase_model::{CandidateFacts, Cell, Experiment, StepCount};
-use basecase_server::{copy_data_unsynced, remove_data};
 use basecase_stats::{WorkWindow, needs_more_windows};
 use basecase_store::Store;
 
 use self::events::Events;
 pub use self::sqlite_session::{SQLITE_SESSION, serve_sqlite_session};
 use self::start::{Start, Told, changes_rows};
-use super::deployment::{Content, LiveDeployment};
+use self::trial::tried;
 use super::{RunOptions, Summary, begun};
 use crate::message::explain;
 use crate::observer::{Event, Observer, Phase};
@@ -36,7 +37,7 @@ const STARTS: u32 = 2;
 const MOST_STARTS: u32 = 4;
 /// The most steps of a start under callgrind, where sessions are threads and stay open: with the session before its window, a step has
 /// three, and InnoDB of MySQL 8.0 spends 70 million instructions on every sixteenth session that is open at once (`trx_allocate_for_mysql`).
-const MOST_STEPS_OF_THREADS: usize = 4;
+const MOST_STEPS_OF_THREADS: usize = 3;
 
 /// What the user is told where the processor counts.
 const NO_FUNCTIONS: &str = "the processor's counter counts instructions, which does not tell functions: --counts-engine callgrind says in \
@@ -201,37 +202,30 @@ impl Counting<'_> {
     fn find_events(&mut self, due: &[(usize, Vec<usize>)]) -> Result<()> {
         for (candidate, steps) in due {
             let unknown = steps.iter().copied().filter(|step| !self.events.contains_key(step)).collect();
-            for steps in self.groups(*candidate, unknown) {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-                self.try_events(*candidate, &steps)?;
-            }
+            let groups = self.groups_to_try(*candidate, unknown);
+            let failed = self.try_events(*candidate, groups)?;
+            // A row that one step inserted may be in the way of another.
+            self.try_events(*candidate, failed)?;
         }
         Ok(())
     }
 
-    /// Tries how long the events of some steps take, with one server at full speed.
-    fn try_events(&mut self, candidate: usize, steps: &[usize]) -> Result<()> {
-        let (plan, one) = (self.plan, &self.plan.candidates[candidate]);
-        let directory = one.directory.join("counts").join("tried");
-        let image = images::image_of(plan, one, steps[0]);
-        let bring = || copy_data_unsynced(&image, &directory).map(drop);
-        let opened = LiveDeployment::open(plan, one, &directory, Content::Brought(&bring));
-        match opened.and_then(|opened| opened.context("the data that was just copied is gone")) {
-            Ok(mut deployment) => {
-                for &step in steps {
-                    match events::tried(plan, one, self.meter, &mut deployment, step, self.stop) {
-                        Ok(found) => drop(self.events.insert(step, found)),
-                        Err(error) => self.fail(candidate, step, &explain(&error)),
-                    }
+    /// Tries what events need, each group of steps in a start. Returns the steps that failed in company, which may work alone.
+    fn try_events(&mut self, candidate: usize, groups: Vec<Vec<usize>>) -> Result<Vec<Vec<usize>>> {
+        let events = BTreeMap::new();
+        let starts = self.starts_of(candidate, groups, 0, &events);
+        let mut again = Vec::new();
+        side_by_side(starts, self.stop, tried, |start, found| {
+            for (step, found) in found {
+                match found {
+                    Ok(found) => drop(self.events.insert(step, found)),
+                    Err(_) if start.steps.len() > 1 => again.push(vec![step]),
+                    Err(error) => self.fail(candidate, step, &explain(&error)),
                 }
-                deployment.shut_down();
             }
-            Err(error) => steps.iter().for_each(|step| self.fail(candidate, *step, &explain(&error))),
-        }
-        remove_data(&directory)?;
-        Ok(())
+            Ok(())
+        })?;
+        Ok(again)
     }
 
     /// Remembers that a step of a candidate cannot be counted.
@@ -246,50 +240,57 @@ impl Counting<'_> {
         let steps = steps.into_iter().filter(|step| !self.failed.contains_key(&(candidate, *step)));
         let (alone, together): (Vec<usize>, Vec<usize>) =
             steps.partition(|step| changes_rows(self.plan, *step));
-        let has_threads = self.plan.candidates[candidate].facts.build.dbms.has_threads();
-        let stay_open = has_threads && self.meter.callgrind().is_some();
-        let most = if stay_open { MOST_STEPS_OF_THREADS } else { together.len().max(1) };
-        let together = together.chunks(most).map(<[usize]>::to_vec);
+        let together = self.served_together(candidate, &together);
         alone.into_iter().map(|step| vec![step]).chain(together).collect()
     }
 
-    /// Executes starts side by side, as many as there are processors: counts are not disturbed by load.
-    fn starts(&mut self, number: u32, due: &[(usize, Vec<usize>)]) -> Result<()> {
-        let events = &self.events.clone();
+    /// The same for trials, where steps that write the same tables need not each begin with the image.
+    fn groups_to_try(&self, candidate: usize, steps: Vec<usize>) -> Vec<Vec<usize>> {
+        if self.plan.workload.is_chain() {
+            return self.groups(candidate, steps);
+        }
+        let (writing, reading): (Vec<usize>, Vec<usize>) =
+            steps.into_iter().partition(|step| changes_rows(self.plan, *step));
+        [writing, reading].iter().flat_map(|steps| self.served_together(candidate, steps)).collect()
+    }
+
+    /// Divides steps into those that one start serves one after the other.
+    fn served_together(&self, candidate: usize, steps: &[usize]) -> Vec<Vec<usize>> {
+        let has_threads = self.plan.candidates[candidate].facts.build.dbms.has_threads();
+        let stay_open = has_threads && self.meter.callgrind().is_some();
+        let most = if stay_open { MOST_STEPS_OF_THREADS } else { steps.len().max(1) };
+        steps.chunks(most).map(<[usize]>::to_vec).collect()
+    }
+
+    /// The starts of a candidate, each of which serves a group of steps.
+    fn starts_of<'s>(
+        &self,
+        candidate: usize,
+        groups: Vec<Vec<usize>>,
+        number: u32,
+        events: &'s BTreeMap<usize, Events>,
+    ) -> Vec<Start<'s>>
+    where
+        Self: 's,
+    {
         let (plan, meter, stop) = (self.plan, self.meter, self.stop);
-        let groups = due.iter().flat_map(|(candidate, steps)| {
-            let groups = self.groups(*candidate, steps.clone()).into_iter();
-            groups.map(|steps| (*candidate, steps))
-        });
-        let starts =
-            groups.map(|(candidate, steps)| Start { plan, meter, candidate, number, steps, events, stop });
-        let mut starts: Vec<Start<'_>> = starts.collect();
-        // The longest first, so that no processor is idle at the end.
-        starts.sort_by_key(|start| start.steps.len());
-        let starts = Mutex::new(starts);
-        let workers = thread::available_parallelism().map_or(1, usize::from);
-        let (sender, receiver) = channel();
-        thread::scope(|scope| {
-            for _ in 0..workers {
-                let (sender, starts) = (sender.clone(), &starts);
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        let next = starts.lock().ok().and_then(|mut starts| starts.pop());
-                        let Some(start) = next else { break };
-                        let told = start.count();
-                        // The receiver outlives every thread.
-                        let _ = sender.send((start.candidate, start.steps, told));
-                    }
-                });
-            }
-            drop(sender);
-            while let Ok((candidate, steps, Told { counts, facts })) = receiver.recv() {
-                if !self.stop.load(Ordering::Relaxed) {
-                    self.identify(candidate, facts)?;
-                    self.take(candidate, &steps, counts)?;
-                }
-            }
-            Ok(())
+        groups
+            .into_iter()
+            .map(|steps| Start { plan, meter, candidate, number, steps, events, stop })
+            .collect()
+    }
+
+    /// Executes starts, and stores what they counted.
+    fn starts(&mut self, number: u32, due: &[(usize, Vec<usize>)]) -> Result<()> {
+        let events = self.events.clone();
+        let starts = due
+            .iter()
+            .map(|(candidate, steps)| (*candidate, self.groups(*candidate, steps.clone())))
+            .flat_map(|(candidate, groups)| self.starts_of(candidate, groups, number, &events))
+            .collect();
+        side_by_side(starts, self.stop, Start::count, |start, Told { counts, facts }| {
+            self.identify(start.candidate, facts)?;
+            self.take(start.candidate, &start.steps, counts)
         })
     }
 
@@ -321,4 +322,39 @@ impl Counting<'_> {
         }
         Ok(())
     }
+}
+
+/// Executes starts side by side, as many as there are processors: counts are not disturbed by load. `take` gets what each of them told.
+fn side_by_side<'a, T: Send>(
+    mut starts: Vec<Start<'a>>,
+    stop: &AtomicBool,
+    execute: impl Fn(&Start<'a>) -> T + Sync,
+    mut take: impl FnMut(Start<'a>, T) -> Result<()>,
+) -> Result<()> {
+    // The longest first, so that no processor is idle at the end.
+    starts.sort_by_key(|start| start.steps.len());
+    let starts = Mutex::new(starts);
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let (sender, receiver) = channel();
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            let (sender, starts, execute) = (sender.clone(), &starts, &execute);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let next = starts.lock().ok().and_then(|mut starts| starts.pop());
+                    let Some(start) = next else { break };
+                    let told = execute(&start);
+                    // The receiver outlives every thread.
+                    let _ = sender.send((start, told));
+                }
+            });
+        }
+        drop(sender);
+        while let Ok((start, told)) = receiver.recv() {
+            if !stop.load(Ordering::Relaxed) {
+                take(start, told)?;
+            }
+        }
+        Ok(())
+    })
 }

@@ -4,23 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
-use basecase_client::Endpoint;
-use basecase_load::SerialGroup;
-use basecase_model::{CandidateFacts, OperationClass, StepCount};
-use basecase_server::copy_data_unsynced;
+use anyhow::{Context, Result};
+use basecase_model::{CandidateFacts, StepCount};
 
-use super::callgrind::CallgrindTally;
-use super::events::{Events, planned};
-use super::hardware::HardwareTally;
-use super::images::image_of;
-use super::tally::{Counts, Tally};
+use super::events::Events;
+use super::server::{Server, Session};
 use super::windows::{SessionCount, windows};
 use crate::message::explain;
 use crate::plan::{Candidate, InstructionMeter, Plan};
-use crate::run::deployment::{Content, LiveDeployment};
-use crate::run::measure::prepare;
-use crate::run::rounds::images::remove_folder;
 
 /// The starts of one candidate for some steps.
 pub(super) struct Start<'a> {
@@ -38,21 +29,6 @@ pub(super) struct Start<'a> {
 
 /// What the sessions of one step did, as far as they went.
 type StepSessions = Result<Vec<Session>>;
-
-/// A session that has executed its events.
-struct Session {
-    operations: u64,
-    events: u64,
-    /// The sessions that count, by the numbers that the tally has for them.
-    numbers: Vec<u32>,
-}
-
-impl Session {
-    /// What it did.
-    fn count(&self, counts: &Counts) -> Result<SessionCount> {
-        counts.of(&self.numbers, self.operations, self.events)
-    }
-}
 
 /// What a start told.
 pub(super) struct Told {
@@ -84,12 +60,12 @@ impl Start<'_> {
         Told { counts, facts }
     }
 
-    fn candidate(&self) -> &Candidate {
+    pub(super) fn candidate(&self) -> &Candidate {
         &self.plan.candidates[self.candidate]
     }
 
     /// The directory of the server: of each start its own, because several run at once.
-    fn directory(&self) -> PathBuf {
+    pub(super) fn directory(&self) -> PathBuf {
         let steps = self.steps.first().copied().unwrap_or(0);
         self.candidate().directory.join("counts").join(format!("start-{}-{steps}", self.number))
     }
@@ -105,7 +81,7 @@ impl Start<'_> {
             .iter()
             .map(|&step| {
                 let Events { shorter, longer } = self.events_of(step)?;
-                let windows = server.tally.windows();
+                let windows = server.windows();
                 // One window alone has to be as warm as can be.
                 server.session(self, step, if windows == 1 { longer } else { shorter })?;
                 let lengths = [shorter, longer].into_iter().cycle().take(2 * windows);
@@ -181,99 +157,6 @@ impl Start<'_> {
             functions: counted.1,
             warnings,
         }
-    }
-}
-
-/// A server whose sessions are counted.
-struct Server<'a> {
-    deployment: LiveDeployment,
-    /// Where the sessions are opened that are counted.
-    endpoint: Endpoint,
-    directory: PathBuf,
-    tally: Box<dyn Tally + 'a>,
-}
-
-impl<'a> Server<'a> {
-    /// Starts the server on a copy of the step's image, and reads all pages of the tables.
-    fn start(start: &Start<'a>, step: usize) -> Result<Self> {
-        let directory = start.directory();
-        let image = image_of(start.plan, start.candidate(), step);
-        let bring = || copy_data_unsynced(&image, &directory).map(drop);
-        let opened = LiveDeployment::open_counted(
-            start.plan,
-            start.candidate(),
-            &directory,
-            Content::Brought(&bring),
-            start.meter,
-        )?;
-        let mut deployment = opened.context("the data that was just copied is gone")?;
-        let dbms = start.candidate().facts.build.dbms;
-        // Before a load there are no tables.
-        if step > 0 && !dbms.is_embedded() {
-            deployment.warm()?;
-        }
-        let library = match deployment.served.endpoint() {
-            Endpoint::Sqlite(file) => Some(file.library.path().context("SQLite's library is not a file")?),
-            _ => None,
-        };
-        let program = &start.plan.program;
-        let tally: Box<dyn Tally + 'a> = match start.meter {
-            InstructionMeter::Callgrind(callgrind) => {
-                Box::new(CallgrindTally::new(callgrind, program, &directory, dbms, library))
-            }
-            InstructionMeter::Hardware(event) => Box::new(HardwareTally::new(*event, program, &directory)),
-        };
-        let endpoint = tally.endpoint(deployment.served.endpoint())?;
-        Ok(Server { deployment, endpoint, directory, tally })
-    }
-
-    /// Executes events of a step in sessions of its own.
-    fn session(&mut self, start: &Start<'_>, step: usize, events: u64) -> Result<Session> {
-        let step_plan = planned(start.plan, start.candidate(), step)?;
-        let facts = &start.plan.steps[step].facts;
-        let class = facts.headline.class();
-        prepare(&mut self.deployment, &step_plan)?;
-        let LiveDeployment { served, tables, .. } = &self.deployment;
-        let mut group = SerialGroup::assemble(step_plan, &self.endpoint)?;
-        if served.dbms().is_embedded() && step > 0 {
-            for (_, session) in group.sessions() {
-                tables.iter().try_for_each(|table| served.warm(session, table))?;
-            }
-        }
-        // Writers in the background of queries are other work.
-        let is_counted = |role| class != OperationClass::Query || role == class;
-        let numbers = self.tally.begin(served.as_ref(), &mut group, &is_counted)?;
-        let done = group.run(events, class, start.stop);
-        let finished = self.tally.finish(group);
-        // Of a session that failed there may be no count.
-        let done = done?;
-        finished?;
-        if done.events < events {
-            bail!("{} ends after {} events, before the {events} of its window", facts.label, done.events);
-        }
-        if done.mismatches > 0 {
-            bail!("{} replies were not as expected", done.mismatches);
-        }
-        let operations = match facts.headline_items {
-            Some(items) => items * done.events,
-            None => done.items,
-        };
-        Ok(Session { operations, events: done.events, numbers })
-    }
-
-    /// The candidate, completed by what the server reports. Asked after all sessions, so that none of them counts what it takes.
-    fn identify(&mut self, start: &Start<'_>) -> Result<CandidateFacts> {
-        self.deployment.identify(&start.candidate().facts)
-    }
-
-    /// Stops the server and removes its data.
-    fn end(self) -> Result<Counts> {
-        let Server { mut deployment, directory, tally, .. } = self;
-        deployment.served.stop();
-        let counts = tally.end()?;
-        drop(deployment);
-        remove_folder(&directory)?;
-        Ok(counts)
     }
 }
 

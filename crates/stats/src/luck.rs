@@ -167,7 +167,10 @@ mod tests {
             for (found, sd) in found.iter().zip(sds) {
                 // The variance of a component is known to a share of that of what it contains.
                 let error = (found * found - sd * sd).abs();
-                assert!(error < 0.1 * sds.iter().map(|sd| sd * sd).sum::<f64>(), "{found} for {sd} of {sds:?}");
+                assert!(
+                    error < 0.1 * sds.iter().map(|sd| sd * sd).sum::<f64>(),
+                    "{found} for {sd} of {sds:?}"
+                );
             }
         }
     }

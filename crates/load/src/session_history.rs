@@ -60,7 +60,7 @@ impl SessionHistories {
         for number in 0..count {
             match self.dialect {
                 Dialect::Sqlite if stream.below(2) == 0 => {
-                    set_up.push(SetUp::Text(body(stream, ["1", "2"], "'")))
+                    set_up.push(SetUp::Text(body(stream, ["1", "2"], "'")));
                 }
                 Dialect::Sqlite => {
                     let types = vec![ParameterType::Integer, ParameterType::Integer];

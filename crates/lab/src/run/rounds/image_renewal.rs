@@ -36,7 +36,7 @@ impl Loads {
         {
             return false;
         }
-        let is_cheap = last.as_secs_f64() <= SHARE * rounds_since as f64 * round.as_secs_f64();
+        let is_cheap = last.as_secs_f64() <= SHARE * f64::from(rounds_since) * round.as_secs_f64();
         is_cheap || count < wanted && rounds_since >= ROUNDS
     }
 }

@@ -179,14 +179,14 @@ fn scheduler(
     let facts = &plan.steps[step.number].facts;
     let name = format!("{} in round {}", facts.name, step.round);
     match chunk {
-        None => Scheduler::Slices(SliceScheduler::new(
+        None => Scheduler::Slices(Box::new(SliceScheduler::new(
             orders(plan),
             name,
             candidates,
             facts,
             step.is_first,
             settings,
-        )),
+        ))),
         Some(chunk) => {
             Scheduler::Chunks(ChunkScheduler::new(orders(plan), name, candidates, chunk, plan.timing))
         }
@@ -247,7 +247,7 @@ fn conclude_all(
 /// What says whose turn comes next.
 enum Scheduler {
     /// Steps without an end of their own.
-    Slices(SliceScheduler),
+    Slices(Box<SliceScheduler>),
     /// Steps that have an end.
     Chunks(ChunkScheduler),
 }

@@ -258,7 +258,7 @@ fn data_is_loaded_anew_within_the_rounds_and_trials_say_for_which() {
             match call {
                 Call::Turns { round: begun, .. } => round = begun + 1,
                 Call::Open { is_fresh: true, candidate, .. } if candidate.contains("wal") => {
-                    loaded.push(round)
+                    loaded.push(round);
                 }
                 _ => {}
             }

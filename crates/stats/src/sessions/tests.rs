@@ -133,8 +133,7 @@ fn a_third_of_the_sessions_is_found_with_its_share_and_its_effect() {
 fn a_fault_has_the_price_that_was_planted() {
     const RUNS: usize = 200;
     for (starts, sessions, time) in [(6, 15, (0.03, 0.01)), (5, 13, (0.05, 0.0)), (4, 8, (0.02, 0.02))] {
-        let course =
-            Course { starts, sessions, faulty: 1.0 / 3.0, cost: 0.08, time, counter: (0.05, 0.0), ..USUAL };
+        let course = Course { starts, sessions, faulty: 1.0 / 3.0, cost: 0.08, time, counter: (0.05, 0.0) };
         let (mut faults, mut switches) = (0, 0);
         for found in (0..RUNS).map(|index| found(course, index)) {
             // Nineteen faults more cost 8 %, and a switch costs nothing.

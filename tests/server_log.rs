@@ -57,6 +57,22 @@ fn session<'a>(sessions: &'a mut Vec<Session>, id: &str) -> &'a mut Session {
     &mut sessions[index]
 }
 
+/// Sessions without what they did before they were measured, and without those that only came and went.
+fn without_histories(sessions: Vec<Session>) -> Vec<Session> {
+    let is_history = |text: &str| {
+        text.contains("history_")
+            || ["SELECT ? + ", "SELECT 1 + "].iter().any(|begin| text.starts_with(begin))
+    };
+    let shorten = |mut session: Session| {
+        let statements = |session: &Session| session.prepared.len() + session.executed.len();
+        let before = statements(&session);
+        session.prepared.retain(|text| !is_history(text));
+        session.executed.retain(|executed| !is_history(&executed.text));
+        (before == 0 || statements(&session) > 0).then_some(session)
+    };
+    sessions.into_iter().filter_map(shorten).collect()
+}
+
 /// Sessions in a general log of MySQL or MariaDB.
 pub(crate) fn of_mysql(log: &str) -> Vec<Session> {
     let mut entries: Vec<(&str, &str, String)> = Vec::new();
@@ -84,7 +100,7 @@ pub(crate) fn of_mysql(log: &str) -> Vec<Session> {
             _ => {}
         }
     }
-    sessions
+    without_histories(sessions)
 }
 
 /// A text in which any white space is one blank.
@@ -124,7 +140,7 @@ pub(crate) fn of_postgres(log: &str) -> Vec<Session> {
             last_executed = None;
         }
     }
-    sessions
+    without_histories(sessions)
 }
 
 /// Session and text of each entry, with the lines that go on.

@@ -105,10 +105,7 @@ impl Site {
             Dbms::Postgres => server_log::of_postgres(&log[before..]),
             _ => server_log::of_mysql(&log[before..]),
         };
-        let mut last = sessions.pop().unwrap();
-        last.prepared.retain(|text| !is_history(text));
-        last.executed.retain(|executed| !is_history(&executed.text));
-        last
+        sessions.pop().unwrap()
     }
 
     /// Runs a command of sysbench, with a library loaded before its own when one is named.
@@ -242,11 +239,6 @@ fn everything(site: &Site) {
     CASES.iter().for_each(|(script, options)| site.compare(script, options));
     bulk_insert(site);
     loads(site);
-}
-
-/// Whether a statement is of what a session of basecase does before it is measured.
-fn is_history(text: &str) -> bool {
-    text.contains("history_") || ["SELECT ? + ", "SELECT 1 + "].iter().any(|begin| text.starts_with(begin))
 }
 
 #[test]

@@ -65,7 +65,8 @@ fn a_default_that_a_version_changed_is_to_be_tried() {
     let causes =
         causes(&sandbox, &["mysql:5.7.22@my.conf", "mysql:8.0.31@my.conf"], "oltp_insert", &workload);
     assert!(
-        causes[0].starts_with("more ") && causes.iter().all(|cause| !cause.contains("log_bin")),
+        causes.iter().any(|cause| cause.starts_with("more "))
+            && causes.iter().all(|cause| !cause.contains("log_bin")),
         "{causes:#?}"
     );
     let output = sandbox.output(&["explain", "s.sqlite", "oltp_insert"]);

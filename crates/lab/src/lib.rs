@@ -18,7 +18,7 @@ pub use request::{
     PinRequest, Places, Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify, experiment_file,
     may_hold_password, read_change, read_change_of_work, read_settle_limit, read_time,
 };
-pub use run::{ProfileOrder, RunOptions, SQLITE_SESSION, Summary, run, serve_sqlite_session};
+pub use run::{LOADS, ProfileOrder, RunOptions, SQLITE_SESSION, Summary, run, serve_sqlite_session};
 pub use workload::{InsertBenchmark, Workload, WorkloadFile, builtin as builtin_workloads};
 
 /// The version of SQLite that is part of this program.

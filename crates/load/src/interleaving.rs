@@ -18,9 +18,6 @@ use crate::shared::Shared;
 use crate::turn_gate::{SliceEnd, TurnGate, TurnKind};
 use crate::worker_group::{Collector, Limits, POLL_INTERVAL, Shutdown, WorkerGroup};
 
-/// Where the names of the server's own counters begin.
-const SERVER: &str = "server.";
-
 /// One candidate's worker group, and how its server is observed.
 pub struct Runner<'a> {
     /// Its roles.
@@ -224,7 +221,7 @@ impl InterleavedGroup<'_> {
         let spent = self.runner.watch.snapshot().since(&before);
         spent
             .iter()
-            .filter(|(name, _)| name.starts_with(SERVER))
+            .filter(|(name, _)| name.starts_with(names::SERVER_PREFIX))
             .for_each(|(name, value)| counters.set(name, value));
         self.sessions.push(SessionRecord {
             number,

@@ -146,6 +146,8 @@ pub mod names {
     pub const GROUP_PEAK_BYTES: &str = "group.peak_bytes";
     /// Gauge: the limit on the group's memory, bytes.
     pub const GROUP_LIMIT_BYTES: &str = "group.limit_bytes";
+    /// Where the names of the server's counters begin.
+    pub const SERVER_PREFIX: &str = "server.";
     /// Prefix of what is counted for the server's control group.
     pub const GROUP_PREFIX: &str = "group.";
     /// Context switches of basecase itself.

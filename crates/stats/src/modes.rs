@@ -32,18 +32,24 @@ impl Modes {
         let gap = |split: &usize| sorted[*split] - sorted[split - 1];
         let split = (1..sorted.len()).max_by(|left, right| gap(left).total_cmp(&gap(right)))?;
         let (slow, fast) = sorted.split_at(split);
-        let squares = |group: &[f64]| {
-            let middle = mean(group);
-            group.iter().map(|start| (start - middle).powi(2)).sum::<f64>()
-        };
-        let within = ((squares(slow) + squares(fast)) / (starts.len() - 2) as f64).sqrt().max(SMALLEST_SD);
         let smaller = slow.len().min(fast.len()) as f64 / starts.len() as f64;
-        (gap(&split) > GAP * within && smaller >= SHARE).then(|| Modes {
+        (clearness(&sorted, split) > GAP && smaller >= SHARE).then(|| Modes {
             slow_share: slow.len() as f64 / starts.len() as f64,
             slow: mean(slow),
             fast: mean(fast),
         })
     }
+}
+
+/// The gap before this place among sorted values, in standard deviations within the groups on either side.
+pub(crate) fn clearness(sorted: &[f64], split: usize) -> f64 {
+    let (lower, upper) = sorted.split_at(split);
+    let squares = |group: &[f64]| {
+        let middle = mean(group);
+        group.iter().map(|value| (value - middle).powi(2)).sum::<f64>()
+    };
+    let within = ((squares(lower) + squares(upper)) / (sorted.len() - 2) as f64).sqrt().max(SMALLEST_SD);
+    (sorted[split] - sorted[split - 1]) / within
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use basecase_analysis::{Counted, Thresholds};
-use basecase_lab::{CountsEngine, MemoryRequest, Timing, read_change_of_work, read_time};
+use basecase_lab::{CountsEngine, LOADS, MemoryRequest, Timing, read_change_of_work, read_time};
 use basecase_model::ProfileKind;
 use basecase_server::Transport;
 use clap::{Args, ValueEnum};
@@ -19,8 +19,8 @@ static COUNTS_DETECT: LazyLock<String> = LazyLock::new(|| format!("{}%", 100.0 *
 /// Where things are put, and how servers are reached.
 #[derive(Args, Clone)]
 pub(crate) struct PlaceArguments {
-    /// Load the data of each candidate at least so often over the rounds, so that a verdict is not that of one load
-    #[arg(long, help_heading = heading::ROUNDS, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Load the data of each candidate at least this many times over the rounds, so that a verdict does not rest on one load
+    #[arg(long, help_heading = heading::ROUNDS, value_name = "N", default_value_t = LOADS, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) loads: u32,
     /// Measure in rounds, and start none after this time, e.g. 60m; run the same command again to add rounds
     #[arg(long, help_heading = heading::ROUNDS, visible_alias = "more", value_name = "TIME", value_parser = read_time)]

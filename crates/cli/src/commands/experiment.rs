@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use basecase_analysis::{Counted, Preset};
 use basecase_lab::experiment_file::{self, Variant};
 use basecase_lab::{
-    CandidateSpec, InsertBenchmark, MemoryRequest, MemorySize, Missing, PinRequest, Protocol, Request,
+    CandidateSpec, InsertBenchmark, LOADS, MemoryRequest, MemorySize, Missing, PinRequest, Protocol, Request,
     Rounds, RunOptions, Sizes, Timing, Verify,
 };
 use basecase_server::Settle;
@@ -55,7 +55,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         connect_timeout: basecase_client::CONNECT_PATIENCE,
         keep_data: false,
         rebuild: false,
-        loads: 3,
+        loads: LOADS,
         budget: None,
         probe: ProbeArgument::On,
         profile: Vec::new(),

@@ -227,7 +227,7 @@ impl LiveDeployment {
             match now.get(name).filter(|_| telemetry.is_level(name)) {
                 Some(level) => levels.set(name, level),
                 // What did not move says nothing, and there are hundreds.
-                None if added == 0.0 && !name.starts_with("server.") => {}
+                None if added == 0.0 && !name.starts_with(names::SERVER_PREFIX) => {}
                 None => counters.set(name, added),
             }
         }

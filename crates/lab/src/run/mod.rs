@@ -28,6 +28,7 @@ use self::bench::{Alone, Bench, Deployment};
 use self::classic::forecast::Forecast;
 pub use self::counts::{SQLITE_SESSION, serve_sqlite_session};
 pub use self::measure::profiling::ProfileOrder;
+pub use self::rounds::LOADS;
 use self::rounds::{Loading, quiet, slice_scheduler};
 use self::servers::Servers;
 use crate::message::explain;
@@ -77,7 +78,7 @@ pub struct RunOptions {
     pub work_margin: Option<f64>,
     /// Reload the data instead of continuing with what an earlier run left.
     pub rebuilds: bool,
-    /// How often the data of each candidate is loaded over an experiment in rounds, at least: `None` is three times.
+    /// How often the data of each candidate is loaded over an experiment in rounds, at least: `None` is [`LOADS`].
     pub loads: Option<u32>,
 }
 

@@ -1,5 +1,6 @@
 //! Where the scatter of steps comes from: the variance components of a candidate against itself.
 
+use basecase_analysis::luck_of_steps;
 use basecase_model::{Experiment, Trial};
 use basecase_stats::{Luck, LuckComponent};
 
@@ -12,17 +13,12 @@ const TRUSTED_FREEDOM: usize = 4;
 
 /// The components of each step that candidates took turns in; empty if there is none.
 pub(crate) fn blocks(experiment: &Experiment, trials: &[Trial]) -> Vec<Block> {
-    let rows: Vec<Row> = experiment
-        .steps
-        .iter()
-        .enumerate()
-        .filter_map(|(number, step)| {
-            let luck = Luck::of(experiment, trials, step, 1)?;
-            let kinds = [Some(luck.pass), luck.session, luck.start, luck.image];
-            let cells = kinds.into_iter().map(|kind| TableCell::plain(text(kind))).collect();
-            Some(Row { step: Some(number), ..Row::new(&step.label, cells) })
-        })
-        .collect();
+    let row = |(number, luck): (usize, Luck)| {
+        let kinds = [Some(luck.pass), luck.session, luck.start, luck.image];
+        let cells = kinds.into_iter().map(|kind| TableCell::plain(text(kind))).collect();
+        Row { step: Some(number), ..Row::new(&experiment.steps[number].label, cells) }
+    };
+    let rows: Vec<Row> = luck_of_steps(experiment, trials).into_iter().map(row).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -50,4 +46,26 @@ fn text(kind: Option<LuckComponent>) -> String {
         let mark = if freedom < TRUSTED_FREEDOM { " ?" } else { "" };
         format!("{:.2} ({draws}{mark})", 100.0 * sd)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use basecase_analysis::fixture;
+
+    use super::*;
+    use crate::components;
+
+    #[test]
+    fn each_step_has_the_kinds_of_luck_that_were_drawn() {
+        let (experiment, trials) = fixture::in_two_modes();
+        let shown = components(&experiment, &trials).text(false);
+        let heading = shown.lines().find(|line| line.contains("pass %")).unwrap();
+        assert!(heading.contains("session %") && heading.contains("load %"), "{shown}");
+        let rows = luck_of_steps(&experiment, &trials);
+        let (number, luck) = rows.first().unwrap();
+        let row = shown.lines().find(|line| line.starts_with(&experiment.steps[*number].label)).unwrap();
+        assert!(row.contains(&text(Some(luck.pass))) && row.contains(&text(luck.session)), "{shown}");
+        assert_eq!(luck.image, None, "one load");
+        assert_eq!(blocks(&experiment, &[]).len(), 0);
+    }
 }

@@ -1,7 +1,7 @@
 //! Whether values fall into two groups with nothing between them.
 
 use super::variance::Layers;
-use crate::sample::{SMALLEST_SD, mean};
+use crate::modes::clearness;
 
 /// How many within-group standard deviations the gap must exceed, times the number of independent values: gaps of one group shrink as fast
 /// as their number grows. Of 15 to 160 sessions with seven counters of one mode, at most 1 % are taken for two.
@@ -29,15 +29,4 @@ pub(super) fn upper_group(values: &[(usize, f64)]) -> Option<Vec<bool>> {
     let least_of_upper = *sorted.get(split)?;
     (clearness(&sorted, split) > needed)
         .then(|| values.iter().map(|(_, value)| *value >= least_of_upper).collect())
-}
-
-/// The gap before this place in within-group standard deviations.
-fn clearness(sorted: &[f64], split: usize) -> f64 {
-    let (lower, upper) = sorted.split_at(split);
-    let squares = |group: &[f64]| {
-        let middle = mean(group);
-        group.iter().map(|value| (value - middle).powi(2)).sum::<f64>()
-    };
-    let within = ((squares(lower) + squares(upper)) / (sorted.len() - 2) as f64).sqrt().max(SMALLEST_SD);
-    (upper[0] - lower[lower.len() - 1]) / within
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// How many loads an experiment has at least, unless the user says otherwise or the budget is too short.
-pub(crate) const LOADS: u32 = 3;
+pub const LOADS: u32 = 3;
 /// In each so many rounds there is a new load, until there are enough.
 const ROUNDS: u32 = 2;
 /// Further loads take at most this share of the time of the rounds since the last.

@@ -46,6 +46,7 @@ impl<B: Bench> Run<'_, B> {
                 return Ok(true);
             }
         }
+        let began = self.bench.now();
         remove_folder(&image)?;
         remove_folder(&kept_of(candidate))?;
         let slot = slot_of(plan, 0);
@@ -91,6 +92,8 @@ impl<B: Bench> Run<'_, B> {
         write_round(&image, self.round)?;
         write_state(&image, &state)?;
         self.loaded_for.insert(index, self.round);
+        let in_round = self.loading.in_round.get_or_insert_default();
+        *in_round += self.bench.now() - began;
         Ok(true)
     }
 }

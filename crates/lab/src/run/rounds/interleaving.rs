@@ -328,7 +328,7 @@ fn own_counters(outcome: &StepOutcome) -> Measures {
     let beside: u64 = outcome.slices.iter().map(|slice| slice.warm_up_operations).sum();
     let share = if counted > 0 { counted as f64 / (counted + beside) as f64 } else { 1.0 };
     let mut own = Measures::new();
-    let is_own = |name: &str| name.starts_with("server.") || name.starts_with(names::GROUP_PREFIX);
+    let is_own = |name: &str| name.starts_with(names::SERVER_PREFIX) || name.starts_with(names::GROUP_PREFIX);
     for (name, value) in outcome.counters.iter().filter(|(name, _)| is_own(name)) {
         own.set(name, value * share);
     }

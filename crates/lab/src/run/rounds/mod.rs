@@ -16,7 +16,8 @@ use std::time::Duration;
 use anyhow::Result;
 use basecase_stats::Orders;
 
-use self::image_renewal::{LOADS, Loads};
+pub use self::image_renewal::LOADS;
+use self::image_renewal::Loads;
 use self::images::remove_folder;
 use self::open_comparisons::OpenComparisons;
 use self::server_run::Data;
@@ -63,20 +64,20 @@ impl<'a, B: Bench> Run<'a, B> {
             let seconds = last.as_ref().map(|last| last.seconds_of_next(&open_comparisons, &steps));
             let expected = Duration::try_from_secs_f64(seconds.unwrap_or(0.0)).unwrap_or(Duration::MAX);
             self.loads_anew = self.is_load_due(&open_comparisons, round, expected, left);
-            let loading =
-                self.loading.of_last.filter(|_| self.loads_anew).map_or(0.0, |time| time.as_secs_f64());
-            let seconds = seconds.map(|seconds| seconds + loading);
+            let loading = if self.loads_anew { self.time_of_load(&open_comparisons) } else { Duration::ZERO };
+            let seconds = seconds.map(|seconds| seconds + loading.as_secs_f64());
             let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
             let most = self.options.most_rounds.into_iter().chain(last_analysis).min();
             if is_over || most.is_some_and(|most| round >= most) {
                 break;
             }
             let round_began = self.bench.now();
-            self.loading.in_round = Duration::ZERO;
+            self.loading.in_round = None;
             self.begin_round(&open_comparisons, round, &steps, left);
             round_of(self, &mut open_comparisons, &steps)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
-            let without_loading = seconds - self.loading.in_round.as_secs_f64();
+            let without_loading = seconds - self.loading.in_round.unwrap_or_default().as_secs_f64();
+            self.loading.of_last = self.loading.in_round.or(self.loading.of_last);
             last = Some(Done { round, steps: steps.clone(), seconds: without_loading });
             if self.is_stopped() {
                 return Ok(());
@@ -115,11 +116,16 @@ impl<'a, B: Bench> Run<'a, B> {
             count: rounds.len() as u32,
             wanted: self.options.loads.unwrap_or(LOADS),
             rounds_since: round.saturating_sub(*last),
-            last: self.loading.of_last.unwrap_or_else(|| open_comparisons.time_of_loads()),
+            last: self.time_of_load(open_comparisons),
             round: expected,
             left,
         };
         loads.is_due()
+    }
+
+    /// How long loading the data of all candidates takes: the last time, or as far as their own times tell.
+    fn time_of_load(&self, open_comparisons: &OpenComparisons) -> Duration {
+        self.loading.of_last.unwrap_or_else(|| open_comparisons.time_of_loads())
     }
 
     /// The numbers of rounds after which there is an interim analysis.
@@ -147,12 +153,8 @@ impl<'a, B: Bench> Run<'a, B> {
     /// One round of these steps.
     fn round(&mut self, open_comparisons: &mut OpenComparisons, steps: &[usize]) -> Result<()> {
         let orders = orders(self.plan);
-        let loading = self.bench.now();
-        let mut has_loaded = false;
         for index in open_comparisons.runners_of_any(steps) {
-            let known = self.loaded_for.get(&index).copied();
             let provided = self.provide_image(open_comparisons, index);
-            has_loaded |= self.loaded_for.get(&index).copied() != known;
             if self.is_stopped() {
                 return Ok(());
             }
@@ -165,10 +167,6 @@ impl<'a, B: Bench> Run<'a, B> {
                     open_comparisons.dismiss(index);
                 }
             }
-        }
-        if has_loaded {
-            self.loading.in_round = self.bench.now() - loading;
-            self.loading.of_last = Some(self.loading.in_round);
         }
         let order = |name: &str, of: &[usize]| -> Vec<usize> {
             orders.shuffled(name, self.round as usize, of.len()).into_iter().map(|place| of[place]).collect()
@@ -192,8 +190,8 @@ impl<'a, B: Bench> Run<'a, B> {
 /// How long loading data takes, over all candidates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Loading {
-    /// In the present round.
-    in_round: Duration,
+    /// In the present round; `None` if nothing is loaded in it.
+    in_round: Option<Duration>,
     /// The last time, if there was one in this run.
     of_last: Option<Duration>,
 }

@@ -40,7 +40,12 @@ impl SessionHistories {
 
     /// The history of a role's session of this number. A role has one session after the other.
     pub fn history(self, session: u32, client: u32, role: &str) -> SessionHistory {
-        let mut stream = stream(self.seed_of(session), "history", client, role);
+        self.drawn_from(self.seed_of(session), client, role)
+    }
+
+    /// The history of a role's session whose seed is known: as a trial tells it.
+    pub fn drawn_from(self, seed: u64, client: u32, role: &str) -> SessionHistory {
+        let mut stream = stream(seed, "history", client, role);
         let own = self.set_up(&mut stream);
         let guests = match self.dialect {
             Dialect::Mysql(_) => stream.below(GUESTS + 1),

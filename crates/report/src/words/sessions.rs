@@ -36,7 +36,7 @@ pub(crate) fn all_mode_lines(results: &Results<'_>) -> Vec<String> {
 }
 
 /// Leads to the lines.
-pub(crate) const TWO_MODES: &str = "Sessions with two modes. Which one a session is in depends on what it did before, so the \
+pub(crate) const TWO_MODES: &str = "Sessions with two modes. Which one a session is in can depend on what it did before, so the \
                                     change above is a mean over both, and another client may always meet one of them. \
                                     Intervals are of 95 %.";
 

@@ -125,6 +125,7 @@ pub fn synthetic(shape: Shape) -> (Experiment, Vec<Trial>) {
         groups: Vec::new(),
         schedule: None,
         work_margin: None,
+        calendar_time: None,
     };
     (experiment, trials)
 }

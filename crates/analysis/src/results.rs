@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
-use basecase_stats::{Judge, JudgedMetric};
+use basecase_stats::{Judge, JudgedMetric, Round, shares_spent};
 
 use crate::counts::Counts;
 use crate::effect::Effect;
@@ -189,11 +189,13 @@ impl<'a> Results<'a> {
         let rounds = self.rounds.filter(|_| candidate > 0)?;
         let step = self.experiment.steps.get(step)?;
         let name = |candidate: usize| Some(self.experiment.candidates.get(candidate)?.name.0.as_str());
-        let pairs = rounds.pairs(&step.name, name(0)?, name(candidate)?);
+        let pairs: Vec<_> = rounds.pairs(&step.name, name(0)?, name(candidate)?).collect();
+        let bases: Vec<&Trial> = pairs.iter().map(|(base, _)| *base).collect();
+        let spent = shares_spent(self.experiment, &bases);
         let cores = self.experiment.host.cores;
         let measured = |trial| Measured { trial, rounds: 1, step, cores };
-        let pairs = pairs.map(|(base, contender)| (measured(base), measured(contender))).collect();
-        Some(Paired { judge: rounds.judgement.judge()?, pairs })
+        let pairs = pairs.into_iter().map(|(base, contender)| (measured(base), measured(contender)));
+        Some(Paired { judge: rounds.judgement.judge()?, pairs: pairs.collect(), spent })
     }
 
     /// Whether background writers missed their rate, so that the step's headline says nothing.
@@ -206,6 +208,8 @@ impl<'a> Results<'a> {
 pub struct Paired<'a> {
     judge: &'a Judge,
     pairs: Vec<(Measured<'a>, Measured<'a>)>,
+    /// See [`Round::spent`].
+    spent: Vec<Option<f64>>,
 }
 
 impl Paired<'_> {
@@ -222,11 +226,13 @@ impl Paired<'_> {
     ) -> [Option<Effect>; COUNT] {
         let values: Vec<_> = self.pairs.iter().map(|(base, contender)| (of(base), of(contender))).collect();
         std::array::from_fn(|number| {
-            let effects: Option<Vec<f64>> = values
-                .iter()
-                .map(|(base, contender)| Some((contender[number]? / base[number]?).ln()))
-                .collect();
-            self.judge.estimate(effects?).map(Effect::of_estimate)
+            let round = |((base, contender), spent): (&(_, [Option<f64>; COUNT]), &Option<f64>)| {
+                let base: &[Option<f64>; COUNT] = base;
+                let effect = (contender[number]? / base[number]?).ln();
+                Some(Round { spent: *spent, ..Round::from(effect) })
+            };
+            let rounds: Option<Vec<Round>> = values.iter().zip(&self.spent).map(round).collect();
+            self.judge.estimate(rounds?).map(Effect::of_estimate)
         })
     }
 }

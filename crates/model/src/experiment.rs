@@ -67,6 +67,19 @@ pub struct Experiment {
     /// was by a version that did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_margin: Option<f64>,
+    /// How much of its budget has passed, if its rounds began with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar_time: Option<CalendarTime>,
+}
+
+/// The calendar time of rounds that began with a budget: the clock by which the error of their interim analyses is spent. It does not look
+/// at any result.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CalendarTime {
+    /// The budget that the experiment began with, in seconds. It is fixed before the first round.
+    pub budget_seconds: f64,
+    /// What has passed over all runs, in seconds. A run that ends because no further round fits into its budget has passed all of it.
+    pub passed_seconds: f64,
 }
 
 /// The name of the Insert Benchmark on the command line, in files and in reports.

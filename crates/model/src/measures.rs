@@ -248,6 +248,8 @@ pub mod names {
     pub const SESSION_PREFIX: &str = "session.";
     /// How long a step of a round took, including sessions, warm-up and the slices of all candidates; seconds.
     pub const ROUND_SECONDS: &str = "round.seconds";
+    /// The calendar time of the experiment at the end of a step of a round, seconds: see [`crate::CalendarTime`].
+    pub const CALENDAR_SECONDS: &str = "calendar.seconds";
     /// Processors used by others than the servers and the client while candidates took turns.
     pub const ROUND_OTHERS_CORES: &str = "round.others_cores";
     /// Share of all processors' time that the hypervisor gave to others meanwhile, 0 to 1.

@@ -1,49 +1,53 @@
 //! The group-sequential boundary: how strict each interim analysis has to be to keep the overall error at the planned level.
 
 use crate::distribution::{normal_density, normal_tail};
-use crate::interim_analyses::InterimAnalyses;
+use crate::interim_analyses::InterimAnalysis;
 use crate::quadrature::Quadrature;
 
-/// Critical values of a two-sided test with several interim analyses. The error is spent in proportion to the rounds: α·n/n_max up to the
-/// analysis after n of n_max rounds (Lan & DeMets 1983).
+/// The boundary of a two-sided test up to an interim analysis. Each analysis may spend the error up to its share (Lan & DeMets 1983). Shares
+/// may rise by any clock that does not look at the effect, as long as the statistics' correlation is that of their rounds (Lan & DeMets 1989).
 #[derive(Debug, Clone)]
 pub(crate) struct Boundary {
-    /// The critical value of a standard normal statistic at each interim analysis.
-    pub(crate) critical: Vec<f64>,
+    /// The error over all analyses, 0 to 1.
+    alpha: f64,
+    /// Rounds at the last analysis so far.
+    rounds: f64,
+    /// The share of the error that is spent with it.
+    spent: f64,
+    /// The two-sided level of that analysis by itself.
+    pub(crate) level: f64,
+    survivors: Option<Survivors>,
 }
 
 /// The density of the sum of scores at an interim analysis, over paths that have not crossed a boundary before; it is even.
+#[derive(Debug, Clone)]
 struct Survivors {
     rule: Quadrature,
     density: Vec<f64>,
 }
 
 impl Boundary {
-    /// The boundary for an overall error of `alpha` (0 to 1) over these interim analyses, by the recursion of Armitage, McPherson & Rowe
-    /// (1969) on the score process with known variance.
-    pub(crate) fn new(alpha: f64, analyses: &InterimAnalyses) -> Self {
-        let last = analyses.last() as f64;
-        let mut critical = Vec::with_capacity(analyses.rounds().len());
-        let mut survivors: Option<Survivors> = None;
-        let mut elapsed = 0.0;
-        for rounds in analyses.rounds() {
-            let time = *rounds as f64 / last;
-            let sd = (time - elapsed).sqrt();
-            let spent = alpha * (time - elapsed);
-            let bound = bound(|at| tail(survivors.as_ref(), at, sd) - spent, time.sqrt());
-            critical.push(bound / time.sqrt());
-            let points = 24 + (2.0 * bound / sd).ceil() as usize;
-            let rule = Quadrature::from_zero(bound, points);
-            let density = rule.points.iter().map(|at| arriving(survivors.as_ref(), *at, sd)).collect();
-            survivors = Some(Survivors { rule, density });
-            elapsed = time;
-        }
-        Boundary { critical }
+    /// The boundary before the first analysis, for an overall error of `alpha`.
+    pub(crate) fn before_first(alpha: f64) -> Self {
+        Boundary { alpha, rounds: 0.0, spent: 0.0, level: 0.0, survivors: None }
     }
 
-    /// The two-sided level of each interim analysis by itself.
-    pub(crate) fn nominal_levels(&self) -> impl Iterator<Item = f64> {
-        self.critical.iter().map(|critical| 2.0 * normal_tail(*critical))
+    /// The boundary with one analysis more, by the recursion of Armitage, McPherson & Rowe (1969) on the score process with known variance.
+    pub(crate) fn then(&self, analysis: InterimAnalysis) -> Self {
+        let rounds = analysis.rounds as f64;
+        let sd = (rounds - self.rounds).sqrt();
+        let share = self.alpha * (analysis.spent - self.spent);
+        let survivors = self.survivors.as_ref();
+        let bound = bound(|at| tail(survivors, at, sd) - share, rounds.sqrt());
+        let rule = Quadrature::from_zero(bound, 24 + (2.0 * bound / sd).ceil() as usize);
+        let density = rule.points.iter().map(|at| arriving(survivors, *at, sd)).collect();
+        Boundary {
+            alpha: self.alpha,
+            rounds,
+            spent: analysis.spent,
+            level: 2.0 * normal_tail(bound / rounds.sqrt()),
+            survivors: Some(Survivors { rule, density }),
+        }
     }
 }
 
@@ -87,11 +91,23 @@ fn bound(excess: impl Fn(f64) -> f64, scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interim_analyses::InterimAnalyses;
+
+    fn levels(alpha: f64, analyses: &[InterimAnalysis]) -> Vec<f64> {
+        let mut boundary = Boundary::before_first(alpha);
+        let mut then = |analysis: &InterimAnalysis| {
+            boundary = boundary.then(*analysis);
+            boundary.level
+        };
+        analyses.iter().map(&mut then).collect()
+    }
 
     fn assert_critical(alpha: f64, analyses: &InterimAnalyses, expected: &[f64]) {
-        let boundary = Boundary::new(alpha, analyses);
-        for (found, expected) in boundary.critical.iter().zip(expected) {
-            assert!((found - expected).abs() < 0.01, "{alpha}: {:?}", boundary.critical);
+        let levels = levels(alpha, &analyses.by_rounds());
+        for (level, critical) in levels.iter().zip(expected) {
+            let [least, most] =
+                [critical + 0.01, critical - 0.01].map(|critical| 2.0 * normal_tail(critical));
+            assert!((least..most).contains(level), "{alpha}: {levels:?}");
         }
     }
 
@@ -116,7 +132,18 @@ mod tests {
     #[test]
     fn a_quarter_of_the_rounds_spends_a_quarter_of_the_error() {
         // The first analysis is an ordinary test at its share of the error.
-        let boundary = Boundary::new(0.04, &InterimAnalyses::new([10, 40]).unwrap());
-        assert!((boundary.nominal_levels().next().unwrap() - 0.01).abs() < 1e-9);
+        let levels = levels(0.04, &InterimAnalyses::new([10, 40]).unwrap().by_rounds());
+        assert!((levels[0] - 0.01).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_spent_early_is_not_there_later() {
+        let levels_of = |spent: f64| {
+            levels(0.05, &[(5, spent), (6, 0.9)].map(|(rounds, spent)| InterimAnalysis { rounds, spent }))
+        };
+        let (early, late) = (levels_of(0.8), levels_of(0.1));
+        assert!((early[0] - 0.04).abs() < 1e-9 && (late[0] - 0.005).abs() < 1e-9);
+        assert!(early[1] < late[1] && late[1] < 0.045, "{early:?} {late:?}");
+        assert!(early[1] > 0.01, "they resemble each other, so more is left than the difference: {early:?}");
     }
 }

@@ -27,6 +27,9 @@ pub struct Round {
     pub base: Vec<f64>,
     /// ln throughput of the contender's slices in order of time, if known.
     pub contender: Vec<f64>,
+    /// The share of the error that an analysis after this round may have spent, 0 to 1, where it follows the calendar and not the number of
+    /// rounds.
+    pub spent: Option<f64>,
 }
 
 /// Why a comparison cannot be judged.

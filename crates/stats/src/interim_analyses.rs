@@ -12,6 +12,15 @@ const LAST: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterimAnalyses(Vec<usize>);
 
+/// An interim analysis, and how much of the error may be spent by then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct InterimAnalysis {
+    /// The number of rounds.
+    pub(crate) rounds: usize,
+    /// The share of the error over this and all analyses before it, 0 to 1.
+    pub(crate) spent: f64,
+}
+
 /// Why numbers are no schedule of interim analyses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InterimAnalysesError {
@@ -79,6 +88,15 @@ impl InterimAnalyses {
     /// The number of rounds at the last interim analysis.
     pub fn last(&self) -> usize {
         self.0.last().copied().unwrap_or(LAST)
+    }
+
+    /// The error is spent in proportion to the rounds: α·n/n_max up to the analysis after n of n_max rounds (Lan & DeMets 1983).
+    pub(crate) fn by_rounds(&self) -> Vec<InterimAnalysis> {
+        let last = self.last() as f64;
+        self.0
+            .iter()
+            .map(|rounds| InterimAnalysis { rounds: *rounds, spent: *rounds as f64 / last })
+            .collect()
     }
 
     /// The first interim analysis after at least this many rounds.

@@ -1,11 +1,13 @@
 //! The entry point: from rounds to decisions.
 
+use std::sync::Arc;
+
 use crate::analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
 use crate::anytime;
 use crate::comparison::{Comparison, ComparisonError, Round, is_logarithm};
 use crate::decision::{Decision, Flag};
 use crate::discovery::{adjusted, selected_error};
-use crate::interim_analyses::InterimAnalyses;
+use crate::interim_analyses::{InterimAnalyses, InterimAnalysis};
 use crate::interim_data::{Basis, InterimData};
 use crate::interval::{Estimator, Interval};
 use crate::missed_rate::MissedRate;
@@ -21,14 +23,19 @@ use crate::verdict::{Outlook, Verdict};
 #[derive(Debug, Clone)]
 pub struct Judge {
     plan: AnalysisPlan,
+    /// Of rounds without a calendar.
     method: Method,
 }
 
+/// How the analyses of a series are combined.
 #[derive(Debug, Clone)]
 enum Method {
-    Scheduled(Scheduled),
+    Scheduled(Arc<Scheduled>),
     Anytime,
 }
+
+/// A smaller rise of the share of the error would buy an analysis nothing.
+const LEAST_SHARE: f64 = 1e-6;
 
 impl Judge {
     /// Computes the boundaries of the plan's interim analyses.
@@ -38,7 +45,9 @@ impl Judge {
     pub fn new(plan: AnalysisPlan) -> Result<Self, AnalysisPlanError> {
         plan.check()?;
         let method = match &plan.sequential {
-            Sequential::Scheduled(analyses) => Method::Scheduled(Scheduled::new(analyses, plan.alpha)),
+            Sequential::Scheduled(analyses) => {
+                Method::Scheduled(Scheduled::of(&analyses.by_rounds(), plan.alpha))
+            }
             Sequential::Anytime => Method::Anytime,
         };
         Ok(Judge { plan, method })
@@ -66,51 +75,64 @@ impl Judge {
         let decide = |(series, adjusted_p): (&Series<'_>, &f64)| {
             let mut decision = series.decide(self, *adjusted_p);
             if decision.verdict.is_change() {
-                decision.selected_interval = self.interval(&series.interim_data, selected);
+                decision.selected_interval = series.interval(selected);
             }
             decision
         };
         Ok(series.iter().zip(&adjusted).map(decide).collect())
     }
 
-    /// The estimate from any number of round effects, with the interval that holds over all interim analyses. It is not a verdict: among
-    /// many such estimates, some intervals miss by chance. `None` without effects, or if an effect cannot be a logarithm of a ratio.
-    pub fn estimate(&self, effects: Vec<f64>) -> Option<Estimate> {
-        if !effects.iter().copied().all(is_logarithm) {
+    /// The estimate from the effects of any number of rounds, with the interval that holds over all interim analyses. It is not a verdict:
+    /// among many such estimates, some intervals miss by chance. `None` without rounds, or if an effect cannot be a logarithm of a ratio.
+    pub fn estimate(&self, rounds: Vec<Round>) -> Option<Estimate> {
+        if !rounds.iter().map(|round| round.effect).all(is_logarithm) {
             return None;
         }
-        Some(Series::of(self, &Comparison::of_effects(&effects, 1.0))).and_then(|series| series.estimate())
+        Some(Series::of(self, &Comparison { rounds, margin: 1.0 })).and_then(|series| series.estimate())
+    }
+
+    /// The reading of all rounds of a comparison, at error `alpha`.
+    pub(crate) fn read(&self, comparison: &Comparison, alpha: f64) -> Option<Reading> {
+        let method = self.method_of(&comparison.rounds);
+        method.read(&method.interim_data(comparison), alpha)
     }
 
     /// The data of each interim analysis so far.
+    #[cfg(test)]
     pub(crate) fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
-        let rounds = comparison.rounds.len();
-        let data = |rounds: usize| InterimData::after(comparison, rounds);
-        match &self.method {
-            Method::Scheduled(Scheduled { analyses, .. }) => analyses
-                .rounds()
-                .iter()
-                .copied()
-                .take_while(|analysis| *analysis <= rounds)
-                .map(data)
-                .collect(),
-            Method::Anytime => (2..=rounds).map(data).collect(),
+        self.method_of(&comparison.rounds).interim_data(comparison)
+    }
+
+    /// The reading of such data, taken from rounds that follow this calendar.
+    #[cfg(test)]
+    pub(crate) fn read_data(&self, rounds: &[Round], data: &[InterimData], alpha: f64) -> Option<Reading> {
+        self.method_of(rounds).read(data, alpha)
+    }
+
+    /// How the analyses of these rounds are combined.
+    fn method_of(&self, rounds: &[Round]) -> Method {
+        match (&self.method, self.analyses_by_calendar(rounds)) {
+            (Method::Scheduled(_), Some(analyses)) => {
+                Method::Scheduled(Scheduled::of(&analyses, self.plan.alpha))
+            }
+            (method, _) => method.clone(),
         }
     }
 
-    /// The reading of the interim analyses so far, at error `alpha`.
-    pub(crate) fn read(&self, interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
-        match &self.method {
-            Method::Scheduled(scheduled) => scheduled.read(interim_data, alpha),
-            Method::Anytime => anytime::read(interim_data, alpha),
+    /// The analyses of rounds that follow the calendar: after every round from the first analysis of the plan to the last. Where they are
+    /// quick and the budget is long, the share of the rounds is larger than that of the time, and may be spent. `None` if these rounds do not
+    /// follow it, or before the first analysis.
+    fn analyses_by_calendar(&self, rounds: &[Round]) -> Option<Vec<InterimAnalysis>> {
+        let mut analyses: Vec<InterimAnalysis> = Vec::new();
+        for (index, round) in rounds.iter().enumerate().take(self.last_rounds()) {
+            let rounds = index + 1;
+            let spent = round.spent?.max(rounds as f64 / self.last_rounds() as f64);
+            let before = analyses.last().map_or(0.0, |last| last.spent);
+            if rounds >= self.first_analysis() && spent - before > LEAST_SHARE {
+                analyses.push(InterimAnalysis { rounds, spent });
+            }
         }
-    }
-
-    /// The interval of the interim analyses so far, at error `alpha`, if it is bounded.
-    fn interval(&self, interim_data: &[InterimData], alpha: f64) -> Option<Interval> {
-        self.read(interim_data, alpha)
-            .map(|reading| reading.interval)
-            .filter(|interval| interval.is_bounded())
+        Some(analyses).filter(|analyses| !analyses.is_empty())
     }
 
     fn is_discovery(&self, adjusted_p: f64) -> bool {
@@ -132,17 +154,17 @@ impl Judge {
 
     /// Whether there is an interim analysis after this many rounds.
     pub(crate) fn looks_after(&self, rounds: usize) -> bool {
-        match &self.method {
-            Method::Scheduled(scheduled) => scheduled.analyses.at_or_after(rounds) == Some(rounds),
-            Method::Anytime => true,
+        match &self.plan.sequential {
+            Sequential::Scheduled(analyses) => analyses.at_or_after(rounds) == Some(rounds),
+            Sequential::Anytime => true,
         }
     }
 
     /// The number of rounds at the last interim analysis, if there is one.
     pub(crate) fn last_analysis(&self) -> Option<usize> {
-        match &self.method {
-            Method::Scheduled(scheduled) => Some(scheduled.analyses.last()),
-            Method::Anytime => None,
+        match &self.plan.sequential {
+            Sequential::Scheduled(analyses) => Some(analyses.last()),
+            Sequential::Anytime => None,
         }
     }
 
@@ -153,9 +175,32 @@ impl Judge {
 
     /// The first interim analysis at or after this many values; beyond the last one, that many.
     fn look_at(&self, values: usize) -> usize {
-        match &self.method {
-            Method::Scheduled(scheduled) => scheduled.analyses.at_or_after(values).unwrap_or(values),
-            Method::Anytime => values.max(anytime::first_analysis(self.plan.alpha)),
+        match &self.plan.sequential {
+            Sequential::Scheduled(analyses) => analyses.at_or_after(values).unwrap_or(values),
+            Sequential::Anytime => values.max(anytime::first_analysis(self.plan.alpha)),
+        }
+    }
+}
+
+impl Method {
+    /// The data of each interim analysis so far.
+    fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
+        let all = comparison.rounds.len();
+        let data = |rounds: usize| InterimData::after(comparison, rounds);
+        match self {
+            Method::Scheduled(scheduled) => {
+                let rounds = scheduled.analyses.iter().map(|analysis| analysis.rounds);
+                rounds.take_while(|rounds| *rounds <= all).map(data).collect()
+            }
+            Method::Anytime => (2..=all).map(data).collect(),
+        }
+    }
+
+    /// The reading of the interim analyses so far, at error `alpha`.
+    fn read(&self, interim_data: &[InterimData], alpha: f64) -> Option<Reading> {
+        match self {
+            Method::Scheduled(scheduled) => scheduled.read(interim_data, alpha),
+            Method::Anytime => anytime::read(interim_data, alpha),
         }
     }
 }
@@ -163,6 +208,7 @@ impl Judge {
 /// A comparison and its reading.
 struct Series<'a> {
     comparison: &'a Comparison,
+    method: Method,
     interim_data: Vec<InterimData>,
     /// The basis of the last interim analysis; before the first, the basis that an analysis now would have.
     basis: Basis,
@@ -173,10 +219,17 @@ struct Series<'a> {
 
 impl<'a> Series<'a> {
     fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
-        let interim_data = judge.interim_data(comparison);
+        let method = judge.method_of(&comparison.rounds);
+        let interim_data = method.interim_data(comparison);
         let basis = interim_data.last().map_or_else(|| InterimData::of(comparison).basis, |data| data.basis);
-        let reading = judge.read(&interim_data, judge.plan.alpha);
-        Series { comparison, values: basis.values(comparison), interim_data, basis, reading }
+        let reading = method.read(&interim_data, judge.plan.alpha);
+        Series { comparison, method, values: basis.values(comparison), interim_data, basis, reading }
+    }
+
+    /// The interval of the interim analyses so far, at error `alpha`, if it is bounded.
+    fn interval(&self, alpha: f64) -> Option<Interval> {
+        let interval = self.method.read(&self.interim_data, alpha).map(|reading| reading.interval);
+        interval.filter(|interval| interval.is_bounded())
     }
 
     /// The estimate and interval, if the interim analyses so far give one.
@@ -270,7 +323,11 @@ impl<'a> Series<'a> {
             }
             _ => 0,
         };
-        Outlook::MoreRounds(judge.look_at(needed.max(rounds + 1)).saturating_sub(rounds).max(1))
+        let needed = needed.max(rounds + 1);
+        let follows_calendar = self.comparison.rounds.last().is_some_and(|round| round.spent.is_some());
+        let analysis =
+            if follows_calendar { needed.max(judge.first_analysis()) } else { judge.look_at(needed) };
+        Outlook::MoreRounds(analysis.saturating_sub(rounds).max(1))
     }
 
     /// Mean ln throughput of each start, of base and contender.

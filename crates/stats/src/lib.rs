@@ -4,6 +4,7 @@
 //! It only computes: no input, no output, no clock, no threads. The same rounds and the same seed give the same decisions. All effects are
 //! natural logarithms of the ratio of contender to base, above 0 where the contender is better; the independent unit is the round.
 
+mod allocation;
 mod analysis_plan;
 mod anytime;
 mod autocorrelation;
@@ -33,6 +34,7 @@ mod sample;
 mod scheduled;
 mod sessions;
 mod signed_rank;
+mod spending;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,7 @@ mod variance;
 mod verdict;
 mod work;
 
+pub use allocation::{Allocation, StepVariances, UnitCosts};
 pub use analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
 pub use bisection::{Bisection, BisectionEnd, BisectionEvidence, BisectionProbe};
 pub use change_point::{
@@ -63,8 +66,9 @@ pub use reading::Estimate;
 pub use recovery::{Recovery, Replay};
 pub use run_noise::RunNoise;
 pub use sessions::{CounterPrice, SessionMode, SessionModes, Sessions, Telltale};
+pub use spending::shares_spent;
 pub use suite::{NoiseFloor, Suite};
-pub use variance::{Components, detectable_effect, turns_wanted};
+pub use variance::{Components, detectable_effect};
 pub use verdict::{Outlook, Qualifier, Verdict};
 pub use work::{
     Agreement, WorkComparison, WorkCourse, WorkDecision, WorkError, WorkKind, WorkPlan, WorkShift,

@@ -9,6 +9,7 @@ use crate::judgement::JudgedMetric;
 use crate::sample::mean;
 use crate::sessions::SessionPair;
 use crate::signed_rank::{median, walsh_averages};
+use crate::spending::shares_spent;
 
 /// Slices from this length on are far apart, so disturbances hit one candidate more than another. They hit shorter slices alike.
 const LONG_US: f64 = 0.9e6;
@@ -27,6 +28,8 @@ pub(crate) struct Pair<'a> {
     step: &'a StepFacts,
     pub(crate) base: &'a Trial,
     pub(crate) contender: &'a Trial,
+    /// See [`Round::spent`].
+    spent: Option<f64>,
     /// Passes that do not count.
     left_out: BTreeSet<u32>,
 }
@@ -46,7 +49,11 @@ impl<'a> Pair<'a> {
     ) -> Vec<Pair<'a>> {
         let name = |candidate: usize| experiment.candidates.get(candidate).map(|facts| facts.name.0.as_str());
         let Some((base, contender)) = name(0).zip(name(contender)) else { return Vec::new() };
-        Pair::among(trials, step, [base, contender], experiment.host.cores)
+        let mut pairs = Pair::among(trials, step, [base, contender], experiment.host.cores);
+        let bases: Vec<&Trial> = pairs.iter().map(|pair| pair.base).collect();
+        let shares = shares_spent(experiment, &bases);
+        pairs.iter_mut().zip(shares).for_each(|(pair, share)| pair.spent = share);
+        pairs
     }
 
     /// The same for two candidates by name, on a host with `cores` processors.
@@ -75,7 +82,8 @@ impl<'a> Pair<'a> {
             canaries_ns.extend(slices.filter_map(|slice| slice.canary_ns));
             let usual =
                 Usual { cores: f64::from(cores.max(1)), canary_ns: usual_canary_ns(&mut canaries_ns) };
-            let mut pair = Pair { step, base, contender, left_out: disturbed(base, contender, usual) };
+            let left_out = disturbed(base, contender, usual);
+            let mut pair = Pair { step, base, contender, spent: None, left_out };
             pair.keep_half();
             pair.leave_out_uneven();
             pair
@@ -93,7 +101,7 @@ impl<'a> Pair<'a> {
     /// A pair of all passes, disturbed or not.
     #[cfg(test)]
     pub(crate) fn whole(step: &'a StepFacts, base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        Pair { step, base, contender, left_out: BTreeSet::new() }
+        Pair { step, base, contender, spent: None, left_out: BTreeSet::new() }
     }
 
     /// Leaves out passes in which one side has more slices, because it took longer to finish its step.
@@ -135,6 +143,11 @@ impl<'a> Pair<'a> {
 
     /// The round's data; `None` if the round does not count.
     pub(crate) fn round(&self, metric: JudgedMetric) -> Option<Round> {
+        Some(Round { spent: self.spent, ..self.effects(metric)? })
+    }
+
+    /// The effects of the round.
+    fn effects(&self, metric: JudgedMetric) -> Option<Round> {
         if self.keep_rate() != (true, true) {
             return None;
         }
@@ -235,7 +248,7 @@ impl Round {
     pub(crate) fn of_turns(base: Vec<f64>, contender: Vec<f64>, passes: Vec<f64>) -> Option<Round> {
         let difference = mean_of(&contender)? - mean_of(&base)?;
         let effect = typical_difference(&base, &contender).unwrap_or(difference);
-        Some(Round { effect, stalls: difference - effect, passes, base, contender })
+        Some(Round { effect, stalls: difference - effect, passes, base, contender, spent: None })
     }
 }
 
@@ -333,7 +346,7 @@ pub(crate) mod tests {
     const USUAL: Usual = Usual { cores: 2.0, canary_ns: Some(1.8) };
 
     pub(crate) fn pair<'a>(base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        Pair { step: &STEP, base, contender, left_out: disturbed(base, contender, USUAL) }
+        Pair { step: &STEP, base, contender, spent: None, left_out: disturbed(base, contender, USUAL) }
     }
 
     #[test]

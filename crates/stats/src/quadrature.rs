@@ -1,6 +1,7 @@
 //! Numerical integration of smooth functions.
 
 /// Points and weights of a quadrature rule.
+#[derive(Debug, Clone)]
 pub(crate) struct Quadrature {
     /// Where the function is evaluated.
     pub(crate) points: Vec<f64>,

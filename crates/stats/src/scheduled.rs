@@ -1,10 +1,12 @@
 //! Interim analyses after numbers of rounds that are fixed in advance.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::boundary::Boundary;
 use crate::distribution::t_critical;
-use crate::interim_analyses::InterimAnalyses;
+use crate::interim_analyses::InterimAnalysis;
 use crate::interim_data::InterimData;
 use crate::interval::{Estimator, Interval};
 use crate::reading::{Reading, SMALLEST_P};
@@ -20,18 +22,27 @@ const LARGEST_ALPHA: f64 = 0.9;
 /// How many errors are tabulated per factor of ten.
 const ERRORS_PER_DECADE: f64 = 5.0;
 
+/// How many sets of analyses are remembered at most.
+const REMEMBERED: usize = 500;
+
+/// The sets of analyses that were asked for in this process, by error, rounds and shares. Steps are judged after every round, and most of
+/// them have the same analyses but for the last.
+static KNOWN: LazyLock<Mutex<HashMap<Vec<u64>, Arc<Scheduled>>>> = LazyLock::new(Mutex::default);
+
 /// The hybrid repeated confidence interval: each interim analysis has an interval as strict as the boundary requires, and the result is the
 /// intersection of all intervals so far (Jennison & Turnbull 1989).
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Scheduled {
-    pub(crate) analyses: InterimAnalyses,
+    pub(crate) analyses: Vec<InterimAnalysis>,
     /// Logarithms of the tabulated errors, increasing.
-    errors: Vec<f64>,
-    rules: Vec<Rule>,
+    errors: Arc<Vec<f64>>,
+    /// The boundary of each of them, up to the last analysis.
+    boundaries: Vec<Boundary>,
+    rules: Vec<Arc<Rule>>,
 }
 
 /// The rule of one interim analysis.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Rule {
     rounds: usize,
     /// The exact distribution, if the signed-rank interval is used.
@@ -41,8 +52,28 @@ struct Rule {
 }
 
 impl Scheduled {
-    /// Computes the boundaries: about 40 of them, once per plan. The one for `alpha` is among them exactly.
-    pub(crate) fn new(analyses: &InterimAnalyses, alpha: f64) -> Self {
+    /// These analyses with an error of `alpha`, whose boundary is among the tabulated ones exactly.
+    pub(crate) fn of(analyses: &[InterimAnalysis], alpha: f64) -> Arc<Self> {
+        let bits = |analysis: &InterimAnalysis| [analysis.rounds as u64, analysis.spent.to_bits()];
+        let key: Vec<u64> = [alpha.to_bits()].into_iter().chain(analyses.iter().flat_map(bits)).collect();
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scheduled) = known().get(&key) {
+            return Arc::clone(scheduled);
+        }
+        let scheduled = Arc::new(match analyses.split_last() {
+            Some((last, before)) => Scheduled::of(before, alpha).then(*last),
+            None => Scheduled::before_first(alpha),
+        });
+        let mut known = known();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(key, Arc::clone(&scheduled));
+        scheduled
+    }
+
+    /// Chooses the tabulated errors, about 40.
+    fn before_first(alpha: f64) -> Self {
         let steps = ((LARGEST_ALPHA / SMALLEST_P).log10() * ERRORS_PER_DECADE).ceil();
         let error = |step: usize| (LARGEST_ALPHA / SMALLEST_P).ln() * step as f64 / steps + SMALLEST_P.ln();
         // Two errors that are almost equal would make the interpolation degenerate.
@@ -50,19 +81,25 @@ impl Scheduled {
         let mut errors: Vec<f64> =
             (0..=steps as usize).map(error).filter(is_apart).chain([alpha.ln()]).collect();
         errors.sort_by(f64::total_cmp);
-        let rule = |rounds: &usize| Rule {
-            rounds: *rounds,
-            exact: (*rounds >= RANKS_FROM).then(|| SignedRank::of(*rounds)),
-            levels: Vec::with_capacity(errors.len()),
+        let boundaries = errors.iter().map(|error| Boundary::before_first(error.exp())).collect();
+        Scheduled { analyses: Vec::new(), errors: Arc::new(errors), boundaries, rules: Vec::new() }
+    }
+
+    /// The same with one analysis more.
+    fn then(&self, analysis: InterimAnalysis) -> Self {
+        let boundaries: Vec<Boundary> =
+            self.boundaries.iter().map(|boundary| boundary.then(analysis)).collect();
+        let rule = Rule {
+            rounds: analysis.rounds,
+            exact: (analysis.rounds >= RANKS_FROM).then(|| SignedRank::of(analysis.rounds)),
+            levels: boundaries.iter().map(|boundary| boundary.level.ln()).collect(),
         };
-        let mut rules: Vec<Rule> = analyses.rounds().iter().map(rule).collect();
-        for error in &errors {
-            let boundary = Boundary::new(error.exp(), analyses);
-            for (rule, level) in rules.iter_mut().zip(boundary.nominal_levels()) {
-                rule.levels.push(level.ln());
-            }
+        Scheduled {
+            analyses: self.analyses.iter().copied().chain([analysis]).collect(),
+            errors: Arc::clone(&self.errors),
+            boundaries,
+            rules: self.rules.iter().cloned().chain([Arc::new(rule)]).collect(),
         }
-        Scheduled { analyses: analyses.clone(), errors, rules }
     }
 
     /// The reading of the interim analyses so far at error `alpha`, using those with the same basis as the last one; `None` before the
@@ -97,7 +134,7 @@ impl Scheduled {
 
     /// The critical value of Student's t after this many rounds, at the level of the last interim analysis.
     pub(crate) fn last_critical(&self, alpha: f64, rounds: usize) -> f64 {
-        let critical = |rule: &Rule| t_critical(self.level(rule, alpha), (rounds - 1) as f64);
+        let critical = |rule: &Arc<Rule>| t_critical(self.level(rule, alpha), (rounds - 1) as f64);
         self.rules.last().map_or(f64::INFINITY, critical)
     }
 
@@ -156,25 +193,28 @@ fn line_through(xs: &[f64], ys: &[f64], x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interim_analyses::InterimAnalyses;
 
     #[test]
     fn levels_of_any_looks_rise_with_the_error() {
         let every: Vec<usize> = (5..=60).collect();
         for rounds in [vec![3, 4], vec![3, 500], vec![10, 11, 12, 400], vec![40], every] {
-            let scheduled = Scheduled::new(&InterimAnalyses::new(rounds).unwrap(), 0.05);
-            let rises = |rule: &Rule| rule.levels.windows(2).all(|pair| pair[0] < pair[1]);
+            let scheduled = Scheduled::of(&InterimAnalyses::new(rounds).unwrap().by_rounds(), 0.05);
+            let rises = |rule: &Arc<Rule>| rule.levels.windows(2).all(|pair| pair[0] < pair[1]);
             assert!(scheduled.rules.iter().all(rises), "{:?}", scheduled.analyses);
         }
     }
 
     #[test]
     fn tabulated_levels_rise_and_are_those_of_boundaries() {
-        let analyses = InterimAnalyses::general();
-        let scheduled = Scheduled::new(&analyses, 0.05);
+        let analyses = InterimAnalyses::general().by_rounds();
+        let scheduled = Scheduled::of(&analyses, 0.05);
         assert!(scheduled.rules.iter().all(|rule| rule.levels.is_sorted()));
         for alpha in [2e-8, 1e-6, 3e-5, 0.000_4, 0.007, 0.05, 0.13] {
-            for (rule, level) in scheduled.rules.iter().zip(Boundary::new(alpha, &analyses).nominal_levels())
-            {
+            let mut boundary = Boundary::before_first(alpha);
+            for (rule, analysis) in scheduled.rules.iter().zip(&analyses) {
+                boundary = boundary.then(*analysis);
+                let level = boundary.level;
                 let tabulated = scheduled.level(rule, alpha);
                 assert!(
                     (tabulated / level - 1.0).abs() < 0.005,

@@ -1,6 +1,6 @@
 //! The summary of all steps of a suite, and the noise floor of a step.
 
-use crate::comparison::{Comparison, ComparisonError, is_logarithm};
+use crate::comparison::{Comparison, ComparisonError, Round, is_logarithm};
 use crate::decision::Decision;
 use crate::distribution::t_critical;
 use crate::interval::Interval;
@@ -53,8 +53,14 @@ impl Judge {
             sum / family.len() as f64
         };
         let effects: Vec<f64> = (0..rounds).map(of_round).collect();
-        let reading =
-            self.read(&self.interim_data(&Comparison::of_effects(&effects, 1.0)), self.plan().alpha);
+        // When all steps have had a round.
+        let spent = |round: usize| {
+            let shares = family.iter().map(|comparison| comparison.rounds[round].spent);
+            shares.reduce(|one, other| Some(one?.max(other?))).flatten()
+        };
+        let joint = effects.iter().enumerate();
+        let joint = joint.map(|(round, effect)| Round { spent: spent(round), ..Round::from(*effect) });
+        let reading = self.read(&Comparison { rounds: joint.collect(), margin: 1.0 }, self.plan().alpha);
         let so_far = (rounds > 0).then(|| mean(&effects));
         let changed = decisions.iter().filter(|decision| decision.verdict.is_change()).count();
         Ok(Suite {

@@ -197,6 +197,7 @@ fn experiment(
         groups: workload.groups(),
         schedule: request.protocol.schedule(id, workload)?,
         work_margin: None,
+        calendar_time: None,
         steps: steps.iter().map(|step| step.facts.clone()).collect(),
     })
 }

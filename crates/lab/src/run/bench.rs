@@ -12,6 +12,7 @@ use basecase_workload::StepPlan;
 use super::deployment::Content;
 use super::measure::profiling::ProfileOrder;
 use super::rounds::interleaving::{Interleaved, RunningCandidate};
+use super::rounds::slice_scheduler::Experience;
 use crate::plan::{Candidate, Plan};
 use crate::workload::WorkloadState;
 
@@ -70,10 +71,10 @@ pub(crate) struct Together<'a> {
     /// Whether the servers have just been started.
     pub(crate) is_first: bool,
     pub(crate) round: u32,
-    /// The longest that a candidate may work if the usual time is not precise enough.
+    /// The longest that a candidate may work, where that tells more than another start.
     pub(crate) most_work: Duration,
-    /// The smallest change that matters, as a logarithm.
-    pub(crate) margin: f64,
+    /// What the rounds before tell of this step, if there were enough of them.
+    pub(crate) experience: Option<Experience>,
     /// How often the machine is polled for quiet before the step begins anyway.
     pub(crate) patience: &'a mut u32,
     pub(crate) limits: Limits<'a>,

@@ -20,22 +20,50 @@ use basecase_workload::{Preparation, StepPlan};
 use super::bench::{Alone, Bench, Deployment, Together};
 use super::deployment::Content;
 use super::rounds::interleaving::{Interleaved, RunningCandidate};
+use super::rounds::slice_scheduler::Experience;
 use super::{blank_trial, failed_trial};
 use crate::plan::{Candidate, Plan};
 use crate::workload::WorkloadState;
 
 /// What a run asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Call {
-    Forget { candidate: String },
-    Open { candidate: String, directory: String, is_fresh: bool },
-    Settle { candidate: String },
-    Execute { candidate: String },
-    Measure { candidate: String, step: String, limit: Option<Duration> },
-    Turns { round: u32, step: String, candidates: Vec<String>, is_first: bool, most_work: Duration },
-    Stop { candidate: String },
-    Discard { candidate: String },
-    Sweep { candidate: String },
+    Forget {
+        candidate: String,
+    },
+    Open {
+        candidate: String,
+        directory: String,
+        is_fresh: bool,
+    },
+    Settle {
+        candidate: String,
+    },
+    Execute {
+        candidate: String,
+    },
+    Measure {
+        candidate: String,
+        step: String,
+        limit: Option<Duration>,
+    },
+    Turns {
+        round: u32,
+        step: String,
+        candidates: Vec<String>,
+        is_first: bool,
+        most_work: Duration,
+        experience: Option<Experience>,
+    },
+    Stop {
+        candidate: String,
+    },
+    Discard {
+        candidate: String,
+    },
+    Sweep {
+        candidate: String,
+    },
 }
 
 /// What happens at a call, counted from 0.
@@ -397,7 +425,7 @@ impl Bench for Fake {
         step: Together<'_>,
         _: &mut dyn FnMut(Vec<Arc<Progress>>),
     ) -> Result<Option<Interleaved>> {
-        let Together { number, is_first, round, most_work, .. } = step;
+        let Together { number, is_first, round, most_work, experience, .. } = step;
         let facts = &plan.steps[number].facts;
         let place = |position: usize| Place { round, pass: 0, position: position as u32 };
         let broken_off = |running: &mut RunningCandidate<Folder>, position, error: &anyhow::Error| {
@@ -416,7 +444,8 @@ impl Bench for Fake {
             .iter()
             .map(|running| plan.candidates[running.candidate].facts.name.0.clone())
             .collect();
-        let call = Call::Turns { round, step: facts.name.clone(), candidates: names, is_first, most_work };
+        let step = facts.name.clone();
+        let call = Call::Turns { round, step, candidates: names, is_first, most_work, experience };
         let called = self.call(call);
         let changes = facts.writes || number == 0;
         self.pass(self.seconds * all_running.len() as f64);

@@ -29,6 +29,8 @@ use self::classic::forecast::Forecast;
 pub use self::counts::{SQLITE_SESSION, serve_sqlite_session};
 pub use self::measure::profiling::ProfileOrder;
 pub use self::rounds::LOADS;
+use self::rounds::calendar::Calendar;
+use self::rounds::slice_scheduler::Experience;
 use self::rounds::{Loading, quiet, slice_scheduler};
 use self::servers::Servers;
 use crate::message::explain;
@@ -119,6 +121,7 @@ fn run_on<B: Bench>(
     store.save_experiment(&experiment)?;
     store.save_cells(&experiment.id, &plan.cells())?;
     let observations = observations(&options);
+    let calendar = Calendar::new(experiment.calendar_time, bench.now());
     let mut run = Run {
         plan,
         bench,
@@ -138,6 +141,8 @@ fn run_on<B: Bench>(
         round: 0,
         patience: quiet::MOST_POLLS,
         most_work: plan.timing.of(slice_scheduler::MOST_WORK),
+        experiences: Vec::new(),
+        calendar,
         loaded_for: BTreeMap::new(),
         loads_anew: false,
         loading: Loading::default(),
@@ -189,8 +194,11 @@ struct Run<'a, B: Bench> {
     round: u32,
     /// How often a step polls whether the machine is quiet before it begins anyway.
     patience: u32,
-    /// How long a candidate may work for a step in a round if the usual time is not precise enough.
+    /// How long a candidate may work for a step in a round, where that tells more than another start.
     most_work: Duration,
+    /// What the rounds so far tell of each step.
+    experiences: Vec<Option<Experience>>,
+    calendar: Calendar,
     /// The candidates whose data this run has loaded, and the round for which it did so last.
     loaded_for: BTreeMap<usize, u32>,
     /// Whether data is loaded anew for this round.
@@ -319,7 +327,8 @@ impl<B: Bench> Run<'_, B> {
             profile: profile.filter(|_| self.observation == Observation::Profiled),
             limits: limits(plan, outline.limit, self.stop),
         };
-        let trial = bench.measure(plan, candidate, deployment, workload_state, step, &mut begins)?;
+        let mut trial = bench.measure(plan, candidate, deployment, workload_state, step, &mut begins)?;
+        trial.iter_mut().for_each(|trial| self.date(trial));
         Ok(trial.filter(|trial| !self.is_cut_short(trial)))
     }
 

@@ -13,22 +13,30 @@ const TRUSTED_FREEDOM: usize = 4;
 
 /// The components of each step that candidates took turns in; empty if there is none.
 pub(crate) fn blocks(experiment: &Experiment, trials: &[Trial]) -> Vec<Block> {
-    let row = |(number, luck): (usize, Luck)| {
-        let kinds = [Some(luck.pass), luck.session, luck.start, luck.image];
+    let lucks = luck_of_steps(experiment, trials);
+    blocks_of(experiment, &lucks, "One candidate against itself")
+}
+
+/// The same of components that are known, and of whom.
+pub(super) fn blocks_of(experiment: &Experiment, lucks: &[(usize, Luck)], of: &str) -> Vec<Block> {
+    let row = |(number, luck): &(usize, Luck)| {
+        let (number, kinds) = (*number, [Some(luck.pass), luck.session, luck.start, luck.image]);
         let cells = kinds.into_iter().map(|kind| TableCell::plain(text(kind))).collect();
         Row { step: Some(number), ..Row::new(&experiment.steps[number].label, cells) }
     };
-    let rows: Vec<Row> = luck_of_steps(experiment, trials).into_iter().map(row).collect();
+    let rows: Vec<Row> = lucks.iter().map(row).collect();
     if rows.is_empty() {
         return Vec::new();
     }
-    let introduction = "One candidate against itself. Each number is the standard deviation, in per cent of the throughput, that one \
-                        kind of luck adds to the ratio of two: of passes within a session, of sessions with histories of their own, of \
-                        starts of the server, and of loads of the data. In parentheses is how often each was drawn; a mark (?) \
-                        means that so few say little. 0 means that what the kind contains explains all of it.";
+    let introduction = format!(
+        "{of}. Each number is the standard deviation, in per cent of the throughput, that one kind of luck adds to the ratio of \
+         two: of passes within a session, of sessions with histories of their own, of starts of the server, and of loads of the \
+         data. In parentheses is how often each was drawn; a mark (?) means that so few say little. 0 means that what the kind \
+         contains explains all of it."
+    );
     vec![
         Block::Heading("Where the scatter comes from".to_owned()),
-        Block::Paragraph(introduction.to_owned()),
+        Block::Paragraph(introduction),
         Block::Table(Table {
             caption: caption(experiment, "Variance components"),
             corner: "step",

@@ -1,11 +1,12 @@
 //! How rounds were run and verdicts reached, with the experiment's own numbers.
 
 use basecase_analysis::{CalibrationRun, NOISY_MACHINE, Results, Rounds, UNPINNED};
+use basecase_model::CalendarTime;
 use basecase_stats::{AnalysisPlan, Flag};
 
 use crate::documents::Block;
 use crate::tables::{conduct, debt, noise_floor};
-use crate::words::margin;
+use crate::words::{duration, margin};
 
 /// Title of this part.
 pub(crate) const TITLE: &str = "How this was decided";
@@ -22,12 +23,16 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
     blocks.extend(debt::table(results, rounds).map(Block::Table));
     blocks.extend([
         Block::Heading("The verdicts".into()),
-        Block::List(rules(rounds, &plan)),
+        Block::List(rules(rounds, &plan, results.experiment.calendar_time)),
         Block::Heading("Guarantees".into()),
         Block::List(guarantees(&plan)),
         Block::Heading("Smallest detectable changes".into()),
     ]);
     blocks.extend(noise_floor::table(results).map(Block::Table));
+    if let Some(first) = results.experiment.candidates.get(1) {
+        let of = format!("{} against the base case", first.name);
+        blocks.extend(super::components::blocks_of(results.experiment, &rounds.lucks, &of));
+    }
     blocks.extend(super::calibration(&[CalibrationRun { experiment: results.experiment, rounds }]));
     blocks.extend([Block::Heading("Flags".into()), Block::List(flags())]);
     blocks
@@ -63,19 +68,18 @@ fn procedure(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
     ]
 }
 
-fn rules(rounds: &Rounds<'_>, plan: &AnalysisPlan) -> Vec<String> {
+fn rules(rounds: &Rounds<'_>, plan: &AnalysisPlan, calendar_time: Option<CalendarTime>) -> Vec<String> {
     let schedule = &rounds.schedule;
-    let analyses: Vec<String> = schedule.interim_analyses.iter().map(u32::to_string).collect();
     let margin_of = |share: f64| margin((1.0 + share).ln());
     vec![
         "Each round gives one number per step and candidate: how far the logarithm of throughput in its slices typically \
          is from that in the base case's neighbouring slices. It is the difference of means if there are few slices, or if \
          one side stalls more than the other.".into(),
         format!(
-            "There are interim analyses after {} rounds. The interval contains all effects that the rounds do not \
-             contradict, with an error of {} over all interim analyses together. It is that of Student's t for the mean \
-             below ten rounds, and of the signed ranks from ten on.",
-            analyses.join(", "),
+            "There are interim analyses {}. The interval contains all effects that the rounds do not contradict, with an \
+             error of {} over all interim analyses together. It is that of Student's t for the mean below ten rounds, and of \
+             the signed ranks from ten on.",
+            when(&schedule.interim_analyses, calendar_time),
             share(plan.alpha)
         ),
         format!(
@@ -97,6 +101,24 @@ fn rules(rounds: &Rounds<'_>, plan: &AnalysisPlan) -> Vec<String> {
             share(plan.false_discovery_rate)
         ),
     ]
+}
+
+/// When the interim analyses are, and how the error is spent over them.
+fn when(analyses: &[u32], calendar_time: Option<CalendarTime>) -> String {
+    match calendar_time {
+        None => {
+            let rounds: Vec<String> = analyses.iter().map(u32::to_string).collect();
+            format!("after {} rounds", rounds.join(", "))
+        }
+        Some(CalendarTime { budget_seconds, passed_seconds }) => format!(
+            "after every round from {} to {}, each with as much of the error as corresponds to the time that has passed: {} of a \
+             budget of {}, which has nine tenths of it",
+            analyses.first().unwrap_or(&0),
+            analyses.last().unwrap_or(&0),
+            duration(passed_seconds),
+            duration(budget_seconds)
+        ),
+    }
 }
 
 fn guarantees(plan: &AnalysisPlan) -> Vec<String> {

@@ -1,19 +1,20 @@
 //! How often intervals and verdicts are wrong.
 
 use super::simulation::{Noise, Simulation};
-use super::{anytime, plain, scheduled};
+use super::{anytime, read_plain, rounds_of, scheduled};
 use crate::comparison::Comparison;
 use crate::decision::Flag;
 use crate::interim_analyses::InterimAnalyses;
 use crate::judge::Judge;
 use crate::orders::Orders;
+use crate::spending::share_spent;
 use crate::verdict::Verdict;
 
 /// The share of series of 40 rounds in which some interim analysis excludes the true effect.
 fn ever_wrong(judge: &Judge, noise: Noise, runs: usize) -> f64 {
     let wrong = |run: &usize| {
         let effects = Simulation::new("error rates", *run).effects(noise, 40);
-        !judge.read(&plain(judge, &effects), 0.05).unwrap().interval.contains(0.0)
+        !read_plain(judge, &rounds_of(&effects)).unwrap().interval.contains(0.0)
     };
     (0..runs).filter(wrong).count() as f64 / runs as f64
 }
@@ -28,6 +29,42 @@ fn all_interim_analyses_together_err_in_one_of_twenty() {
     }
     let wrong = ever_wrong(&judge, Noise::TwoModes, 4000);
     assert!(wrong < 0.055, "{wrong}");
+}
+
+/// Series whose budget holds so many rounds, of uneven lengths, and that go on to so many budgets: looked at after every round from the
+/// fifth, until some interval excludes the true effect.
+fn ever_wrong_by_calendar(judge: &Judge, noise: Noise, in_budget: usize, budgets: usize) -> f64 {
+    let runs = 4000;
+    let wrong = |run: &usize| {
+        let mut simulation = Simulation::new("calendar", *run);
+        let mut rounds = rounds_of(&simulation.effects(noise, in_budget * budgets));
+        let mut passed = 0.0;
+        for (index, round) in rounds.iter_mut().enumerate() {
+            // A budget ends with its last round; what passes until then differs by a half from round to round.
+            let length = if index % 2 == 0 { 1.25 } else { 0.75 };
+            passed += length / in_budget as f64;
+            let budget = (index / in_budget + 1) as f64;
+            let is_last = (index + 1) % in_budget == 0;
+            round.spent = Some(share_spent(if is_last { budget } else { passed.min(budget) }));
+        }
+        (5..=rounds.len()).any(|count| {
+            read_plain(judge, &rounds[..count]).is_some_and(|reading| !reading.interval.contains(0.0))
+        })
+    };
+    (0..runs).filter(wrong).count() as f64 / runs as f64
+}
+
+#[test]
+fn error_spent_by_the_calendar_is_no_more() {
+    let judge = scheduled();
+    for (in_budget, budgets, most) in [(5, 1, 0.045), (8, 1, 0.045), (6, 3, 0.05), (20, 1, 0.045)] {
+        for noise in [Noise::Gaussian, Noise::HeavyTails, Noise::Contaminated] {
+            let wrong = ever_wrong_by_calendar(&judge, noise, in_budget, budgets);
+            // Five standard deviations of a share of 4,000.
+            let bounds = most - 0.035..=most + 0.017;
+            assert!(bounds.contains(&wrong), "{in_budget} rounds, {budgets} budgets, {noise:?}: {wrong}");
+        }
+    }
 }
 
 #[test]
@@ -85,20 +122,13 @@ fn a_change_as_large_as_the_margin_is_rarely_called_none() {
     assert!(missed <= 45, "{missed} of 1000");
 }
 
-/// With this margin to detect, rounds have from 12 to 48 passes, 30 on average.
-const UNEVEN_MARGIN: f64 = 0.002;
-
-/// The share of experiments, simulated slice by slice, whose final interval contains the true effect. Rounds go on until they can tell a
-/// margin, if one is given.
-fn coverage(runs: usize, rounds: usize, tells: Option<f64>) -> f64 {
+/// The share of experiments, simulated slice by slice, whose final interval contains the true effect.
+fn coverage(runs: usize, rounds: usize) -> f64 {
     let judge = scheduled();
     let holds = |run: &usize| {
         let mut simulation = Simulation::new("coverage", *run);
         let orders = Orders::new(*run as u64);
-        let mut of = |round: usize| match tells {
-            None => simulation.round(orders, round, -0.02),
-            Some(margin) => simulation.telling_round(orders, round, -0.02, margin),
-        };
+        let mut of = |round: usize| simulation.round(orders, round, -0.02);
         let rounds = (0..rounds).map(&mut of).collect();
         let decision = &judge.decide(&[Comparison { rounds, margin: 0.01 }]).unwrap()[0];
         decision.interval.unwrap().contains(-0.02)
@@ -108,27 +138,18 @@ fn coverage(runs: usize, rounds: usize, tells: Option<f64>) -> f64 {
 
 #[test]
 fn intervals_of_troubled_rounds_hold_the_truth() {
-    let share = coverage(1000, 40, None);
+    let share = coverage(1000, 40);
     assert!((0.925..=0.98).contains(&share), "{share}");
-}
-
-#[test]
-fn intervals_of_rounds_that_go_on_until_they_tell_hold_the_truth() {
-    let share = coverage(500, 40, Some(UNEVEN_MARGIN));
-    assert!((0.92..=0.98).contains(&share), "{share}");
 }
 
 #[test]
 #[ignore = "takes a quarter of a minute"]
 fn intervals_of_many_troubled_rounds_hold_the_truth() {
-    let share = coverage(10_000, 40, None);
+    let share = coverage(10_000, 40);
     println!("{share} of final intervals hold the truth");
     assert!((0.93..=0.97).contains(&share), "{share}");
-    let share = coverage(10_000, 40, Some(UNEVEN_MARGIN));
-    println!("{share} of those of rounds that go on until they tell");
-    assert!((0.93..=0.97).contains(&share), "{share}");
     // The first interim analysis has spent an eighth of the error.
-    let first = coverage(10_000, 5, None);
+    let first = coverage(10_000, 5);
     println!("{first} of first intervals hold the truth");
     assert!(first >= 0.985, "{first}");
     for noise in

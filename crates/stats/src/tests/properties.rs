@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
-use super::{anytime, plain, scheduled};
+use super::{anytime, read_plain, rounds_of, scheduled};
 use crate::comparison::{Comparison, Round};
 use crate::decision::{Decision, Flag};
 use crate::judge::Judge;
@@ -78,7 +78,7 @@ proptest! {
     fn an_estimate_is_what_a_decision_says_of_the_same_effects(effects in effects()) {
         for judge in judges() {
             let decision = decide(judge, &effects);
-            let estimate = judge.estimate(effects.clone());
+            let estimate = judge.estimate(rounds_of(&effects));
             prop_assert_eq!(estimate.map(|told| told.effect), decision.estimate);
             prop_assert_eq!(estimate.and_then(|told| told.interval), decision.interval);
         }
@@ -87,7 +87,7 @@ proptest! {
     #[test]
     fn more_rounds_that_are_taken_alike_never_widen_the_interval(effects in effects()) {
         for judge in judges() {
-            let readings = (0..=effects.len()).filter_map(|rounds| judge.read(&plain(judge, &effects[..rounds]), 0.05));
+            let readings = (0..=effects.len()).filter_map(|rounds| read_plain(judge, &rounds_of(&effects[..rounds])));
             let intervals: Vec<_> = readings.map(|reading| (reading.interval, reading.repeated_p)).collect();
             for pair in intervals.windows(2) {
                 prop_assert!(pair[0].0.lower <= pair[1].0.lower && pair[1].0.upper <= pair[0].0.upper);
@@ -146,6 +146,7 @@ proptest! {
             passes: passes.clone(),
             base: base.clone(),
             contender: contender.clone(),
+            spent: None,
         };
         let rounds: Vec<Round> = rounds.iter().map(round).collect();
         for judge in judges() {
@@ -165,7 +166,7 @@ proptest! {
 #[test]
 fn what_is_no_ratio_has_no_estimate() {
     for wrong in [f64::NAN, f64::NEG_INFINITY, f64::INFINITY] {
-        assert_eq!(judges()[0].estimate(vec![0.1, wrong, 0.1, 0.1, 0.1]), None);
+        assert_eq!(judges()[0].estimate(rounds_of(&[0.1, wrong, 0.1, 0.1, 0.1])), None);
     }
     assert_eq!(judges()[0].estimate(Vec::new()), None);
 }
@@ -241,7 +242,7 @@ fn flags_tell_of_modes_trends_and_orders() {
         let base = vec![10.0 + slow, 10.001 + slow, 10.0 + slow, 10.001 + slow];
         let contender = (0..4).map(|slice| 10.0 - 0.02 * f64::from(slice) + 0.0001 * index as f64).collect();
         let passes = vec![-0.03 + 0.001 * index as f64, -0.03];
-        Round { effect: -0.03, stalls: 0.0, passes, base, contender }
+        Round { effect: -0.03, passes, base, contender, ..Round::default() }
     };
     let comparison = Comparison { rounds: (0..12).map(round).collect(), margin: 0.02 };
     let decision = SCHEDULED.decide(&[comparison]).unwrap().remove(0);

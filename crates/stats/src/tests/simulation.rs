@@ -3,7 +3,6 @@
 use crate::comparison::Round;
 use crate::orders::{Orders, Stream};
 use crate::sample::mean;
-use crate::variance::turns_wanted;
 
 /// Kinds of noise, all with mean 0 and a scale of about 1.
 #[derive(Debug, Clone, Copy)]
@@ -49,33 +48,10 @@ impl Simulation {
     /// A round as on a real machine, with all its disturbances: each start is lucky or unlucky by 1 %, the machine drifts by 3 % over the
     /// round, a slice resembles the one before, and one in twenty is a third slower.
     pub(crate) fn round(&mut self, orders: Orders, round: usize, effect: f64) -> Round {
-        self.round_until(orders, round, effect, |_, _| PASSES)
-    }
-
-    /// The same with as many passes as it takes to detect this margin, at most four times the usual number.
-    pub(crate) fn telling_round(&mut self, orders: Orders, round: usize, effect: f64, margin: f64) -> Round {
-        self.round_until(orders, round, effect, |base, contender| {
-            let differences: Vec<f64> =
-                contender.iter().zip(base).map(|(contender, base)| contender - base).collect();
-            let wanted = PASSES as f64 * turns_wanted(&differences, margin).unwrap();
-            (wanted.ceil() as usize).clamp(PASSES, 4 * PASSES)
-        })
-    }
-
-    /// The same with as many passes as `enough` derives from the turns of the usual number.
-    fn round_until(
-        &mut self,
-        orders: Orders,
-        round: usize,
-        effect: f64,
-        enough: impl Fn(&[f64], &[f64]) -> usize,
-    ) -> Round {
         let luck = [0.01 * self.gaussian(), 0.01 * self.gaussian()];
         let drift = 0.03 * self.gaussian();
         let (mut slices, mut wave, mut passes) = ([Vec::new(), Vec::new()], 0.0, Vec::new());
-        let mut most = PASSES;
-        while passes.len() < most {
-            let pass = passes.len();
+        for pass in 0..PASSES {
             let order = orders.pass("pass", PASSES * round + pass, 2);
             for (place, side) in order.iter().enumerate() {
                 wave = 0.7 * wave + 0.005 * self.gaussian();
@@ -86,9 +62,6 @@ impl Simulation {
             }
             let of_pass = |side: &Vec<f64>| mean(&side[2 * pass..]);
             passes.push(of_pass(&slices[1]) - of_pass(&slices[0]));
-            if passes.len() == PASSES {
-                most = enough(&slices[0], &slices[1]);
-            }
         }
         let [base, contender] = slices;
         Round::of_turns(base, contender, passes).unwrap()

@@ -68,6 +68,7 @@ pub(crate) fn experiment(id: &str) -> Experiment {
         groups: Vec::new(),
         schedule: None,
         work_margin: None,
+        calendar_time: None,
     }
 }
 

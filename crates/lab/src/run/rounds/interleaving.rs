@@ -85,7 +85,7 @@ pub(crate) fn interleave_step(
     step: Together<'_>,
     begins: &mut dyn FnMut(Vec<Arc<Progress>>),
 ) -> Result<Option<Interleaved>> {
-    let Together { number, round, most_work, margin, .. } = step;
+    let Together { number, round, most_work, experience, .. } = step;
     let stop = step.limits.stop;
     let place = |position: usize| Place { round, pass: 0, position: position as u32 };
     let began = Instant::now();
@@ -112,7 +112,7 @@ pub(crate) fn interleave_step(
     let settings = SliceSettings {
         base: all_running.iter().position(|running| running.candidate == 0).unwrap_or(0),
         slice: plan.slice,
-        margin,
+        experience,
         most_work,
         most_sessions: most_sessions(plan, all_running, number),
         timing: plan.timing,

@@ -1,5 +1,6 @@
 //! Rounds: all candidates freshly started from the same data, again and again until each step is decided.
 
+pub(crate) mod calendar;
 mod chains;
 pub(crate) mod chunk_scheduler;
 mod image_renewal;
@@ -14,14 +15,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use basecase_stats::Orders;
+use basecase_stats::{Orders, StepVariances};
 
 pub use self::image_renewal::LOADS;
 use self::image_renewal::Loads;
 use self::images::remove_folder;
 use self::open_comparisons::OpenComparisons;
 use self::server_run::Data;
-use self::slice_scheduler::MOST_WORK;
+use self::slice_scheduler::{Experience, MOST_WORK};
 use super::Run;
 use super::bench::Bench;
 use crate::observer::Event;
@@ -69,12 +70,15 @@ impl<'a, B: Bench> Run<'a, B> {
             let is_over = seconds.zip(left).is_some_and(|(seconds, left)| seconds > left.as_secs_f64());
             let most = self.options.most_rounds.into_iter().chain(last_analysis).min();
             if is_over || most.is_some_and(|most| round >= most) {
+                self.pass_time(&mut open_comparisons, is_over)?;
                 break;
             }
             let round_began = self.bench.now();
             self.loading.in_round = None;
+            self.experiences = self.experiences_of(&open_comparisons, last.as_ref());
             self.begin_round(&open_comparisons, round, &steps, left);
             round_of(self, &mut open_comparisons, &steps)?;
+            self.pass_time(&mut open_comparisons, false)?;
             let seconds = (self.bench.now() - round_began).as_secs_f64();
             let without_loading = seconds - self.loading.in_round.unwrap_or_default().as_secs_f64();
             self.loading.of_last = self.loading.in_round.or(self.loading.of_last);
@@ -94,6 +98,20 @@ impl<'a, B: Bench> Run<'a, B> {
             });
         }
         Ok(())
+    }
+
+    /// What the rounds so far tell of each step.
+    fn experiences_of(
+        &self,
+        open_comparisons: &OpenComparisons,
+        last: Option<&Done>,
+    ) -> Vec<Option<Experience>> {
+        let Some(last) = last.filter(|_| !self.plan.workload.is_chain()) else { return Vec::new() };
+        let turns: usize = last.steps.iter().map(|step| open_comparisons.runners(*step).len()).sum();
+        let fixed = last.seconds - open_comparisons.counted_seconds(last.round, &last.steps);
+        let fixed_time = Duration::try_from_secs_f64(fixed / turns.max(1) as f64).unwrap_or_default();
+        let of_step = |variances: StepVariances| Experience { variances, fixed_time };
+        open_comparisons.variances().into_iter().map(|variances| variances.map(of_step)).collect()
     }
 
     /// Whether the data is loaded anew for this round, which takes so long without that. Chains load in every round, and a server that

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
-use basecase_model::{Experiment, StepFacts, Trial, names};
-use basecase_stats::{JudgedMetric, Judgement, Outlook};
+use basecase_model::{CalendarTime, Experiment, StepFacts, Trial, names};
+use basecase_stats::{JudgedMetric, Judgement, Luck, Outlook, StepVariances};
 
 /// The remaining cost of a verdict on a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,6 +67,30 @@ impl OpenComparisons {
     /// Takes all trials, old and new.
     pub(crate) fn renew(&mut self, trials: Vec<Trial>) {
         self.trials = trials;
+    }
+
+    /// Sets how much of the budget has passed.
+    pub(crate) fn set_calendar_time(&mut self, calendar_time: CalendarTime) {
+        self.experiment.calendar_time = Some(calendar_time);
+    }
+
+    /// Where the scatter of each step comes from, by the number of the step; `None` where too few rounds tell.
+    pub(crate) fn variances(&self) -> Vec<Option<StepVariances>> {
+        let lucks = self.experiment.steps.iter().map(|step| {
+            let contenders = (1..self.candidates()).filter(|_| !step.writes && step.is_compared());
+            contenders.filter_map(|one| Luck::of(&self.experiment, &self.trials, step, one)).collect()
+        });
+        StepVariances::of_steps(&lucks.collect::<Vec<_>>())
+    }
+
+    /// How long the slices of a round of these steps were that count, over all candidates, in seconds.
+    pub(crate) fn counted_seconds(&self, round: u32, steps: &[usize]) -> f64 {
+        let is_of = |trial: &&Trial| {
+            let is_asked = |step: &usize| self.experiment.steps[*step].name == trial.step;
+            trial.place.round == round && steps.iter().any(is_asked)
+        };
+        let slices = self.trials.iter().filter(is_of).flat_map(|trial| &trial.slices);
+        slices.map(|slice| slice.length_us / 1e6).sum()
     }
 
     /// How this experiment loaded a candidate's tables, if it did.

@@ -78,9 +78,10 @@ impl<B: Bench> Run<'_, B> {
         if self.is_stopped() || present.len() < 2 || !has_base {
             return Ok(false);
         }
-        let Some(interleaved) = self.interleave(&mut present, step_run)? else {
+        let Some(mut interleaved) = self.interleave(&mut present, step_run)? else {
             return Ok(false);
         };
+        interleaved.trials.iter_mut().for_each(|(_, trial)| self.date(trial));
         let Interleaved { mut trials, is_broken_off } = interleaved;
         // What leads a chain to its open steps may be known: what was decided by stays as it was.
         let is_known = open_comparisons.has(number, self.round);
@@ -115,19 +116,18 @@ impl<B: Bench> Run<'_, B> {
             .iter()
             .map(|running| plan.candidates[running.candidate].facts.name.0.as_str())
             .collect();
-        let Run { bench, observer, patience, round, summary, .. } = self;
+        let Run { bench, observer, patience, round, experiences, .. } = self;
         let outline = &plan.steps[number];
         let mut begins = |progress| {
             let candidates = names.clone();
             observer.notice(Event::TurnsBegin { round: *round, step: &outline.facts, candidates, progress });
         };
-        let schedule = summary.experiment.schedule.as_ref();
         let step = Together {
             number,
             is_first,
             round: *round,
             most_work: self.most_work,
-            margin: schedule.map_or(0.0, |schedule| schedule.margin(&outline.facts)).ln_1p(),
+            experience: experiences.get(number).copied().flatten(),
             patience,
             limits: limits(plan, outline.limit, self.stop),
         };

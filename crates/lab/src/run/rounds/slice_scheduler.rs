@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use basecase_load::{SliceEnd, SliceResult, SliceSpec};
 use basecase_model::StepFacts;
-use basecase_stats::{Orders, turns_wanted};
+use basecase_stats::{Allocation, Orders, StepVariances, UnitCosts};
 
 use crate::request::Timing;
 
@@ -25,7 +25,7 @@ const EVENTS: f64 = 2.0;
 const ENDINGS: u32 = 50;
 /// How long each candidate works for a step in a round, when all have had their slices.
 const WORK: Duration = MS.saturating_mul(1_500);
-/// The same if that was too little to detect a change as large as the margin.
+/// The same at most, where the rounds before tell how the time is best spent.
 pub(crate) const MOST_WORK: Duration = MS.saturating_mul(6_000);
 /// Fewest and most passes.
 const PASSES: (u32, u32) = (2, 50);
@@ -48,6 +48,10 @@ const WRITING_PASSES: u32 = 24;
 /// How long a candidate works in one session before all have new ones. What a session did before decides how it fares, so that a round of
 /// one session tells of that session.
 const SESSION: Duration = MS.saturating_mul(300);
+/// How many times as long a session may be where sessions differ little.
+const LONGER_SESSION: u32 = 2;
+/// Fewest sessions of a round, where it has several: each is a draw.
+const LEAST_SESSIONS: f64 = 2.0;
 /// Fewest passes of a session.
 const SESSION_PASSES: u32 = 2;
 /// How long a new session warms up, and for how many events at least: Postgres plans the first five executions of a statement one by one.
@@ -63,14 +67,23 @@ pub(crate) struct SliceSettings {
     pub(crate) base: usize,
     /// Length of slices that was asked for.
     pub(crate) slice: Option<Duration>,
-    /// The smallest change that matters, as a logarithm.
-    pub(crate) margin: f64,
-    /// How long each candidate may work at most, where the usual time tells too little.
+    /// What the rounds before tell of this step, if there were enough of them.
+    pub(crate) experience: Option<Experience>,
+    /// How long each candidate may work at most, where that tells more than another start.
     pub(crate) most_work: Duration,
     /// How many sessions each connection has at most, one after the other.
     pub(crate) most_sessions: u32,
     /// The factor on all fixed durations.
     pub(crate) timing: Timing,
+}
+
+/// What earlier rounds tell of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Experience {
+    /// Where its scatter comes from.
+    pub(crate) variances: StepVariances,
+    /// How long a step of a round takes each candidate besides the slices that count: its share of the start, and the warm-up.
+    pub(crate) fixed_time: Duration,
 }
 
 /// A slice that warms up.
@@ -97,44 +110,9 @@ struct Speed {
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     end: SliceEnd,
-    length: Duration,
     passes: u32,
     /// Passes of each session; `None` if there is one for the whole round.
     passes_of_session: Option<u32>,
-}
-
-/// What a round of a step that reads is to tell.
-#[derive(Debug, Clone)]
-struct PrecisionTarget {
-    base: usize,
-    margin: f64,
-    most_work: Duration,
-    /// ln throughput of each candidate's slices, in the order of time.
-    levels: Vec<Vec<f64>>,
-}
-
-impl PrecisionTarget {
-    fn learn(&mut self, result: &SliceResult) {
-        let level = (result.operations as f64 / result.time.as_secs_f64().max(1e-6)).ln();
-        self.levels[result.spec.runner].push(level);
-    }
-
-    /// How many times as many passes as there were it takes on average of the contenders, as far as that can be known.
-    fn wanted(&self) -> Option<f64> {
-        let base = &self.levels[self.base];
-        let contenders = self.levels.iter().enumerate().filter(|(runner, _)| *runner != self.base);
-        let wanted = contenders.map(|(_, levels)| {
-            // Slices of the base case that stand against one of the contender.
-            let share = (base.len() / levels.len().max(1)).max(1);
-            let mean_of_way = |way: &[f64]| way.iter().sum::<f64>() / share as f64;
-            let against = base.chunks(share).map(mean_of_way);
-            let differences: Vec<f64> =
-                levels.iter().zip(against).map(|(level, base)| level - base).collect();
-            turns_wanted(&differences, self.margin).filter(|wanted| wanted.is_finite())
-        });
-        let wanted: Vec<f64> = wanted.collect::<Option<_>>()?;
-        Some(wanted.iter().sum::<f64>() / wanted.len() as f64)
-    }
 }
 
 /// Decides after each slice which one comes next.
@@ -142,8 +120,8 @@ impl PrecisionTarget {
 /// Steps that read alternate slices of the same length. Steps that write alternate slices of the same number of events, so that the
 /// tables of all candidates are equally old.
 ///
-/// Short slices of steps that read go on where they tell too little: how often is decided once, after the usual number of passes, by
-/// how far their differences scatter and not by which candidate is better.
+/// How many passes and sessions a step that reads has is decided before its first: where earlier rounds tell how far passes, sessions and
+/// starts scatter, the time of the round is divided among them for the sake of the mean over rounds.
 pub(crate) struct SliceScheduler {
     orders: Orders,
     /// What tells its orders from those of other steps and rounds.
@@ -164,8 +142,8 @@ pub(crate) struct SliceScheduler {
     /// Of slices that warmed up and ended by the clock: from then on to the last answer.
     endings: Vec<Duration>,
     kept: Option<Kept>,
-    /// What of the step is still to be told, where passes go on until it is.
-    target: Option<PrecisionTarget>,
+    experience: Option<Experience>,
+    most_work: Duration,
     pass: u32,
     /// The number of the present sessions.
     session: u32,
@@ -183,7 +161,7 @@ impl SliceScheduler {
         is_first: bool,
         settings: SliceSettings,
     ) -> Self {
-        let SliceSettings { base, slice, margin, most_work, most_sessions, timing } = settings;
+        let SliceSettings { base, slice, experience, most_work, most_sessions, timing } = settings;
         let writes = step.writes;
         let time = timing.of(if is_first { FIRST_WARM_UP } else { WARM_UP }) / 2;
         let order = orders.shuffled(&name, 0, candidates);
@@ -210,12 +188,8 @@ impl SliceScheduler {
             probed: 0,
             endings: Vec::new(),
             kept: None,
-            target: (!writes).then(|| PrecisionTarget {
-                base,
-                margin,
-                most_work,
-                levels: vec![Vec::new(); candidates],
-            }),
+            experience,
+            most_work,
             pass: 0,
             session: 0,
             most_sessions,
@@ -225,25 +199,18 @@ impl SliceScheduler {
 
     /// The next slice after `result`; `None` when there is none.
     pub(crate) fn next(&mut self, result: Option<&SliceResult>) -> Option<SliceSpec> {
-        match (result, &mut self.target) {
-            (Some(result), _) if result.spec.pass.is_none() => self.learn(result),
-            (Some(result), Some(target)) => target.learn(result),
-            (Some(_), None) | (None, _) => {}
+        if let Some(result) = result.filter(|result| result.spec.pass.is_none()) {
+            self.learn(result);
         }
         if let Some(spec) = self.next_warm_up() {
             return Some(spec);
         }
-        let mut kept = self.kept.unwrap_or_else(|| self.choose());
+        let kept = self.kept.unwrap_or_else(|| self.choose());
+        self.kept = Some(kept);
         if self.specs.is_empty() {
-            if self.pass == kept.passes
-                && let Some(target) = self.target.take().filter(|_| kept.length < self.timing.of(LONG))
-            {
-                kept.passes = enough(&target, &kept);
-            }
             if self.pass == kept.passes {
                 return None;
             }
-            self.kept = Some(kept);
             if self.is_session_over(&kept) {
                 self.renew_sessions();
                 return self.next_warm_up();
@@ -252,7 +219,6 @@ impl SliceScheduler {
             let order = self.orders.pass(&self.name, self.pass as usize - 1, self.seats.len());
             self.specs.extend(order.into_iter().filter_map(|seat| self.seats.get(seat)));
         }
-        self.kept = Some(kept);
         let settle = if self.writes { Duration::ZERO } else { self.timing.of(SETTLE) };
         self.specs.pop_front().map(|runner| SliceSpec {
             runner,
@@ -349,25 +315,45 @@ impl SliceScheduler {
             let passes = passes_of(2 * WRITING_PASSES * usual, length).max(TYPICAL_PASSES);
             let passes_of_session = self.passes_of_session(length);
             let end = SliceEnd::Events(self.events_of_slowest(length));
-            return Kept { end, length, passes, passes_of_session };
+            return Kept { end, passes, passes_of_session };
         }
         let length = self.slice.unwrap_or_else(|| length_at(self.slowest(), shortest, self.timing));
         let fewest = if length < self.timing.of(LONG) { TYPICAL_PASSES } else { PASSES.0 };
         let passes = passes_of(self.timing.of(WORK), length).clamp(fewest, PASSES.1);
         let passes_of_session = self.passes_of_session(length);
-        Kept { end: SliceEnd::After(length), length, passes, passes_of_session }
+        let usual = Kept { end: SliceEnd::After(length), passes, passes_of_session };
+        match self.experience.filter(|_| length < self.timing.of(LONG)) {
+            Some(experience) => self.allocated(experience, length, usual),
+            None => usual,
+        }
+    }
+
+    /// The usual passes and sessions, divided anew by what is known of their scatter.
+    fn allocated(&self, experience: Experience, length: Duration, usual: Kept) -> Kept {
+        let Experience { variances, fixed_time } = experience;
+        let costs = UnitCosts {
+            pass: 2.0 * length.as_secs_f64(),
+            session: self.session_warm_up().as_secs_f64(),
+            start: fixed_time.as_secs_f64(),
+        };
+        let most = passes_of(self.most_work, length).max(usual.passes);
+        let within = |passes: f64| (passes.ceil() as u32).clamp(TYPICAL_PASSES, most.max(TYPICAL_PASSES));
+        match usual.passes_of_session {
+            None => Kept { passes: within(Allocation::passes_of_one_session(variances, costs)), ..usual },
+            Some(usual_of_session) => {
+                let wanted = Allocation::best(variances, costs).passes_of_session.round() as u32;
+                let of_session = wanted.clamp(SESSION_PASSES, LONGER_SESSION * usual_of_session);
+                let sessions = Allocation::sessions_of(f64::from(of_session), variances, costs).ceil();
+                let passes = within(sessions.max(LEAST_SESSIONS) * f64::from(of_session));
+                Kept { passes, passes_of_session: Some(of_session), ..usual }
+            }
+        }
     }
 }
 
 /// Passes of slices of that length in which a candidate works for so long.
 fn passes_of(work: Duration, length: Duration) -> u32 {
     (work.as_secs_f64() / (2.0 * length.as_secs_f64())).ceil() as u32
-}
-
-/// Passes after which enough is told, or all that there is time for: the usual ones at least.
-fn enough(target: &PrecisionTarget, kept: &Kept) -> u32 {
-    let wanted = f64::from(kept.passes) * target.wanted().unwrap_or(0.0);
-    (wanted.ceil() as u32).min(passes_of(target.most_work, kept.length)).max(kept.passes)
 }
 
 /// Length of slices at so many events per second, of this length at least.
@@ -403,7 +389,7 @@ mod tests {
         let settings = SliceSettings {
             base: 1,
             slice: None,
-            margin: 0.02,
+            experience: None,
             most_work: MOST_WORK,
             most_sessions: 1,
             timing: Timing::ORDINARY,
@@ -419,7 +405,7 @@ mod tests {
         let settings = SliceSettings {
             base: 0,
             slice: None,
-            margin: 0.02,
+            experience: None,
             most_work: MOST_WORK,
             most_sessions: 24,
             timing: Timing::ORDINARY,
@@ -521,41 +507,37 @@ mod tests {
         assert!(counts(5, true).iter().all(|way| way == &[1, 1, 1, 1, 1]));
     }
 
-    /// Passes of two candidates, one of them slower by so much, of which every third slice is slower by that share.
-    fn passes(slower: f64, uneven: f64, margin: f64, most_work: Duration) -> usize {
+    /// Passes and sessions of a step that scatters like this: standard deviations of passes, sessions and starts.
+    fn allocation(sds: [f64; 3], most_sessions: u32, most_work: Duration) -> (u32, u32) {
+        let [pass, session, start] = sds.map(|sd| sd * sd);
+        let variances = StepVariances { pass, session, start };
         let settings = SliceSettings {
             base: 0,
             slice: None,
-            margin,
+            experience: Some(Experience { variances, fixed_time: Duration::from_secs(3) }),
             most_work,
-            most_sessions: 1,
+            most_sessions,
             timing: Timing::ORDINARY,
         };
-        let scheduler =
-            SliceScheduler::new(Orders::new(7), "step".into(), 2, &StepFacts::EMPTY, false, settings);
-        let mut slices = 0;
-        let rate = |spec: &SliceSpec| {
-            slices += 1;
-            let own = if spec.runner == 1 { 1.0 - slower } else { 1.0 };
-            1e6 * own * if slices % 3 == 0 { 1.0 - uneven } else { 1.0 }
-        };
-        let specs = specs_at(scheduler, rate, Duration::ZERO);
-        specs.iter().filter_map(|spec| spec.pass).max().map_or(0, |last| last as usize + 1)
+        let step = StepFacts { threads: Some(1), ..StepFacts::EMPTY };
+        let scheduler = SliceScheduler::new(Orders::new(7), "step".into(), 2, &step, false, settings);
+        let specs = specs_at(scheduler, |_| 1e6, Duration::ZERO);
+        let passes = specs.iter().filter_map(|spec| spec.pass).max().map_or(0, |last| last + 1);
+        (passes, specs.last().map_or(0, |spec| spec.session + 1))
     }
 
     #[test]
-    fn passes_go_on_until_a_change_as_large_as_the_margin_is_told() {
-        assert_eq!(passes(0.0, 0.01, 0.02, MOST_WORK), 25, "told by the usual number");
-        let more = passes(0.0, 0.12, 0.02, MOST_WORK);
-        assert!((30..100).contains(&more), "{more}");
-        assert_eq!(
-            passes(0.3, 0.12, 0.02, MOST_WORK),
-            more,
-            "whoever is better, and by how much, does not matter"
-        );
-        assert!(passes(0.0, 0.12, 0.01, MOST_WORK) > more, "a smaller margin takes more");
-        assert_eq!(passes(0.0, 0.9, 0.01, MOST_WORK), 100, "as far as there is time");
-        assert_eq!(passes(0.0, 0.9, 0.01, 40 * MS), 25, "and the usual number in any case");
+    fn a_round_is_divided_by_what_scatters() {
+        assert_eq!(allocation([0.02, 0.0, 0.02], 1, MOST_WORK), (8, 1), "starts scatter: go on to the next");
+        assert_eq!(allocation([0.2, 0.0, 0.02], 1, MOST_WORK), (71, 1), "passes scatter: 10 times as many");
+        assert_eq!(allocation([0.2, 0.0, 0.0], 1, MOST_WORK), (100, 1), "as far as there is time");
+        assert_eq!(allocation([0.2, 0.0, 0.0], 1, MS), (25, 1), "and the usual number in any case");
+        assert_eq!(allocation([0.001, 0.0, 0.02], 1, MOST_WORK), (6, 1), "until it is known what is typical");
+        let (passes, sessions) = allocation([0.01, 0.04, 0.01], 24, MOST_WORK);
+        assert!(sessions >= 15 && passes == 2 * sessions, "sessions scatter: {passes} passes of {sessions}");
+        let (passes, sessions) = allocation([0.1, 0.001, 0.01], 24, MOST_WORK);
+        assert!(passes >= 10 * (sessions - 1), "passes scatter: {passes} of {sessions}");
+        assert_eq!(allocation([0.01, 0.01, 0.5], 24, MOST_WORK).1, 3, "fewest passes, in sessions of two");
     }
 
     #[test]

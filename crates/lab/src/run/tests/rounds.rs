@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use basecase_model::{Cell, CountEngine, CountWindow, OperationClass, StepCount, names};
+use basecase_model::{CalendarTime, Cell, CountEngine, CountWindow, OperationClass, StepCount, Trial, names};
+use basecase_stats::{JudgedMetric, Judgement};
 
 use super::super::bench::Bench as _;
+use super::super::rounds::slice_scheduler::Experience;
 use super::*;
 
 const READ: &str = "point-query_range=100";
@@ -119,6 +121,66 @@ fn a_budget_ends_before_a_round_that_does_not_fit_and_one_there_is_in_any_case()
             };
             assert!(fake.calls().iter().all(is_short), "no more work than the budget has room for");
         }
+    }
+}
+
+#[test]
+fn error_is_spent_by_the_time_of_the_budget_that_an_experiment_began_with() {
+    let laboratory = Laboratory::new();
+    let mut scenario = in_rounds(40);
+    // A step takes 1.5 s of two candidates: the budget holds seven rounds of two steps.
+    let mut run = |budget_s: Option<u64>| {
+        scenario.options.budget = budget_s.map(Duration::from_secs);
+        let mut fake = Fake::new(|candidate, step, round, _| {
+            1000.0 * (1.0 + 0.05 * noise(&format!("{candidate} {step}"), round, 0))
+        });
+        laboratory.run(&scenario, &mut fake).unwrap();
+        let experiment = laboratory.experiment(&scenario);
+        let judgement = Judgement::of(&experiment, &laboratory.trials(&scenario)).unwrap();
+        let read = experiment.steps.iter().position(|step| step.name == READ).unwrap();
+        let decision = judgement.decision(JudgedMetric::Throughput, read, 1).unwrap();
+        (experiment.calendar_time, decision.rounds, decision.level.unwrap())
+    };
+    let (calendar_time, rounds, level) = run(Some(24));
+    let CalendarTime { budget_seconds, passed_seconds } = calendar_time.unwrap();
+    assert_eq!((budget_seconds, passed_seconds), (24.0, 24.0), "nothing more fits, so all of it has passed");
+    assert!((5..10).contains(&rounds), "{rounds}");
+    // By the rounds alone, nine of 40 would have spent 0.011.
+    assert!((0.015..0.045).contains(&level), "{level} after {rounds} rounds");
+
+    // More time spends from what was kept back, whatever budget it is given.
+    let (calendar_time, more, level) = run(Some(12));
+    let CalendarTime { budget_seconds, passed_seconds } = calendar_time.unwrap();
+    assert_eq!((budget_seconds, passed_seconds), (24.0, 36.0));
+    assert!(more > rounds && level < 0.05, "{level} after {more} rounds");
+    let (calendar_time, ..) = run(None);
+    assert_eq!(calendar_time.unwrap().budget_seconds, 24.0, "and so does a run without one");
+}
+
+#[test]
+fn rounds_without_a_budget_have_no_calendar() {
+    let laboratory = Laboratory::new();
+    let scenario = in_rounds(5);
+    laboratory.run(&scenario, &mut slower_by(0.5)).unwrap();
+    assert_eq!(laboratory.experiment(&scenario).calendar_time, None);
+    let has_date = |trial: &Trial| trial.gauges.get(names::CALENDAR_SECONDS).is_some();
+    assert!(!laboratory.trials(&scenario).iter().any(has_date));
+}
+
+#[test]
+fn from_the_third_round_on_steps_that_read_are_divided_by_what_scattered() {
+    let laboratory = Laboratory::new();
+    let mut fake = Fake::new(|candidate, step, round, slice| {
+        let start = 0.02 * noise(&format!("{candidate} {step}"), round, 0);
+        1000.0 * (1.0 + start + 0.01 * noise(&format!("{candidate} {step} {round}"), slice, 0))
+    });
+    laboratory.run(&in_rounds(6), &mut fake).unwrap();
+    for call in fake.calls() {
+        let Call::Turns { round, step, experience, .. } = call else { continue };
+        assert_eq!(experience.is_some(), step == READ && round >= 2, "{step} in round {round}");
+        let Some(Experience { variances, fixed_time }) = experience else { continue };
+        assert!(variances.start > variances.pass / 6.0 && variances.pass > 0.0, "{variances:?}");
+        assert!(fixed_time > Duration::from_millis(100), "{fixed_time:?}");
     }
 }
 

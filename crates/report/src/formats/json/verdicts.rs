@@ -1,6 +1,7 @@
 //! Verdicts of rounds as JSON, with all numbers behind them.
 
 use basecase_analysis::{Attribution, Conduct, Effect, Level, Results};
+use basecase_model::CalendarTime;
 use basecase_stats::{Decision, Interval, JudgedMetric, Judgement, Modes, Outlook, Qualifier};
 use serde::Serialize;
 
@@ -13,6 +14,8 @@ pub(super) struct PlanObject<'a> {
     seed: u64,
     #[serde(rename = "looks")]
     interim_analyses: &'a [u32],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calendar_time: Option<CalendarTime>,
     read_margin: f64,
     write_margin: f64,
     alpha: f64,
@@ -149,6 +152,7 @@ pub(super) fn plan<'a>(results: &Results<'a>) -> Option<PlanObject<'a>> {
     Some(PlanObject {
         seed: rounds.schedule.seed,
         interim_analyses: &rounds.schedule.interim_analyses,
+        calendar_time: results.experiment.calendar_time,
         read_margin: rounds.schedule.read_margin,
         write_margin: rounds.schedule.write_margin,
         alpha: plan.alpha,

@@ -106,6 +106,8 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/stats/src/lib.rs",
             "crates/stats/src/interim_analyses.rs",
             "crates/stats/src/interval.rs",
+            "crates/stats/src/layers.rs",
+            "crates/stats/src/load_correlation.rs",
             "crates/stats/src/missed_rate.rs",
             "crates/stats/src/modes.rs",
             "crates/stats/src/pair.rs",

@@ -1,5 +1,7 @@
 //! An experiment in rounds: its pooled rounds, its decisions, and how the rounds went.
 
+use std::collections::BTreeSet;
+
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
 use basecase_stats::{
     AnalysisPlan, Judge, Judgement, JudgementError, Luck, NOISY_CORES, Recovery, usual_canary_ns,
@@ -99,6 +101,16 @@ impl<'a> Rounds<'a> {
         rounds_of(base).iter().filter_map(move |base| {
             Some((*base, *contenders.iter().find(|other| other.round() == base.round())?))
         })
+    }
+
+    /// How many loads of the data the rounds began with; `None` if that is not known, or each step began with what the one before it left.
+    pub fn loads(&self) -> Option<usize> {
+        let rounds = self.pooled.iter().flat_map(|pooled| &pooled.rounds);
+        let loads: BTreeSet<u32> = rounds
+            .filter_map(|trial| trial.gauges.get(names::IMAGE_ROUND))
+            .map(|round| round as u32)
+            .collect();
+        Some(loads.len()).filter(|loads| *loads > 0)
     }
 
     /// How the rounds of a step went.

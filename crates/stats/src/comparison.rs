@@ -30,6 +30,8 @@ pub struct Round {
     /// The share of the error that an analysis after this round may have spent, 0 to 1, where it follows the calendar and not the number of
     /// rounds.
     pub spent: Option<f64>,
+    /// The round for which its data was loaded, if loads are known.
+    pub load: Option<u32>,
 }
 
 /// Why a comparison cannot be judged.

@@ -3,6 +3,10 @@
 
 use crate::autocorrelation::Merged;
 use crate::comparison::{Comparison, Round};
+use crate::load_correlation::design_effect;
+use crate::sample::mean;
+use crate::scheduled::RANKS_FROM;
+use crate::signed_rank::{median, walsh_averages};
 use crate::trend::is_other_than_zero;
 
 /// How the effects of rounds are computed. Interim analyses are combined only if they share a basis: a difference of means estimates
@@ -22,23 +26,32 @@ pub(crate) struct InterimData {
     pub(crate) rounds: usize,
     /// How the values were computed.
     pub(crate) basis: Basis,
-    /// Effects, merged if they correlate.
+    /// Effects, merged if they correlate, and spread out as far as rounds of one load resemble each other.
     pub(crate) values: Vec<f64>,
 }
 
 impl InterimData {
-    /// The data after all rounds of a comparison.
+    /// The data after all rounds of a comparison, without a regard to loads.
     pub(crate) fn of(comparison: &Comparison) -> Self {
-        InterimData::after(comparison, comparison.rounds.len())
+        InterimData::after(comparison, comparison.rounds.len(), 0.0)
     }
 
-    /// The data after the first `rounds` rounds of a comparison, as if there were no others.
-    pub(crate) fn after(comparison: &Comparison, rounds: usize) -> Self {
+    /// The data after the first `rounds` rounds of a comparison, as if there were no others. Rounds of one load correlate by
+    /// `load_correlation`, 0 to 1.
+    pub(crate) fn after(comparison: &Comparison, rounds: usize, load_correlation: f64) -> Self {
         let seen = &comparison.rounds[..rounds];
         let has_stalls = has_stalls(seen, comparison.margin);
         let merged = Merged::of(effects(seen, has_stalls));
         let basis = Basis { has_stalls, rounds_each: merged.rounds_each };
-        InterimData { rounds, basis, values: merged.effects }
+        let values = match merged.rounds_each {
+            1 => {
+                let effect = design_effect(seen.iter().map(|round| round.load), load_correlation);
+                spread(merged.effects, effect.sqrt())
+            }
+            // Rounds that were merged are merged with their mates.
+            _ => merged.effects,
+        };
+        InterimData { rounds, basis, values }
     }
 }
 
@@ -53,6 +66,15 @@ impl Basis {
 pub(crate) fn effects(rounds: &[Round], has_stalls: bool) -> Vec<f64> {
     let weight = if has_stalls { 1.0 } else { 0.0 };
     rounds.iter().map(|round| round.effect + weight * round.stalls).collect()
+}
+
+/// Values so many times as far from their centre, which is that of the interval's estimate.
+fn spread(values: Vec<f64>, factor: f64) -> Vec<f64> {
+    if factor <= 1.0 {
+        return values;
+    }
+    let centre = if values.len() < RANKS_FROM { mean(&values) } else { median(&mut walsh_averages(&values)) };
+    values.into_iter().map(|value| centre + factor * (value - centre)).collect()
 }
 
 /// Whether one side stalls more than the other: Student's test over rounds at 1 %, and a mean of more than half of the margin. Disturbances

@@ -25,6 +25,8 @@ pub struct Judge {
     plan: AnalysisPlan,
     /// Of rounds without a calendar.
     method: Method,
+    /// How much rounds of one load resemble each other, 0 to 1.
+    load_correlation: f64,
 }
 
 /// How the analyses of a series are combined.
@@ -50,7 +52,18 @@ impl Judge {
             }
             Sequential::Anytime => Method::Anytime,
         };
-        Ok(Judge { plan, method })
+        Ok(Judge { plan, method, load_correlation: 0.0 })
+    }
+
+    /// The same for rounds that correlate by so much, 0 to 1, where they began with the same load of the data.
+    #[must_use]
+    pub(crate) fn with_load_correlation(self, load_correlation: f64) -> Self {
+        Judge { load_correlation, ..self }
+    }
+
+    /// How much rounds of one load resemble each other, 0 to 1; 0 if that is not known.
+    pub fn load_correlation(&self) -> f64 {
+        self.load_correlation
     }
 
     /// The analysis plan.
@@ -94,13 +107,13 @@ impl Judge {
     /// The reading of all rounds of a comparison, at error `alpha`.
     pub(crate) fn read(&self, comparison: &Comparison, alpha: f64) -> Option<Reading> {
         let method = self.method_of(&comparison.rounds);
-        method.read(&method.interim_data(comparison), alpha)
+        method.read(&method.interim_data(comparison, self.load_correlation), alpha)
     }
 
     /// The data of each interim analysis so far.
     #[cfg(test)]
     pub(crate) fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
-        self.method_of(&comparison.rounds).interim_data(comparison)
+        self.method_of(&comparison.rounds).interim_data(comparison, self.load_correlation)
     }
 
     /// The reading of such data, taken from rounds that follow this calendar.
@@ -184,9 +197,9 @@ impl Judge {
 
 impl Method {
     /// The data of each interim analysis so far.
-    fn interim_data(&self, comparison: &Comparison) -> Vec<InterimData> {
+    fn interim_data(&self, comparison: &Comparison, load_correlation: f64) -> Vec<InterimData> {
         let all = comparison.rounds.len();
-        let data = |rounds: usize| InterimData::after(comparison, rounds);
+        let data = |rounds: usize| InterimData::after(comparison, rounds, load_correlation);
         match self {
             Method::Scheduled(scheduled) => {
                 let rounds = scheduled.analyses.iter().map(|analysis| analysis.rounds);
@@ -220,7 +233,7 @@ struct Series<'a> {
 impl<'a> Series<'a> {
     fn of(judge: &Judge, comparison: &'a Comparison) -> Self {
         let method = judge.method_of(&comparison.rounds);
-        let interim_data = method.interim_data(comparison);
+        let interim_data = method.interim_data(comparison, judge.load_correlation);
         let basis = interim_data.last().map_or_else(|| InterimData::of(comparison).basis, |data| data.basis);
         let reading = method.read(&interim_data, judge.plan.alpha);
         Series { comparison, method, values: basis.values(comparison), interim_data, basis, reading }

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::debt;
 use crate::interim_data::effects;
+use crate::load_correlation::load_correlation;
 use crate::pair::Pair;
 use crate::sessions::Sessions;
 use crate::{
@@ -78,6 +79,13 @@ impl Judgement {
                 Compared { number, candidate, margin, pairs, has_debt_shifted }
             })
             .collect();
+        let of = |compared: &Compared<'_>, metric: JudgedMetric| {
+            let rounds = compared.pairs.iter().filter_map(|pair| pair.round(metric)).collect();
+            Comparison { rounds, margin: compared.margin }
+        };
+        let throughputs: Vec<Comparison> =
+            compared.iter().map(|one| of(one, JudgedMetric::Throughput)).collect();
+        let judge = judge.with_load_correlation(load_correlation(&throughputs));
         for metric in JudgedMetric::ALL {
             judgement.judge_metric(&judge, experiment, metric, &compared)?;
         }

@@ -21,6 +21,8 @@ mod interim_data;
 mod interval;
 mod judge;
 mod judgement;
+mod layers;
+mod load_correlation;
 mod luck;
 mod missed_rate;
 mod modes;

@@ -143,7 +143,8 @@ impl<'a> Pair<'a> {
 
     /// The round's data; `None` if the round does not count.
     pub(crate) fn round(&self, metric: JudgedMetric) -> Option<Round> {
-        Some(Round { spent: self.spent, ..self.effects(metric)? })
+        let load = self.base.gauges.get(names::IMAGE_ROUND).map(|round| round as u32);
+        Some(Round { spent: self.spent, load, ..self.effects(metric)? })
     }
 
     /// The effects of the round.
@@ -248,7 +249,7 @@ impl Round {
     pub(crate) fn of_turns(base: Vec<f64>, contender: Vec<f64>, passes: Vec<f64>) -> Option<Round> {
         let difference = mean_of(&contender)? - mean_of(&base)?;
         let effect = typical_difference(&base, &contender).unwrap_or(difference);
-        Some(Round { effect, stalls: difference - effect, passes, base, contender, spent: None })
+        Some(Round { effect, stalls: difference - effect, passes, base, contender, ..Round::default() })
     }
 }
 

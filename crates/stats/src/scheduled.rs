@@ -14,7 +14,7 @@ use crate::sample::Sample;
 use crate::signed_rank::{SignedRank, median, walsh_averages};
 
 /// From this many rounds on the signed-rank interval is used: with fewer rounds it cannot be strict enough.
-const RANKS_FROM: usize = 10;
+pub(crate) const RANKS_FROM: usize = 10;
 
 /// The largest error for which boundaries are tabulated; repeated p-values above it are reported as 1.
 const LARGEST_ALPHA: f64 = 0.9;

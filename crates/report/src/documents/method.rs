@@ -2,7 +2,7 @@
 
 use basecase_analysis::{CalibrationRun, NOISY_MACHINE, Results, Rounds, UNPINNED};
 use basecase_model::CalendarTime;
-use basecase_stats::{AnalysisPlan, Flag};
+use basecase_stats::{AnalysisPlan, Flag, Judge};
 
 use crate::documents::Block;
 use crate::tables::{conduct, debt, noise_floor};
@@ -59,13 +59,36 @@ fn procedure(results: &Results<'_>, rounds: &Rounds<'_>) -> Vec<String> {
         "Each candidate goes through all steps by itself, in an order drawn for each round, because each step starts from \
          what the previous one left."
     };
-    vec![
+    let mut procedure = vec![
         "Each round starts every candidate anew from the same data. Two starts of one server differ, so a whole round \
          counts as one observation.".into(),
         turns.into(),
+    ];
+    procedure.extend(rounds.loads().map(|loads| of_loads(loads, rounds)));
+    procedure.extend([
         format!("All orders are drawn from seed {}.", rounds.schedule.seed),
         format!("Processors of client and servers: {}.", placements.join("; ")),
-    ]
+    ]);
+    procedure
+}
+
+/// How often data was loaded, and what rounds of one load have in common.
+fn of_loads(loads: usize, rounds: &Rounds<'_>) -> String {
+    if loads == 1 {
+        return "All rounds began with one load of the data, so what they say holds for that load."
+            .to_owned();
+    }
+    let correlation = rounds.judgement.judge().map_or(0.0, Judge::load_correlation);
+    let wider = if correlation > 0.0 {
+        format!(
+            " Rounds of one load have {:.0} % of their variance in common, over all steps and contenders, and intervals are wider for \
+             that.",
+            100.0 * correlation
+        )
+    } else {
+        String::new()
+    };
+    format!("The data of each candidate was loaded {loads} times over the rounds.{wider}")
 }
 
 fn rules(rounds: &Rounds<'_>, plan: &AnalysisPlan, calendar_time: Option<CalendarTime>) -> Vec<String> {

@@ -6,12 +6,13 @@ use basecase_model::Experiment;
 use crate::words::{cached, count_warnings, different_limits, first};
 
 /// A note on noise.
-pub(crate) fn noise(results: &Results<'_>) -> &'static str {
+pub(crate) fn noise(results: &Results<'_>) -> String {
     let is_known = || results.knows_noise();
     match results.rounds {
-        Some(_) => IN_ROUNDS,
-        None if is_known() => KNOWN_NOISE,
-        None => NOISE,
+        Some(rounds) if rounds.loads() == Some(1) => format!("{IN_ROUNDS} {ONE_LOAD}"),
+        Some(_) => IN_ROUNDS.to_owned(),
+        None if is_known() => KNOWN_NOISE.to_owned(),
+        None => NOISE.to_owned(),
     }
 }
 
@@ -21,6 +22,9 @@ const KNOWN_NOISE: &str = "Each cell is one measurement. In parentheses is the 9
 
 const IN_ROUNDS: &str = "Rates are taken over all rounds together, so their quotients differ a little from the mean ratios \
                          of rounds. A step without a verdict of a change may still have changed.";
+
+const ONE_LOAD: &str =
+    "All rounds began with one load of the data: verdicts hold for that load (--loads 3 draws others).";
 
 const NOISE: &str = "Each cell is one measurement, so a difference smaller than the noise between runs cannot be detected; \
                      verdicts need repeated rounds.";

@@ -47,7 +47,7 @@ fn rates(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
         blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
-    blocks.push(Block::Paragraph(notes::noise(results).into()));
+    blocks.push(Block::Paragraph(notes::noise(results)));
     blocks.extend(notes::published(results).map(Block::Paragraph));
     blocks
 }

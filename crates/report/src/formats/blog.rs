@@ -196,7 +196,7 @@ fn outcome(results: &Results<'_>, options: &Options) -> Vec<Block> {
         blocks.extend(section.reading.map(|reading| Block::Paragraph(reading.into())));
         blocks.extend(section.tables.into_iter().chain(section.more).map(Block::Table));
     }
-    blocks.push(Block::Paragraph(notes::noise(results).into()));
+    blocks.push(Block::Paragraph(notes::noise(results)));
     blocks.extend(notes::published(results).map(Block::Paragraph));
     let causes = likeliest_causes(results, options);
     if !causes.is_empty() {

@@ -1,6 +1,6 @@
 //! Whether values fall into two groups with nothing between them.
 
-use super::variance::Layers;
+use crate::layers::Layers;
 use crate::modes::clearness;
 
 /// How many within-group standard deviations the gap must exceed, times the number of independent values: gaps of one group shrink as fast

@@ -6,7 +6,6 @@
 mod gap;
 mod mode;
 mod price;
-mod variance;
 
 use basecase_model::SessionRecord;
 

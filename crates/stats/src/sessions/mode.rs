@@ -4,9 +4,9 @@ use basecase_model::names;
 
 use super::SessionPair;
 use super::gap::upper_group;
-use super::variance::Layers;
 use crate::distribution::t_critical;
 use crate::interval::Interval;
+use crate::layers::Layers;
 use crate::reading::Estimate;
 use crate::sample::mean;
 use crate::signed_rank::median;

@@ -2,10 +2,11 @@
 
 use super::simulation::{Noise, Simulation};
 use super::{anytime, read_plain, rounds_of, scheduled};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Round};
 use crate::decision::Flag;
 use crate::interim_analyses::InterimAnalyses;
 use crate::judge::Judge;
+use crate::load_correlation::load_correlation;
 use crate::orders::Orders;
 use crate::spending::share_spent;
 use crate::verdict::Verdict;
@@ -65,6 +66,36 @@ fn error_spent_by_the_calendar_is_no_more() {
             assert!(bounds.contains(&wrong), "{in_budget} rounds, {budgets} budgets, {noise:?}: {wrong}");
         }
     }
+}
+
+/// The share of intervals that miss, of families of 12 steps with six rounds, two of each load, where loads scatter as far as rounds.
+fn wrong_of_shared_loads(judge: impl Fn(&[Comparison]) -> Judge) -> f64 {
+    let (families, steps) = (300, 12);
+    let mut wrong = 0;
+    for family in 0..families {
+        let comparison = |step: usize| {
+            let mut simulation = Simulation::new("shared loads", family * steps + step);
+            let (loads, own) =
+                (simulation.effects(Noise::Gaussian, 3), simulation.effects(Noise::Gaussian, 6));
+            let round = |(number, own): (usize, f64)| {
+                let (load, spent) = (Some(number as u32 / 2), Some(0.15 * (number + 1) as f64));
+                Round { load, spent, ..Round::from(0.01 * (loads[number / 2] + own)) }
+            };
+            Comparison { rounds: own.into_iter().enumerate().map(round).collect(), margin: 0.02 }
+        };
+        let family: Vec<Comparison> = (0..steps).map(comparison).collect();
+        let decisions = judge(&family).decide(&family).unwrap();
+        wrong += decisions.iter().filter(|one| one.interval.is_some_and(|own| !own.contains(0.0))).count();
+    }
+    wrong as f64 / (families * steps) as f64
+}
+
+#[test]
+fn rounds_of_one_load_are_held_to_be_as_alike_as_they_are() {
+    let aware = wrong_of_shared_loads(|family| scheduled().with_load_correlation(load_correlation(family)));
+    let unaware = wrong_of_shared_loads(|_| scheduled());
+    // Three loads are two degrees of freedom, of which the t of five takes no account.
+    assert!(aware < 0.075 && unaware > 0.09, "{aware} {unaware}");
 }
 
 #[test]

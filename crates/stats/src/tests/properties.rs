@@ -147,6 +147,7 @@ proptest! {
             base: base.clone(),
             contender: contender.clone(),
             spent: None,
+            load: None,
         };
         let rounds: Vec<Round> = rounds.iter().map(round).collect();
         for judge in judges() {

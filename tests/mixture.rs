@@ -2,6 +2,7 @@
 
 use basecase_store::Store;
 use basecase_tests::Sandbox;
+use basecase_tests::running::HARDLY_SETTLES;
 
 #[test]
 fn four_engines_run_the_ten_steps_in_one_report() {
@@ -10,6 +11,7 @@ fn four_engines_run_the_ten_steps_in_one_report() {
     let mut arguments = vec!["compare"];
     arguments.extend(candidates);
     arguments.extend(["--rows", "5000", "--writes", "1000", "--seconds", "1"]);
+    arguments.extend(HARDLY_SETTLES);
     arguments.extend(["--store", "s.sqlite", "--data", "data", "--out", "report"]);
     let output = sandbox.output(&arguments);
     let said = String::from_utf8_lossy(&output.stderr);

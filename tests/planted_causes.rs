@@ -15,8 +15,7 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn a_smaller_cache() {
     let _alone = alone();
-    let workload =
-        ["--workload", "oltp_point_select", "--rows", "100000", "--threads", "2", "--seconds", "3"];
+    let workload = ["--workload", "oltp_point_select", "--rows", "30000", "--threads", "2", "--seconds", "3"];
     let causes =
         causes_on_postgres("shared_buffers = 128MB", "shared_buffers = 1MB", "oltp_point_select", &workload);
     assert_first(&causes, "more pages that the server's cache lacked", "shared_buffers 128MB → 1MB");
@@ -46,7 +45,7 @@ fn more_context_switches() {
         "--list",
         "scan",
         "--rows",
-        "150000",
+        "75000",
         "--tables",
         "1",
         "--seconds",

@@ -1,11 +1,13 @@
 //! Causes that are planted by a setting, and what `explain` says of them first: in rounds, in which servers that take turns are disturbed alike.
 
 use basecase_tests::causes::{assert_first, causes_on_postgres};
+use basecase_tests::running::ONE_LOAD;
 
 /// The causes on a mix with so many rows, by rounds of one thread.
 fn causes_of_rounds(base: &str, candidate: &str, mix: &str, rows: &str) -> Vec<String> {
-    let rounds = ["--threads", "1", "--detect", "5%", "--rounds", "5"];
-    causes_on_postgres(base, candidate, mix, &[&["--workload", mix, "--rows", rows], &rounds[..]].concat())
+    let rounds = ["--threads", "1", "--detect", "10%", "--rounds", "5"];
+    let workload = ["--workload", mix, "--rows", rows];
+    causes_on_postgres(base, candidate, mix, &[&workload[..], &rounds, &ONE_LOAD].concat())
 }
 
 #[test]

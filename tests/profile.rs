@@ -8,6 +8,7 @@ use std::process::Command;
 
 use basecase_model::{Observation, ProfileKind, Trial};
 use basecase_store::Store;
+use basecase_tests::running::HARDLY_SETTLES;
 use basecase_tests::{Sandbox, program};
 
 fn trials(sandbox: &Sandbox) -> Vec<Trial> {
@@ -40,6 +41,7 @@ fn steps_run_a_second_time_and_their_stacks_are_drawn() {
         "--data",
         "data",
     ];
+    let command = [&command[..], &HARDLY_SETTLES].concat();
     let output = sandbox.output(&command);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if said.contains("perf_event_paranoid") || said.contains("perf events") {
@@ -114,7 +116,7 @@ fn without_looking_on_there_are_counters_and_no_tracks() {
         "--data",
         "data",
     ];
-    let output = sandbox.output(&command);
+    let output = sandbox.output(&[&command[..], &HARDLY_SETTLES].concat());
     assert_eq!(output.status.code(), Some(0), "{}", sandbox.transcript(&output));
     for trial in trials(&sandbox) {
         assert_eq!(trial.observation, Observation::Off);

@@ -1,5 +1,6 @@
 //! Experiments in rounds on real servers: what is refused, what failures and kills in between leave, chains, and debts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +28,11 @@ fn what_a_candidate_puts_off_that_is_measured_against_itself_is_paid_and_told() 
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("against itself: pg186.") && text.contains("_again"), "{text}");
     let all = trials(&sandbox.path().join("s.sqlite"));
-    for (round, pair) in by_round(&all, "update-nonindex") {
+    let rounds = by_round(&all, "update-nonindex");
+    let loads = rounds.values().flatten().filter_map(|trial| trial.gauges.get(names::IMAGE_ROUND));
+    let loads: BTreeSet<u32> = loads.map(|round| round as u32).collect();
+    assert!(loads.len() >= 3 && loads.contains(&0), "rounds begin with data that was loaded anew: {loads:?}");
+    for (round, pair) in rounds {
         assert_eq!(pair.len(), 2, "round {round}");
         for trial in pair {
             assert!(trial.is_complete(), "{:?}", trial.status);
@@ -110,7 +115,7 @@ fn a_candidate_that_fails_leaves_the_others_their_rounds() {
     let sandbox = Sandbox::new();
     let candidates = ["sqlite@wal_normal", "sqlite@rollback_full", "postgres:18.6"];
     // Long enough to be killed in a step.
-    let more = ["--set", "shared_buffers=64MB", "--timing", "1/4"];
+    let more = ["--set", "shared_buffers=64MB", "--timing", "1/10"];
     let mut running = Running::start(&sandbox, &in_rounds("compare", &candidates, &more));
     running.wait_for(&Point::step("point-query").in_round(1));
     let pid = postgres_pid(&sandbox.path().join("data")).unwrap();

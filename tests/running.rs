@@ -27,6 +27,8 @@ pub const MICROBENCHMARKS: [&str; 5] = ["--workload", "microbenchmarks", "--opti
 pub const HARDLY_SETTLES: [&str; 2] = ["--settle-limit", "50ms"];
 /// One round more each time it is run to its end.
 pub const ONE_ROUND: [&str; 2] = ["--budget", "1ms"];
+/// For rounds that are not about new loads of the data.
+pub const ONE_LOAD: [&str; 2] = ["--loads", "1"];
 /// Schedules as they are, with times fifty times shorter: for whatever no verdict is wanted of.
 pub const SHORT_TIMES: [&str; 2] = ["--timing", "1/50"];
 

@@ -6,9 +6,9 @@ use std::fs::{self, File};
 use std::process::Stdio;
 
 use basecase_load::SessionHistories;
-use basecase_model::{Trial, names};
+use basecase_model::{Slice, Trial, names};
 use basecase_tests::Sandbox;
-use basecase_tests::running::{Running, by_round, in_rounds, point_queries, trials};
+use basecase_tests::running::{ONE_LOAD, Running, by_round, in_rounds, point_queries, trials};
 use basecase_workload::Dialect;
 use serde_json::Value;
 
@@ -27,7 +27,12 @@ fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing
         sandbox.write(&format!("v{number}.conf"), &text);
     }
     let files = ["--junit", "j.xml", "--summary", "s.md"];
-    let gate = |files: &[&'static str]| in_rounds("gate", &[VERSIONS[0], VERSIONS[3]], files);
+    // A wide margin is told apart by the least work in a round.
+    let gate_of = |margin: &'static str, files: &[&'static str]| {
+        let more = [&["--detect", margin], &ONE_LOAD[..], files].concat();
+        in_rounds("gate", &[VERSIONS[0], VERSIONS[3]], &more)
+    };
+    let gate = |files: &[&'static str]| gate_of("10%", files);
     let slower = sandbox.output(&gate(&files));
     assert_eq!(slower.status.code(), Some(3), "{}", sandbox.transcript(&slower));
     let read = |name: &str| fs::read_to_string(sandbox.path().join(name)).unwrap();
@@ -62,7 +67,7 @@ fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing
     }));
 
     // What was agreed on before the first round stays.
-    let other = sandbox.output(&gate(&["--detect", "5%"]));
+    let other = sandbox.output(&gate_of("12%", &[]));
     let said = sandbox.transcript(&other);
     assert!(
         !other.status.success() && said.contains("fixed before the first") && said.contains("hint:"),
@@ -110,7 +115,7 @@ fn the_same_store_gives_the_same_report(sandbox: &Sandbox) {
 
 /// A search whose first probe is the comparison that was measured before.
 fn the_change_is_found_without_measuring_all_candidates(sandbox: &Sandbox) {
-    let search = in_rounds("bisect", &VERSIONS, &["--json"]);
+    let search = in_rounds("bisect", &VERSIONS, &[&["--detect", "10%", "--json"], &ONE_LOAD[..]].concat());
     let output = sandbox.output(&search);
     assert!(output.status.success(), "{}", sandbox.transcript(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -171,8 +176,8 @@ fn messages_of_histories(trial: &Trial) -> u64 {
 #[test]
 fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
     let sandbox = Sandbox::new();
-    let settings = ["--set", "shared_buffers=128MB", "--plant", "8%,8%:every=50"];
-    let list = in_rounds("calibrate", &["postgres:18.6"], &settings);
+    let settings = ["--set", "shared_buffers=128MB", "--plant", "16%,16%:every=50", "--detect", "8%"];
+    let list = in_rounds("calibrate", &["postgres:18.6"], &[&settings[..], &ONE_LOAD].concat());
     let output = sandbox.output(&list);
     assert!(output.status.success(), "{}", sandbox.transcript(&output));
     let report =
@@ -185,7 +190,7 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
     for trials in rounds.values() {
         let [slower, at_times_slower, base, same] = trials[..] else { panic!("{} candidates", trials.len()) };
         assert!(base.candidate.ends_with("_base") && same.candidate.ends_with("_same"), "{}", base.candidate);
-        assert!(slower.candidate.ends_with("_8pc") && at_times_slower.candidate.ends_with("_8pc_every50"));
+        assert!(slower.candidate.ends_with("_16pc") && at_times_slower.candidate.ends_with("_16pc_every50"));
         let per_call = |trial: &Trial| {
             let calls = trial.gauges.get(names::PLANTED_CALLS).unwrap();
             let statements: u64 = trial.statements.iter().map(|record| record.whole().executed).sum();
@@ -201,19 +206,22 @@ fn a_planted_slowdown_is_found_in_a_server_and_the_same_server_is_not_slower() {
         at_times.push(per_call(at_times_slower) - per_call(base));
         assert!((per_call(same) - per_call(base)).abs() < 0.2, "nothing was planted there");
         for trial in [slower, at_times_slower, base, same] {
-            assert!(trial.slices.iter().all(|slice| slice.server_cpu_us.is_some_and(|cpu| cpu > 0.0)));
+            // On a busy machine a slice may pass in which the server has no processor, and answers nothing.
+            let worked =
+                |slice: &Slice| slice.server_cpu_us.is_some_and(|cpu| cpu > 0.0 || slice.operations == 0);
+            assert!(trial.slices.iter().all(worked));
             // What the load left has been vacuumed: else how much of it was decides how fast queries are that an index covers.
             assert!(trial.gauges.get("end.debt.pages_not_all_visible").unwrap() <= 1.0);
             assert_eq!(trial.counters.get(names::HOST_CPU_USER_US), None, "the host worked for all of them");
         }
     }
-    assert!(planted.iter().all(|planted_us| (0.3..20.0).contains(planted_us)), "{planted:?}");
+    assert!(planted.iter().all(|planted_us| (0.6..40.0).contains(planted_us)), "{planted:?}");
     let ratio = at_times.iter().sum::<f64>() / planted.iter().sum::<f64>();
     assert!((0.5..2.0).contains(&ratio), "{planted:?}, {at_times:?}");
     let report: Value = serde_json::from_slice(&report).unwrap();
     assert!(report["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
     let text = String::from_utf8(output.stdout).unwrap();
     let line = |tag: &str| text.lines().find(|line| line.contains(tag)).unwrap().to_owned();
-    assert!(line("_8pc ").contains("regression") && line("_8pc_every50").contains("regression"), "{text}");
+    assert!(line("_16pc ").contains("regression") && line("_16pc_every50").contains("regression"), "{text}");
     assert!(!line("_same").contains("regression"), "{text}");
 }

@@ -95,14 +95,20 @@ fn pages_are_whole_at_every_width_and_in_both_schemes() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(path, text.replacen("<head>", "<head><script src=\"../browser.js\"></script>", 1)).unwrap();
     }
-    for dark in [false, true] {
+    let check = |dark: bool| {
         let said = show(&browser, folder.path(), &pages, dark);
         let problems: Vec<&str> = said.split("<p>").filter(|line| line.starts_with("PROBLEM")).collect();
         assert!(problems.is_empty(), "dark: {dark}\n{}", problems.join("\n"));
         let seen = format!("SEEN {} views, ", pages.len() * WIDTHS.len());
         let charts = said.split(&seen).nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         assert!(charts.is_some_and(|charts: u32| charts > 1000), "not all views were seen:\n{said}");
-    }
+    };
+    // A browser keeps one processor busy.
+    std::thread::scope(|scope| {
+        for dark in [false, true] {
+            scope.spawn(move || check(dark));
+        }
+    });
 }
 
 /// Shows all pages at all widths and returns the document with the results.
@@ -113,10 +119,10 @@ fn show(browser: &Tool, folder: &Path, pages: &[String], dark: bool) -> String {
     };
     let pages: Vec<serde_json::Value> = pages.iter().map(page).collect();
     let work = serde_json::json!({ "pages": pages, "widths": WIDTHS, "dark": dark });
-    let driver = folder.join("browser.html");
+    let driver = folder.join(format!("browser-{}.html", if dark { "dark" } else { "light" }));
     fs::write(&driver, include_str!("browser.html").replace("WORK", &work.to_string())).unwrap();
     let profile = tempfile::tempdir().unwrap();
-    let said = folder.join("said");
+    let said = profile.path().join("said");
     let mut child = browser
         .command()
         .args(ARGUMENTS)

@@ -225,8 +225,10 @@ fn defect_24_mysql_55_comes_to_rest_after_reads() {
 #[test]
 fn mariadb_is_told_of_with_either_engine() {
     let build = obtain("mariadb:10.11.18");
-    look(&build, Engine::Innodb, "log_bin = binlog\nserver_id = 1", 20_000);
-    look(&build, Engine::Rocksdb, "transaction_isolation = READ-COMMITTED", 20_000);
+    std::thread::scope(|scope| {
+        scope.spawn(|| look(&build, Engine::Innodb, "log_bin = binlog\nserver_id = 1", 20_000));
+        scope.spawn(|| look(&build, Engine::Rocksdb, "transaction_isolation = READ-COMMITTED", 20_000));
+    });
 }
 
 /// The threads of two sessions with a new server, or why they are not told. Those that are told must be the server's.
@@ -250,19 +252,26 @@ fn threads(build: &Build, settings: &str) -> Result<[u32; 2], String> {
 
 #[test]
 fn threads_of_sessions_are_told_where_each_has_its_own() {
-    let new = obtain("mysql:5.7.22");
-    for build in [&new, &obtain("mysql:8.0.31"), &obtain("mariadb:10.11.18")] {
-        let [one, other] = threads(build, "").unwrap();
-        assert_ne!(one, other);
-    }
     let untold = "the server does not tell the threads of its sessions, as MySQL 5.7 with performance_schema = 1 and \
                   later ones do\nhint: count with --counts-engine callgrind";
-    assert_eq!(threads(&new, "performance_schema = 0").unwrap_err(), untold);
-    assert_eq!(threads(&obtain("mysql:5.6.24"), "").unwrap_err(), untold);
-    let pooled = threads(&obtain("mariadb:10.11.18"), "thread_handling = pool-of-threads").unwrap_err();
-    assert!(
-        pooled.starts_with("sessions have no threads of their own, since thread_handling is pool-of-threads")
-    );
+    let are_told = |build: &str| {
+        let [one, other] = threads(&obtain(build), "").unwrap();
+        assert_ne!(one, other);
+    };
+    let are_untold = |build: &str, settings: &str, said: &str| {
+        let untold = threads(&obtain(build), settings).unwrap_err();
+        assert!(untold.starts_with(said), "{untold}");
+    };
+    // Making the data of a server takes seconds.
+    std::thread::scope(|scope| {
+        for build in ["mysql:5.7.22", "mysql:8.0.31", "mariadb:10.11.18"] {
+            scope.spawn(move || are_told(build));
+        }
+        let pooled = "sessions have no threads of their own, since thread_handling is pool-of-threads";
+        scope.spawn(|| are_untold("mysql:5.7.22", "performance_schema = 0", untold));
+        scope.spawn(|| are_untold("mysql:5.6.24", "", untold));
+        scope.spawn(|| are_untold("mariadb:10.11.18", "thread_handling = pool-of-threads", pooled));
+    });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use basecase_model::{CountWindow, Operation};
+use basecase_probe::CounterEvent;
 use basecase_workload::insert_benchmark::Purpose;
 use basecase_workload::{Chunk, Next, Script, StepPlan, Work};
 
@@ -27,10 +28,13 @@ impl Length {
     const UNDER_CALLGRIND: Length = Length { instructions: 10e6, most: 1_280 };
     /// At full speed: a second or two for the longer session, since statements wait for a server that sleeps.
     const AT_FULL_SPEED: Length = Length { instructions: 600e6, most: 5_120 };
+    /// Of nanoseconds in the place of instructions, which only tests count: no length makes them precise.
+    const OF_TIME: Length = Length { instructions: 20e6, most: 1_280 };
 
     fn of(meter: &InstructionMeter, writes: bool) -> Self {
         match meter {
             InstructionMeter::Callgrind(_) => Length::UNDER_CALLGRIND,
+            InstructionMeter::Hardware(CounterEvent::TaskClock) => Length::OF_TIME,
             // More would leave another table than it found.
             InstructionMeter::Hardware(_) if writes => {
                 Length { most: Length::UNDER_CALLGRIND.most, ..Length::AT_FULL_SPEED }

@@ -19,6 +19,7 @@ mod lifecycle;
 mod memory;
 mod mixture;
 mod own_server;
+mod plan_kinds;
 mod refusals;
 mod rounds;
 mod schedule;

@@ -57,7 +57,8 @@ pub use error::Error;
 pub use explanation::{
     Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Disturbance, Explanation, FunctionShares,
     Hardware, HardwareAbsence, HardwareCount, MOVED, MeasuredPrice, MovedCounter, OperationTime, PLANNING,
-    PlanChange, SettingChange, SettingTopic, Specificity, cells, changed, hardware_absence, operation,
+    PlanChange, PlannedStatement, SettingChange, SettingTopic, Specificity, cells, changed, hardware_absence,
+    operation,
 };
 pub use failures::{Failure, failures};
 pub use findings::Finding;

@@ -31,7 +31,7 @@ pub use histogram::{Histogram, HistogramError};
 pub use measures::{Measures, names};
 pub use name::{NAME_CHARACTERS, TABLE_MARK, is_plain_name};
 pub use operation::{Expectation, Operation, Parameter, ParameterType, Reply, Value};
-pub use plan::StatementPlan;
+pub use plan::{PlanKind, PlanUses, StatementPlan, name_in_execute};
 pub use printable::{printable, printable_json};
 pub use profile::{Observation, Profile, ProfileKind};
 pub use series::{Sample, Series};

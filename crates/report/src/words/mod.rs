@@ -14,7 +14,7 @@ mod work;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{
-    absences, causes, change, figure, hardware_absence, priced, setting_values, summary,
+    absences, causes, change, executions, figure, hardware_absence, priced, setting_values, summary,
 };
 pub(crate) use failures::FailureWords;
 pub(crate) use findings::{lines, range};

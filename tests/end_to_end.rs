@@ -12,6 +12,7 @@ mod bad_count_input;
 mod bad_explain_input;
 mod bad_input;
 mod bad_mysql_input;
+mod bad_try_input;
 mod bad_workload_input;
 mod counted_at_full_speed;
 mod counts;

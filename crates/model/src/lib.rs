@@ -22,6 +22,7 @@ mod step;
 mod step_count;
 mod track;
 mod trial;
+mod tried_setting;
 
 pub use candidate::{CandidateName, Dbms, Engine};
 pub use cell::{Cell, PROTOCOL_REVISION};
@@ -43,3 +44,4 @@ pub use step::{Headline, SLA_TOLERANCE, StepFacts};
 pub use step_count::{CountEngine, CountWindow, FunctionCount, StepCount};
 pub use track::{Track, TrackKind};
 pub use trial::{Aside, OperationClass, Place, RoleRecord, Trial, TrialStatus};
+pub use tried_setting::{TriedSetting, ValueOrigin};

@@ -47,10 +47,9 @@ pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
 
 /// The experiment with this id or name, or the newest, of those that can be explained by trying a setting: not one that tries a setting itself.
 pub(crate) fn explained(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
-    let tries = |experiment: &Experiment| experiment.command.split_whitespace().nth(1) == Some("explain");
     if wanted.is_some() {
         let experiment = find(store, wanted)?;
-        if tries(&experiment) {
+        if tries_setting(&experiment) {
             bail!(
                 "experiment {} tries a setting itself\nhint: name the experiment that it explains; `basecase store ls` lists them",
                 experiment.id
@@ -59,8 +58,13 @@ pub(crate) fn explained(store: &Store, wanted: Option<&str>) -> Result<Experimen
         return Ok(experiment);
     }
     let mut others = store.experiments()?;
-    others.retain(|experiment| !tries(experiment));
+    others.retain(|experiment| !tries_setting(experiment));
     find_among(store, others, None)
+}
+
+/// Whether `explain --try` made an experiment.
+pub(crate) fn tries_setting(experiment: &Experiment) -> bool {
+    experiment.command.split_whitespace().nth(1) == Some("explain")
 }
 
 /// The noise of single runs of an experiment, as known from rounds in the same store.

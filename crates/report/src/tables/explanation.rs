@@ -81,7 +81,8 @@ fn to_try(explanation: &Explanation<'_>) -> Table {
     Table {
         caption: "Candidates to try: defaults that differ".into(),
         reading: "No config sets these, and they have to do with a cost that is named above. That is no sign that they \
-                  caused anything: only the candidate with the base case's value, or with what is new switched off, shows it."
+                  caused anything: only the candidate with the base case's value, or with what is new switched off, shows it. \
+                  `basecase explain --try SETTING` measures it."
             .into(),
         corner: "setting",
         columns: ["base case", "candidate", "has to do with"].map(Column::words).into(),

@@ -2,12 +2,13 @@
 
 use basecase_model::{PlanUses, StatementPlan, Trial};
 use basecase_tests::Sandbox;
-use basecase_tests::running::{
-    HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, SHORT_TIMES, SMALL, trials,
-};
+use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, ONE_ROUND, PLACES, SMALL, trials};
 
 /// The executions of a statement that a session plans one by one, before it may take a generic plan.
 const CUSTOM_FIRST: u64 = 5;
+
+/// Times in which a session executes far more than that on a busy machine too.
+const LONG_ENOUGH: [&str; 2] = ["--timing", "1/5"];
 
 /// What a run of these arguments leaves in its store.
 fn measured(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Trial> {
@@ -36,7 +37,7 @@ fn sessions_in_rounds_tell_generic_from_custom_plans() {
         &["point-query", "--threads"],
         &["1"],
         &ONE_ROUND,
-        &SHORT_TIMES,
+        &LONG_ENOUGH,
         &HARDLY_SETTLES,
         &PLACES,
     ]
@@ -68,7 +69,7 @@ fn sessions_in_rounds_tell_generic_from_custom_plans() {
             if is_custom {
                 assert_eq!(uses.generic, 0, "{name}");
             } else {
-                assert_eq!(uses.custom, CUSTOM_FIRST, "{name}");
+                assert_eq!(uses.custom, CUSTOM_FIRST.min(uses.generic + uses.custom), "{name}");
             }
         }
         // The plan that is shown is of the kind that was executed.

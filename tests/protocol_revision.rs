@@ -89,6 +89,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/model/src/step_count.rs",
             "crates/model/src/track.rs",
             "crates/model/src/trial.rs",
+            "crates/model/src/tried_setting.rs",
             "crates/report/src",
             "crates/stats/src/anytime.rs",
             "crates/stats/src/autocorrelation.rs",

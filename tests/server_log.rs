@@ -57,17 +57,18 @@ fn session<'a>(sessions: &'a mut Vec<Session>, id: &str) -> &'a mut Session {
     &mut sessions[index]
 }
 
-/// Sessions without what they did before they were measured, and without those that only came and went.
-fn without_histories(sessions: Vec<Session>) -> Vec<Session> {
-    let is_history = |text: &str| {
+/// Sessions without what they did before they were measured and what they are asked afterwards, and without those that only came and went.
+fn measured_alone(sessions: Vec<Session>) -> Vec<Session> {
+    let is_beside = |text: &str| {
         text.contains("history_")
+            || text.contains("from pg_prepared_statements")
             || ["SELECT ? + ", "SELECT 1 + "].iter().any(|begin| text.starts_with(begin))
     };
     let shorten = |mut session: Session| {
         let statements = |session: &Session| session.prepared.len() + session.executed.len();
         let before = statements(&session);
-        session.prepared.retain(|text| !is_history(text));
-        session.executed.retain(|executed| !is_history(&executed.text));
+        session.prepared.retain(|text| !is_beside(text));
+        session.executed.retain(|executed| !is_beside(&executed.text));
         (before == 0 || statements(&session) > 0).then_some(session)
     };
     sessions.into_iter().filter_map(shorten).collect()
@@ -100,7 +101,7 @@ pub(crate) fn of_mysql(log: &str) -> Vec<Session> {
             _ => {}
         }
     }
-    without_histories(sessions)
+    measured_alone(sessions)
 }
 
 /// A text in which any white space is one blank.
@@ -140,7 +141,7 @@ pub(crate) fn of_postgres(log: &str) -> Vec<Session> {
             last_executed = None;
         }
     }
-    without_histories(sessions)
+    measured_alone(sessions)
 }
 
 /// Session and text of each entry, with the lines that go on.

@@ -30,6 +30,7 @@ mod quarters;
 mod results;
 mod roles;
 mod rounds;
+mod setting_effect;
 mod settings;
 mod shape;
 mod sla;
@@ -57,7 +58,8 @@ pub use error::Error;
 pub use explanation::{
     Absent, Cause, CellNumbers, Cost, CostKind, CostRatio, Disturbance, Explanation, FunctionShares,
     Hardware, HardwareAbsence, HardwareCount, MOVED, MeasuredPrice, MovedCounter, OperationTime, PLANNING,
-    PlanChange, SettingChange, SettingTopic, Specificity, cells, changed, hardware_absence, operation,
+    PlanChange, PlannedStatement, SettingChange, SettingTopic, Specificity, cells, changed, hardware_absence,
+    operation,
 };
 pub use failures::{Failure, failures};
 pub use findings::Finding;
@@ -76,6 +78,7 @@ pub use quarters::{Shown, Standing, quarters, quarters_least_is_best};
 pub use results::{Measured, Paired, Results, quotient};
 pub use roles::{RoleSum, Spread, roles};
 pub use rounds::{Conduct, Level, Rounds};
+pub use setting_effect::{SettingConclusion, SettingEffect};
 pub use settings::{BOUND_TO_DIFFER, is_bound_to_differ, sets};
 pub use shape::{StepGroup, Sweep, timed_name};
 pub use sla::{Shortfall, Sla};

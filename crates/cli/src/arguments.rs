@@ -33,6 +33,7 @@ mod heading {
     pub(super) const MEASUREMENT: &str = "Measurement";
     pub(super) const SERVERS: &str = "Servers and data";
     pub(super) const OUTPUT: &str = "Results and output";
+    pub(super) const TRY: &str = "Try a setting";
 }
 
 /// Find out which version or configuration of a database got slower, on what work, by how much, and where the time went

@@ -11,4 +11,5 @@ mod perform;
 pub(crate) mod report;
 pub(crate) mod server;
 pub(crate) mod store;
+mod try_setting;
 pub(crate) mod workload;

@@ -59,6 +59,7 @@ fn progress_of(command: &Command) -> ProgressArgument {
         Command::Gate(command) => command.compare.places.progress,
         Command::Bisect(command) => command.compare.places.progress,
         Command::Calibrate(command) => command.compare.places.progress,
+        Command::Explain(command) => command.progress,
         _ => ProgressArgument::Text,
     }
 }
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
         Command::Calibrate(command) => commands::calibrate::run(&command, &reporter),
         Command::Run(command) => commands::experiment::run(&command, &reporter),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),
-        Command::Explain(command) => commands::explain::run(&command).map(|()| Outcome::Done),
+        Command::Explain(command) => commands::explain::run(&command, &reporter),
         Command::History(command) => commands::history::run(&command).map(|()| Outcome::Done),
         Command::Store(command) => commands::store::run(&command).map(|()| Outcome::Done),
         Command::Server(command) => commands::server::run(&command).map(|()| Outcome::Done),

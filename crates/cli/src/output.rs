@@ -12,9 +12,16 @@ use basecase_stop::Direction;
 
 /// The command line, without the passwords of URLs.
 pub(crate) fn command_line() -> String {
-    let words = std::env::args_os().map(|word| safe_word(&word.to_string_lossy()));
+    let words = std::env::args_os().map(|word| quoted(safe_word(&word.to_string_lossy())));
     // Only the program's name: its path may tell too much about the user.
     std::iter::once("basecase".to_owned()).chain(words.skip(1)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it back, with quotes only where it would be several words.
+fn quoted(word: String) -> String {
+    let is_plain =
+        !word.is_empty() && !word.contains(|letter: char| letter.is_whitespace() || "'\"\\".contains(letter));
+    if is_plain { word } else { shlex::try_quote(&word).map_or_else(|_| word.clone(), Into::into) }
 }
 
 /// The message to a user who stopped a run.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::str::FromStr as _;
 
-use basecase_lab::{CandidateSpec, may_hold_password};
+use basecase_lab::{AskedSetting, CandidateSpec, may_hold_password};
 use basecase_model::{Dbms, Engine, ProfileKind};
 use clap::Arg;
 use clap::builder::TypedValueParser;
@@ -50,6 +50,17 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.trim().to_lowercase(), value.trim().to_owned())),
         _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+pub(crate) fn tried_setting(text: &str) -> Result<AskedSetting, String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.trim().to_owned())),
+        None => (text, None),
+    };
+    match name.trim() {
+        "" => Err("write SETTING or SETTING=VALUE".to_owned()),
+        name => Ok(AskedSetting { name: name.to_owned(), value }),
     }
 }
 

@@ -19,7 +19,7 @@ mod value;
 
 use std::os::fd::BorrowedFd;
 
-use basecase_model::{Operation, ParameterType, Reply, Value};
+use basecase_model::{Operation, ParameterType, PlanUses, Reply, Value};
 
 pub use address::{AddressError, Host, Password};
 pub use connecting::{CONNECT_PATIENCE, set_connect_patience};
@@ -109,6 +109,20 @@ pub trait Session: Send {
     /// # Errors
     /// If the dbms refuses the statement or the connection is lost.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error>;
+
+    /// How often each prepared statement of this session was executed with which kind of plan, by the statement's text, or by its name if it
+    /// was prepared by SQL. Those that were never executed are left out; nothing where the dbms knows no such kinds or does not tell.
+    ///
+    /// # Errors
+    /// If the connection is lost, or the session does not block.
+    fn plan_uses(&mut self) -> Result<Vec<(String, PlanUses)>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The text that executes the prepared statement of this number with these literals; `None` if the dbms has none.
+    fn execution_text(&self, _number: usize, _literals: &[String]) -> Option<String> {
+        None
+    }
 
     /// The process id of the server process for this session, if it is on this host and its start time and command match.
     fn server_pid(&self) -> Option<u32>;

@@ -3,13 +3,13 @@
 use std::num::NonZero;
 use std::thread;
 
-use basecase_client::Session;
 use basecase_workload::{RolePlan, Work};
 
 use crate::driver::{DrivenRole, Driver, DriverLoad, Finished};
 use crate::outcome::{AssembleError, Failure};
 use crate::progress::RoleProgress;
 use crate::recorder::Recording;
+use crate::role_sessions::NumberedSession;
 use crate::schedule::Schedule;
 use crate::shared::Shared;
 use crate::worker::{RoleContext, Worker};
@@ -35,7 +35,7 @@ pub(crate) enum ClientThread {
 pub(crate) enum ThreadMessage {
     /// A role's number, its recording and its sessions. They stay open until the counters have been read, because the counts of a server
     /// process are lost when it exits.
-    Done(usize, Box<Recording>, Vec<Box<dyn Session>>),
+    Done(usize, Box<Recording>, Vec<NumberedSession>),
     /// The step cannot go on.
     Failed(Failure),
     /// How busy the driver was.
@@ -104,6 +104,7 @@ impl ClientThread {
                 match driven {
                     Ok((finished, load)) => {
                         for Finished { index, recording, session } in finished {
+                            let session = NumberedSession { number: 0, session };
                             tell(ThreadMessage::Done(index, Box::new(recording), vec![session]));
                         }
                         tell(ThreadMessage::Load(load));

@@ -27,7 +27,7 @@ mod worker;
 mod worker_group;
 
 pub use interleaving::{Runner, SliceResult, SliceSpec, interleave};
-pub use outcome::{AssembleError, Failure, StepOutcome};
+pub use outcome::{AssembleError, Failure, SessionPlanUses, StepOutcome};
 pub use progress::{LatencyCounts, Progress, RoleProgress, end_of, latency_between};
 pub use serial::{SerialCounts, SerialGroup};
 pub use session_history::{Guest, SessionHistories, SessionHistory};

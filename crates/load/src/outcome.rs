@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use basecase_client::Error;
-use basecase_model::{Measures, RoleRecord, SessionRecord, Slice, StatementRecord};
+use basecase_model::{Measures, PlanUses, RoleRecord, SessionRecord, Slice, StatementRecord};
 use thiserror::Error;
 
 use crate::stall::Stall;
@@ -59,6 +59,17 @@ pub enum Failure {
     Interrupted,
 }
 
+/// How a session executed one prepared statement, as it told after its last statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionPlanUses {
+    /// The session's number in its role.
+    pub session: u32,
+    /// The statement's text, or its name if it was prepared by SQL.
+    pub statement: String,
+    /// How often it was executed with which kind of plan.
+    pub uses: PlanUses,
+}
+
 /// The outcome of running a step.
 #[derive(Debug)]
 pub struct StepOutcome {
@@ -73,6 +84,8 @@ pub struct StepOutcome {
     pub slices: Vec<Slice>,
     /// The sessions that these belong to.
     pub sessions: Vec<SessionRecord>,
+    /// What its sessions tell of the plans of prepared statements; nothing if it ended early.
+    pub plan_uses: Vec<SessionPlanUses>,
     /// Connections that were made for it, also those that came and went before the clock started.
     pub connections: u64,
     /// What each role did, in the order of the plan.

@@ -1,6 +1,7 @@
 //! The sessions that a role has, one after the other.
 
 use basecase_client::{Error, Session};
+use basecase_model::PlanUses;
 
 use crate::opening::{Interrupters, Opening};
 
@@ -11,7 +12,7 @@ pub(crate) struct RoleSessions {
     /// Its number.
     number: u32,
     /// Those before. They stay open, because the counts of a server process are lost when it exits.
-    past: Vec<Box<dyn Session>>,
+    past: Vec<NumberedSession>,
     opening: Opening,
     interrupters: Interrupters,
     /// The number of the role among the interrupters.
@@ -43,15 +44,31 @@ impl RoleSessions {
             opened => opened?,
         };
         self.interrupters.replace(self.role, session.interrupter()?);
-        self.past.push(std::mem::replace(&mut self.present, session));
+        let past = std::mem::replace(&mut self.present, session);
+        self.past.push(NumberedSession { number: self.number, session: past });
         self.number = number;
         Ok(())
     }
 
     /// All that are open.
-    pub(crate) fn into_open(self) -> Vec<Box<dyn Session>> {
+    pub(crate) fn into_open(self) -> Vec<NumberedSession> {
         let mut open = self.past;
-        open.push(self.present);
+        open.push(NumberedSession { number: self.number, session: self.present });
         open
+    }
+}
+
+/// A session of a role that has executed its last operation.
+pub(crate) struct NumberedSession {
+    /// Its number in the role.
+    pub(crate) number: u32,
+    pub(crate) session: Box<dyn Session>,
+}
+
+impl NumberedSession {
+    /// What it tells of the plans of its prepared statements; nothing if it cannot be asked.
+    pub(crate) fn plan_uses(&mut self) -> Vec<(String, PlanUses)> {
+        let told = self.session.set_blocking(true).and_then(|()| self.session.plan_uses());
+        told.unwrap_or_default()
     }
 }

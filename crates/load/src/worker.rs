@@ -11,7 +11,7 @@ use crate::pacer::Pacer;
 use crate::progress::RoleProgress;
 use crate::recorder::{Recorder, Recording, Span};
 use crate::retry::{EVENT_ATTEMPTS, Retry, retry_after};
-use crate::role_sessions::RoleSessions;
+use crate::role_sessions::{NumberedSession, RoleSessions};
 use crate::schedule::{Admission, Schedule};
 use crate::shared::Shared;
 use crate::statement_queue::{Consumer, Sender};
@@ -136,7 +136,7 @@ impl Worker {
     pub(crate) fn work(
         mut self,
         context: RoleContext<'_>,
-    ) -> (Recording, Option<Error>, Vec<Box<dyn Session>>) {
+    ) -> (Recording, Option<Error>, Vec<NumberedSession>) {
         let mut recorder = Recorder::new(&self.plan, context.shared.kinds, context.schedule.origin);
         let mut cpu = CpuMeter::new(self.sessions.present.as_ref());
         let work = std::mem::replace(&mut self.plan.work, Work::Queue(usize::MAX));

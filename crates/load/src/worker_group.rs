@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
-use basecase_client::{Endpoint, Session};
+use basecase_client::Endpoint;
 use basecase_model::{Measures, Slice, StatementCounts, StatementRecord, names};
 use basecase_probe::{ProcessorSet, Watch, panic_message};
 use basecase_workload::{StatementKind, StepPlan, Window, Work};
@@ -16,10 +16,10 @@ use crate::client_thread::{ClientThread, ThreadMessage, divide};
 use crate::driver::DriverLoad;
 use crate::heartbeat::Heartbeat;
 use crate::opening::{Connections, Interrupters, Opening};
-use crate::outcome::{AssembleError, Failure, StepOutcome};
+use crate::outcome::{AssembleError, Failure, SessionPlanUses, StepOutcome};
 use crate::progress::{Progress, RoleProgress};
 use crate::recorder::Recording;
-use crate::role_sessions::RoleSessions;
+use crate::role_sessions::{NumberedSession, RoleSessions};
 use crate::schedule::Schedule;
 use crate::session_history::SessionHistories;
 use crate::shared::Shared;
@@ -216,7 +216,7 @@ pub(crate) struct Collector {
     connections: Connections,
     recordings: Vec<Option<Recording>>,
     /// Closed only once the counters have been read: the counts of a server process are lost when it exits.
-    sessions: Vec<Box<dyn Session>>,
+    sessions: Vec<NumberedSession>,
     loads: Vec<DriverLoad>,
     stalls: Stalls,
     /// Why the step ends early.
@@ -269,14 +269,15 @@ impl Collector {
         }
     }
 
-    /// Turns everything collected into the outcome. Closes the sessions.
+    /// Turns everything collected into the outcome. Asks the sessions for their plans, now that the clock stands, and closes them.
     pub(crate) fn outcome(
-        self,
+        mut self,
         kinds: Vec<StatementKind>,
         started_at: SystemTime,
         opened: Instant,
         counters: Measures,
     ) -> StepOutcome {
+        let plan_uses = if self.failure.is_none() { plan_uses(&mut self.sessions) } else { Vec::new() };
         drop(self.sessions);
         let recordings: Vec<Recording> = self.recordings.into_iter().flatten().collect();
         let statements = statements(kinds, &recordings);
@@ -291,6 +292,7 @@ impl Collector {
             seconds: ended_us as f64 / 1e6,
             slices,
             sessions: Vec::new(),
+            plan_uses,
             connections: self.connections.count(),
             roles,
             statements,
@@ -344,6 +346,16 @@ fn slices(recordings: &[Recording]) -> Vec<Slice> {
         slice
     };
     (0..turns).map(of_turn).collect()
+}
+
+/// What the sessions tell of the plans of their prepared statements.
+fn plan_uses(sessions: &mut [NumberedSession]) -> Vec<SessionPlanUses> {
+    let of_session = |session: &mut NumberedSession| {
+        let number = session.number;
+        let told = session.plan_uses().into_iter();
+        told.map(move |(statement, uses)| SessionPlanUses { session: number, statement, uses })
+    };
+    sessions.iter_mut().flat_map(of_session).collect()
 }
 
 /// How busy the client's threads were.

@@ -133,6 +133,15 @@ impl CandidateName {
         }
     }
 
+    /// The name of the folder of its data. Of a setting that is tried, as in `pg1519.x10a+jit=off`, it has the mark alone, since the paths of
+    /// sockets must be short and an experiment tries one setting.
+    pub fn folder(&self) -> &str {
+        match self.0.split_once('+') {
+            Some((own, setting)) if setting.contains('=') => &self.0[..=own.len()],
+            _ => &self.0,
+        }
+    }
+
     /// The suffix of a candidate that is named for the `times`th time after the first.
     pub fn again(times: usize) -> String {
         match times {
@@ -156,5 +165,21 @@ impl CandidateName {
 impl fmt::Display for CandidateName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_after_its_candidate_but_for_the_setting_that_is_tried() {
+        let folder = |name: &str| CandidateName(name.to_owned()).folder().to_owned();
+        assert_eq!(folder("pg1519.x10a_c2r24"), "pg1519.x10a_c2r24");
+        assert_eq!(folder("pg1519.x10a_again2"), "pg1519.x10a_again2");
+        assert_eq!(
+            folder("pg1519.x10a_c2r24+debug_logical_replication_streaming=buffered"),
+            "pg1519.x10a_c2r24+"
+        );
     }
 }

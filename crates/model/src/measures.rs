@@ -268,6 +268,11 @@ pub mod names {
     pub const PLANTED_CALLS: &str = "planted.calls";
     /// Time that it spent after them, µs.
     pub const PLANTED_US: &str = "planted.us";
+    /// Prefix of how often the sessions executed a prepared statement with a generic plan, also while they warmed up; the statement's name
+    /// follows. Only Postgres from 14 on tells.
+    pub const PLANS_GENERIC: &str = "plans.generic.";
+    /// The same with a plan for the values of one execution.
+    pub const PLANS_CUSTOM: &str = "plans.custom.";
     /// How often the sessions were sampled.
     pub const SESSION_LOOKS: &str = "session.looks";
     /// Busy sessions that waited for nothing, µs over all sessions.

@@ -18,9 +18,11 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use basecase_analysis::{
-    Bisected, CalibrationRun, Counted, Counts, Gate, Results, Rounds, Stored, Thresholds, VersionHistory,
+    Bisected, CalibrationRun, Counted, Counts, Gate, Results, Rounds, SettingEffect, Stored, Thresholds,
+    VersionHistory,
 };
-use basecase_model::{Experiment, Trial};
+use basecase_model::{Experiment, Trial, TriedSetting};
+use basecase_stats::JudgementError;
 
 #[doc(hidden)]
 pub use basecase_analysis::fixture;
@@ -103,6 +105,21 @@ pub fn explain(
     let counts = Counts::of(experiment, counted);
     let results = Results::of(experiment, trials, rounds.as_ref()).counting(counts.as_ref());
     Ok(Document(documents::explanation(&results, wanted, thresholds)?))
+}
+
+/// What is left of a change on the step of this name once one setting is as `tried` says, by an experiment with base case, contender and the
+/// contender with the setting.
+///
+/// # Errors
+/// When a trial holds impossible values.
+pub fn setting_effect(
+    experiment: &Experiment,
+    trials: &[Trial],
+    tried: &TriedSetting,
+    step: &str,
+) -> Result<Document, JudgementError> {
+    let effect = SettingEffect::of(experiment, trials, step)?;
+    Ok(Document(documents::setting_effect(experiment, effect.as_ref(), tried, step)))
 }
 
 /// At which candidates, in order, the throughput and the counted work of steps changed, each change named by the version where it began.

@@ -8,7 +8,9 @@ use basecase_model::{Dbms, Engine};
 use basecase_process::ServerKind;
 
 use crate::check::{CheckError, NoServer, check_by};
-use crate::config::{Config, ConfigError, ConfigFile, ConnectionLimit, Host, Rules, Target};
+use crate::config::{
+    Config, ConfigError, ConfigFile, ConnectionLimit, Host, Rules, TRY, Target, checked_name,
+};
 use crate::instance::{Adapter, Instance, InstanceError, InstanceSpec, Transport};
 use crate::mysql::{self, Mysql, MysqlServer};
 use crate::postgres::{self, Postgres, PostgresServer};
@@ -34,6 +36,14 @@ fn rules_of(dbms: Dbms) -> &'static Rules {
         Dbms::Mysql | Dbms::Mariadb => &mysql::RULES,
         Dbms::Sqlite => &sqlite::RULES,
     }
+}
+
+/// The name of a setting as configs of `dbms` spell it, if one may be tried with this value.
+///
+/// # Errors
+/// If no config may have it, naming similar ones, or the value is not one line.
+pub fn tried_name(dbms: Dbms, name: &str, value: &str) -> Result<String, ConfigError> {
+    checked_name(rules_of(dbms), TRY, name, value)
 }
 
 /// How many connections a server of `dbms` admits; `None` if it has no server.

@@ -15,7 +15,7 @@ mod sqlite;
 
 pub use check::{CheckError, NoServer};
 pub use config::{Config, ConfigError, ConfigFile, ConnectionLimit, Host, Setting, SyntaxError};
-pub use dbms::{check, connection_limit, memory_needed, of_instance, of_url};
+pub use dbms::{check, connection_limit, memory_needed, of_instance, of_url, tried_name};
 pub use disk::{directory_bytes, free_bytes};
 pub use instance::{
     Callgrind, Copied, Instance, InstanceError, InstanceSpec, KilledForMemory, NoCallgrind, Plant,

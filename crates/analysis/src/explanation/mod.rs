@@ -19,7 +19,7 @@ pub use self::cost::{Cost, CostKind, MeasuredPrice, Specificity, operation};
 pub use self::counter::{MOVED, MovedCounter};
 pub use self::function::FunctionShares;
 pub use self::hardware::{Hardware, HardwareAbsence, HardwareCount, hardware_absence};
-pub use self::plan::PlanChange;
+pub use self::plan::{PlanChange, PlannedStatement};
 pub use self::setting::SettingChange;
 pub use self::setting_topic::SettingTopic;
 
@@ -58,6 +58,8 @@ pub struct Explanation<'a> {
     pub costs: Vec<Cost>,
     /// Statements that are executed differently.
     pub plans: Vec<PlanChange<'a>>,
+    /// With which kinds of plans prepared statements were executed, where a server told.
+    pub planned: Vec<PlannedStatement<'a>>,
     /// Settings that differ, those of both servers first.
     pub settings: Vec<SettingChange>,
     /// What the sessions of its rounds tell, where they were told apart.
@@ -137,6 +139,7 @@ impl<'a> Explanation<'a> {
         Some(Explanation {
             costs: sorted(costs(&base, &candidate, results.sessions(step, number))),
             plans: if is_one_dbms { plan::changes(base.trial, candidate.trial) } else { Vec::new() },
+            planned: plan::planned(base.trial, candidate.trial),
             settings: setting::changes(base_facts, candidate_facts),
             sessions: results.sessions(step, number),
             hardware: Hardware::of(results, step, number),
@@ -170,7 +173,9 @@ impl<'a> Explanation<'a> {
         // Causes that name something done come before the times in which they end, and causes that a config explains before others; within
         // each the order by share stays.
         found.sort_by_key(|cost| (cost.kind.specificity, self.touching(cost.kind.topics).is_empty()));
-        let plans = (!self.plans.is_empty()).then_some(Cause::Plans);
+        let has_other_plans =
+            !self.plans.is_empty() || self.planned.iter().any(PlannedStatement::has_other_kind);
+        let plans = has_other_plans.then_some(Cause::Plans);
         plans.into_iter().chain(found.into_iter().map(Cause::Cost)).collect()
     }
 

@@ -55,7 +55,9 @@ Examples:
 pub(super) const EXPLAIN: &str = "\
 Examples:
   basecase explain basecase.sqlite
-  basecase explain basecase.sqlite my8033.z12a/l.i1";
+  basecase explain basecase.sqlite my8033.z12a/l.i1
+  basecase explain basecase.sqlite pg186.x10a/point-query --try jit
+  basecase explain basecase.sqlite pg186.x10a/point-query --try io_method=sync --budget 30m";
 
 pub(super) const HISTORY: &str = "\
 Examples:

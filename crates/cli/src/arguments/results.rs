@@ -1,14 +1,16 @@
 //! Arguments of the commands that read a store.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use basecase_analysis::Thresholds;
-use basecase_lab::read_change_of_work;
+use basecase_lab::{AskedSetting, read_change, read_change_of_work, read_time};
 use basecase_report::{FORMATS, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
-use crate::value::percentile;
+use super::{ProgressArgument, heading};
+use crate::value::{percentile, tried_setting};
 
 #[derive(Args)]
 pub(crate) struct Report {
@@ -56,6 +58,19 @@ pub(crate) struct Explain {
     /// Print Markdown instead of text
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// Measure a setting that is suspected: the candidate again with this one setting as the base case has it, or with this value, in rounds
+    /// with both, and tell what is left of the change
+    #[arg(long = "try", help_heading = heading::TRY, value_name = "SETTING[=VALUE]", value_parser = tried_setting)]
+    pub(crate) tried: Option<AskedSetting>,
+    /// Smallest change that matters, e.g. 3% [default: that of the experiment, or 2% for steps that read, 3% for steps that write]
+    #[arg(long, help_heading = heading::TRY, value_name = "PERCENT", value_parser = read_change, requires = "tried")]
+    pub(crate) detect: Option<f64>,
+    /// Start no round after this time, e.g. 60m; run the same command again to add rounds
+    #[arg(long, help_heading = heading::TRY, visible_alias = "more", value_name = "TIME", value_parser = read_time, requires = "tried")]
+    pub(crate) budget: Option<Duration>,
+    /// Progress on standard error: text for people, or one JSON object per line for programs
+    #[arg(long, help_heading = heading::TRY, value_enum, value_name = "FORM", default_value_t = ProgressArgument::Text)]
+    pub(crate) progress: ProgressArgument,
 }
 
 #[derive(Args)]

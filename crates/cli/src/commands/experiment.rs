@@ -23,6 +23,13 @@ use crate::workload::choose;
 
 /// Compares two SQLite configs that really differ, at a size that takes about a minute.
 pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
+    let (request, places) = demo_request(arguments)?;
+    make_folder(&arguments.out)?;
+    perform(&request, &places, RunOptions::default(), reporter)
+}
+
+/// The request of `demo`, and where its results go.
+pub(crate) fn demo_request(arguments: &Demo) -> Result<(Request, PlaceArguments)> {
     let candidates = ["sqlite@rollback_full", "sqlite@wal_normal"]
         .into_iter()
         .map(str::parse)
@@ -45,7 +52,6 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         replicates: Vec::new(),
         missing: Missing::Refuse,
     };
-    make_folder(&arguments.out)?;
     let places = PlaceArguments {
         store: arguments.out.join("results.sqlite"),
         out: arguments.out.join("report"),
@@ -68,7 +74,7 @@ pub(crate) fn demo(arguments: &Demo, reporter: &Reporter) -> Result<Outcome> {
         thresholds: Preset::default().thresholds(),
         progress: arguments.progress,
     };
-    perform(&request, &places, RunOptions::default(), reporter)
+    Ok((request, places))
 }
 
 pub(crate) fn compare(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
@@ -153,7 +159,7 @@ fn memory(places: &PlaceArguments) -> Result<Option<MemorySize>> {
 }
 
 /// The experiments of a file, as far as they are asked for.
-fn selected(arguments: &Run) -> Result<Vec<Variant>> {
+pub(crate) fn selected(arguments: &Run) -> Result<Vec<Variant>> {
     let Run { file, scale, size, only, places, .. } = arguments;
     let mut variants = experiment_file::read(file, *scale, places.memory)?;
     if let Some(size) = size {

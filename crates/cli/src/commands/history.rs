@@ -5,14 +5,16 @@ use basecase_analysis::Stored;
 use basecase_model::Experiment;
 use basecase_store::Store;
 
-use super::store::{counted, load_all, load_from};
+use super::store::{counted, load_all, load_from, tries_setting};
 use crate::arguments::History;
 use crate::output;
 
 pub(crate) fn run(arguments: &History) -> Result<()> {
     let store = Store::open_read_only(&arguments.store)?;
     let chosen = load_from(&store, arguments.experiment.as_deref())?;
-    let is_other = |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id;
+    // A version with a setting that was tried is no version of its own.
+    let is_other =
+        |other: &Experiment| other.schedule.is_some() && other.id != chosen.0.id && !tries_setting(other);
     let others = arguments.dates.then(|| load_all(&store, is_other)).transpose()?;
     let with_counts = |other: Stored| counted(&store, &other.0).map(|counted| (other, counted));
     let others: Option<Vec<_>> =

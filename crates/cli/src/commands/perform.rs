@@ -36,6 +36,27 @@ pub(crate) fn measure(
     options: RunOptions,
     reporter: &Reporter,
 ) -> Result<Measured> {
+    measure_for(request, arguments, options, Some(&arguments.out), reporter)
+}
+
+/// The same where no pages will be written.
+pub(crate) fn measure_without_pages(
+    request: &Request,
+    arguments: &PlaceArguments,
+    options: RunOptions,
+    reporter: &Reporter,
+) -> Result<Measured> {
+    measure_for(request, arguments, options, None, reporter)
+}
+
+/// The same for pages in the folder `out`.
+fn measure_for(
+    request: &Request,
+    arguments: &PlaceArguments,
+    options: RunOptions,
+    out: Option<&Path>,
+    reporter: &Reporter,
+) -> Result<Measured> {
     // First, because it needs nothing else.
     let profile = profile_order(arguments)?;
     check_engine(request, arguments)?;
@@ -50,7 +71,7 @@ pub(crate) fn measure(
         observer.notice(Event::Note(note));
     }
     // Before hours of work, so that an unwritable folder is found early.
-    make_folder(&arguments.out)?;
+    out.map_or(Ok(()), make_folder)?;
     let counts = arguments.counts || request.protocol.is_counts();
     let options = RunOptions {
         keep_data: arguments.keep_data,
@@ -141,6 +162,17 @@ fn check_engine(request: &Request, arguments: &PlaceArguments) -> Result<()> {
 /// Checks a request that will run later.
 pub(crate) fn check(request: &Request, arguments: &PlaceArguments, reporter: &Reporter) -> Result<()> {
     prepare(request, arguments, &output::command_line(), reporter.observer().as_mut()).map(|_| ())
+}
+
+/// Whether a request is still the experiment with this id: the same builds, configs, workload and machine.
+pub(crate) fn check_same(
+    request: &Request,
+    arguments: &PlaceArguments,
+    id: &str,
+    reporter: &Reporter,
+) -> Result<bool> {
+    let plan = prepare(request, arguments, &output::command_line(), reporter.observer().as_mut())?;
+    Ok(plan.experiment.id == id)
 }
 
 fn places(arguments: &PlaceArguments) -> Result<Places> {

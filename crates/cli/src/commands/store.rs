@@ -45,6 +45,28 @@ pub(crate) fn load_from(store: &Store, wanted: Option<&str>) -> Result<Stored> {
     Ok((experiment, trials))
 }
 
+/// The experiment with this id or name, or the newest, of those that can be explained by trying a setting: not one that tries a setting itself.
+pub(crate) fn explained(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
+    if wanted.is_some() {
+        let experiment = find(store, wanted)?;
+        if tries_setting(&experiment) {
+            bail!(
+                "experiment {} tries a setting itself\nhint: name the experiment that it explains; `basecase store ls` lists them",
+                experiment.id
+            );
+        }
+        return Ok(experiment);
+    }
+    let mut others = store.experiments()?;
+    others.retain(|experiment| !tries_setting(experiment));
+    find_among(store, others, None)
+}
+
+/// Whether `explain --try` made an experiment.
+pub(crate) fn tries_setting(experiment: &Experiment) -> bool {
+    experiment.command.split_whitespace().nth(1) == Some("explain")
+}
+
 /// The noise of single runs of an experiment, as known from rounds in the same store.
 pub(crate) fn known_noise(store: &Store, experiment: &Experiment) -> Result<KnownNoise> {
     let others = load_all(store, |other| KnownNoise::is_told_by(experiment, other))?;
@@ -80,7 +102,11 @@ fn newest(store: &Store, experiments: &[Experiment]) -> Result<usize> {
 
 /// The experiment with this id or name, or the newest.
 fn find(store: &Store, wanted: Option<&str>) -> Result<Experiment> {
-    let mut experiments = store.experiments()?;
+    find_among(store, store.experiments()?, wanted)
+}
+
+/// The same of some of its experiments.
+fn find_among(store: &Store, mut experiments: Vec<Experiment>, wanted: Option<&str>) -> Result<Experiment> {
     if experiments.is_empty() {
         let path = store.path().display();
         bail!("{path} holds no experiments\nhint: measure one with `basecase compare … --store {path}`");

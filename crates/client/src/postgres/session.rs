@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-use basecase_model::{Operation, Parameter, ParameterType, Reply, Value};
+use basecase_model::{Operation, Parameter, ParameterType, PlanUses, Reply, Value};
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
@@ -28,6 +28,10 @@ const INT8: u32 = 20;
 const VARCHAR: u32 = 1043;
 /// The format of all result columns, as most drivers request it.
 const BINARY_RESULTS: [i16; 1] = [1];
+/// Kinds of plans by prepared statement. The columns exist from 14 on; as JSON, a missing one is null and no error in the server's log.
+const PLAN_USES: &str = "select case when from_sql then name else statement end, \
+                         (row_to_json(p)->>'generic_plans')::bigint, (row_to_json(p)->>'custom_plans')::bigint \
+                         from pg_prepared_statements p";
 
 /// A session with one Postgres server.
 pub struct PostgresSession {
@@ -191,6 +195,29 @@ impl Session for PostgresSession {
         self.take_in(|row| rows.take(columns(row).map(|column| column.map_or(Value::Null, value_of))))?
             .ok_or_else(Error::not_blocking)?;
         Ok(rows.all())
+    }
+
+    fn plan_uses(&mut self) -> Result<Vec<(String, PlanUses)>, Error> {
+        let rows = match self.query(PLAN_USES) {
+            // A server that merely speaks the protocol may lack the view.
+            Err(error) if error.kind() == Kind::Refused => return Ok(Vec::new()),
+            rows => rows?,
+        };
+        let uses = |row: Vec<Value>| match <[Value; 3]>::try_from(row) {
+            Ok([Value::Text(statement), Value::Integer(generic), Value::Integer(custom)]) => {
+                let count = |count: i64| u64::try_from(count).unwrap_or(0);
+                let uses = PlanUses { generic: count(generic), custom: count(custom) };
+                (generic + custom > 0).then_some((statement, uses))
+            }
+            _ => None,
+        };
+        Ok(rows.into_iter().filter_map(uses).collect())
+    }
+
+    fn execution_text(&self, number: usize, literals: &[String]) -> Option<String> {
+        let name = self.prepared.get(number)?;
+        let values = if literals.is_empty() { String::new() } else { format!(" ({})", literals.join(", ")) };
+        Some(format!("execute {name}{values}"))
     }
 
     fn has_unsent(&self) -> bool {

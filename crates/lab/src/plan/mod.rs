@@ -217,7 +217,7 @@ fn candidates(
     let parts = facts.into_iter().zip(sources).zip(cells).zip(plants);
     let candidate =
         |(((facts, source), cells), plant): (((CandidateFacts, Source), _), Option<Plant>)| Candidate {
-            directory: folder.join(&facts.name.0),
+            directory: folder.join(facts.name.folder()),
             dialect: Dialect::of(facts.build.dbms, facts.engine),
             table_options: source.table_options(),
             facts,

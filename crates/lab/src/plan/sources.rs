@@ -4,8 +4,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use basecase_builds::{Build, BuildRequest, Library};
 use basecase_client::Endpoint;
 use basecase_client::sqlite;
-use basecase_model::{Dbms, Engine};
-use basecase_server::{ConfigError, ConfigFile, Host};
+use basecase_model::{Dbms, Engine, TriedSetting};
+use basecase_server::{Config, ConfigError, ConfigFile, Host};
 
 use super::candidate::Source;
 use super::connections;
@@ -49,16 +49,17 @@ pub(super) fn sources(
                 let version = bundled.version();
                 let version =
                     version.parse().map_err(|()| anyhow!("SQLite says that its version is {version:?}"))?;
-                Source::Embedded(None, file.for_version(&version))
+                Source::Embedded(None, varied(file.for_version(&version), spec)?)
             }
             (Origin::Build(_), Some(file)) if spec.dbms().is_embedded() => {
                 let build = builds.next().context("a build was not resolved")?;
-                let config = file.for_version(&build.version);
+                let config = varied(file.for_version(&build.version), spec)?;
                 Source::Embedded(Some(Box::new(build)), config)
             }
             (Origin::Build(_), Some(file)) => {
                 let build = builds.next().context("a build was not resolved")?;
                 let config = file.for_version(&build.version).with_extra(&request.extra_settings)?;
+                let config = varied(config, spec)?;
                 // A cache that is larger than the tables stays empty beyond them.
                 let most = disk::tables_bytes(request.workload.as_ref()).saturating_add(BESIDE_TABLES);
                 let asked = Asked {
@@ -87,6 +88,14 @@ pub(super) fn sources(
         );
     }
     Ok((sources, fits_together))
+}
+
+/// The config with what the candidate has in place of one of its settings.
+fn varied(config: Config, spec: &CandidateSpec) -> Result<Config, ConfigError> {
+    match &spec.tried {
+        Some(TriedSetting { name, value, .. }) => config.varied(name, value.as_deref()),
+        None => Ok(config),
+    }
 }
 
 /// The config of each candidate; `None` of the user's own server.

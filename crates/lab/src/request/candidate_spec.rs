@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use basecase_builds::{Build, BuildRequest, RecipeError};
 use basecase_client::{AddressError, mysql, postgres};
-use basecase_model::{Dbms, Engine};
+use basecase_model::{Dbms, Engine, TriedSetting};
 use thiserror::Error;
 
 use super::MemorySize;
@@ -34,6 +34,8 @@ pub struct CandidateSpec {
     pub config: Option<String>,
     /// Limit on the memory of its server, in place of that of the whole request.
     pub memory: Option<MemorySize>,
+    /// A setting in place of that of the config.
+    pub tried: Option<TriedSetting>,
 }
 
 /// Why a candidate's name was refused.
@@ -116,7 +118,7 @@ impl FromStr for CandidateSpec {
             } else {
                 Origin::PostgresUrl(postgres::Address::from_url(url)?)
             };
-            return CandidateSpec { origin, engine, config: None, memory: None }
+            return CandidateSpec { origin, engine, config: None, memory: None, tried: None }
                 .with_possible_engine("url:…");
         }
         if may_hold_password(text) {
@@ -130,7 +132,7 @@ impl FromStr for CandidateSpec {
         let (build, engine) = split_engine(build, text)?;
         let origin =
             if build == Dbms::Sqlite.as_str() { Origin::Embedded } else { Origin::Build(build.parse()?) };
-        CandidateSpec { origin, engine, config, memory: None }.with_possible_engine(text)
+        CandidateSpec { origin, engine, config, memory: None, tried: None }.with_possible_engine(text)
     }
 }
 
@@ -190,7 +192,10 @@ impl fmt::Display for CandidateSpec {
         if let Some(engine) = self.engine {
             write!(formatter, "#{engine}")?;
         }
-        self.config.as_ref().map_or(Ok(()), |config| write!(formatter, "@{config}"))
+        if let Some(config) = &self.config {
+            write!(formatter, "@{config}")?;
+        }
+        self.tried.as_ref().map_or(Ok(()), |tried| write!(formatter, "+{tried}"))
     }
 }
 

@@ -368,6 +368,7 @@ impl Bench for Fake {
             seconds: self.seconds,
             slices: Vec::new(),
             sessions: Vec::new(),
+            plan_uses: Vec::new(),
             connections: 1,
             roles: Vec::new(),
             statements: Vec::new(),

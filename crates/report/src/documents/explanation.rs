@@ -1,11 +1,12 @@
 //! Where the time went.
 
 use basecase_analysis::{Error, Explanation, Results, Thresholds, cells};
+use basecase_model::{PlanUses, StatementPlan};
 
 use super::work;
 use crate::documents::Block;
 use crate::tables::explanation as tables;
-use crate::words::{TWO_MODES, absences, change, mode_lines, summary};
+use crate::words::{TWO_MODES, absences, change, executions, mode_lines, summary};
 
 /// Most plans shown.
 const PLANS: usize = 20;
@@ -74,8 +75,17 @@ pub(crate) fn details(explanation: &Explanation<'_>) -> Vec<Block> {
         absences.chain(tables::tables(explanation).into_iter().map(Block::Table)).collect();
     for change in explanation.plans.iter().take(PLANS) {
         blocks.push(Block::Paragraph(format!("Plans of {}: {}", change.base.statement, change.base.sql)));
-        blocks.push(Block::Log(format!("{}\n{}", explanation.base_name, change.base.text)));
-        blocks.push(Block::Log(format!("{}\n{}", explanation.candidate_name, change.candidate.text)));
+        let planned =
+            explanation.planned.iter().find(|planned| planned.statement == change.base.counted_as());
+        let (base, candidate) = planned.map_or((None, None), |planned| (planned.base, planned.candidate));
+        blocks.push(plan(explanation.base_name, change.base, base));
+        blocks.push(plan(explanation.candidate_name, change.candidate, candidate));
     }
     blocks
+}
+
+/// A plan under the name of its candidate, and how often plans of its kind were used.
+fn plan(name: &str, plan: &StatementPlan, uses: Option<PlanUses>) -> Block {
+    let uses = uses.map_or_else(String::new, |uses| format!(": executed {}", executions(uses)));
+    Block::Log(format!("{name}{uses}\n{}", plan.text))
 }

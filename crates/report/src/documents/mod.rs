@@ -8,6 +8,7 @@ pub(crate) mod history;
 pub(crate) mod method;
 pub(crate) mod notes;
 mod report;
+mod setting_effect;
 mod work;
 
 pub(crate) use calibration::blocks as calibration;
@@ -17,6 +18,7 @@ pub use notes::kept_apart;
 pub(crate) use report::{
     Section, compose, failed, of_events, of_latencies, summary, title, two_modes, with_limits,
 };
+pub(crate) use setting_effect::compose as setting_effect;
 pub(crate) use work::{agreements, counted as how_counted, luck, of_functions, overview as work_overview};
 
 use crate::tables::Table;

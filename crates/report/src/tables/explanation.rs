@@ -2,12 +2,12 @@
 
 use basecase_analysis::{
     Cost, CostRatio, Explanation, FunctionShare, FunctionShares, Hardware, HardwareCount, MOVED,
-    MovedCounter, OperationTime, SettingChange, operation,
+    MovedCounter, OperationTime, PlannedStatement, SettingChange, operation,
 };
-use basecase_model::ProfileKind;
+use basecase_model::{PlanUses, ProfileKind};
 
 use super::{Column, Row, Table, TableCell};
-use crate::words::{UNKNOWN, figure, priced, setting_values};
+use crate::words::{UNKNOWN, executions, figure, priced, setting_values};
 
 /// How to read the table of costs.
 const READING: &str = "The share is the part of the change in time per operation that a cost can explain: 100 % is all of \
@@ -19,8 +19,13 @@ const MOST: usize = 20;
 
 /// Costs, counters, settings, and the profile's results.
 pub(crate) fn tables(explanation: &Explanation<'_>) -> Vec<Table> {
-    let mut tables =
-        vec![costs(explanation), to_try(explanation), counters(explanation), settings(explanation)];
+    let mut tables = vec![
+        costs(explanation),
+        to_try(explanation),
+        counters(explanation),
+        settings(explanation),
+        planned(explanation),
+    ];
     tables.extend(explanation.hardware.as_ref().map(|found| hardware(explanation, found)));
     tables.extend(explanation.functions().iter().map(functions));
     tables.retain(|table| !table.rows.is_empty());
@@ -76,7 +81,8 @@ fn to_try(explanation: &Explanation<'_>) -> Table {
     Table {
         caption: "Candidates to try: defaults that differ".into(),
         reading: "No config sets these, and they have to do with a cost that is named above. That is no sign that they \
-                  caused anything: only the candidate with the base case's value, or with what is new switched off, shows it."
+                  caused anything: only the candidate with the base case's value, or with what is new switched off, shows it. \
+                  `basecase explain --try SETTING` measures it."
             .into(),
         corner: "setting",
         columns: ["base case", "candidate", "has to do with"].map(Column::words).into(),
@@ -119,6 +125,25 @@ fn settings(explanation: &Explanation<'_>) -> Table {
         corner: "setting",
         columns: ["base case", "candidate", "set by"].map(Column::words).into(),
         rows: in_both.into_iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// With which kinds of plans prepared statements were executed.
+fn planned(explanation: &Explanation<'_>) -> Table {
+    let row = |planned: &PlannedStatement<'_>| {
+        let executed = |uses: Option<PlanUses>| uses.map_or_else(|| "not told".to_owned(), executions);
+        let cells = [planned.base, planned.candidate].map(executed).map(TableCell::plain);
+        Row::new(planned.statement, cells.into())
+    };
+    Table {
+        caption: "Plans of prepared statements as they were executed".into(),
+        reading: "Counted by the measured sessions themselves, with their warm-up. A generic plan is made once for all values, \
+                  a custom one for those of one execution."
+            .into(),
+        corner: "statement",
+        columns: ["base case", "candidate"].map(Column::words).into(),
+        rows: explanation.planned.iter().map(row).collect(),
         ..Table::default()
     }
 }

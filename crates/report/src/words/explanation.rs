@@ -6,10 +6,10 @@ use basecase_analysis::{
     Absent, Cause, Cost, CostRatio, Disturbance, Effect, Explanation, HardwareAbsence, Measured,
     MeasuredPrice, PLANNING, PlanChange, SettingChange, SettingTopic, operation,
 };
-use basecase_model::StepFacts;
+use basecase_model::{PlanUses, StepFacts};
 use basecase_stats::JudgedMetric;
 
-use super::{EffectWords as _, JudgedWords as _, brief, number};
+use super::{EffectWords as _, JudgedWords as _, brief, grouped, number};
 
 /// Most settings named with a cause.
 const SETTINGS: usize = 4;
@@ -58,16 +58,47 @@ pub(crate) fn change(explanation: &Explanation<'_>, step: &StepFacts) -> String 
     )
 }
 
-/// A sentence on changed plans.
+/// A sentence on changed plans: first those of another shape, then those of another kind.
 fn planning(explanation: &Explanation<'_>) -> Option<String> {
-    let first = explanation.plans.first()?;
-    let mut text = format!("different plan for {}", plan_change(first));
-    let more = explanation.plans.len() - 1;
-    if more > 0 {
-        let _ = write!(text, ", and for {more} more");
+    let shapes = explanation
+        .plans
+        .iter()
+        .filter(|change| change.is_of_shape())
+        .map(|change| format!("different plan for {}", plan_change(change)));
+    let kinds = explanation.planned.iter().filter(|planned| planned.has_other_kind()).filter_map(|planned| {
+        let (base, candidate) = (planned.base?, planned.candidate?);
+        let (base, candidate) = (executions(base), executions(candidate));
+        Some(format!("different kind of plan for {}: executed {base} → {candidate}", planned.statement))
+    });
+    let both = [and_more(shapes.collect()), and_more(kinds.collect())];
+    let mut text = both.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    if text.is_empty() {
+        return None;
     }
     append_settings(explanation, &mut text, PLANNING);
     Some(text)
+}
+
+/// The first of these, and how many more there are; `None` of none.
+fn and_more(sentences: Vec<String>) -> Option<String> {
+    let more = sentences.len().saturating_sub(1);
+    let first = sentences.into_iter().next()?;
+    Some(if more > 0 { format!("{first}, and for {more} more") } else { first })
+}
+
+/// E.g. `12,000 times with a generic plan, 5 with custom ones`.
+pub(crate) fn executions(uses: PlanUses) -> String {
+    let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{} times", grouped(count)) };
+    match uses {
+        PlanUses { generic, custom: 0 } => format!("{} with a generic plan", times(generic)),
+        PlanUses { generic: 0, custom } => format!("{} with custom plans", times(custom)),
+        PlanUses { generic, custom } if generic > custom => {
+            format!("{} with a generic plan, {} with custom ones", times(generic), grouped(custom))
+        }
+        PlanUses { generic, custom } => {
+            format!("{} with custom plans, {} with a generic one", times(custom), grouped(generic))
+        }
+    }
 }
 
 /// The first line in which a plan differs, without its numbers.
@@ -246,6 +277,46 @@ mod tests {
         };
         assert_eq!(setting_change(&change(Some("sync"), "worker")), "io_method sync → worker");
         assert_eq!(setting_change(&change(None, "worker")), "io_method absent → worker");
+    }
+
+    #[test]
+    fn executions_are_told_by_kind_of_plan_the_usual_one_first() {
+        for (generic, custom, words) in [
+            (12_000, 5, "12,000 times with a generic plan, 5 with custom ones"),
+            (5, 12_000, "12,000 times with custom plans, 5 with a generic one"),
+            (0, 7, "7 times with custom plans"),
+            (1, 0, "once with a generic plan"),
+        ] {
+            assert_eq!(executions(PlanUses { generic, custom }), words);
+        }
+    }
+
+    #[test]
+    fn another_kind_of_plan_is_told_although_it_looks_the_same() {
+        let (experiment, mut trials) = fixture::sample();
+        let of_base = PlanUses { generic: 12_000, custom: 5 };
+        for trial in &mut trials {
+            let is_base = trial.candidate == experiment.candidates[0].name.0;
+            let uses = if is_base { of_base } else { PlanUses { generic: 0, custom: 9_000 } };
+            uses.add_to(&mut trial.counters, "point");
+        }
+        let results = Results::new(&experiment, &trials);
+        let explanation = Explanation::of(&results, 0, 1).unwrap();
+        assert_eq!(
+            causes(&explanation)[0],
+            "different kind of plan for point: executed 12,000 times with a generic plan, 5 with custom ones → 9,000 times with \
+             custom plans"
+        );
+        for trial in &mut trials {
+            trial.counters.set("plans.generic.point", 7_000.0);
+            trial.counters.set("plans.custom.point", 5.0);
+        }
+        let alike = Results::new(&experiment, &trials);
+        let alike = Explanation::of(&alike, 0, 1).unwrap();
+        assert!(
+            causes(&alike).iter().all(|cause| !cause.contains("kind of plan")),
+            "all have a generic plan"
+        );
     }
 
     #[test]

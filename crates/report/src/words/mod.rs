@@ -9,12 +9,13 @@ mod judged;
 mod machine;
 mod memory;
 mod sessions;
+mod setting_effect;
 mod value;
 mod work;
 
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{
-    absences, causes, change, figure, hardware_absence, priced, setting_values, summary,
+    absences, causes, change, executions, figure, hardware_absence, priced, setting_values, summary,
 };
 pub(crate) use failures::FailureWords;
 pub(crate) use findings::{lines, range};
@@ -24,6 +25,7 @@ pub(crate) use judged::{JudgedWords, duration, margin, refusal, suite_lines, ver
 pub(crate) use machine::{agreement_word, qualifier_word, verdict_word, work_word};
 pub(crate) use memory::{cached, caption, different_limits};
 pub(crate) use sessions::{TWO_MODES, all_mode_lines, mode_lines};
+pub(crate) use setting_effect::left_of_change;
 pub(crate) use value::{NOT_AVAILABLE, brief, first, grouped, number};
 pub(crate) use work::{
     agreement, answers, cause_notes, count_failures, count_warnings, function_name, how_counted,

@@ -48,8 +48,10 @@ pub enum ConfigError {
         name: String,
     },
     /// A config may not have this setting, which the caller added.
-    #[error("--set {}: {reason}\nhint: {hint}", name.escape_debug())]
+    #[error("{option} {}: {reason}\nhint: {hint}", name.escape_debug())]
     Extra {
+        /// The option that added it.
+        option: &'static str,
         /// The setting.
         name: String,
         /// What is wrong.

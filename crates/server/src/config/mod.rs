@@ -26,6 +26,35 @@ use rules::check_line;
 /// The name of what is not a setting of the server: text behind each CREATE TABLE.
 const TABLE_OPTIONS: &str = "table_options";
 
+/// The option that tries a setting.
+pub(crate) const TRY: &str = "--try";
+/// The most letters of a value in the name of a config: data lies in folders of that name, and sockets in them.
+const VALUE_LETTERS: usize = 24;
+
+/// The name of a setting as a config spells it.
+///
+/// # Errors
+/// If no config may have it, or the value is not one line.
+pub(crate) fn checked_name(
+    rules: &Rules,
+    option: &'static str,
+    name: &str,
+    value: &str,
+) -> Result<String, ConfigError> {
+    let name = rules.spelled(name);
+    match check_line(&name, value).and_then(|()| rules.refuse(&name)) {
+        Ok(()) => Ok(name),
+        Err((reason, hint)) => Err(ConfigError::Extra { option, name, reason, hint }),
+    }
+}
+
+/// A value as a part of a name: a word that files can be named by.
+fn word_of(value: &str) -> String {
+    let letter =
+        |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '_' };
+    value.chars().take(VALUE_LETTERS).map(letter).collect()
+}
+
 /// One setting as given to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
@@ -61,17 +90,33 @@ impl Config {
     /// If a config may not have a setting.
     pub fn with_extra(mut self, extra: &[(String, String)]) -> Result<Self, ConfigError> {
         for (name, value) in extra {
-            let name = self.rules.spelled(name);
-            let checked = check_line(&name, value).and_then(|()| self.rules.refuse(&name));
-            checked.map_err(|(reason, hint)| ConfigError::Extra { name: name.clone(), reason, hint })?;
-            if name == TABLE_OPTIONS {
-                self.table_options = Some(value.clone());
-                continue;
-            }
-            self.settings.retain(|setting| setting.name != name);
-            self.settings.push(Setting { name, value: value.clone(), place: "--set".into() });
+            let name = checked_name(self.rules, "--set", name, value)?;
+            self.set(name, Some(value), "--set");
         }
         Ok(self)
+    }
+
+    /// The config with one setting changed, under a name that tells it: `x10a_c2r24+jit=off`. Without a value the setting is left out, so
+    /// that the server's default holds.
+    ///
+    /// # Errors
+    /// If a config may not have the setting.
+    pub fn varied(mut self, name: &str, value: Option<&str>) -> Result<Self, ConfigError> {
+        let name = checked_name(self.rules, TRY, name, value.unwrap_or_default())?;
+        self.name = format!("{}+{name}={}", self.name, word_of(value.unwrap_or("default")));
+        self.set(name, value, TRY);
+        Ok(self)
+    }
+
+    /// Sets or removes a setting.
+    fn set(&mut self, name: String, value: Option<&str>, place: &str) {
+        let value = value.map(str::to_owned);
+        if name == TABLE_OPTIONS {
+            self.table_options = value;
+            return;
+        }
+        self.settings.retain(|setting| setting.name != name);
+        self.settings.extend(value.map(|value| Setting { name, value, place: place.into() }));
     }
 
     /// The value of the setting `name`, if the config has it.
@@ -130,6 +175,19 @@ mod tests {
         assert_eq!(config.settings.len(), 2);
         assert_ne!(config.facts().sha256, before);
         assert_eq!(config.to_text(), "a.b = '1'\nwork_mem = '8MB'\n");
+    }
+
+    #[test]
+    fn a_varied_config_is_named_after_what_was_changed() {
+        let config = config(Dbms::Postgres, "jit = on\nwork_mem = 4MB");
+        let set = config.clone().varied("JIT", Some("off")).unwrap();
+        assert_eq!((set.name.as_str(), set.value("jit")), ("mine+jit=off", Some("off")));
+        let left_out = config.clone().varied("work_mem", None).unwrap();
+        assert_eq!((left_out.name.as_str(), left_out.value("work_mem")), ("mine+work_mem=default", None));
+        let path = config.clone().varied("search_path", Some("/var/log, elsewhere/far/away")).unwrap();
+        assert_eq!(path.name, "mine+search_path=_var_log__elsewhere_far_");
+        let refusal = config.varied("port", Some("5")).unwrap_err().to_string();
+        assert!(refusal.starts_with("--try port: port cannot be set by a config\nhint: "), "{refusal}");
     }
 
     #[test]

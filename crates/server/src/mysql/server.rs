@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use basecase_builds::{Version, release_number};
 use basecase_client::{Endpoint, Error, Kind, Session};
-use basecase_model::{Dbms, Engine, Measures, TABLE_MARK, Value, names};
+use basecase_model::{Dbms, Engine, Measures, PlanKind, TABLE_MARK, Value, names};
 use basecase_stop::pause;
 
 use super::status::Figures;
@@ -303,7 +303,7 @@ impl Served for MysqlServer {
         Ok(settings(session.query("show global variables")?))
     }
 
-    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+    fn explain(&self, session: &mut dyn Session, sql: &str, _: Option<PlanKind>) -> Result<String, Error> {
         plan::explain(session, sql, self.dbms == Dbms::Mysql && self.is_at_least(&[8, 0, 18]))
     }
 

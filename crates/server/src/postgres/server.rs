@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use basecase_builds::postgres_compiler;
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, TABLE_MARK, Value, names};
+use basecase_model::{Dbms, Measures, PlanKind, TABLE_MARK, Value, names};
 use basecase_stop::pause;
 
 use super::telemetry;
@@ -248,7 +248,15 @@ impl Served for PostgresServer {
         Ok(settings(session.query("show all")?))
     }
 
-    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+    fn explain(&self, session: &mut dyn Session, sql: &str, kind: Option<PlanKind>) -> Result<String, Error> {
+        let mode = match kind {
+            None => "default",
+            Some(PlanKind::Generic) => "force_generic_plan",
+            Some(PlanKind::Custom) => "force_custom_plan",
+        };
+        if self.is_at_least(12) {
+            session.query(&format!("set plan_cache_mode = {mode}"))?;
+        }
         let rows = session.query(&format!("explain {sql}"))?;
         let line = |row: Vec<Value>| match row.into_iter().next() {
             Some(Value::Text(line)) => Some(line),

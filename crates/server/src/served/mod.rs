@@ -8,7 +8,7 @@ mod telemetry;
 use std::collections::BTreeMap;
 
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, TableState, Value, names};
+use basecase_model::{Dbms, Measures, PlanKind, TableState, Value, names};
 use basecase_probe::ServerGroup;
 
 use crate::instance::{Instance, InstanceError, KilledForMemory, ServerEnd};
@@ -243,11 +243,12 @@ pub trait Served {
     /// If the dbms does not answer.
     fn settings(&self, session: &mut dyn Session) -> Result<BTreeMap<String, String>, Error>;
 
-    /// How the dbms would execute a statement, a line for each node of its plan.
+    /// How the dbms would execute a statement, a line for each node of its plan; a prepared one with a plan of this kind, if the dbms
+    /// knows kinds.
     ///
     /// # Errors
     /// If the dbms refuses to explain it or does not answer.
-    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error>;
+    fn explain(&self, session: &mut dyn Session, sql: &str, kind: Option<PlanKind>) -> Result<String, Error>;
 
     /// Sizes on disk, under the names that begin with `size.`.
     ///

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use basecase_client::sqlite::{File, Library};
 use basecase_client::{Endpoint, Error, Session};
-use basecase_model::{Dbms, Measures, Value, names};
+use basecase_model::{Dbms, Measures, PlanKind, Value, names};
 use basecase_process::{DirectoryLock, Owner, PrivateFolder};
 
 use crate::config::Config;
@@ -173,7 +173,7 @@ impl Served for SqliteServer {
         SETTINGS.iter().map(value).collect()
     }
 
-    fn explain(&self, session: &mut dyn Session, sql: &str) -> Result<String, Error> {
+    fn explain(&self, session: &mut dyn Session, sql: &str, _: Option<PlanKind>) -> Result<String, Error> {
         let rows = session.query(&format!("explain query plan {sql}"))?;
         // Each node names its parent by number.
         let mut depths: BTreeMap<i64, usize> = BTreeMap::new();

@@ -22,7 +22,7 @@ use basecase_workload::{Chunk, Preparation, StepPlan};
 
 use self::neighbours::Neighbours;
 use self::observing::{Observations, observe};
-use self::plans::plans;
+use self::plans::{count_plan_uses, plans};
 use self::profiling::Profiling;
 use crate::checks::{self, ServerCounts};
 use crate::plan::{Candidate, Plan};
@@ -167,8 +167,12 @@ pub(crate) fn conclude(
         None => examine(deployment, workload_state, number, &before, &outcome, ended.inspection, &mut trial),
     };
     let examined = examined.and_then(|()| {
+        if !outcome.plan_uses.is_empty() {
+            let step_plan = workload_state.plan(number, Purpose::Measure)?;
+            count_plan_uses(&mut trial, &outcome.plan_uses, step_plan);
+        }
         if ended.wants_plans {
-            trial.plans = plans(deployment, workload_state.plan(number, Purpose::Measure)?)?;
+            trial.plans = plans(deployment, workload_state.plan(number, Purpose::Measure)?, &trial)?;
             // The session that asked for them must not count as one of the next step.
             deployment.catch_up()?;
         }

@@ -1,0 +1,63 @@
+//! A setting that is tried: what is left of a change that it makes, and of one that it does not make.
+
+use std::collections::BTreeSet;
+
+use basecase_store::Store;
+use basecase_tests::Sandbox;
+use basecase_tests::running::{HARDLY_SETTLES, MICROBENCHMARKS, PLACES};
+
+/// Settings of both configs of SQLite.
+const BOTH: &str = "journal_mode = wal\nsynchronous = normal\n";
+/// The large effect that is looked for.
+const DETECT: [&str; 2] = ["--detect", "15%"];
+
+/// Standard output with lines that went on below made whole.
+fn said(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let output = sandbox.output(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", sandbox.transcript(&output));
+    String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The candidates and the number of trials of each experiment in the store.
+fn stored(sandbox: &Sandbox) -> Vec<(Vec<String>, usize)> {
+    let store = Store::open_read_only(&sandbox.path().join("s.sqlite")).unwrap();
+    let experiments = store.experiments().unwrap().into_iter();
+    let told = |experiment: basecase_model::Experiment| {
+        let names = experiment.candidates.iter().map(|facts| facts.name.0.clone()).collect();
+        (names, store.trials(&experiment.id).unwrap().len())
+    };
+    experiments.map(told).collect()
+}
+
+#[test]
+fn the_planted_setting_explains_the_change_and_another_that_differs_does_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("large.conf", &format!("{BOTH}cache_size = -65536\nbusy_timeout = 2000\n"));
+    // Nearly every page is read from the file again.
+    sandbox.write("small.conf", &format!("{BOTH}cache_size = 1\nbusy_timeout = 1000\n"));
+    let candidates = ["compare", "sqlite@large.conf", "sqlite@small.conf"];
+    let step = ["point-query", "--option", "rows=20000", "--threads", "1"];
+    said(&sandbox, &[&candidates[..], &MICROBENCHMARKS, &step, &DETECT, &HARDLY_SETTLES, &PLACES].concat());
+    let explain = ["explain", "s.sqlite", "point-query", "--try"];
+
+    let planted = said(&sandbox, &[&explain[..], &["cache_size"]].concat());
+    assert!(planted.contains(" with cache_size=-65536 as in the base case: "), "{planted}");
+    assert!(
+        planted.ends_with(" rounds") && planted.contains("are left: the setting explains the change"),
+        "{planted}"
+    );
+    let innocent = said(&sandbox, &[&explain[..], &["busy_timeout"]].concat());
+    assert!(innocent.contains(" with busy_timeout=2000 as in the base case: "), "{innocent}");
+    assert!(innocent.contains("are left: the setting does not explain the change"), "{innocent}");
+
+    // Each is an experiment of its own, with the same base case and contender.
+    let experiments = stored(&sandbox);
+    let varied: BTreeSet<&str> = experiments[1..].iter().map(|(names, _)| names[2].as_str()).collect();
+    assert!(experiments[1..].iter().all(|(names, _)| names[..2] == experiments[0].0), "{experiments:?}");
+    let suffixes = ["small+busy_timeout=2000", "small+cache_size=-65536"];
+    assert!(varied.iter().zip(suffixes).all(|(name, suffix)| name.ends_with(suffix)), "{varied:?}");
+    // What is decided is not measured again.
+    let again = said(&sandbox, &[&explain[..], &["cache_size"]].concat());
+    assert!(again.contains("are left: the setting explains the change"), "{again}");
+    assert_eq!(stored(&sandbox), experiments);
+}

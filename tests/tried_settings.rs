@@ -36,7 +36,7 @@ fn the_planted_setting_explains_the_change_and_another_that_differs_does_not() {
     // Nearly every page is read from the file again.
     sandbox.write("small.conf", &format!("{BOTH}cache_size = 1\nbusy_timeout = 1000\n"));
     let candidates = ["compare", "sqlite@large.conf", "sqlite@small.conf"];
-    let step = ["point-query", "--option", "rows=20000", "--threads", "1"];
+    let step = ["point-query", "--option", "rows=20000", "--threads", "1", "--loads", "1"];
     said(&sandbox, &[&candidates[..], &MICROBENCHMARKS, &step, &DETECT, &HARDLY_SETTLES, &PLACES].concat());
     let explain = ["explain", "s.sqlite", "point-query", "--try"];
 

@@ -28,7 +28,7 @@ fn defect_08_a_pipeline_turns_red_for_a_regression_whoever_reads_and_for_nothing
         sandbox.write(&format!("v{number}.conf"), &text);
     }
     let files = ["--junit", "j.xml", "--summary", "s.md"];
-    // A wide margin is told apart by the least work in a round.
+    // A change beyond a wide margin is told by few rounds.
     let gate_of = |margin: &'static str, files: &[&'static str]| {
         let more = [&["--detect", margin], &ONE_LOAD[..], files].concat();
         in_rounds("gate", &[VERSIONS[0], VERSIONS[3]], &more)

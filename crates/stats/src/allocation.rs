@@ -1,10 +1,11 @@
 //! How the time of a round is best divided among passes, sessions and the start.
 
 use crate::luck::{Luck, LuckComponent};
+use crate::signed_rank::median;
 
-/// How many degrees of freedom the scatter of starts over all steps is worth beside that of one step: a few rounds of one step tell little
+/// How many degrees of freedom the scatter of starts of the median step is worth beside that of one step: a few rounds of one step tell little
 /// of its own starts.
-const FREEDOM_OF_ALL_STEPS: f64 = 4.0;
+const FREEDOM_OF_MEDIAN: f64 = 4.0;
 
 /// The variances of a step's difference to the base case, by where they come from. In squared logarithms, averaged over contenders.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,17 +40,17 @@ pub struct Allocation {
 
 impl StepVariances {
     /// Of several steps, each with the components of its contenders; `None` where starts were not repeated. The variance of starts is put
-    /// together from that of the step and that of all steps.
+    /// together from that of the step and that of the median step.
     pub fn of_steps(steps: &[Vec<Luck>]) -> Vec<Option<StepVariances>> {
         let starts: Vec<Option<(f64, f64)>> = steps.iter().map(|lucks| of_starts(lucks)).collect();
-        let known: Vec<f64> = starts.iter().flatten().map(|(variance, _)| *variance).collect();
-        let of_all = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        let mut known: Vec<f64> = starts.iter().flatten().map(|(variance, _)| *variance).collect();
+        let of_median = if known.is_empty() { 0.0 } else { median(&mut known) };
         let of_step = |(lucks, start): (&Vec<Luck>, Option<(f64, f64)>)| {
             let (own, freedom) = start?;
             Some(StepVariances {
                 pass: mean_variance(lucks, |luck| Some(luck.pass)),
                 session: mean_variance(lucks, |luck| luck.session),
-                start: (freedom * own + FREEDOM_OF_ALL_STEPS * of_all) / (freedom + FREEDOM_OF_ALL_STEPS),
+                start: (freedom * own + FREEDOM_OF_MEDIAN * of_median) / (freedom + FREEDOM_OF_MEDIAN),
             })
         };
         steps.iter().zip(starts).map(of_step).collect()
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_of_a_step_resemble_those_of_all_while_there_are_few() {
+    fn starts_of_a_step_resemble_those_of_median_while_there_are_few() {
         let steps = |freedom| {
             let of_steps = StepVariances::of_steps(&[
                 vec![luck(0.01, 0.0, freedom), luck(0.03, 0.0, freedom)],

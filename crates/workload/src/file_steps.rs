@@ -12,6 +12,9 @@ use crate::statement_kind::{class_of, visit_expressions};
 use crate::timing::StepDuration;
 use crate::{Change, Workload};
 
+/// The group of steps that the user names and no list shows.
+pub const UNLISTED: &str = "steps of no list";
+
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileStep {
@@ -191,7 +194,13 @@ impl Workload {
                 self.refused(format!("unknown step, list or group `{word}`"), suggestion(word, known))
             );
         }
-        self.add(parameters, self.lists.first(), &alone(word), steps)
+        let before = steps.len();
+        self.add(parameters, self.lists.first(), &alone(word), steps)?;
+        // Whoever names a step wants its result. A suffix, as in `point-query.warm`, is for what prepares others.
+        for step in steps[before..].iter_mut().filter(|step| !step.name.contains('.')) {
+            step.group.get_or_insert_with(|| UNLISTED.to_owned());
+        }
+        Ok(())
     }
 
     fn add_list(

@@ -25,7 +25,7 @@ mod workload_plan;
 pub use definition::{OptionDefinition, Setting, Workload, WorkloadError};
 pub use dialect::Dialect;
 pub use file_parameters::{FileParameters, Maintenance, Mode};
-pub use file_steps::FileStep;
+pub use file_steps::{FileStep, UNLISTED};
 pub use generator::Generator;
 pub use random::{Stream, stream};
 pub use script::{

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use basecase_model::{Engine, Expectation, Operation, Parameter, ParameterType, Reply, StatementClass};
 use basecase_workload::{
-    Dialect, FileParameters, FileStep, Next, RolePlan, Script, SetUp, StepPlan, Work, Workload,
+    Dialect, FileParameters, FileStep, Next, RolePlan, Script, SetUp, StepPlan, UNLISTED, Work, Workload,
 };
 
 const DIALECTS: [Dialect; 4] =
@@ -401,6 +401,15 @@ fn the_lists_have_their_steps_in_order() {
     assert_eq!(union.len(), 47);
     let writes = workload.steps(&parameters, &["writes"]).unwrap();
     assert_eq!(writes.len(), 10);
+}
+
+#[test]
+fn a_step_that_is_named_is_shown_though_no_list_shows_it() {
+    let (workload, parameters) = micro();
+    let group = |word: &str| workload.steps(&parameters, &[word]).unwrap().remove(0).group;
+    assert_eq!(group("read-only-distinct-pure").as_deref(), Some(UNLISTED));
+    assert_eq!(group("read-only-distinct").as_deref(), Some("range queries with aggregation"));
+    assert_eq!(group("point-query.warm"), None, "it prepares others");
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Explain, asked: &AskedSetting, reporter: &Reporter
     // Before any download, so that a store that cannot be written is found early.
     drop(Store::create_or_open(&arguments.store)?);
     let (original, places) = original(&experiment, arguments, reporter)?;
+    check_all_measured(&original, &experiment)?;
     let trying = original.trying(&tried, contender, arguments.detect)?;
     let options = RunOptions { only_step: Some(step.clone()), ..RunOptions::default() };
     let measured = measure_without_pages(&trying, &places, options, reporter)?;
@@ -34,6 +35,19 @@ pub(crate) fn run(arguments: &Explain, asked: &AskedSetting, reporter: &Reporter
     let outcome = measured.summarize(&places, reporter);
     printed?;
     Ok(outcome)
+}
+
+/// Refuses an experiment that lacks candidates of its command: their numbers would be those of others.
+fn check_all_measured(request: &Request, experiment: &Experiment) -> Result<()> {
+    let Some(base) = experiment.candidates.first() else { return Ok(()) };
+    let measured = experiment.candidates.iter().filter(|facts| !facts.name.is_again(&base.name)).count();
+    if measured < request.candidates.len() {
+        bail!(
+            "only {measured} of the {} candidates that the experiment asked for could be measured here, so that it cannot be told which of them to try the setting on\nhint: measure the base case and the contender by `basecase compare`, and explain that experiment",
+            request.candidates.len()
+        );
+    }
+    Ok(())
 }
 
 /// The name of the step and the number of the candidate whose change is to be explained: there must be one.
@@ -131,5 +145,25 @@ fn adapted(places: PlaceArguments, arguments: &Explain) -> PlaceArguments {
         keep_data: false,
         rebuild: false,
         ..places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_that_lacks_a_candidate_of_its_command_is_refused() {
+        // The made-up experiment has three.
+        let (experiment, _) = basecase_report::fixture::in_rounds();
+        let checked = |candidates: &[&str]| {
+            let words = ["basecase", "compare"].iter().chain(candidates);
+            let parsed = Arguments::try_parse_from(words).unwrap();
+            let (requests, _) = requests(parsed.command).unwrap().unwrap();
+            check_all_measured(&requests[0], &experiment)
+        };
+        assert!(checked(&["sqlite:3.52.0", "sqlite:3.53.0", "sqlite:3.54.0"]).is_ok());
+        let refusal = checked(&["sqlite:3.51.0", "sqlite:3.52.0", "sqlite:3.53.0", "sqlite:3.54.0"]);
+        assert!(refusal.unwrap_err().to_string().starts_with("only 3 of the 4 candidates"));
     }
 }

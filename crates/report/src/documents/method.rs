@@ -134,8 +134,8 @@ fn when(analyses: &[u32], calendar_time: Option<CalendarTime>) -> String {
             format!("after {} rounds", rounds.join(", "))
         }
         Some(CalendarTime { budget_seconds, passed_seconds }) => format!(
-            "after every round from {} to {}, each with as much of the error as corresponds to the time that has passed: {} of a \
-             budget of {}, which has nine tenths of it",
+            "after every round from {} to {}, each with as much of the error as the time allows that has passed: {} of a budget \
+             of {}, which has nine tenths of it",
             analyses.first().unwrap_or(&0),
             analyses.last().unwrap_or(&0),
             duration(passed_seconds),

@@ -210,3 +210,60 @@ fn flags_are_rare_where_nothing_is_odd() {
         assert!(shown <= 40, "{rare}: {shown} of 1000");
     }
 }
+
+/// Standard deviations in per cent that loads, and rounds of one load, add to the ratio of two versions of Postgres, in six steps: see
+/// docs/method.md, "What a budget of 20 minutes tells".
+const MEASURED: [[f64; 2]; 6] = [[0.5, 1.5], [0.5, 1.5], [0.5, 1.5], [1.0, 2.0], [1.0, 2.0], [0.5, 3.0]];
+
+/// The shares of comparisons with a false change and with an interval that misses, of so many experiments in which five equal candidates
+/// are compared in six steps, as that one was: twelve rounds within the budget, a new load in every third, the luck of the base case in all.
+fn wrong_of_equals(experiments: usize) -> [f64; 2] {
+    let mut wrong = [0, 0];
+    let contenders = 4;
+    for experiment in 0..experiments {
+        let mut simulation = Simulation::new("equals", experiment);
+        let mut family = Vec::new();
+        for sds in MEASURED {
+            // A candidate has half of the variance of the ratio of two.
+            let [of_load, of_round] = sds.map(|sd| sd / 100.0 / 2f64.sqrt());
+            let mut candidate = || -> Vec<f64> {
+                let loads = simulation.effects(Noise::Gaussian, 4);
+                let own = simulation.effects(Noise::HeavyTails, 12);
+                // Three degrees of freedom have a variance of three.
+                let level =
+                    |(number, own): (usize, f64)| of_load * loads[number / 3] + of_round * own / 3f64.sqrt();
+                own.into_iter().enumerate().map(level).collect()
+            };
+            let base = candidate();
+            for _ in 0..contenders {
+                let round = |(number, (own, base)): (usize, (f64, &f64))| Round {
+                    spent: Some(share_spent((number + 1) as f64 / 12.0)),
+                    load: Some(number as u32 / 3),
+                    ..Round::from(own - base)
+                };
+                let rounds = candidate().into_iter().zip(&base).enumerate().map(round).collect();
+                family.push(Comparison { rounds, margin: 1.02_f64.ln() });
+            }
+        }
+        let judge = scheduled().with_load_correlation(load_correlation(&family));
+        for decision in judge.decide(&family).unwrap() {
+            wrong[0] += usize::from(decision.verdict.is_change());
+            wrong[1] += usize::from(decision.interval.is_some_and(|interval| !interval.contains(0.0)));
+        }
+    }
+    wrong.map(|count| count as f64 / (experiments * contenders * MEASURED.len()) as f64)
+}
+
+#[test]
+fn equal_candidates_are_rarely_told_apart() {
+    let [changes, misses] = wrong_of_equals(50);
+    assert!(changes <= 0.01 && misses <= 0.08, "{changes} {misses}");
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn equal_candidates_are_rarely_told_apart_in_ten_thousand_comparisons() {
+    let [changes, misses] = wrong_of_equals(420);
+    println!("{changes} false changes, {misses} intervals that miss");
+    assert!(changes <= 0.01 && misses <= 0.06, "{changes} {misses}");
+}

@@ -7,25 +7,50 @@ use anyhow::Result;
 use basecase_model::{CalendarTime, Experiment, StepFacts, Trial, names};
 use basecase_stats::{JudgedMetric, Judgement, Luck, Outlook, StepVariances};
 
-/// The remaining cost of a verdict on a step.
+/// How many times what is left of a budget steps are planned for: how long a verdict takes is known from a few rounds only, and steps that
+/// share a start are cheaper together.
+const HOPE: f64 = 2.0;
+
+/// The remaining cost of verdicts on a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
     step: usize,
     /// Whether all candidates have a verdict, and only the size of the change is open.
     has_verdicts: bool,
+    /// How long the verdicts take that take the least time each.
     seconds: f64,
+    /// How many there are of them.
+    verdicts: usize,
 }
 
-/// The steps that can be decided in the remaining time: the cheapest first, those with a verdict last, and always at least one. The steps of
-/// a chain share its rounds.
+impl Cost {
+    /// Of a step whose open contenders need so many more rounds, of so many seconds each.
+    fn new(step: usize, has_verdicts: bool, mut rounds: Vec<f64>, seconds: f64) -> Self {
+        rounds.sort_by(f64::total_cmp);
+        let of_first = |(before, rounds): (usize, &f64)| (before + 1, rounds * seconds);
+        let cheapest = rounds.iter().enumerate().map(of_first).min_by(|one, other| {
+            let each = |(verdicts, seconds): &(usize, f64)| seconds / *verdicts as f64;
+            each(one).total_cmp(&each(other))
+        });
+        let (verdicts, seconds) = cheapest.unwrap_or((1, 0.0));
+        Cost { step, has_verdicts, seconds, verdicts }
+    }
+
+    fn of_each(&self) -> f64 {
+        self.seconds / self.verdicts as f64
+    }
+}
+
+/// The steps that may be decided in the remaining time: those first whose verdicts take the least time each, those with a verdict last, and
+/// always at least one. The steps of a chain share its rounds.
 fn affordable(mut costs: Vec<Cost>, left: Duration, is_chain: bool) -> Vec<usize> {
     costs.sort_by(|one, other| {
-        one.has_verdicts.cmp(&other.has_verdicts).then(one.seconds.total_cmp(&other.seconds))
+        one.has_verdicts.cmp(&other.has_verdicts).then(one.of_each().total_cmp(&other.of_each()))
     });
     let mut all = 0.0_f64;
     let fits = |cost: &&Cost| {
         all = if is_chain { all.max(cost.seconds) } else { all + cost.seconds };
-        all <= left.as_secs_f64()
+        all <= HOPE * left.as_secs_f64()
     };
     let count = costs.iter().take_while(fits).count();
     costs.truncate(count.max(1));
@@ -188,15 +213,18 @@ impl OpenComparisons {
     /// The remaining cost of a verdict on a step, including the steps of a chain that lead to it.
     fn cost(&self, judgement: &Judgement, step: usize) -> Cost {
         let decision = |candidate: usize| judgement.decision(JudgedMetric::Throughput, step, candidate);
+        let analyses = self.experiment.schedule.iter().flat_map(|schedule| &schedule.interim_analyses);
+        let last_round = analyses.max().copied().unwrap_or(1);
         let open = || self.runners(step).into_iter().skip(1).filter(|one| !judgement.is_settled(step, *one));
         let rounds = |candidate: usize| match decision(candidate).map(|decision| decision.outlook) {
-            Some(Outlook::MoreRounds(rounds)) => rounds,
-            Some(Outlook::Settled | Outlook::OnTheMargin) | None => 1,
+            Some(Outlook::MoreRounds(rounds)) => rounds as f64,
+            // No number of rounds is known to decide it.
+            Some(Outlook::OnTheMargin) => f64::from(last_round),
+            Some(Outlook::Settled) | None => 1.0,
         };
-        let rounds = open().map(rounds).max().unwrap_or(0);
         let has_verdicts =
             open().all(|one| decision(one).is_some_and(|decision| decision.verdict.is_change()));
-        Cost { step, has_verdicts, seconds: rounds as f64 * self.seconds_of_round(&[step]) }
+        Cost::new(step, has_verdicts, open().map(rounds).collect(), self.seconds_of_round(&[step]))
     }
 
     /// Whether a round of a step was measured. Candidates that took turns were measured together; one that was missing joins later rounds.
@@ -322,17 +350,29 @@ mod tests {
 
     #[test]
     fn what_is_nearest_to_a_verdict_comes_first_when_time_binds() {
-        let cost = |step, has_verdicts, seconds| Cost { step, has_verdicts, seconds };
+        let cost = |step, has_verdicts, seconds| Cost { step, has_verdicts, seconds, verdicts: 1 };
         let costs =
             vec![cost(0, false, 50.0), cost(1, true, 1.0), cost(2, false, 10.0), cost(3, false, 15.0)];
-        let in_seconds = |seconds| affordable(costs.clone(), Duration::from_secs(seconds), false);
+        let in_seconds =
+            |seconds: u64| affordable(costs.clone(), Duration::from_secs_f64(seconds as f64 / HOPE), false);
         assert_eq!(in_seconds(76), [0, 1, 2, 3]);
         assert_eq!(in_seconds(75), [0, 2, 3], "the size of a change can wait");
         assert_eq!(in_seconds(30), [2, 3]);
         assert_eq!(in_seconds(0), [2], "one in any case");
         assert!(affordable(Vec::new(), Duration::ZERO, false).is_empty());
-        let in_chain = |seconds| affordable(costs.clone(), Duration::from_secs(seconds), true);
+        let in_chain =
+            |seconds: u64| affordable(costs.clone(), Duration::from_secs_f64(seconds as f64 / HOPE), true);
         assert_eq!(in_chain(50), [0, 1, 2, 3], "each round is one of all of them");
         assert_eq!(in_chain(20), [2, 3]);
+    }
+
+    #[test]
+    fn a_step_is_as_near_to_a_verdict_as_most_of_its_contenders() {
+        let cost = |rounds: &[f64]| Cost::new(0, false, rounds.to_vec(), 10.0);
+        let (one, several) = (cost(&[40.0, 4.0]), cost(&[2.0, 40.0, 3.0, 3.0]));
+        assert_eq!((one.seconds, one.verdicts), (40.0, 1), "one on the margin is not waited for");
+        assert_eq!((several.seconds, several.verdicts), (30.0, 3));
+        assert!(several.of_each() < one.of_each());
+        assert_eq!(cost(&[]).seconds, 0.0);
     }
 }

@@ -35,7 +35,7 @@ const TYPICAL_PASSES: u32 = 6;
 /// candidates alike.
 pub(crate) const LONG: Duration = MS.saturating_mul(1_000);
 /// How long each candidate warms up for a step: half of it, then the others, then the other half.
-const WARM_UP: Duration = MS.saturating_mul(1_200);
+const WARM_UP: Duration = MS.saturating_mul(600);
 /// The same for the first step after a start: the sessions' processes have to find their way to the server's cache.
 const FIRST_WARM_UP: Duration = MS.saturating_mul(2_600);
 /// How long the candidate that warms up first works to find out how many events that is, in a step that writes.
@@ -455,7 +455,9 @@ mod tests {
         while let Some(spec) = scheduler.next(result.as_ref()) {
             let rate = rate(&spec);
             let time = match spec.end {
-                SliceEnd::After(time) | SliceEnd::Counted(time) => time + ending,
+                SliceEnd::After(time) => time + ending,
+                // It waits for the answer to what is in progress.
+                SliceEnd::Counted(time) => (time + ending).max(Duration::from_secs_f64(1.0 / rate)),
                 SliceEnd::Events(events) => Duration::from_secs_f64(events as f64 / rate),
                 SliceEnd::Cut(_) => unreachable!("its steps have no end"),
             };
@@ -574,7 +576,7 @@ mod tests {
         assert_eq!(specs[0].end, SliceEnd::Counted(PROBE));
         assert_eq!(ends_of(1 - first)[0], SliceEnd::Events(50), "as many as the first had in its time");
         assert_eq!(ends_of(first)[1..], ends_of(1 - first)[1..]);
-        assert_eq!(ends_of(first)[1], SliceEnd::Events(600));
+        assert_eq!(ends_of(first)[1], SliceEnd::Events(300));
         assert_eq!(ends_of(first).last(), Some(&SliceEnd::Events(50)));
         assert_eq!(ends_of(first).len(), 2 + 2 * WRITING_PASSES as usize);
     }

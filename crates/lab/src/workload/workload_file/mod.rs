@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use basecase_model::{Group, Headline, StepFacts};
 use basecase_stats::InterimAnalyses;
 use basecase_workload::{
-    Dialect, FileParameters, FileStep, LOAD, LoadedTable, Maintenance, StepPlan, Workload as Definition,
-    WorkloadError,
+    Dialect, FileParameters, FileStep, LOAD, LoadedTable, Maintenance, StepPlan, UNLISTED,
+    Workload as Definition, WorkloadError,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -199,7 +199,10 @@ impl Workload for WorkloadFile {
         let groups = self.definition.groups(list).into_iter();
         let groups =
             groups.map(|(name, labels)| Group { name, steps: labels.iter().flat_map(labels_of).collect() });
-        groups.filter(|group| !group.steps.is_empty()).collect()
+        let unlisted = self.steps.iter().filter(|step| step.group.as_deref() == Some(UNLISTED));
+        let unlisted =
+            Group { name: UNLISTED.to_owned(), steps: unlisted.map(|step| step.label.clone()).collect() };
+        groups.chain([unlisted]).filter(|group| !group.steps.is_empty()).collect()
     }
 
     fn outlines(&self) -> Vec<Outline> {

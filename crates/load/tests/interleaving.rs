@@ -157,12 +157,12 @@ fn slices_of_time_alternate_and_only_they_count() {
                 assert!(clock_us <= worked_us + 10.0, "{clock_us} of {worked_us}");
                 assert!(role.client_cpu_us > 0.0 && role.client_cpu_us < worked_us * 1.2, "{role:?}");
             }
-            // Roles work equally long, except where one waits for a processor.
+            // Roles add up by the time that each works, which is shorter where one waits for a processor.
             let mean = |slice: &Slice| slice.operations as f64 / slice.length_us * 1e6;
             let ratios: Vec<f64> = outcome.slices.iter().map(|slice| slice.rate / mean(slice)).collect();
-            let most = threads.parse::<f64>().unwrap() * 1.001;
-            assert!(ratios.iter().all(|ratio| (0.999..=most).contains(ratio)), "{ratios:?}");
-            assert!(ratios.iter().any(|ratio| *ratio < 1.5), "{ratios:?}");
+            assert!(ratios.iter().all(|ratio| *ratio >= 0.999), "{ratios:?}");
+            let is_mean = |ratio: &f64| *ratio <= 1.001;
+            assert!(threads != "1" || ratios.iter().all(is_mean), "one role has the whole time: {ratios:?}");
         }
     }
 }

@@ -127,9 +127,9 @@ mod tests {
             for (more, factor) in [(0, 0.7), (0, 1.4), (1, 0.7), (1, 1.4)] {
                 let mut other = best;
                 if more == 0 {
-                    other.passes_of_session *= factor
+                    other.passes_of_session *= factor;
                 } else {
-                    other.sessions *= factor
+                    other.sessions *= factor;
                 }
                 assert!(uncertainty(other, variances) > uncertainty(best, variances), "{best:?} {other:?}");
             }

@@ -1,7 +1,7 @@
 //! An experiment as it goes on: what was agreed when it began holds.
 
 use anyhow::{Result, bail};
-use basecase_model::{CalendarTime, CandidateFacts, Experiment, Schedule, StepCount, Trial, names};
+use basecase_model::{CalendarTime, CandidateFacts, Experiment, Schedule, StepCount, Trial};
 use basecase_store::Store;
 
 use super::RunOptions;
@@ -17,7 +17,7 @@ pub(super) fn experiment(plan: &Plan, store: &Store, options: &RunOptions) -> Re
     let schedule = schedule(recalled.schedule.clone(), begun.as_ref(), options)?;
     let work_margin = work_margin(begun.as_ref(), store, options)?;
     let calendar_time = match (&schedule, options.budget) {
-        (Some(_), Some(budget)) if !has_rounds(store, &recalled.id)? => {
+        (Some(_), Some(budget)) if !has_rounds(store, &recalled)? => {
             Some(CalendarTime { budget_seconds: budget.as_secs_f64().max(1.0), passed_seconds: 0.0 })
         }
         _ => begun.and_then(|begun| begun.calendar_time),
@@ -26,10 +26,12 @@ pub(super) fn experiment(plan: &Plan, store: &Store, options: &RunOptions) -> Re
 }
 
 /// Whether an experiment has a round already: from then on, how its error is spent is fixed.
-fn has_rounds(store: &Store, id: &str) -> Result<bool> {
+fn has_rounds(store: &Store, experiment: &Experiment) -> Result<bool> {
+    let is_compared =
+        |name: &str| experiment.steps.iter().any(|step| step.is_compared() && step.name == name);
     let is_of_round =
-        |trial: &Trial| trial.measured_by == *id && trial.gauges.get(names::ROUND_SECONDS).is_some();
-    Ok(store.trials(id)?.iter().any(is_of_round))
+        |trial: &Trial| trial.is_complete() && trial.measured_by == experiment.id && is_compared(&trial.step);
+    Ok(store.trials(&experiment.id)?.iter().any(is_of_round))
 }
 
 /// The planned experiment with what servers reported of themselves when it was run before: one of which nothing is missing is not asked

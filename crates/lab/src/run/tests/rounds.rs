@@ -158,6 +158,33 @@ fn error_is_spent_by_the_time_of_the_budget_that_an_experiment_began_with() {
 }
 
 #[test]
+fn chains_of_one_candidate_after_the_other_keep_their_budget_as_well() {
+    let laboratory = Laboratory::new();
+    let scenario = in_chains(5);
+    let mut plan = laboratory.plan(&scenario);
+    plan.fits_together = false;
+    let mut store = Store::create_or_open(&laboratory.folder.path().join("s.sqlite")).unwrap();
+    let mut run = |budget_s| {
+        let mut fake = slower_by(0.5);
+        let stop = fake.stop();
+        let budget = Some(Duration::from_secs(budget_s));
+        let options = RunOptions { budget, most_rounds: Some(2), ..RunOptions::default() };
+        let summary = run_on(&mut fake, &plan, &mut store, options, &stop, &mut Nobody).unwrap();
+        summary.experiment.calendar_time.unwrap()
+    };
+    let first = run(3000);
+    assert_eq!(first.budget_seconds, 3000.0);
+    assert!(first.passed_seconds > 0.0 && first.passed_seconds < 3000.0, "{first:?}");
+    let again = run(60);
+    assert_eq!(again.budget_seconds, 3000.0);
+    assert!(again.passed_seconds >= first.passed_seconds, "{again:?}");
+    let trials = store.trials(&plan.experiment.id).unwrap();
+    let dates: Vec<f64> =
+        trials.iter().filter_map(|trial| trial.gauges.get(names::CALENDAR_SECONDS)).collect();
+    assert_eq!(dates.len(), trials.len(), "each trial says when it was");
+}
+
+#[test]
 fn rounds_without_a_budget_have_no_calendar() {
     let laboratory = Laboratory::new();
     let scenario = in_rounds(5);

@@ -113,7 +113,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/stats/src/modes.rs",
             "crates/stats/src/pair.rs",
             "crates/stats/src/signed_rank.rs",
-            "crates/stats/src/spending.rs",
+            "crates/stats/src/round_conditions.rs",
             "crates/stats/src/variance.rs",
             "crates/stats/src/analysis_plan.rs",
             "crates/stats/src/quadrature.rs",

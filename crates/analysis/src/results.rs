@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use basecase_model::{
     CandidateFacts, Experiment, Headline, Observation, OperationClass, Profile, StepFacts, Trial,
 };
-use basecase_stats::{Judge, JudgedMetric, Round, shares_spent};
+use basecase_stats::{Judge, JudgedMetric, Round, RoundConditions};
 
 use crate::counts::Counts;
 use crate::effect::Effect;
@@ -191,11 +191,11 @@ impl<'a> Results<'a> {
         let name = |candidate: usize| Some(self.experiment.candidates.get(candidate)?.name.0.as_str());
         let pairs: Vec<_> = rounds.pairs(&step.name, name(0)?, name(candidate)?).collect();
         let bases: Vec<&Trial> = pairs.iter().map(|(base, _)| *base).collect();
-        let spent = shares_spent(self.experiment, &bases);
+        let conditions = RoundConditions::of_all(self.experiment, &bases);
         let cores = self.experiment.host.cores;
         let measured = |trial| Measured { trial, rounds: 1, step, cores };
         let pairs = pairs.into_iter().map(|(base, contender)| (measured(base), measured(contender)));
-        Some(Paired { judge: rounds.judgement.judge()?, pairs: pairs.collect(), spent })
+        Some(Paired { judge: rounds.judgement.judge()?, pairs: pairs.collect(), conditions })
     }
 
     /// Whether background writers missed their rate, so that the step's headline says nothing.
@@ -208,8 +208,7 @@ impl<'a> Results<'a> {
 pub struct Paired<'a> {
     judge: &'a Judge,
     pairs: Vec<(Measured<'a>, Measured<'a>)>,
-    /// See [`Round::spent`].
-    spent: Vec<Option<f64>>,
+    conditions: Vec<RoundConditions>,
 }
 
 impl Paired<'_> {
@@ -226,12 +225,11 @@ impl Paired<'_> {
     ) -> [Option<Effect>; COUNT] {
         let values: Vec<_> = self.pairs.iter().map(|(base, contender)| (of(base), of(contender))).collect();
         std::array::from_fn(|number| {
-            let round = |((base, contender), spent): (&(_, [Option<f64>; COUNT]), &Option<f64>)| {
-                let base: &[Option<f64>; COUNT] = base;
+            let rounds = values.iter().zip(&self.conditions).map(|((base, contender), conditions)| {
                 let effect = (contender[number]? / base[number]?).ln();
-                Some(Round { spent: *spent, ..Round::from(effect) })
-            };
-            let rounds: Option<Vec<Round>> = values.iter().zip(&self.spent).map(round).collect();
+                Some(Round { conditions: *conditions, ..Round::from(effect) })
+            });
+            let rounds: Option<Vec<Round>> = rounds.collect();
             self.judge.estimate(rounds?).map(Effect::of_estimate)
         })
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use basecase_model::{Experiment, Schedule, Slice, StepFacts, Trial, names};
 use basecase_stats::{
-    AnalysisPlan, Judge, Judgement, JudgementError, Luck, NOISY_CORES, Recovery, usual_canary_ns,
+    AnalysisPlan, Judge, Judgement, JudgementError, NOISY_CORES, Recovery, usual_canary_ns,
 };
 
-use crate::luck::luck_of_steps;
 use crate::pool::{Pooled, pooled};
 
 /// What is known about an experiment in rounds.
@@ -24,8 +23,8 @@ pub struct Rounds<'a> {
     conducts: Vec<Conduct>,
     /// What was planted in servers, and what was found.
     pub recoveries: Vec<Recovery>,
-    /// Where the scatter of each step comes from, of the first contender against the base case, with the number of the step.
-    pub lucks: Vec<(usize, Luck)>,
+    /// All trials, as they were measured.
+    pub trials: &'a [Trial],
     /// Trials that failed and were not measured again in the same round.
     failed: Vec<Trial>,
 }
@@ -76,8 +75,7 @@ impl<'a> Rounds<'a> {
         let failed = trials.iter().filter(|trial| is_lost(trial, trials)).cloned().collect();
         let recoveries = judgement.recoveries(experiment, trials);
         let pooled = pooled(experiment, trials);
-        let lucks = luck_of_steps(experiment, trials);
-        Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, lucks, failed })
+        Some(Rounds { schedule, judgement, refusal, pooled, conducts, recoveries, trials, failed })
     }
 
     /// The newest trial of a step on a candidate that failed and was not repeated successfully.

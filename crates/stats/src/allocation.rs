@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_of_a_step_resemble_those_of_median_while_there_are_few() {
+    fn starts_of_a_step_resemble_those_of_the_median_step_while_there_are_few() {
         let steps = |freedom| {
             let of_steps = StepVariances::of_steps(&[
                 vec![luck(0.01, 0.0, freedom), luck(0.03, 0.0, freedom)],

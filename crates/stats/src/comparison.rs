@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::round_conditions::RoundConditions;
+
 /// No logarithm of a throughput or a ratio is larger than this: its exponential would overflow.
 const LARGEST_LOGARITHM: f64 = 700.0;
 
@@ -27,11 +29,8 @@ pub struct Round {
     pub base: Vec<f64>,
     /// ln throughput of the contender's slices in order of time, if known.
     pub contender: Vec<f64>,
-    /// The share of the error that an analysis after this round may have spent, 0 to 1, where it follows the calendar and not the number of
-    /// rounds.
-    pub spent: Option<f64>,
-    /// The round for which its data was loaded, if loads are known.
-    pub load: Option<u32>,
+    /// What an analysis has to know of the round besides its effect.
+    pub conditions: RoundConditions,
 }
 
 /// Why a comparison cannot be judged.

@@ -32,7 +32,8 @@ pub(crate) fn has_shifted(pairs: &[Pair<'_>]) -> bool {
 
 /// A round as if all debt had been paid at once: the time or CPU time of paying counts as part of the step. `None` if it is not known.
 pub(crate) fn inclusive(pair: &Pair<'_>, round: &Round, metric: JudgedMetric) -> Option<Round> {
-    Some(Round::from(round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?))
+    let effect = round.effect + excess(pair.base, metric)? - excess(pair.contender, metric)?;
+    Some(Round { conditions: round.conditions, ..Round::from(effect) })
 }
 
 /// The logarithm of how much more a trial takes with its debt included. The statements of the warm-up account for their share of the debt.

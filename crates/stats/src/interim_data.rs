@@ -45,7 +45,7 @@ impl InterimData {
         let basis = Basis { has_stalls, rounds_each: merged.rounds_each };
         let values = match merged.rounds_each {
             1 => {
-                let effect = design_effect(seen.iter().map(|round| round.load), load_correlation);
+                let effect = design_effect(seen.iter().map(|round| round.conditions.load), load_correlation);
                 spread(merged.effects, effect.sqrt())
             }
             // Rounds that were merged are merged with their mates.

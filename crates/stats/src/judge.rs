@@ -139,7 +139,7 @@ impl Judge {
         let mut analyses: Vec<InterimAnalysis> = Vec::new();
         for (index, round) in rounds.iter().enumerate().take(self.last_rounds()) {
             let rounds = index + 1;
-            let spent = round.spent?.max(rounds as f64 / self.last_rounds() as f64);
+            let spent = round.conditions.spent?.max(rounds as f64 / self.last_rounds() as f64);
             let before = analyses.last().map_or(0.0, |last| last.spent);
             if rounds >= self.first_analysis() && spent - before > LEAST_SHARE {
                 analyses.push(InterimAnalysis { rounds, spent });
@@ -337,7 +337,8 @@ impl<'a> Series<'a> {
             _ => 0,
         };
         let needed = needed.max(rounds + 1);
-        let follows_calendar = self.comparison.rounds.last().is_some_and(|round| round.spent.is_some());
+        let follows_calendar =
+            self.comparison.rounds.last().is_some_and(|round| round.conditions.spent.is_some());
         let analysis =
             if follows_calendar { needed.max(judge.first_analysis()) } else { judge.look_at(needed) };
         Outlook::MoreRounds(analysis.saturating_sub(rounds).max(1))

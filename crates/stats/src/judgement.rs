@@ -79,15 +79,12 @@ impl Judgement {
                 Compared { number, candidate, margin, pairs, has_debt_shifted }
             })
             .collect();
-        let of = |compared: &Compared<'_>, metric: JudgedMetric| {
-            let rounds = compared.pairs.iter().filter_map(|pair| pair.round(metric)).collect();
-            Comparison { rounds, margin: compared.margin }
-        };
-        let throughputs: Vec<Comparison> =
-            compared.iter().map(|one| of(one, JudgedMetric::Throughput)).collect();
-        let judge = judge.with_load_correlation(load_correlation(&throughputs));
-        for metric in JudgedMetric::ALL {
-            judgement.judge_metric(&judge, experiment, metric, &compared)?;
+        let families = JudgedMetric::ALL.map(|metric| Family::of(metric, &compared));
+        let correlation =
+            families.first().map_or(0.0, |throughput| load_correlation(&throughput.comparisons));
+        let judge = judge.with_load_correlation(correlation);
+        for family in families {
+            judgement.judge_family(&judge, experiment, family, &compared)?;
         }
         for Compared { number, candidate, margin, pairs, .. } in &compared {
             judgement.judge_sessions((*number, *candidate), *margin, pairs);
@@ -97,30 +94,18 @@ impl Judgement {
     }
 
     /// Judges the family of one metric.
-    fn judge_metric(
+    fn judge_family(
         &mut self,
         judge: &Judge,
         experiment: &Experiment,
-        metric: JudgedMetric,
+        family: Family,
         compared: &[Compared<'_>],
     ) -> Result<(), JudgementError> {
-        let (mut places, mut family, mut debts) = (Vec::new(), Vec::new(), Vec::new());
-        for Compared { number, candidate, margin, pairs, has_debt_shifted } in compared {
-            let counted = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
-            let (counted, rounds): (Vec<&Pair<'_>>, Vec<Round>) = counted.unzip();
-            if rounds.is_empty() {
-                continue;
-            }
-            let paid = counted.iter().zip(&rounds).map(|(pair, round)| debt::inclusive(pair, round, metric));
-            let paid: Option<Vec<Round>> = paid.collect();
-            let paid =
-                paid.map(|rounds| judge.decide(&[Comparison { rounds, margin: *margin }])).transpose()?;
-            debts.push((*has_debt_shifted, paid.and_then(|decisions| decisions.into_iter().next())));
-            places.push((metric, *number, *candidate));
-            family.push(Comparison { rounds, margin: *margin });
-        }
+        let Family { metric, places, comparisons: family, debts } = family;
         let mut decisions = judge.decide(&family)?;
         for ((place, decision), (has_shifted, paid)) in places.iter().zip(&mut decisions).zip(debts) {
+            let paid = paid.map(|paid| judge.decide(&[paid])).transpose()?;
+            let paid = paid.and_then(|decisions| decisions.into_iter().next());
             if has_shifted || paid.as_ref().is_some_and(|paid| paid.contradicts(decision)) {
                 decision.flags.push(Flag::DebtShift);
             }
@@ -211,6 +196,34 @@ struct Compared<'a> {
     margin: f64,
     pairs: Vec<Pair<'a>>,
     has_debt_shifted: bool,
+}
+
+/// The comparisons of one metric that have a round.
+struct Family {
+    metric: JudgedMetric,
+    places: Vec<(JudgedMetric, usize, usize)>,
+    comparisons: Vec<Comparison>,
+    /// Of each, whether debt has shifted, and the comparison with debt included, if that is known.
+    debts: Vec<(bool, Option<Comparison>)>,
+}
+
+impl Family {
+    fn of(metric: JudgedMetric, compared: &[Compared<'_>]) -> Self {
+        let (mut places, mut comparisons, mut debts) = (Vec::new(), Vec::new(), Vec::new());
+        for Compared { number, candidate, margin, pairs, has_debt_shifted } in compared {
+            let counted = pairs.iter().filter_map(|pair| Some((pair, pair.round(metric)?)));
+            let (counted, rounds): (Vec<&Pair<'_>>, Vec<Round>) = counted.unzip();
+            if rounds.is_empty() {
+                continue;
+            }
+            let paid = counted.iter().zip(&rounds).map(|(pair, round)| debt::inclusive(pair, round, metric));
+            let paid: Option<Vec<Round>> = paid.collect();
+            debts.push((*has_debt_shifted, paid.map(|rounds| Comparison { rounds, margin: *margin })));
+            places.push((metric, *number, *candidate));
+            comparisons.push(Comparison { rounds, margin: *margin });
+        }
+        Family { metric, places, comparisons, debts }
+    }
 }
 
 /// Corrects the decisions on throughput for rounds that do not count.

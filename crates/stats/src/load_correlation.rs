@@ -1,5 +1,7 @@
 //! How much rounds resemble each other that began with the same load of the data.
 
+use std::collections::BTreeMap;
+
 use crate::comparison::Comparison;
 use crate::interim_data::effects;
 use crate::layers::Layers;
@@ -26,15 +28,15 @@ fn layers_of(comparison: &Comparison) -> Option<Layers> {
     let effects = effects(&comparison.rounds, false);
     let sample = Sample::of(&effects).filter(|sample| sample.sd > SMALLEST_SD)?;
     let placed = comparison.rounds.iter().zip(&effects);
-    let placed =
-        placed.map(|(round, effect)| Some((round.load? as usize, (effect - sample.mean) / sample.sd)));
+    let placed = placed
+        .map(|(round, effect)| Some((round.conditions.load? as usize, (effect - sample.mean) / sample.sd)));
     Layers::of(&placed.collect::<Option<Vec<_>>>()?, 1)
 }
 
 /// How many times as large the variance of the mean of these rounds is as their own scatter says: as the design effect (Kish 1965, Survey
 /// Sampling, section 5.4), and since rounds of one load scatter less about their mean. `loads` are those of the rounds.
 pub(crate) fn design_effect(loads: impl Iterator<Item = Option<u32>>, correlation: f64) -> f64 {
-    let mut sizes: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
+    let mut sizes: BTreeMap<u32, f64> = BTreeMap::new();
     let mut count = 0.0_f64;
     for load in loads {
         count += 1.0;
@@ -54,6 +56,7 @@ pub(crate) fn design_effect(loads: impl Iterator<Item = Option<u32>>, correlatio
 mod tests {
     use super::*;
     use crate::comparison::Round;
+    use crate::round_conditions::RoundConditions;
     use crate::tests::simulation::{Noise, Simulation};
 
     /// Rounds of which so many share a load, that scatter so far from load to load and from round to round.
@@ -64,7 +67,8 @@ mod tests {
         let round = |(index, own): (usize, f64)| {
             let load = index as u32 / each;
             let effect = of_load * loads[load as usize] + of_round * own;
-            Round { load: Some(load), ..Round::from(effect) }
+            let conditions = RoundConditions { load: Some(load), ..RoundConditions::default() };
+            Round { conditions, ..Round::from(effect) }
         };
         Comparison { rounds: own.into_iter().enumerate().map(round).collect(), margin: 0.02 }
     }

@@ -6,10 +6,10 @@ use basecase_model::{Experiment, OperationClass, SessionRecord, Slice, StepFacts
 
 use crate::Round;
 use crate::judgement::JudgedMetric;
+use crate::round_conditions::RoundConditions;
 use crate::sample::mean;
 use crate::sessions::SessionPair;
 use crate::signed_rank::{median, walsh_averages};
-use crate::spending::shares_spent;
 
 /// Slices from this length on are far apart, so disturbances hit one candidate more than another. They hit shorter slices alike.
 const LONG_US: f64 = 0.9e6;
@@ -28,8 +28,7 @@ pub(crate) struct Pair<'a> {
     step: &'a StepFacts,
     pub(crate) base: &'a Trial,
     pub(crate) contender: &'a Trial,
-    /// See [`Round::spent`].
-    spent: Option<f64>,
+    conditions: RoundConditions,
     /// Passes that do not count.
     left_out: BTreeSet<u32>,
 }
@@ -51,8 +50,8 @@ impl<'a> Pair<'a> {
         let Some((base, contender)) = name(0).zip(name(contender)) else { return Vec::new() };
         let mut pairs = Pair::among(trials, step, [base, contender], experiment.host.cores);
         let bases: Vec<&Trial> = pairs.iter().map(|pair| pair.base).collect();
-        let shares = shares_spent(experiment, &bases);
-        pairs.iter_mut().zip(shares).for_each(|(pair, share)| pair.spent = share);
+        let conditions = RoundConditions::of_all(experiment, &bases);
+        pairs.iter_mut().zip(conditions).for_each(|(pair, conditions)| pair.conditions = conditions);
         pairs
     }
 
@@ -83,7 +82,7 @@ impl<'a> Pair<'a> {
             let usual =
                 Usual { cores: f64::from(cores.max(1)), canary_ns: usual_canary_ns(&mut canaries_ns) };
             let left_out = disturbed(base, contender, usual);
-            let mut pair = Pair { step, base, contender, spent: None, left_out };
+            let mut pair = Pair { step, base, contender, conditions: RoundConditions::default(), left_out };
             pair.keep_half();
             pair.leave_out_uneven();
             pair
@@ -101,7 +100,7 @@ impl<'a> Pair<'a> {
     /// A pair of all passes, disturbed or not.
     #[cfg(test)]
     pub(crate) fn whole(step: &'a StepFacts, base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        Pair { step, base, contender, spent: None, left_out: BTreeSet::new() }
+        Pair { step, base, contender, conditions: RoundConditions::default(), left_out: BTreeSet::new() }
     }
 
     /// Leaves out passes in which one side has more slices, because it took longer to finish its step.
@@ -143,8 +142,7 @@ impl<'a> Pair<'a> {
 
     /// The round's data; `None` if the round does not count.
     pub(crate) fn round(&self, metric: JudgedMetric) -> Option<Round> {
-        let load = self.base.gauges.get(names::IMAGE_ROUND).map(|round| round as u32);
-        Some(Round { spent: self.spent, load, ..self.effects(metric)? })
+        Some(Round { conditions: self.conditions, ..self.effects(metric)? })
     }
 
     /// The effects of the round.
@@ -347,7 +345,13 @@ pub(crate) mod tests {
     const USUAL: Usual = Usual { cores: 2.0, canary_ns: Some(1.8) };
 
     pub(crate) fn pair<'a>(base: &'a Trial, contender: &'a Trial) -> Pair<'a> {
-        Pair { step: &STEP, base, contender, spent: None, left_out: disturbed(base, contender, USUAL) }
+        Pair {
+            step: &STEP,
+            base,
+            contender,
+            conditions: RoundConditions::default(),
+            left_out: disturbed(base, contender, USUAL),
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::decision::Decision;
 use crate::distribution::t_critical;
 use crate::interval::Interval;
 use crate::judge::Judge;
+use crate::round_conditions::RoundConditions;
 use crate::sample::{Sample, mean};
 use crate::variance::detectable_effect;
 
@@ -53,13 +54,18 @@ impl Judge {
             sum / family.len() as f64
         };
         let effects: Vec<f64> = (0..rounds).map(of_round).collect();
-        // When all steps have had a round.
-        let spent = |round: usize| {
-            let shares = family.iter().map(|comparison| comparison.rounds[round].spent);
-            shares.reduce(|one, other| Some(one?.max(other?))).flatten()
+        // A joint round is over when the last step has had it.
+        let conditions = |round: usize| {
+            let all = family.iter().map(|comparison| comparison.rounds[round].conditions);
+            let later = |one: RoundConditions, other: RoundConditions| RoundConditions {
+                spent: one.spent.zip(other.spent).map(|(one, other)| one.max(other)),
+                ..one
+            };
+            all.reduce(later).unwrap_or_default()
         };
         let joint = effects.iter().enumerate();
-        let joint = joint.map(|(round, effect)| Round { spent: spent(round), ..Round::from(*effect) });
+        let joint =
+            joint.map(|(round, effect)| Round { conditions: conditions(round), ..Round::from(*effect) });
         let reading = self.read(&Comparison { rounds: joint.collect(), margin: 1.0 }, self.plan().alpha);
         let so_far = (rounds > 0).then(|| mean(&effects));
         let changed = decisions.iter().filter(|decision| decision.verdict.is_change()).count();

@@ -16,17 +16,27 @@ pub(super) fn experiment(plan: &Plan, store: &Store, options: &RunOptions) -> Re
     let recalled = recalled(&plan.experiment, begun.as_ref());
     let schedule = schedule(recalled.schedule.clone(), begun.as_ref(), options)?;
     let work_margin = work_margin(begun.as_ref(), store, options)?;
-    let calendar_time = match (&schedule, options.budget) {
-        (Some(_), Some(budget)) if !has_rounds(store, &recalled)? => {
-            Some(CalendarTime { budget_seconds: budget.as_secs_f64().max(1.0), passed_seconds: 0.0 })
-        }
-        _ => begun.and_then(|begun| begun.calendar_time),
-    };
+    let calendar_time = calendar_time(&plan.experiment, begun.as_ref(), store, options)?;
     Ok(Experiment { schedule, work_margin, calendar_time, ..recalled })
 }
 
-/// Whether an experiment has a round already: from then on, how its error is spent is fixed.
-fn has_rounds(store: &Store, experiment: &Experiment) -> Result<bool> {
+/// The calendar of rounds with a budget: from the first round on, how their error is spent is fixed.
+fn calendar_time(
+    planned: &Experiment,
+    begun: Option<&Experiment>,
+    store: &Store,
+    options: &RunOptions,
+) -> Result<Option<CalendarTime>> {
+    let before = begun.and_then(|begun| begun.calendar_time);
+    let Some(budget) = options.budget.filter(|_| planned.schedule.is_some()) else { return Ok(before) };
+    if before.is_some_and(|before| before.passed_seconds > 0.0) || has_rounds(planned, store)? {
+        return Ok(before);
+    }
+    Ok(Some(CalendarTime { budget_seconds: budget.as_secs_f64().max(1.0), passed_seconds: 0.0 }))
+}
+
+/// Whether an experiment has a trial of a round already.
+fn has_rounds(experiment: &Experiment, store: &Store) -> Result<bool> {
     let is_compared =
         |name: &str| experiment.steps.iter().any(|step| step.is_compared() && step.name == name);
     let is_of_round =

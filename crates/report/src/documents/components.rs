@@ -13,18 +13,17 @@ const TRUSTED_FREEDOM: usize = 4;
 
 /// The components of each step that candidates took turns in; empty if there is none.
 pub(crate) fn blocks(experiment: &Experiment, trials: &[Trial]) -> Vec<Block> {
-    let lucks = luck_of_steps(experiment, trials);
-    blocks_of(experiment, &lucks, "One candidate against itself")
+    blocks_of(experiment, trials, "One candidate against itself")
 }
 
-/// The same of components that are known, and of whom.
-pub(super) fn blocks_of(experiment: &Experiment, lucks: &[(usize, Luck)], of: &str) -> Vec<Block> {
-    let row = |(number, luck): &(usize, Luck)| {
-        let (number, kinds) = (*number, [Some(luck.pass), luck.session, luck.start, luck.image]);
+/// The same where the first contender is another one: `of` says who they are.
+pub(super) fn blocks_of(experiment: &Experiment, trials: &[Trial], of: &str) -> Vec<Block> {
+    let row = |(number, luck): (usize, Luck)| {
+        let kinds = [Some(luck.pass), luck.session, luck.start, luck.image];
         let cells = kinds.into_iter().map(|kind| TableCell::plain(text(kind))).collect();
         Row { step: Some(number), ..Row::new(&experiment.steps[number].label, cells) }
     };
-    let rows: Vec<Row> = lucks.iter().map(row).collect();
+    let rows: Vec<Row> = luck_of_steps(experiment, trials).into_iter().map(row).collect();
     if rows.is_empty() {
         return Vec::new();
     }

@@ -31,7 +31,7 @@ pub(crate) fn blocks(results: &Results<'_>) -> Vec<Block> {
     blocks.extend(noise_floor::table(results).map(Block::Table));
     if let Some(first) = results.experiment.candidates.get(1) {
         let of = format!("{} against the base case", first.name);
-        blocks.extend(super::components::blocks_of(results.experiment, &rounds.lucks, &of));
+        blocks.extend(super::components::blocks_of(results.experiment, rounds.trials, &of));
     }
     blocks.extend(super::calibration(&[CalibrationRun { experiment: results.experiment, rounds }]));
     blocks.extend([Block::Heading("Flags".into()), Block::List(flags())]);
@@ -134,8 +134,8 @@ fn when(analyses: &[u32], calendar_time: Option<CalendarTime>) -> String {
             format!("after {} rounds", rounds.join(", "))
         }
         Some(CalendarTime { budget_seconds, passed_seconds }) => format!(
-            "after every round from {} to {}, each with as much of the error as the time allows that has passed: {} of a budget \
-             of {}, which has nine tenths of it",
+            "after every round from {} to {}. The error is spent over the budget's time, nine tenths of it by its end: {} of {} have \
+             passed",
             analyses.first().unwrap_or(&0),
             analyses.last().unwrap_or(&0),
             duration(passed_seconds),

@@ -8,7 +8,7 @@ use crate::interim_analyses::InterimAnalyses;
 use crate::judge::Judge;
 use crate::load_correlation::load_correlation;
 use crate::orders::Orders;
-use crate::spending::share_spent;
+use crate::round_conditions::{RoundConditions, share_spent};
 use crate::verdict::Verdict;
 
 /// The share of series of 40 rounds in which some interim analysis excludes the true effect.
@@ -46,7 +46,7 @@ fn ever_wrong_by_calendar(judge: &Judge, noise: Noise, in_budget: usize, budgets
             passed += length / in_budget as f64;
             let budget = (index / in_budget + 1) as f64;
             let is_last = (index + 1) % in_budget == 0;
-            round.spent = Some(share_spent(if is_last { budget } else { passed.min(budget) }));
+            round.conditions.spent = Some(share_spent(if is_last { budget } else { passed.min(budget) }));
         }
         (5..=rounds.len()).any(|count| {
             read_plain(judge, &rounds[..count]).is_some_and(|reading| !reading.interval.contains(0.0))
@@ -79,7 +79,8 @@ fn wrong_of_shared_loads(judge: impl Fn(&[Comparison]) -> Judge) -> f64 {
                 (simulation.effects(Noise::Gaussian, 3), simulation.effects(Noise::Gaussian, 6));
             let round = |(number, own): (usize, f64)| {
                 let (load, spent) = (Some(number as u32 / 2), Some(0.15 * (number + 1) as f64));
-                Round { load, spent, ..Round::from(0.01 * (loads[number / 2] + own)) }
+                let conditions = RoundConditions { spent, load };
+                Round { conditions, ..Round::from(0.01 * (loads[number / 2] + own)) }
             };
             Comparison { rounds: own.into_iter().enumerate().map(round).collect(), margin: 0.02 }
         };
@@ -237,8 +238,10 @@ fn wrong_of_equals(experiments: usize) -> [f64; 2] {
             let base = candidate();
             for _ in 0..contenders {
                 let round = |(number, (own, base)): (usize, (f64, &f64))| Round {
-                    spent: Some(share_spent((number + 1) as f64 / 12.0)),
-                    load: Some(number as u32 / 3),
+                    conditions: RoundConditions {
+                        spent: Some(share_spent((number + 1) as f64 / 12.0)),
+                        load: Some(number as u32 / 3),
+                    },
                     ..Round::from(own - base)
                 };
                 let rounds = candidate().into_iter().zip(&base).enumerate().map(round).collect();

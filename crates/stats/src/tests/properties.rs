@@ -8,6 +8,7 @@ use super::{anytime, read_plain, rounds_of, scheduled};
 use crate::comparison::{Comparison, Round};
 use crate::decision::{Decision, Flag};
 use crate::judge::Judge;
+use crate::round_conditions::RoundConditions;
 use crate::verdict::{Outlook, Qualifier, Verdict};
 
 static SCHEDULED: LazyLock<Judge> = LazyLock::new(scheduled);
@@ -146,8 +147,7 @@ proptest! {
             passes: passes.clone(),
             base: base.clone(),
             contender: contender.clone(),
-            spent: None,
-            load: None,
+            conditions: RoundConditions::default(),
         };
         let rounds: Vec<Round> = rounds.iter().map(round).collect();
         for judge in judges() {

@@ -19,12 +19,13 @@ const FLOORS: &[(&str, u32)] = &[
     ("analysis", 2),
     ("process", 2),
     ("store", 2),
-    ("builds", 3),
     ("load", 3),
+    ("repository", 3),
+    ("builds", 4),
     ("report", 4),
-    ("server", 4),
-    ("lab", 5),
-    ("cli", 6),
+    ("server", 5),
+    ("lab", 6),
+    ("cli", 7),
 ];
 
 /// Files with `unsafe` code; each block there says why it is sound.

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use basecase_model::optimisation_flag;
+use basecase_model::{Version, optimisation_flag};
+use sha2::{Digest, Sha256};
 
-use crate::version::Version;
+use crate::checksum::hex;
 
 /// The facts found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +54,24 @@ pub(crate) fn read_mysqld(program: &Path) -> io::Result<Imprint> {
         flags: about.and_then(|about| flags_of_about(&String::from_utf8_lossy(&about))),
         ..read_comment(program)?
     })
+}
+
+/// A checksum over what a program has in memory when it runs, but for its build id. What only debuggers read is left out.
+pub(crate) fn code_and_data(program: &Path) -> io::Result<String> {
+    use object::{Object, ObjectSection, ReadCache, SectionFlags, elf::SHF_ALLOC};
+    let file = ReadCache::new(std::fs::File::open(program)?);
+    let object =
+        object::read::elf::ElfFile64::<object::Endianness, _>::parse(&file).map_err(io::Error::other)?;
+    let mut hash = Sha256::new();
+    for section in object.sections() {
+        let is_loaded = matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & SHF_ALLOC.0 != 0);
+        let name = section.name().map_err(io::Error::other)?;
+        if is_loaded && !name.starts_with(".note.") {
+            hash.update(name.as_bytes());
+            hash.update(section.data().map_err(io::Error::other)?);
+        }
+    }
+    Ok(hex(&hash.finalize()))
 }
 
 /// One section of an object file; empty if there is none of this name.

@@ -16,7 +16,7 @@ use crate::programs::{self, ProgramsError};
 use crate::recipe::{BuildRequest, Recipe};
 use crate::supply;
 use crate::tree::{Tree, looks_like_library};
-use crate::version::Version;
+use basecase_model::Version;
 
 /// Why a tree of programs is not a usable build.
 #[derive(Debug, Error)]
@@ -291,6 +291,8 @@ fn short_name(announced: &Announcement, request: &BuildRequest) -> String {
         BuildRequest::Version { provider: Some(provider), .. } => format!("{prefix}{digits}_{provider}"),
         BuildRequest::Version { provider: None, .. } => format!("{prefix}{digits}"),
         BuildRequest::Path(path) => format!("{prefix}{digits}_{}", folder_name(path)),
+        // What was built of a commit is asked for by its label.
+        BuildRequest::Commit(commit) => format!("{prefix}{digits}_{}", folder_name(&commit.repository)),
     }
 }
 

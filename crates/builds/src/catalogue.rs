@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::form::Form;
 use crate::recipe::{BuildRequest, Packages, Provider, Recipe, RecipeError, Source};
 use crate::suggestion::{alternatives, nearest};
-use crate::version::Version;
+use basecase_model::Version;
 
 static RECIPES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../recipes");
 

@@ -18,7 +18,7 @@ use crate::private_tree::Offer;
 use crate::programs;
 use crate::recipe::{BuildRequest, Packages, Recipe};
 use crate::suggestion::alternatives;
-use crate::version::Version;
+use basecase_model::Version;
 use crate::work_folder::WorkFolder;
 
 /// A build to fetch.
@@ -157,7 +157,7 @@ impl Fetch<'_> {
         let version = actual.parse::<Version>().ok();
         let branch = match self.request {
             BuildRequest::Version { version, .. } => version.strip_suffix(".x"),
-            BuildRequest::Path(_) => None,
+            BuildRequest::Path(_) | BuildRequest::Commit(_) => None,
         };
         let is_wanted = |version: &Version| match branch.and_then(|branch| branch.parse::<Version>().ok()) {
             Some(branch) => version.is_of(&branch),

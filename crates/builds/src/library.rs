@@ -8,19 +8,22 @@ use std::sync::Mutex;
 use basecase_model::Dbms;
 use basecase_process::Account;
 
+use crate::binary::code_and_data;
 use crate::build::{Build, BuildError};
 use crate::catalogue::Catalogue;
 use crate::client_tool::Failure;
+use crate::commit_request::CommitRequest;
 use crate::fetch::Fetch;
 use crate::home::{Home, HomeError};
 use crate::loader::{self, KnownLibraries};
 use crate::manifest::Manifest;
-use crate::obtain_error::ObtainError;
+use crate::obtain_error::{Attempt, ObtainError};
 use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
 use crate::source::{BuildCache, Builder, Setup, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
 use crate::tool::Tool;
+use crate::tree::Tree;
 use crate::work_folder::WorkFolder;
 
 /// One line in the list of builds.
@@ -138,6 +141,7 @@ impl Library {
                 }
                 Ok(build)
             }
+            (None, BuildRequest::Commit(commit)) => self.obtain_commit(commit, notify),
             (None, BuildRequest::Path(path)) => Ok(Build::at(path, &source.request, None, self.account())?),
             (None, request @ BuildRequest::Version { dbms, version, .. }) => {
                 let cache = BuildCache::read(&self.builds);
@@ -176,6 +180,30 @@ impl Library {
         Ok(self.builder(true, notify).make(&order, notify)?)
     }
 
+    /// Compiles a commit, unless that is done already. That it does not compile is remembered.
+    ///
+    /// # Errors
+    /// If this is not for what it compiles: a full disk, a missing compiler.
+    pub fn attempt(&self, commit: &CommitRequest, notify: &mut dyn FnMut(&str)) -> Result<Attempt, ObtainError> {
+        match self.builder(true, notify).attempt(&commit.order()?, notify) {
+            Ok((made, is_new)) => {
+                let tree = Tree::find(&BuildCache::read(&self.builds).place(&made));
+                let imprint = tree.and_then(|tree| code_and_data(&tree.bin().join(tree.server())).ok());
+                Ok(Attempt::Built { imprint, is_new })
+            }
+            Err(error) if error.is_of_source() => Ok(Attempt::Broken(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The build of a commit, compiled if need be.
+    fn obtain_commit(&self, commit: &CommitRequest, notify: &mut dyn FnMut(&str)) -> Result<Build, ObtainError> {
+        let made = self.builder(true, notify).make(&commit.order()?, notify)?;
+        let place = BuildCache::read(&self.builds).place(&made);
+        self.verify(&place)?;
+        Ok(made.open(&place, self.account())?)
+    }
+
     /// The build of a recipe whose artifact is source, compiled if it is not here yet.
     fn compile_recipe(
         &self,
@@ -191,6 +219,8 @@ impl Library {
             label: None,
             patches: Vec::new(),
             configure: Vec::new(),
+            names_commit: false,
+            is_incremental: false,
             jobs: None,
         };
         let made = self.builder(false, notify).make(&order, notify)?;

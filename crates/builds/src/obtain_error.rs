@@ -7,6 +7,7 @@ use basecase_model::Dbms;
 use thiserror::Error;
 
 use crate::build::BuildError;
+use crate::commit_request::CommitError;
 use crate::home::HomeError;
 use crate::recipe::RecipeError;
 use crate::source::CompileError;
@@ -22,6 +23,20 @@ pub struct Artifact {
     pub client: String,
     /// What else provides the same version, as a clause.
     pub other: String,
+}
+
+/// What became of an attempt to compile a commit.
+#[derive(Debug)]
+pub enum Attempt {
+    /// It is compiled.
+    Built {
+        /// Equal for builds whose code and data are equal; `None` if that cannot be told.
+        imprint: Option<String>,
+        /// Whether it was compiled now, and not before.
+        is_new: bool,
+    },
+    /// It does not compile: why, for people.
+    Broken(String),
 }
 
 /// Why a build could not be obtained.
@@ -99,4 +114,7 @@ pub enum ObtainError {
     /// The request matches no recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
+    /// The commit cannot be had.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
 }

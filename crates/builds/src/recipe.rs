@@ -6,9 +6,10 @@ use std::str::FromStr;
 use basecase_model::Dbms;
 use thiserror::Error;
 
+use crate::commit_request::{CommitError, CommitRequest};
 use crate::form::Form;
 use crate::manifest::Manifest;
-use crate::version::Version;
+use basecase_model::Version;
 
 /// Why a request matches no recipe.
 #[derive(Debug, Error)]
@@ -59,6 +60,9 @@ pub enum RecipeError {
         /// What is available, as a clause.
         near: String,
     },
+    /// The commit cannot be had.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
     /// An embedded recipe file is broken.
     #[error("cannot read {file}: {reason}\nhint: this is a bug in basecase; please report it")]
     Data {
@@ -185,6 +189,8 @@ pub enum BuildRequest {
     },
     /// An installation: its prefix or its folder of programs, or a shared library of SQLite.
     Path(PathBuf),
+    /// A commit or a working tree of a repository.
+    Commit(Box<CommitRequest>),
 }
 
 impl FromStr for BuildRequest {
@@ -192,6 +198,9 @@ impl FromStr for BuildRequest {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let form = || RecipeError::Form { request: text.to_owned() };
+        if CommitRequest::is_one(text) {
+            return Ok(BuildRequest::Commit(Box::new(text.parse()?)));
+        }
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
         if head == "path" {
             return if rest.is_empty() { Err(form()) } else { Ok(BuildRequest::Path(PathBuf::from(rest))) };
@@ -223,6 +232,7 @@ impl std::fmt::Display for BuildRequest {
                 write!(formatter, "{dbms}:{version}:{provider}")
             }
             BuildRequest::Path(path) => write!(formatter, "path:{}", path.display()),
+            BuildRequest::Commit(commit) => write!(formatter, "{commit}"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line as it is typed.
 
+mod compiling;
 mod examples;
 mod places;
 mod results;
@@ -11,12 +12,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_lab::{
-    CandidateSpec, PinRequest, Scale, Slowdown, Verify, read_change, read_settle_limit, read_time,
+    PinRequest, Scale, Slowdown, Verify, read_change, read_settle_limit, read_time,
 };
 use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::compiling::CompilingArguments;
 pub(crate) use self::places::{CountsEngineArgument, PlaceArguments, ProbeArgument, ProgressArgument};
 pub(crate) use self::results::{Explain, History, Report, Store, StoreCommand};
 pub(crate) use self::server::{CompileArguments, FromArgument, Server, ServerCommand};
@@ -24,7 +26,7 @@ pub(crate) use self::times::option_of_times;
 pub(crate) use self::workload::{
     ShowWorkload, SizeArguments, Workload, WorkloadArguments, WorkloadChoice, WorkloadCommand,
 };
-use crate::value::{CandidateParser, setting};
+use crate::value::{CandidateArgument, CandidateParser, fix, setting};
 
 /// Headings that options stand under in the help.
 mod heading {
@@ -33,6 +35,7 @@ mod heading {
     pub(super) const MEASUREMENT: &str = "Measurement";
     pub(super) const SERVERS: &str = "Servers and data";
     pub(super) const OUTPUT: &str = "Results and output";
+    pub(super) const COMMITS: &str = "Commits";
     pub(super) const TRY: &str = "Try a setting";
 }
 
@@ -96,9 +99,10 @@ pub(crate) struct Demo {
 #[derive(Args, Clone)]
 pub(crate) struct Compare {
     /// BUILD, BUILD#ENGINE or BUILD@CONFIG: postgres:18.6, mysql:8.0.x@z12a, mariadb:10.11.18#rocksdb, postgres:18.6@my.conf,
-    /// path:/opt/pg, sqlite@wal_normal, url:postgres://user:password@host:port/database, url:mysql://…
+    /// path:/opt/pg, sqlite@wal_normal, git:PATH@REF, git:PATH@REF+FILE.patch, git:PATH (its working tree),
+    /// url:postgres://user:password@host:port/database, url:mysql://…
     #[arg(required = true, value_name = "CANDIDATE", value_parser = CandidateParser)]
-    pub(crate) candidates: Vec<CandidateSpec>,
+    pub(crate) candidates: Vec<CandidateArgument>,
     /// Config for candidates that name none: a name or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) config: Option<String>,
@@ -141,6 +145,8 @@ pub(crate) struct Compare {
     #[arg(long = "set", help_heading = heading::SERVERS, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
     #[command(flatten)]
+    pub(crate) compiling: CompilingArguments,
+    #[command(flatten)]
     pub(crate) places: PlaceArguments,
 }
 
@@ -165,7 +171,32 @@ pub(crate) struct Bisect {
     #[arg(long)]
     pub(crate) step: Option<String>,
     #[command(flatten)]
+    pub(crate) commits: CommitArguments,
+    #[command(flatten)]
     pub(crate) compare: Compare,
+}
+
+/// How commits are searched, after `git:PATH A..B`.
+#[derive(Args, Default)]
+pub(crate) struct CommitArguments {
+    /// Search only commits that touch these files and folders, as git names them (pathspecs) [default: what the server is made of]
+    #[arg(long, help_heading = heading::COMMITS, value_name = "PATH", value_delimiter = ' ')]
+    pub(crate) paths: Vec<String>,
+    /// Commits that are known not to compile; may be given several times
+    #[arg(long, help_heading = heading::COMMITS, value_name = "A..B")]
+    pub(crate) broken: Vec<String>,
+    /// Patch that commits of a range need to compile; may be given several times
+    #[arg(long = "fix", help_heading = heading::COMMITS, value_name = "A..B=FILE.patch", value_parser = fix)]
+    pub(crate) fixes: Vec<(String, PathBuf)>,
+    /// Go on where both ends are equal
+    #[arg(long, help_heading = heading::COMMITS)]
+    pub(crate) even_if_equal: bool,
+    /// Compile each commit anew, and not only what differs from the one before
+    #[arg(long, help_heading = heading::COMMITS)]
+    pub(crate) clean: bool,
+    /// End with what was found, and do not confirm it by parent and child
+    #[arg(long, help_heading = heading::COMMITS)]
+    pub(crate) no_confirmation: bool,
 }
 
 #[derive(Args)]

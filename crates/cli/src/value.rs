@@ -1,9 +1,10 @@
 //! Parsers of option values.
 
 use std::ffi::OsStr;
-use std::str::FromStr as _;
+use std::path::PathBuf;
+use std::str::FromStr;
 
-use basecase_lab::{AskedSetting, CandidateSpec, may_hold_password};
+use basecase_lab::{AskedSetting, CandidateError, CandidateSpec, may_hold_password};
 use basecase_model::{Dbms, Engine, ProfileKind};
 use clap::Arg;
 use clap::builder::TypedValueParser;
@@ -16,22 +17,54 @@ pub(crate) struct ShellWords(pub(crate) Vec<String>);
 #[derive(Clone)]
 pub(crate) struct CandidateParser;
 
+/// A candidate, or behind a repository the range of its commits that is meant.
+#[derive(Debug, Clone)]
+pub(crate) enum CandidateArgument {
+    Candidate(Box<CandidateSpec>),
+    Range(String),
+}
+
+impl FromStr for CandidateArgument {
+    type Err = CandidateError;
+
+    fn from_str(text: &str) -> Result<Self, CandidateError> {
+        if is_range(text) {
+            return Ok(CandidateArgument::Range(text.to_owned()));
+        }
+        Ok(CandidateArgument::Candidate(Box::new(text.parse()?)))
+    }
+}
+
+/// Whether a word is `A..B`, and no candidate or path.
+fn is_range(text: &str) -> bool {
+    let has_range = text.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.starts_with('.'));
+    has_range && !text.contains(':') && !text.contains("../")
+}
+
+/// Reads `A..B=FILE.patch`.
+pub(crate) fn fix(text: &str) -> Result<(String, PathBuf), String> {
+    match text.rsplit_once('=') {
+        Some((range, file)) if is_range(range) && !file.is_empty() => Ok((range.to_owned(), PathBuf::from(file))),
+        _ => Err("write A..B=FILE.patch".to_owned()),
+    }
+}
+
 impl TypedValueParser for CandidateParser {
-    type Value = CandidateSpec;
+    type Value = CandidateArgument;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&Arg>,
         value: &OsStr,
-    ) -> Result<CandidateSpec, clap::Error> {
-        match value.to_str().map(CandidateSpec::from_str) {
+    ) -> Result<CandidateArgument, clap::Error> {
+        match value.to_str().map(CandidateArgument::from_str) {
             Some(Err(error)) if may_hold_password(&value.to_string_lossy()) => {
                 let name = argument.map(ToString::to_string).unwrap_or_default();
                 let message = format!("invalid value for '{name}': {error}\n");
                 Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command))
             }
-            _ => CandidateSpec::from_str.parse_ref(command, argument, value),
+            _ => CandidateArgument::from_str.parse_ref(command, argument, value),
         }
     }
 }

@@ -14,7 +14,7 @@ pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason};
 pub use plan::{Candidate, Plan, check_counts_engine};
 pub use request::{
-    CandidateError, CandidateSpec, CountsEngine, MemoryRequest, MemorySize, Missing, Origin, Pin, PinError,
+    CandidateError, CandidateSpec, Compiling, CountsEngine, MemoryRequest, MemorySize, Missing, Origin, Pin, PinError,
     PinRequest, Places, Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify, experiment_file,
     may_hold_password, read_change, read_change_of_work, read_settle_limit, read_time,
 };

@@ -4,6 +4,7 @@
 
 mod candidate;
 mod cell;
+mod commit;
 mod experiment;
 mod facts;
 mod histogram;
@@ -23,9 +24,11 @@ mod step_count;
 mod track;
 mod trial;
 mod tried_setting;
+mod version;
 
 pub use candidate::{CandidateName, Dbms, Engine};
 pub use cell::{Cell, PROTOCOL_REVISION};
+pub use commit::Commit;
 pub use experiment::{CalendarTime, CandidateFacts, Experiment, Group, INSERT_BENCHMARK, Schedule};
 pub use facts::{BuildFacts, ConfigFacts, HostFacts, optimisation_flag};
 pub use histogram::{Histogram, HistogramError};
@@ -45,3 +48,4 @@ pub use step_count::{CountEngine, CountWindow, FunctionCount, StepCount};
 pub use track::{Track, TrackKind};
 pub use trial::{Aside, OperationClass, Place, RoleRecord, Trial, TrialStatus};
 pub use tried_setting::{TriedSetting, ValueOrigin};
+pub use version::{Version, release_number};

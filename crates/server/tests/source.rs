@@ -17,6 +17,8 @@ fn compile(library: &Library, notify: &mut dyn FnMut(&str)) -> SourceBuild {
         label: Some("quick".into()),
         patches: Vec::new(),
         configure: vec!["--without-zlib".into()],
+        names_commit: false,
+        is_incremental: false,
         jobs: None,
     };
     library.compile(&order, notify).unwrap()

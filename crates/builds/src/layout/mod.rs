@@ -15,7 +15,7 @@ use basecase_process::Account;
 
 use crate::binary::Imprint;
 use crate::tree::Tree;
-use crate::version::Version;
+use basecase_model::Version;
 pub use mysql::initialises_itself;
 
 /// How installations differ by dbms.

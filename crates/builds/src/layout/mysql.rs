@@ -8,7 +8,7 @@ use basecase_model::Dbms;
 use super::Layout;
 use crate::binary::{self, Imprint};
 use crate::tree::Tree;
-use crate::version::{Version, release_number};
+use basecase_model::{Version, release_number};
 
 /// Installations of MySQL or MariaDB.
 pub(super) struct Mysql {

@@ -9,7 +9,7 @@ use basecase_process::Account;
 use super::Layout;
 use crate::binary::{self, Imprint};
 use crate::tree::Tree;
-use crate::version::{Version, release_number};
+use basecase_model::{Version, release_number};
 
 /// Installations of Postgres.
 pub(super) struct Postgres;

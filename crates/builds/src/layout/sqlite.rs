@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Layout;
 use crate::binary::{self, Imprint};
 use crate::tree::Tree;
-use crate::version::{Version, release_number};
+use basecase_model::{Version, release_number};
 
 /// Shared libraries of SQLite.
 pub(super) struct Sqlite;

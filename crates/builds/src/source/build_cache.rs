@@ -13,7 +13,7 @@ use super::label::ANY;
 use crate::build::{Build, BuildError};
 use crate::recipe::{BuildRequest, RecipeError, Source};
 use crate::suggestion::alternatives;
-use crate::version::Version;
+use basecase_model::Version;
 
 /// The manifest. It is written last: a folder without it is not a build.
 const MANIFEST: &str = ".basecase-source.toml";

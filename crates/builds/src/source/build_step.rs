@@ -214,6 +214,7 @@ impl Log {
         // `make` passes the signal on: if basecase is killed, only the commands that are already running finish.
         basecase_process::die_with_parent(&mut command, Signal::TERM);
         let mut child = basecase_process::spawn(command, None)?;
+        let _registration = basecase_process::end_on_stop(&child, Signal::TERM);
         let mut next = Instant::now() + SIGN_OF_LIFE;
         loop {
             if let Some(status) = child.try_wait()? {

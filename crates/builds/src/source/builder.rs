@@ -77,6 +77,29 @@ impl Builder {
         }
     }
 
+    /// The same for one of many, most of which compile. Also returns whether it was made now. That it does not compile is remembered.
+    pub(crate) fn attempt(
+        &self,
+        order: &SourceOrder,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<(SourceBuild, bool), CompileError> {
+        let hash = self.check_order(order, notify)?.hash;
+        if let Some(build) = BuildCache::read(&self.builds).with_hash(&hash) {
+            return Ok((build.clone(), false));
+        }
+        let memory = self.builds.join(format!(".broken-{}", hash.get(..16).unwrap_or(&hash)));
+        if let Ok(reason) = fs::read_to_string(&memory) {
+            return Err(CompileError::Broken { reason, memory });
+        }
+        let made = self.make(order, notify);
+        if let Err(error) = &made
+            && error.is_of_source()
+        {
+            fs::write(&memory, error.to_string()).map_err(CompileError::file(&memory))?;
+        }
+        Ok((made?, true))
+    }
+
     fn check_order<'o>(
         &self,
         order: &'o SourceOrder,
@@ -325,7 +348,7 @@ impl CheckedOrder<'_> {
     /// Makes sure that the source is what was ordered.
     fn recognise(&self, source: &Path, account: Option<&Account>) -> Result<SourceTree, CompileError> {
         let artifact = self.identity.artifact.clone();
-        let look = || Ok((recognise(source), trace_of_use(source), missing_submodule(source)));
+        let look = || Ok((recognise(&source), trace_of_use(source), missing_submodule(source)));
         let (tree, trace, module) = act(account, look).map_err(CompileError::file(source))?;
         let Some(tree) = tree else {
             return Err(CompileError::Unknown { artifact, dbms: self.dbms });
@@ -357,9 +380,12 @@ impl CheckedOrder<'_> {
     fn describe(self, tree: SourceTree, builder: &Builder) -> Result<SourceBuild, CompileError> {
         let configured = self.configurations.into_iter().find(|(kind, _)| *kind == tree.kind);
         let configuration = configured.map_or_else(|| Err(self.order.unclear()), |(_, made)| made)?;
+        let commit = self.identity.commit.as_deref().filter(|_| self.order.names_commit);
+        let source = self.identity.label.as_deref().or(commit);
         let label = self.order.label.clone().unwrap_or_else(|| {
-            let derived = label::derived(tree.kind, &configuration.name, self.identity.label.as_deref());
-            derived + &Patch::suffix(&self.patches)
+            let derived = label::derived(tree.kind, &configuration.name, source);
+            let configure = label::of_arguments(&self.order.configure).filter(|_| self.order.names_commit);
+            derived + &configure.unwrap_or_default() + &Patch::suffix(&self.patches)
         });
         let label = if builder.labels { label } else { String::new() };
         if builder.labels {

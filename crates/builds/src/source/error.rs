@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use basecase_model::Dbms;
 use basecase_process::FolderError;
+use basecase_repository::RepositoryError;
 use thiserror::Error;
 
 /// Why a build could not be made from source.
@@ -142,14 +143,9 @@ pub enum CompileError {
         /// The folder.
         folder: PathBuf,
     },
-    /// Git refused.
-    #[error("git cannot read {}: {reason}\nhint: check the repository and the tag or commit after '@'", repository.display())]
-    Git {
-        /// The repository.
-        repository: PathBuf,
-        /// What git says.
-        reason: String,
-    },
+    /// The repository does not say.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
     /// Debian's source could not be downloaded.
     #[error(
         "cannot get the source of {package} from Debian {suite}: {reason}\nhint: give a source with --source: a folder, an archive or REPOSITORY@TAG"
@@ -173,6 +169,14 @@ pub enum CompileError {
     /// A step of the build failed.
     #[error(transparent)]
     Step(#[from] Box<StepError>),
+    /// It did not compile before.
+    #[error("{reason}\nhint: this is remembered; to compile it again, remove {}", memory.display())]
+    Broken {
+        /// Why.
+        reason: String,
+        /// The file that says so.
+        memory: PathBuf,
+    },
     /// The work folder could be somebody else's, or cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -212,7 +216,24 @@ pub struct StepError {
     pub hint: String,
 }
 
+impl StepError {
+    /// Whether it failed for want of space or memory or was stopped, and not by what it compiles.
+    pub fn is_of_machine(&self) -> bool {
+        let signs = ["No space left on device", "Cannot allocate memory", "virtual memory exhausted", "Killed", "Terminated", "Interrupt", "Disk quota exceeded"];
+        self.status.contains("signal") || signs.iter().any(|sign| self.tail.contains(sign))
+    }
+}
+
 impl CompileError {
+    /// Whether this source cannot be compiled, or a patch does not fit it, on a machine where others can be.
+    pub fn is_of_source(&self) -> bool {
+        match self {
+            CompileError::Step(step) => !step.is_of_machine(),
+            CompileError::Broken { .. } | CompileError::Patch { .. } | CompileError::Submodule { .. } | CompileError::Unknown { .. } => true,
+            _ => false,
+        }
+    }
+
     /// An error of `path`, for `map_err`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> CompileError {
         let path = path.into();

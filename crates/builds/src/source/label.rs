@@ -63,6 +63,12 @@ pub(crate) fn of_flags(flags: &str) -> String {
     }
 }
 
+/// What further arguments of configure or CMake add to a label; `None` without any.
+pub(crate) fn of_arguments(arguments: &[String]) -> Option<String> {
+    let hash = hex(&Sha256::digest(arguments.join("\0").as_bytes())[..3]);
+    (!arguments.is_empty()).then(|| format!("_a{hash}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,6 @@ mod build_step;
 mod builder;
 mod debian;
 mod error;
-mod git;
 mod hint;
 mod label;
 mod origin;
@@ -21,6 +20,7 @@ pub(crate) use build_cache::BuildCache;
 pub use build_cache::SourceBuild;
 pub(crate) use builder::Builder;
 pub use error::{CompileError, StepError};
+pub(crate) use source_tree::{CommitFiles, SourceFiles, SourceTree, recognise};
 pub use table::Setup;
 pub(crate) use toolchain::Toolchain;
 
@@ -43,6 +43,10 @@ pub struct SourceOrder {
     pub patches: Vec<PathBuf>,
     /// Further arguments of configure or CMake.
     pub configure: Vec<String>,
+    /// Whether the label of the build names the commit that it is of, although a tag points at it.
+    pub names_commit: bool,
+    /// Whether it is compiled in a folder that is kept, where only what has changed is compiled again.
+    pub is_incremental: bool,
     /// How many compilers run at once. Defaults to the number of processors.
     pub jobs: Option<u32>,
 }

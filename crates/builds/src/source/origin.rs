@@ -7,17 +7,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use basecase_model::Commit;
 use basecase_process::{Account, act, owner_of};
+use basecase_repository::{Repository, RepositoryError};
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
-use super::git::Repository;
 use super::toolchain::Toolchain;
 use crate::checksum::{hex, sha256_of};
-
-/// Digits of a commit in names.
-const COMMIT_DIGITS: usize = 8;
 
 /// Where source code comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +39,8 @@ pub(crate) struct Identity {
     pub(crate) artifact: String,
     /// What it adds to the label of a build, so that two commits of one version are told apart; `None` for a release.
     pub(crate) label: Option<String>,
+    /// The first digits of the commit, if it is one.
+    pub(crate) commit: Option<String>,
     /// The files of a folder or working tree, relative to it.
     files: Vec<PathBuf>,
 }
@@ -90,7 +90,7 @@ impl Origin {
             Origin::Archive(path) => {
                 let digest = sha256_of(path).map_err(CompileError::file(path))?;
                 let artifact = format!("{} sha256:{digest}", file_name(path));
-                Ok(Identity { digest, artifact, label: None, files: Vec::new() })
+                Ok(Identity { digest, artifact, label: None, commit: None, files: Vec::new() })
             }
             Origin::Folder(folder) => {
                 let read = || {
@@ -100,29 +100,33 @@ impl Origin {
                 };
                 let (digest, files) = as_owner(folder, read).map_err(CompileError::file(folder))?;
                 let artifact = format!("{} sha256:{digest}", file_name(folder));
-                Ok(Identity { digest, artifact, label: None, files })
+                Ok(Identity { digest, artifact, label: None, commit: None, files })
             }
             Origin::Commit { repository, reference } => {
-                let git = Repository::at(repository, toolchain);
+                let program = toolchain.git()?;
+                let git = Repository::at(repository, &program);
                 let commit = git.commit(reference)?;
-                let label = if git.is_tagged(&commit)? { None } else { Some(head(&commit, COMMIT_DIGITS)) };
+                let short = head(&commit, Commit::DIGITS);
+                let label = if git.is_tagged(&commit)? { None } else { Some(short.clone()) };
                 let artifact = format!("{}@{commit}", file_name(repository));
-                Ok(Identity { digest: commit, artifact, label, files: Vec::new() })
+                Ok(Identity { digest: commit, artifact, label, commit: Some(short), files: Vec::new() })
             }
             Origin::WorkingTree(folder) => {
-                let git = Repository::at(folder, toolchain);
+                let program = toolchain.git()?;
+                let git = Repository::at(folder, &program);
                 let (commit, files) = (git.commit("HEAD")?, git.files()?);
                 let artifact = format!("{}@{commit}", file_name(folder));
+                let short = head(&commit, Commit::DIGITS);
                 if !git.is_dirty()? {
-                    let label =
-                        if git.is_tagged(&commit)? { None } else { Some(head(&commit, COMMIT_DIGITS)) };
-                    return Ok(Identity { digest: commit, artifact, label, files });
+                    let label = if git.is_tagged(&commit)? { None } else { Some(short.clone()) };
+                    return Ok(Identity { digest: commit, artifact, label, commit: Some(short), files });
                 }
                 let digest = as_owner(folder, || digest_of(folder, &files));
                 let digest = digest.map_err(CompileError::file(folder))?;
                 Ok(Identity {
                     artifact: format!("{artifact} dirty sha256:{digest}"),
-                    label: Some(format!("{}-{}", head(&commit, COMMIT_DIGITS), head(&digest, 4))),
+                    label: Some(format!("{short}-{}", head(&digest, 4))),
+                    commit: Some(short),
                     digest,
                     files,
                 })
@@ -149,14 +153,15 @@ impl Origin {
                 unpacked.map_err(|source| CompileError::Unpack { path: path.clone(), source })?;
             }
             Origin::Commit { repository, .. } => {
-                let mut child = Repository::at(repository, toolchain).archive(&identity.digest)?;
+                let git = toolchain.git()?;
+                let mut child = Repository::at(repository, &git).archive(&identity.digest)?;
                 let unpacked =
                     child.stdout.take().map_or(Ok(()), |reader| act(account, || untar(reader, into)));
                 let status = child.wait().map_err(CompileError::file(repository))?;
                 unpacked.map_err(|source| CompileError::Unpack { path: repository.clone(), source })?;
                 if !status.success() {
                     let reason = format!("git archive ended with {status}");
-                    return Err(CompileError::Git { repository: repository.clone(), reason });
+                    return Err(RepositoryError::Git { repository: repository.clone(), reason }.into());
                 }
             }
             Origin::Folder(folder) | Origin::WorkingTree(folder) => {

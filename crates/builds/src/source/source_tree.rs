@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use basecase_model::Dbms;
+use basecase_repository::Repository;
 
 /// Whose source it is. Each kind is configured and compiled in its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,25 +57,59 @@ pub(crate) struct SourceTree {
     pub(crate) version: String,
 }
 
-/// Recognises the source in `folder`; `None` if it is of no known kind.
-pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
-    let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
-    if let Some(configure) = text("configure")
+/// The files by which a source is recognised.
+pub(crate) trait SourceFiles {
+    /// The text of a file; `None` if it is not there.
+    fn text(&self, name: &str) -> Option<String>;
+    /// Whether there is a file or folder of this name.
+    fn has(&self, name: &str) -> bool;
+}
+
+impl SourceFiles for &Path {
+    fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.join(name)).ok()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.join(name).exists()
+    }
+}
+
+/// The files of a commit, without unpacking them.
+pub(crate) struct CommitFiles<'a> {
+    pub(crate) repository: &'a Repository<'a>,
+    pub(crate) commit: &'a str,
+}
+
+impl SourceFiles for CommitFiles<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        let bytes = self.repository.file(self.commit, name).ok()??;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.repository.present(self.commit, &[name]).is_ok_and(|present| !present.is_empty())
+    }
+}
+
+/// Recognises a source; `None` if it is of no known kind.
+pub(crate) fn recognise(files: &dyn SourceFiles) -> Option<SourceTree> {
+    if let Some(configure) = files.text("configure")
         && shell_value(&configure, "PACKAGE_NAME").as_deref() == Some("PostgreSQL")
     {
         let version = shell_value(&configure, "PACKAGE_VERSION")?;
         return Some(SourceTree { kind: SourceKind::Postgres, version });
     }
-    if let Some(version) = sqlite_version(folder) {
+    if let Some(version) = sqlite_version(files) {
         return Some(SourceTree { kind: SourceKind::Sqlite, version });
     }
-    let file = text("MYSQL_VERSION").or_else(|| text("VERSION"))?;
+    let file = files.text("MYSQL_VERSION").or_else(|| files.text("VERSION"))?;
     let number = |name: &str| shell_value(&file, &format!("MYSQL_VERSION_{name}"));
     let extra = number("EXTRA").unwrap_or_default();
     let version = format!("{}.{}.{}{extra}", number("MAJOR")?, number("MINOR")?, number("PATCH")?);
-    let kind = if folder.join("storage/maria").is_dir() {
+    let kind = if files.has("storage/maria") {
         SourceKind::Mariadb
-    } else if folder.join("storage/rocksdb").is_dir() && folder.join("rocksdb").is_dir() {
+    } else if files.has("storage/rocksdb") && files.has("rocksdb") {
         // Only this tree has RocksDB itself as a submodule at the top.
         SourceKind::FbMysql
     } else {
@@ -83,26 +118,30 @@ pub(crate) fn recognise(folder: &Path) -> Option<SourceTree> {
     Some(SourceTree { kind, version })
 }
 
-/// The version of the SQLite whose amalgamation or own tree is in `folder`.
-fn sqlite_version(folder: &Path) -> Option<String> {
-    match amalgamation(folder) {
+/// The version of the SQLite whose amalgamation or own tree it is.
+fn sqlite_version(files: &dyn SourceFiles) -> Option<String> {
+    let is_amalgamation = |place: &&&str| AMALGAMATION.iter().all(|file| files.has(&format!("{place}{file}")));
+    match AMALGAMATION_PLACES.iter().find(is_amalgamation) {
         Some(place) => {
-            let header = fs::read_to_string(place.join("sqlite3.h")).ok()?;
+            let header = files.text(&format!("{place}sqlite3.h"))?;
             let line = header.lines().find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))?;
             Some(line.trim().trim_matches('"').to_owned())
         }
-        None if folder.join("src/sqlite.h.in").is_file() => {
-            Some(fs::read_to_string(folder.join("VERSION")).ok()?.trim().to_owned())
-        }
+        None if files.has("src/sqlite.h.in") => Some(files.text("VERSION")?.trim().to_owned()),
         None => None,
     }
 }
 
+/// The files of SQLite's amalgamation.
+const AMALGAMATION: [&str; 2] = ["sqlite3.c", "sqlite3.h"];
+/// Where they lie: packages have them below their top.
+const AMALGAMATION_PLACES: [&str; 2] = ["", "sqlite3/"];
+
 /// The folder of SQLite's amalgamation, which packages have below their top; `None` where it is still to be made from SQLite's
 /// own tree.
 pub(crate) fn amalgamation(folder: &Path) -> Option<PathBuf> {
-    let places = ["", "sqlite3"].map(|place| folder.join(place));
-    places.into_iter().find(|place| ["sqlite3.c", "sqlite3.h"].iter().all(|file| place.join(file).is_file()))
+    let places = AMALGAMATION_PLACES.map(|place| folder.join(place));
+    places.into_iter().find(|place| AMALGAMATION.iter().all(|file| place.join(file).is_file()))
 }
 
 /// The first submodule that is an empty folder, as git leaves it unless it is told to check it out.
@@ -136,7 +175,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        recognise(folder.path()).map(|tree| (tree.kind, tree.version))
+        recognise(&folder.path()).map(|tree| (tree.kind, tree.version))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::error::CompileError;
 use super::source_tree::SourceKind;
-use crate::version::Version;
+use basecase_model::Version;
 
 /// The compiler's setup: a build type of the table, or the user's own flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,17 @@ pub enum Setup {
     Type(String),
     /// Compiler flags, e.g. `-O2 -g`.
     Flags(String),
+}
+
+impl Setup {
+    /// What the user asks for by the name of a type, or by flags.
+    pub fn asked(build_type: Option<&str>, flags: Option<&str>) -> Setup {
+        match (build_type, flags) {
+            (Some(name), _) => Setup::Type(name.to_owned()),
+            (None, Some(flags)) => Setup::Flags(flags.to_owned()),
+            (None, None) => Setup::Default,
+        }
+    }
 }
 
 /// One file under `recipes/source`.

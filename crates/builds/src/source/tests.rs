@@ -129,6 +129,8 @@ fn order(request: &str, source: impl AsRef<Path>) -> SourceOrder {
         label: None,
         patches: Vec::new(),
         configure: Vec::new(),
+        names_commit: false,
+        is_incremental: false,
         jobs: Some(2),
     }
 }

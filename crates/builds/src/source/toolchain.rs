@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use basecase_process::Account;
+use basecase_repository::Git;
 
 use super::error::CompileError;
 
@@ -89,14 +90,17 @@ impl Toolchain {
         self.find(name).ok_or_else(|| self.missing(name.to_owned(), package))
     }
 
-    /// A command of the toolchain, without the caller's environment.
-    pub(crate) fn command(&self, program: &Path) -> Command {
-        self.command_as(program, self.account.as_ref())
+    /// Git.
+    ///
+    /// # Errors
+    /// If it is missing.
+    pub(crate) fn git(&self) -> Result<Git, CompileError> {
+        Ok(Git::new(self.need("git", "git")?, self.path.clone()))
     }
 
-    /// The same as another user.
-    pub(crate) fn command_as(&self, program: &Path, account: Option<&Account>) -> Command {
-        let mut command = basecase_process::command(program, account);
+    /// A command of the toolchain, without the caller's environment.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = basecase_process::command(program, self.account.as_ref());
         command.env("PATH", &self.path);
         command
     }

@@ -76,14 +76,12 @@ impl CompileArguments {
         SourceOrder {
             request: request.clone(),
             source: self.source.clone(),
-            setup: match (&self.build_type, &self.flags) {
-                (Some(name), _) => Setup::Type(name.clone()),
-                (None, Some(flags)) => Setup::Flags(flags.clone()),
-                (None, None) => Setup::Default,
-            },
+            setup: Setup::asked(self.build_type.as_deref(), self.flags.as_deref()),
             label: self.label.clone(),
             patches: self.patches.clone(),
             configure: self.configure.as_ref().map(|words| words.0.clone()).unwrap_or_default(),
+            names_commit: false,
+            is_incremental: false,
             jobs: self.jobs,
         }
     }

@@ -19,6 +19,7 @@ use crate::arguments::{
     Compare, CountsEngineArgument, Demo, PlaceArguments, ProbeArgument, Run, WorkloadArguments,
 };
 use crate::reporter::{Part, Reporter};
+use crate::value::CandidateArgument;
 use crate::workload::choose;
 
 /// Compares two SQLite configs that really differ, at a size that takes about a minute.
@@ -88,7 +89,15 @@ pub(crate) fn request(arguments: &Compare) -> Result<Request> {
 
 /// The request of `compare` with another seed for the workload.
 pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Result<Request> {
-    let mut candidates = arguments.candidates.clone();
+    let mut candidates = arguments.candidates.iter().map(candidate).collect::<Result<Vec<_>>>()?;
+    let compiling = arguments.compiling.compiling();
+    let has_commit = candidates.iter().any(CandidateSpec::is_commit);
+    if arguments.compiling.is_given() && !has_commit {
+        bail!(
+            "--build-type, --build-flags and --configure are for candidates that are commits, and there is none\nhint: name one, as in git:PATH@REF; `basecase server get --from source` compiles other sources"
+        );
+    }
+    candidates.iter_mut().for_each(|candidate| candidate.compile_with(&compiling));
     for candidate in candidates.iter_mut().filter(|candidate| !candidate.is_url()) {
         candidate.config = candidate.config.take().or_else(|| arguments.config.clone());
     }
@@ -111,6 +120,16 @@ pub(crate) fn request_with_seed(arguments: &Compare, seed: Option<u64>) -> Resul
         replicates: Vec::new(),
         missing: Missing::Refuse,
     })
+}
+
+/// A candidate that is no range.
+fn candidate(argument: &CandidateArgument) -> Result<CandidateSpec> {
+    match argument {
+        CandidateArgument::Candidate(spec) => Ok(*spec.clone()),
+        CandidateArgument::Range(text) => bail!(
+            "{text} is a range of commits, and candidates are one build each\nhint: name each, as in git:PATH@REF; `basecase bisect git:PATH {text}` searches the range"
+        ),
+    }
 }
 
 pub(crate) fn run(arguments: &Run, reporter: &Reporter) -> Result<Outcome> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use basecase_builds::{Build, BuildRequest, RecipeError};
+use basecase_builds::{Build, BuildRequest, CommitRequest, RecipeError, Setup};
 use basecase_client::{AddressError, mysql, postgres};
 use basecase_model::{Dbms, Engine, TriedSetting};
 use thiserror::Error;
@@ -36,6 +36,15 @@ pub struct CandidateSpec {
     pub memory: Option<MemorySize>,
     /// A setting in place of that of the config.
     pub tried: Option<TriedSetting>,
+}
+
+/// How candidates that are commits are compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiling {
+    /// The build type or compiler flags.
+    pub setup: Setup,
+    /// Further arguments of configure or CMake.
+    pub configure: Vec<String>,
 }
 
 /// Why a candidate's name was refused.
@@ -87,10 +96,37 @@ impl CandidateSpec {
         match &self.origin {
             Origin::Build(BuildRequest::Version { dbms, .. }) => *dbms,
             Origin::Build(BuildRequest::Path(path)) => Build::dbms_at(path),
+            Origin::Build(BuildRequest::Commit(commit)) => commit.dbms,
             Origin::PostgresUrl(_) => Dbms::Postgres,
             // What it is exactly, the running server says.
             Origin::MysqlUrl(_) => Dbms::Mysql,
             Origin::Embedded => Dbms::Sqlite,
+        }
+    }
+
+    /// The commit or working tree, if it is one.
+    pub fn commit(&self) -> Option<&CommitRequest> {
+        match &self.origin {
+            Origin::Build(BuildRequest::Commit(commit)) => Some(commit),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a commit or a working tree.
+    pub fn is_commit(&self) -> bool {
+        self.commit().is_some()
+    }
+
+    /// The same, made of another commit.
+    pub fn of_commit(&self, commit: CommitRequest) -> Self {
+        CandidateSpec { origin: Origin::Build(BuildRequest::Commit(Box::new(commit))), ..self.clone() }
+    }
+
+    /// Compiles it in this way if it is a commit.
+    pub fn compile_with(&mut self, compiling: &Compiling) {
+        if let Origin::Build(BuildRequest::Commit(commit)) = &mut self.origin {
+            commit.setup = compiling.setup.clone();
+            commit.configure.clone_from(&compiling.configure);
         }
     }
 
@@ -121,10 +157,10 @@ impl FromStr for CandidateSpec {
             return CandidateSpec { origin, engine, config: None, memory: None, tried: None }
                 .with_possible_engine("url:…");
         }
-        if may_hold_password(text) {
+        if may_hold_password(text) && !CommitRequest::is_one(text) {
             return Err(CandidateError::BareUrl);
         }
-        let (build, config) = match text.rsplit_once('@') {
+        let (build, config) = match split_config(text) {
             Some((_, "")) => return Err(CandidateError::EmptyConfig(text.to_owned())),
             Some((build, config)) => (build, Some(config.to_owned())),
             None => (text, None),
@@ -150,7 +186,7 @@ impl CandidateSpec {
 
 /// Whether a word may hold a password, because it is a URL or nearly one. Such a word is never repeated.
 pub fn may_hold_password(word: &str) -> bool {
-    let is_path = word.starts_with("path:");
+    let is_path = word.starts_with("path:") || CommitRequest::is_one(word);
     let begins_like_one = word.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("url:"));
     begins_like_one || word.contains("://") || (!is_path && word.contains(":/") && word.contains('@'))
 }
@@ -168,6 +204,18 @@ pub(crate) fn without_urls(text: &str) -> String {
 fn split_url(url: &str) -> (&str, Option<Engine>) {
     let split = url.rsplit_once('#').and_then(|(head, word)| Some((head, word.parse().ok()?)));
     split.map_or((url, None), |(head, engine)| (head, Some(engine)))
+}
+
+/// Splits `@CONFIG` off. A commit has an `@` of its own before its name: `git:PATH@REF@CONFIG`, or `git:PATH@@CONFIG` for a working tree.
+fn split_config(text: &str) -> Option<(&str, &str)> {
+    if !CommitRequest::is_one(text) {
+        return text.rsplit_once('@');
+    }
+    let first = text.find('@')?;
+    // `main@{1}` and `@{upstream}` are names of commits.
+    let is_config = |place: usize| !text[place..].starts_with("@{");
+    let place = text.rfind('@').filter(|place| *place > first && is_config(*place))?;
+    Some((text[..place].trim_end_matches('@'), &text[place + 1..]))
 }
 
 /// Splits `#ENGINE` off. In a path, a `#` that is not followed by a word is part of the path.

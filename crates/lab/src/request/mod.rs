@@ -24,7 +24,7 @@ use anyhow::{Result, bail};
 use basecase_server::{Settle, SettleLimit, Transport};
 use serde::{Deserialize, Serialize};
 
-pub use self::candidate_spec::{CandidateError, CandidateSpec, Origin, may_hold_password};
+pub use self::candidate_spec::{CandidateError, CandidateSpec, Compiling, Origin, may_hold_password};
 pub use self::counts_engine::CountsEngine;
 pub use self::memory::{MemoryRequest, MemorySize};
 pub use self::missing::Missing;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use basecase_model::Dbms;
+use crate::candidate::Dbms;
 
 /// The release stage of a version, in Postgres's terms. A pre-release sorts before its release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

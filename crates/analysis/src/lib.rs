@@ -44,7 +44,9 @@ pub mod fixture;
 
 use basecase_model::{Experiment, Trial};
 
-pub use bisection::{Bisected, BisectedCounts, Found, Probed, Side};
+pub use bisection::{
+    Bisected, BisectedCounts, Confirmation, ConfirmedTime, Found, Probed, Reversal, CandidateState,
+};
 pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
 pub use compaction::{CompactionLevel, Stalls, compaction_levels};
 pub use configs::{DistinctConfig, differing_settings, distinct_builds, distinct_configs};

@@ -30,6 +30,8 @@ pub(crate) enum Part<'a> {
     Calibration { number: usize, of: usize },
     /// A probe of a bisection. Their number is not known beforehand.
     Probe { name: &'a str, number: usize },
+    /// Parent and child of a change that was found, by its number.
+    Confirmation { name: &'a str, number: usize },
 }
 
 impl Reporter {
@@ -62,15 +64,24 @@ impl Reporter {
             (Reporter::Text, Part::Probe { name, number }) => {
                 print_message(&format!("probe {number}: {name}"));
             }
+            (Reporter::Text, Part::Confirmation { name, number }) => {
+                print_message(&format!("confirming change {number}: {name}"));
+            }
             (Reporter::Json(events), part) => {
                 let (kind, name, number, of) = match part {
                     Part::Size { name, number, of } => ("size", Some(*name), *number, Some(*of)),
                     Part::Calibration { number, of } => ("calibration", None, *number, Some(*of)),
                     Part::Probe { name, number } => ("probe", Some(*name), *number, None),
+                    Part::Confirmation { name, number } => ("confirmation", Some(*name), *number, None),
                 };
                 events.write(&ProgressEvent::PartBegins { kind, name, number, of });
             }
         }
+    }
+
+    /// Something that the user should know before work begins.
+    pub(crate) fn note(&self, note: &str) {
+        self.observer().notice(basecase_lab::Event::Note(note));
     }
 
     /// The pages of a report were written.

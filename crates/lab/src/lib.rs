@@ -9,7 +9,9 @@ mod request;
 mod run;
 mod workload;
 
-pub use campaign::{AskedSetting, Calibration, CpuStressors, Probe, Search, Slowdown, luck_request};
+pub use campaign::{
+    AskedSetting, BuildAhead, BuildTally, Calibration, CommitRange, CpuStressors, Probe, RangeOrder, Search, SearchOptions, Slowdown, luck_request,
+};
 pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason};
 pub use plan::{Candidate, Plan, check_counts_engine};

@@ -37,6 +37,14 @@ impl<'a> BisectedCounts<'a> {
         }
     }
 
+    /// Takes what was counted of a candidate as that of another one, whose code and data are the same.
+    pub fn share(&mut self, candidate: usize, other: usize) {
+        let cell = self.cells.get(candidate).cloned().flatten();
+        if let Some((own, cell)) = self.cells.get_mut(other).zip(cell) {
+            *own = Some(cell);
+        }
+    }
+
     /// The windows of each candidate.
     pub fn course(&self) -> WorkCourse {
         let windows = |cell: &Option<CellCount<'a>>| cell.as_ref().map(CellCount::work_windows);

@@ -48,6 +48,16 @@ pub(crate) struct BuildStep {
     commands: Vec<Command>,
 }
 
+impl BuildStep {
+    /// Whether it finds out how to compile, which is the same for source code that differs little.
+    pub(crate) fn configures(&self) -> bool {
+        self.title == CONFIGURING
+    }
+}
+
+/// What the first step of most builds is called.
+const CONFIGURING: &str = "configuring";
+
 /// The steps of a build of `kind`: configuring, compiling, installing.
 ///
 /// # Errors
@@ -97,7 +107,7 @@ pub(crate) fn steps(
     let compile = parts.iter().map(|part| make(folder, &["-C", part]));
     let install = parts.iter().map(|part| make(folder, &["-C", part, "install", &destination]));
     Ok(vec![
-        BuildStep { title: "configuring", commands: vec![configure] },
+        BuildStep { title: CONFIGURING, commands: vec![configure] },
         BuildStep { title: "compiling", commands: compile.collect() },
         BuildStep { title: "installing", commands: install.collect() },
     ])
@@ -118,7 +128,7 @@ fn library_steps(
         configure.arg("./configure").current_dir(&folders.source);
         let mut make = toolchain.command(&toolchain.need("make", "make")?);
         make.arg("sqlite3.c").current_dir(&folders.source);
-        steps.push(BuildStep { title: "configuring", commands: vec![configure, make] });
+        steps.push(BuildStep { title: CONFIGURING, commands: vec![configure, make] });
     }
     let library = folders.objects.join(LIBRARY);
     let program = compilers.first().map_or("cc", |compiler| compiler.program.as_str());

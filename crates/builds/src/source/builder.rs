@@ -14,6 +14,7 @@ use super::SourceOrder;
 use super::build_cache::{BuildCache, SourceBuild, is_wanted, numbers_of};
 use super::build_step::{Folders, Log, flags_given, steps};
 use super::error::CompileError;
+use super::kept_folder::KeptFolder;
 use super::label;
 use super::origin::{Identity, Origin};
 use super::patch::Patch;
@@ -146,7 +147,7 @@ impl Builder {
             None => Origin::Archive(self.debian_source(*dbms, version)?.archive(&self.sources(), notify)?),
         };
         let identity = origin.identify(&self.toolchain)?;
-        let hash = hash(*dbms, self.labels, &identity, &patches, &configurations, &compilers);
+        let hash = hash(order, self.labels, &identity, &patches, &configurations, &compilers);
         Ok(CheckedOrder {
             order,
             dbms: *dbms,
@@ -220,7 +221,7 @@ impl Builder {
         let work = Work(PrivateFolder::make_above(&self.builds.join(name))?);
         let account = self.toolchain.account();
         notify(&format!("unpacking {}", checked.identity.artifact));
-        let source = checked.unpack(&work, &self.toolchain)?;
+        let mut source = checked.unpack(&work, &self.toolchain)?;
         for patch in &checked.patches {
             notify(&format!("applying {}", patch.artifact()));
             patch.apply(&source, &self.toolchain)?;
@@ -229,16 +230,19 @@ impl Builder {
         let (kind, compilers) = (tree.kind, checked.compilers.clone());
         let jobs = checked.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
+        let kept = checked.kept_key(kind).map(|key| KeptFolder::claim(&self.builds, &key, account)).transpose()?;
         let mut build = checked.describe(tree, self)?;
         refuse_taken_label(&build, cache)?;
         let place = cache.place(&build);
-        let [objects, stage] = [work.folder("objects", account)?, work.folder("stage", account)?];
-        let folders = Folders {
-            objects: objects.path().to_path_buf(),
-            stage: stage.path().to_path_buf(),
-            source,
-            prefix: place.clone(),
+        let stage = work.folder("stage", account)?;
+        let (objects, prefix) = match &kept {
+            Some(kept) => {
+                source = kept.update(&source)?;
+                (kept.objects()?, kept.prefix())
+            }
+            None => (work.folder("objects", account)?.path().to_path_buf(), place.clone()),
         };
+        let folders = Folders { objects, stage: stage.path().to_path_buf(), source, prefix };
         let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
         let mut log = Log::create(place.with_file_name(format!("{}.log", build.folder())))?;
         let mut title = format!("{} {}", build.dbms, build.version);
@@ -246,7 +250,14 @@ impl Builder {
             title.push_str(&format!(" as {}", build.label));
         }
         for step in steps {
+            let configures = step.configures();
+            if configures && kept.as_ref().is_some_and(KeptFolder::is_configured) {
+                continue;
+            }
             log.run(step, &title, notify)?;
+            if let Some(kept) = kept.as_ref().filter(|_| configures) {
+                kept.set_configured()?;
+            }
         }
         let given = act(account, || Ok(flags_given(kind, &folders)));
         build.flags = given.ok().flatten().unwrap_or(build.flags);
@@ -333,6 +344,18 @@ impl CheckedOrder<'_> {
         format!("{}-source-{}", self.dbms, self.hash.get(..16).unwrap_or(&self.hash))
     }
 
+    /// What tells the folder that is kept for its compilation from others; `None` if it is compiled anew.
+    fn kept_key(&self, kind: SourceKind) -> Option<String> {
+        let mut hash = Sha256::new();
+        let configured = self.configurations.iter().find(|(one, _)| *one == kind);
+        let arguments = configured.and_then(|(_, made)| made.as_ref().ok()).map(|made| made.arguments.join("\0"));
+        hash.update(format!("{REVISION} {} {}", kind.as_str(), arguments.unwrap_or_default()));
+        hash.update(self.identity.artifact.split('@').next().unwrap_or_default());
+        self.compilers.iter().for_each(|compiler| hash.update(&compiler.full_version));
+        let key = hex(&hash.finalize());
+        self.order.is_incremental.then(|| format!("{}-{}", kind.as_str(), key.get(..12).unwrap_or(&key)))
+    }
+
     /// Unpacks the source into the work folder. Returns the top folder, whose path is always the same.
     fn unpack(&self, work: &Work, toolchain: &Toolchain) -> Result<PathBuf, CompileError> {
         let unpacked = work.folder("unpacked", toolchain.account())?;
@@ -385,7 +408,8 @@ impl CheckedOrder<'_> {
         let label = self.order.label.clone().unwrap_or_else(|| {
             let derived = label::derived(tree.kind, &configuration.name, source);
             let configure = label::of_arguments(&self.order.configure).filter(|_| self.order.names_commit);
-            derived + &configure.unwrap_or_default() + &Patch::suffix(&self.patches)
+            let incremental = if self.order.is_incremental { "_i" } else { "" };
+            derived + &configure.unwrap_or_default() + incremental + &Patch::suffix(&self.patches)
         });
         let label = if builder.labels { label } else { String::new() };
         if builder.labels {
@@ -413,7 +437,7 @@ impl SourceOrder {
 
 /// The hash over everything that a build depends on. The kind of source tree follows from the source itself.
 fn hash(
-    dbms: Dbms,
+    order: &SourceOrder,
     has_label: bool,
     identity: &Identity,
     patches: &[Patch],
@@ -425,7 +449,14 @@ fn hash(
         hash.update(text.as_bytes());
         hash.update([0]);
     };
+    let dbms = match &order.request {
+        BuildRequest::Version { dbms, .. } => dbms.as_str(),
+        _ => "",
+    };
     add(&format!("{REVISION} {dbms} {}", identity.digest));
+    if order.is_incremental {
+        add("incremental");
+    }
     if !has_label {
         // Otherwise the same build under a label would be taken for that of the recipe.
         add("recipe");

@@ -7,6 +7,7 @@ mod builder;
 mod debian;
 mod error;
 mod hint;
+mod kept_folder;
 mod label;
 mod origin;
 mod patch;

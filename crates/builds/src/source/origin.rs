@@ -212,7 +212,7 @@ fn as_owner<T: Send>(folder: &Path, work: impl FnOnce() -> io::Result<T> + Send)
 }
 
 /// Adds the files and links below `root`/`folder` to `found`, sorted, relative to `root`.
-fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+pub(crate) fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut names: Vec<_> = fs::read_dir(root.join(folder))?
         .map(|entry| entry.map(|entry| entry.file_name()))
         .collect::<Result<_, _>>()?;

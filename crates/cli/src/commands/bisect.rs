@@ -1,110 +1,234 @@
-//! `bisect`: at which of many candidates a step changed, without measuring them all.
+//! `bisect`: at which of many candidates or commits a step changed, without measuring them all.
 
-use std::collections::BTreeSet;
+mod confirmation;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use basecase_analysis::{Bisected, BisectedCounts, Found, Probed};
-use basecase_lab::{Probe, RunOptions, Search};
+use anyhow::{Context, Result};
+use basecase_analysis::{Bisected, BisectedCounts, Confirmation, Found, Probed};
+use basecase_builds::default_home;
+use basecase_lab::{BuildAhead, BuildTally, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions};
 use basecase_report::Options;
 
+use self::confirmation::Confirming;
 use super::count::request_of_counts;
 use super::experiment::request;
 use super::perform::{Measured, measure, report_options};
 use crate::Outcome;
-use crate::arguments::{Bisect, PlaceArguments};
+use crate::arguments::{Bisect, Compare, PlaceArguments};
 use crate::output;
 use crate::reporter::{Part, Reporter};
+use crate::value::CandidateArgument;
 
 /// A probe that was measured.
 struct Done {
     candidate: usize,
+    before: usize,
     /// The numbers of its candidates in the search.
     numbers: Vec<usize>,
     measured: Measured,
 }
 
+/// What was measured so far.
+#[derive(Default)]
+struct Probes {
+    done: Vec<Done>,
+    /// Candidates that were not measured, because another one's build is the same: that one.
+    twins: BTreeMap<usize, usize>,
+}
+
 pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
     let places = &arguments.compare.places;
+    let (range, compare) = range(arguments)?;
     let request = if places.counts {
         let hint = "leave it out, or search by times, without --counts";
-        request_of_counts(&arguments.compare, "basecase bisect --counts", hint)?
+        request_of_counts(&compare, "basecase bisect --counts", hint)?
     } else {
-        request(&arguments.compare)?
+        request(&compare)?
     };
-    let mut search = Search::new(request, arguments.step.as_deref())?;
-    let began = Instant::now();
-    let mut probes: Vec<Done> = Vec::new();
-    while let Some(Probe { candidate, numbers, request, keeps_margins }) = search.probe() {
-        let left = places.budget.map(|budget| budget.saturating_sub(began.elapsed()));
-        if !probes.is_empty() && left == Some(Duration::ZERO) {
-            break;
+    for note in range.iter().flat_map(|range| &range.notes) {
+        reporter.note(note);
+    }
+    let options = options(range.as_ref(), arguments.commits.even_if_equal);
+    let mut search = Search::new(request, arguments.step.as_deref(), options)?;
+    let mut probes = Probes::default();
+    if let Some(ended) = probes.find(&mut search, places, reporter)? {
+        return Ok(ended);
+    }
+    let confirming = Confirming { arguments, range: range.as_ref(), search: &search, reporter };
+    let confirmed = match &range {
+        Some(_) if !arguments.commits.no_confirmation => confirming.measure()?,
+        _ => Vec::new(),
+    };
+    let confirmations = confirmed.iter().map(|one| (one.change, one.told(search.step(), places))).collect();
+    conclude(&search, range.as_ref(), &probes, confirmations, places, reporter)
+}
+
+/// The range of commits, if one is asked for, and the arguments with its commits as candidates.
+fn range(arguments: &Bisect) -> Result<(Option<CommitRange>, Compare)> {
+    let Bisect { commits, compare, .. } = arguments;
+    let [CandidateArgument::Candidate(repository), CandidateArgument::Range(text)] = &compare.candidates[..] else {
+        return Ok((None, compare.clone()));
+    };
+    let order = RangeOrder {
+        paths: commits.paths.clone(),
+        broken: commits.broken.clone(),
+        fixes: commits.fixes.clone(),
+        is_clean: commits.clean,
+    };
+    let range = CommitRange::find(repository, text, &order)?;
+    let candidates = range.candidates.iter().cloned().map(Box::new).map(CandidateArgument::Candidate).collect();
+    Ok((Some(range), Compare { candidates, ..compare.clone() }))
+}
+
+fn options(range: Option<&CommitRange>, even_if_equal: bool) -> SearchOptions {
+    let Some(range) = range else { return SearchOptions { even_if_equal, ..SearchOptions::default() } };
+    SearchOptions {
+        preferred: range.commits.iter().map(|commit| !commit.tags.is_empty()).collect(),
+        broken: range.broken.clone(),
+        even_if_equal,
+    }
+}
+
+impl Probes {
+    /// Searches. Returns the outcome if the user stopped it.
+    fn find(&mut self, search: &mut Search, places: &PlaceArguments, reporter: &Reporter) -> Result<Option<Outcome>> {
+        let home = default_home()?;
+        let began = Instant::now();
+        // Other work on the machine would be in times.
+        let ahead = search.is_by_work().then(|| BuildAhead::new(home.clone()));
+        while let Some(probe) = search.probe() {
+            let left = places.budget.map(|budget| budget.saturating_sub(began.elapsed()));
+            if !self.done.is_empty() && left == Some(Duration::ZERO) {
+                break;
+            }
+            reporter.part(&Part::Probe { name: &probe.request.name, number: self.done.len() + 1 });
+            let compiled = {
+                let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
+                let mut observer = reporter.observer();
+                search.compile(&probe, &home, &mut |words| observer.notice(prepares(words)))
+            };
+            if basecase_stop::is_asked() {
+                reporter.interrupted();
+                return Ok(Some(Outcome::CouldNotRun));
+            }
+            if !compiled? {
+                continue;
+            }
+            if let Some(ahead) = &ahead {
+                ahead.order(&search.ahead());
+            }
+            if let Some(twin) = self.twin(search, &probe) {
+                self.twins.insert(probe.candidate, twin);
+            } else {
+                let measured = self.measured(search, &probe, left, places, reporter)?;
+                if measured.is_interrupted() {
+                    return Ok(Some(measured.summarize(places, reporter)));
+                }
+                let Probe { candidate, before, numbers, .. } = probe;
+                self.done.push(Done { candidate, before, numbers, measured });
+            }
+            self.teach(search, probe.candidate, places)?;
         }
-        reporter.part(&Part::Probe { name: &request.name, number: probes.len() + 1 });
+        if let Some(ahead) = ahead {
+            ahead.finish();
+        }
+        Ok(None)
+    }
+
+    fn measured(
+        &self,
+        search: &Search,
+        probe: &Probe,
+        left: Option<Duration>,
+        places: &PlaceArguments,
+        reporter: &Reporter,
+    ) -> Result<Measured> {
         let step = search.step().to_owned();
         let options = if search.is_by_work() {
             RunOptions { steps: Some(BTreeSet::from([step])), ..RunOptions::default() }
         } else {
-            RunOptions { only_step: Some(step), keeps_margins, ..RunOptions::default() }
+            RunOptions { only_step: Some(step), keeps_margins: probe.keeps_margins, ..RunOptions::default() }
         };
-        let places_now = PlaceArguments { budget: left, ..places.clone() };
-        let measured = measure(&request, &places_now, options, reporter)?;
-        if measured.is_interrupted() {
-            return Ok(measured.summarize(places, reporter));
+        measure(&probe.request, &PlaceArguments { budget: left, ..places.clone() }, options, reporter)
+    }
+
+    /// A candidate that was counted, and has the same code and data as that of the probe.
+    fn twin(&self, search: &Search, probe: &Probe) -> Option<usize> {
+        let counted = self.done.iter().flat_map(|done| &done.numbers).copied().collect();
+        search.twin(probe.candidate, &counted).filter(|_| search.is_by_work())
+    }
+
+    /// Tells the search what the probe of a candidate came to.
+    fn teach(&self, search: &mut Search, candidate: usize, places: &PlaceArguments) -> Result<()> {
+        if search.is_by_work() {
+            let counts = self.counted(search, places);
+            let is_end = search.bisection().whole().is_none();
+            let failure = counts.cell(candidate).and_then(|cell| cell.failure());
+            if let Some(failure) = failure.filter(|_| !is_end) {
+                search.skip(candidate, format!("it could not be counted: {failure}"));
+                return Ok(());
+            }
+            return search.learn_counts(&counts.course(), counts.margin());
         }
-        probes.push(Done { candidate, numbers, measured });
-        learn(&mut search, &probes, places)?;
+        let Some(Done { measured, .. }) = self.done.last() else { return Ok(()) };
+        search.learn_rounds(&measured.experiment, &measured.trials)
     }
-    conclude(&search, &probes, places, reporter)
+
+    /// What all probes counted.
+    fn counted<'a>(&'a self, search: &Search, places: &PlaceArguments) -> BisectedCounts<'a> {
+        let mut counts = BisectedCounts::new(search.candidates().len(), places.counts_detect.ln_1p());
+        for Done { numbers, measured, .. } in &self.done {
+            counts.add(search.step(), numbers, &measured.experiment, &measured.counted);
+        }
+        for (candidate, twin) in &self.twins {
+            counts.share(*twin, *candidate);
+        }
+        counts
+    }
 }
 
-/// Tells the search what the last probe came to.
-fn learn(search: &mut Search, probes: &[Done], places: &PlaceArguments) -> Result<()> {
-    if search.is_by_work() {
-        let counts = counted(search, probes, places);
-        return search.learn_counts(&counts.course(), counts.margin());
-    }
-    let Some(Done { measured, .. }) = probes.last() else { return Ok(()) };
-    search.learn_rounds(&measured.experiment, &measured.trials)
+/// What a build does, as an event.
+fn prepares(words: &str) -> basecase_lab::Event<'_> {
+    basecase_lab::Event::Phase { candidate: None, phase: basecase_lab::Phase::Prepare(words) }
 }
 
-/// What all probes counted.
-fn counted<'a>(search: &Search, probes: &'a [Done], places: &PlaceArguments) -> BisectedCounts<'a> {
-    let mut counts = BisectedCounts::new(search.candidates().len(), places.counts_detect.ln_1p());
-    for Done { numbers, measured, .. } in probes {
-        counts.add(search.step(), numbers, &measured.experiment, &measured.counted);
-    }
-    counts
-}
-
-/// Prints the answer, and writes the pages of the last probe.
+/// Prints the answer, and writes the pages.
 fn conclude(
     search: &Search,
-    probes: &[Done],
+    range: Option<&CommitRange>,
+    probes: &Probes,
+    confirmations: BTreeMap<usize, Confirmation<'_>>,
     places: &PlaceArguments,
     reporter: &Reporter,
 ) -> Result<Outcome> {
     let probed = |done: &Done| {
         let Measured { experiment, trials, .. } = &done.measured;
-        Probed::new(done.candidate, search.step(), experiment, trials)
+        Probed::new(done.candidate, done.before, search.step(), experiment, trials)
     };
     let found = if search.is_by_work() {
-        Found::Work(counted(search, probes, places))
+        Found::Work(probes.counted(search, places))
     } else {
-        Found::Throughput(probes.iter().filter_map(probed).collect())
+        Found::Throughput(probes.done.iter().filter_map(probed).collect())
     };
+    let BuildTally { made, failed } = search.builds();
     let bisected = Bisected {
         candidates: search.candidates(),
+        commits: range.map(|range| &range.commits[..]),
         label: search.label(),
         found,
         bisection: search.bisection(),
-        experiment: probes.first().map(|done| &done.measured.experiment),
+        skipped: search.skipped(),
+        builds: range.map(|_| (made, failed)),
+        confirmations,
+        experiment: probes.done.first().map(|done| &done.measured.experiment),
     };
     let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
-    let Some(Done { measured: last, .. }) = probes.last() else { return printed.map(|()| Outcome::Done) };
+    let Some(Done { measured: last, .. }) = probes.done.last() else { return printed.map(|()| Outcome::Done) };
     let options = Options { counted: last.counted.clone(), ..report_options(places) };
     let written = last.write_pages(&options, places, reporter);
     let outcome = last.summarize(places, reporter);
     printed.and(written)?;
-    Ok(probes.iter().fold(outcome, |worst, done| worst.max(done.measured.outcome())))
+    Ok(probes.done.iter().fold(outcome, |worst, done| worst.max(done.measured.outcome())))
 }

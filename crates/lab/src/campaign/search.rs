@@ -1,12 +1,16 @@
 //! With which of many candidates a step changed: what is measured to find out, one experiment after the other.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
+use basecase_builds::{Attempt, Library};
 use basecase_model::{Experiment, StepFacts, Trial};
-use basecase_stats::{Bisection, BisectionEvidence, BisectionProbe, JudgedMetric, Judgement, WorkCourse};
+use basecase_stats::{Bisection, BisectionEvidence, BisectionProbe, ChangeKind, JudgedMetric, Judgement, WorkCourse};
 
 use crate::request::{CandidateSpec, Protocol, Request, Rounds};
 
-/// A search for the candidate with which a step changed, among those of a request in their order. It decides by work if the request is one
+/// A search for the candidates with which a step changed, among those of a request in their order. It decides by work if the request is one
 /// of counts, otherwise by throughput in rounds.
 #[derive(Debug, Clone)]
 pub struct Search {
@@ -14,13 +18,27 @@ pub struct Search {
     step: String,
     label: String,
     bisection: Bisection,
+    /// What became of candidates that were compiled.
+    compiled: BTreeMap<usize, Compiled>,
+    /// Why candidates were skipped.
+    skipped: BTreeMap<usize, String>,
+}
+
+/// What became of a candidate that was compiled.
+#[derive(Debug, Clone)]
+struct Compiled {
+    /// Equal for builds whose code and data are equal.
+    imprint: Option<String>,
+    is_new: bool,
 }
 
 /// What is to be measured next.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    /// The candidate that is asked about, by its number in the request. It is the second one here, after the first of all.
+    /// The candidate that is asked about, by its number in the request. It is the second one here.
     pub candidate: usize,
+    /// The candidate with which it is compared, the first one here.
+    pub before: usize,
     /// The numbers that the candidates of the experiment have in the search.
     pub numbers: Vec<usize>,
     /// The experiment.
@@ -29,18 +47,42 @@ pub struct Probe {
     pub keeps_margins: bool,
 }
 
+/// What is known of candidates before a search.
+#[derive(Debug, Clone, Default)]
+pub struct SearchOptions {
+    /// Those that are likelier to be there: `true` for tags. Empty if nothing is known.
+    pub preferred: Vec<bool>,
+    /// Those that are known not to compile.
+    pub broken: BTreeSet<usize>,
+    /// Whether to go on where first and last are equal.
+    pub even_if_equal: bool,
+}
+
+/// How many builds a search needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildTally {
+    /// Compiled for it, those that failed as well.
+    pub made: usize,
+    /// Failed, now or before.
+    pub failed: usize,
+}
+
 impl Search {
     /// Of the step with this name or label; without one, of the only step that the request compares.
     ///
     /// # Errors
-    /// When there are fewer than three candidates, or it is not clear which step is meant.
-    pub fn new(request: Request, wanted: Option<&str>) -> Result<Self> {
-        let bisection = Bisection::new(request.candidates.len()).with_context(|| {
+    /// When there are too few candidates, or it is not clear which step is meant.
+    pub fn new(request: Request, wanted: Option<&str>, options: SearchOptions) -> Result<Self> {
+        let candidates = request.candidates.len();
+        let has_commits = request.candidates.iter().any(CandidateSpec::is_commit);
+        let bisection = Bisection::new(candidates).filter(|_| candidates > 2 || has_commits).with_context(|| {
             format!(
-                "{} candidates have none between them where a change could have begun\nhint: name three or more, the oldest first; two are for `basecase compare`",
-                request.candidates.len()
+                "{candidates} candidates have none between them where a change could have begun\nhint: name three or more, the oldest first; two are for `basecase compare`",
             )
         })?;
+        let bisection = bisection.preferring(options.preferred);
+        let mut bisection = if options.even_if_equal { bisection.even_if_equal() } else { bisection };
+        options.broken.iter().for_each(|number| bisection.skip(*number));
         let outlines = request.workload.outlines().into_iter().map(|outline| outline.facts);
         let steps: Vec<StepFacts> = outlines.filter(StepFacts::is_compared).collect();
         let known = || steps.iter().map(|step| step.label.as_str()).collect::<Vec<_>>().join(", ");
@@ -59,15 +101,19 @@ impl Search {
                 known()
             ),
         };
-        Ok(Search { request, step, label, bisection })
+        let known = || "it is known not to compile".to_owned();
+        let skipped = options.broken.into_iter().map(|number| (number, known())).collect();
+        Ok(Search { request, step, label, bisection, compiled: BTreeMap::new(), skipped })
     }
 
     /// What to measure next; `None` when the search has ended.
     pub fn probe(&self) -> Option<Probe> {
         let last = self.request.candidates.len() - 1;
-        let (candidate, numbers, margin) = match self.bisection.probe()? {
-            BisectionProbe::Last => (last, vec![0, last], None),
-            BisectionProbe::Middle { version, margin } => (version, vec![0, version, last], Some(margin)),
+        let (before, candidate, numbers, margin) = match self.bisection.probe()? {
+            BisectionProbe::Ends => (0, last, vec![0, last], None),
+            BisectionProbe::Middle { before, version, since, margin } => {
+                (before, version, vec![before, version, since], Some(margin))
+            }
         };
         let in_rounds = |asked: Rounds| Protocol::Rounds(Rounds { detect: margin.or(asked.detect), ..asked });
         let protocol = match &self.request.protocol {
@@ -77,11 +123,81 @@ impl Search {
         };
         // A search by work judges by its own margin, whatever was agreed for counts that are there already.
         let keeps_margins = margin.is_some() || self.is_by_work();
+        let request = Request { protocol, ..self.request_of(&numbers) };
+        Some(Probe { candidate, before, numbers, request, keeps_margins })
+    }
+
+    /// The request, of these candidates alone.
+    pub fn request_of(&self, numbers: &[usize]) -> Request {
+        let candidates = &self.request.candidates;
         let candidates: Vec<CandidateSpec> =
-            numbers.iter().filter_map(|number| self.request.candidates.get(*number).cloned()).collect();
-        let name = Request::named_after(&candidates);
-        let request = Request { name, candidates, protocol, ..self.request.clone() };
-        Some(Probe { candidate, numbers, request, keeps_margins })
+            numbers.iter().filter_map(|number| candidates.get(*number).cloned()).collect();
+        Request { name: Request::named_after(&candidates), candidates, ..self.request.clone() }
+    }
+
+    /// Compiles what the experiment of a probe needs and is not there. Returns whether it can be measured; if not, the search has learnt
+    /// that a candidate does not compile, and has another probe.
+    ///
+    /// # Errors
+    /// If a build fails, and not for what it compiles, or if neither end of the search compiles.
+    pub fn compile(&mut self, probe: &Probe, home: &Path, notify: &mut dyn FnMut(&str)) -> Result<bool> {
+        for number in &probe.numbers {
+            if self.compiled.contains_key(number) {
+                continue;
+            }
+            let Some(commit) = self.request.candidates.get(*number).and_then(CandidateSpec::commit) else { continue };
+            match Library::open(home)?.attempt(commit, notify)? {
+                Attempt::Built { imprint, is_new } => {
+                    self.compiled.insert(*number, Compiled { imprint, is_new });
+                }
+                Attempt::Broken(reason) => {
+                    let last = self.request.candidates.len() - 1;
+                    if *number == 0 || *number == last {
+                        bail!("{commit} does not compile, and a search needs both of its ends\n{reason}");
+                    }
+                    self.skip(*number, reason);
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Commits that are likely to be probed next, to be compiled meanwhile.
+    pub fn ahead(&self) -> Vec<CandidateSpec> {
+        let ahead = self.bisection.ahead().into_iter().filter(|number| !self.compiled.contains_key(number));
+        ahead.filter_map(|number| self.request.candidates.get(number).filter(|one| one.is_commit()).cloned()).collect()
+    }
+
+    /// A candidate whose build has the same code and data as that of `candidate`, among `others`.
+    pub fn twin(&self, candidate: usize, others: &BTreeSet<usize>) -> Option<usize> {
+        let imprint = |number: &usize| self.compiled.get(number)?.imprint.as_deref();
+        let own = imprint(&candidate)?;
+        others.iter().find(|other| **other != candidate && imprint(other) == Some(own)).copied()
+    }
+
+    /// The changes whose candidates are known: the number of the change, the last candidate without it, and the first with it.
+    pub fn exact_changes(&self) -> Vec<(usize, usize, usize)> {
+        let changes = self.bisection.changes().iter().enumerate();
+        let exact = changes.filter(|(_, change)| change.kind == ChangeKind::Began);
+        exact.map(|(number, change)| (number, change.before, change.since)).collect()
+    }
+
+    /// How many builds were needed so far.
+    pub fn builds(&self) -> BuildTally {
+        let made = self.compiled.values().filter(|compiled| compiled.is_new).count();
+        BuildTally { made, failed: self.skipped.len() }
+    }
+
+    /// The candidate of the probe cannot be had, for this reason.
+    pub fn skip(&mut self, candidate: usize, reason: String) {
+        self.bisection.skip(candidate);
+        self.skipped.insert(candidate, reason);
+    }
+
+    /// Why candidates were skipped.
+    pub fn skipped(&self) -> &BTreeMap<usize, String> {
+        &self.skipped
     }
 
     /// Whether it decides by work.

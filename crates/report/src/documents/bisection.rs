@@ -1,10 +1,12 @@
-//! The result of a bisection: the candidate at which a step changed.
+//! The result of a bisection: the candidates or commits at which a step changed.
 
-use basecase_analysis::{Bisected, BisectedCounts, Effect, Found, Side};
-use basecase_stats::{BisectionEnd, WorkVerdict};
+use basecase_analysis::{Bisected, BisectedCounts, CandidateState, Effect, Found};
+use basecase_model::Commit;
+use basecase_stats::{BisectedChange, BisectionEnd, ChangeKind, WorkVerdict};
 
+use super::commit_change;
 use crate::documents::Block;
-use crate::tables::{self, Column, Highlight, Row, Table, TableCell};
+use crate::tables::{Column, Highlight, Row, Table, TableCell};
 use crate::words::{
     EffectWords as _, caption, instructions, largest_mover, margin, operation_word, verdict, work_error,
     work_percent,
@@ -12,70 +14,121 @@ use crate::words::{
 
 /// The report for people.
 pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
-    let mut blocks = vec![
-        Block::Title(format!("Bisection: {}", bisected.label)),
-        Block::Paragraph(sentence(bisected)),
-        Block::Table(table(bisected)),
-    ];
-    match &bisected.found {
-        Found::Throughput(_) => blocks.push(Block::Paragraph(READING.into())),
-        Found::Work(counts) => {
-            blocks.extend(functions(bisected, counts));
-            blocks.push(Block::Paragraph(WORK_READING.into()));
-        }
+    let mut blocks = vec![Block::Title(format!("Bisection: {}", bisected.label)), Block::Paragraph(sentence(bisected))];
+    let lines = changes(bisected);
+    if lines.len() > 1 {
+        blocks.push(Block::List(lines));
     }
+    blocks.extend(state(bisected).map(Block::Paragraph));
+    for (number, change) in bisected.bisection.changes().iter().enumerate() {
+        blocks.extend(commit_change::blocks(bisected, number, change));
+    }
+    blocks.push(Block::Table(table(bisected)));
+    blocks.push(Block::Paragraph(reading(bisected)));
     blocks
-}
-
-/// The functions that account for the change of work that is left; `None` if there is none, or they are not known.
-fn functions(bisected: &Bisected<'_>, counts: &BisectedCounts<'_>) -> Option<Block> {
-    let (before, since) = bisected.bisection.bracket()?;
-    let causes = counts.causes(before, since)?;
-    let caption = format!("From {} to {}", bisected.name(before), bisected.name(since));
-    tables::work::movers(&causes, caption, operation_word(counts.operation())).map(Block::Table)
 }
 
 /// The result, e.g. `102.8 % faster (101.1–104.5 %) since postgres:17.11. …`.
 pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
-    let words = |candidate: usize| decided(bisected, candidate);
-    let go_on = match bisected.found {
-        Found::Throughput(_) => GO_ON,
-        Found::Work(_) => "Run the same command again to continue.",
-    };
     let last = bisected.candidates.len().saturating_sub(1);
-    let (first_name, last_name) = (bisected.name(0), bisected.name(last));
-    let Some((before, since)) = bisected.bisection.bracket() else {
-        return match bisected.bisection.end() {
-            Some(BisectionEnd::Unchanged) => {
-                format!("{last_name} does not differ from {first_name}: {}.", words(last))
-            }
-            _ => format!(
-                "Whether {last_name} differs from {first_name} is not decided: {}. {go_on}",
-                words(last)
-            ),
-        };
-    };
-    let (before, since) = (bisected.name(before), bisected.name(since));
-    let bracket = format!("The change began after {before}, and no later than {since}.");
+    let (first_name, last_name) = (named(bisected, 0), named(bisected, last));
     match bisected.bisection.end() {
-        Some(BisectionEnd::Began(version)) => {
-            let difference = difference(bisected, version);
-            let like =
-                if before == first_name { String::new() } else { format!(" {before} is like {first_name}.") };
-            format!("{difference}.{like}")
+        Some(BisectionEnd::Unchanged) => {
+            return format!("{last_name} does not differ from {first_name}: {}.", decided(bisected, last));
         }
-        Some(BisectionEnd::Between(version)) => {
-            let name = bisected.name(version);
+        Some(BisectionEnd::NoEnd(end)) => {
+            let reason = bisected.skipped.get(&end).map_or("it was not measured", String::as_str);
+            return format!("{} cannot be measured: {reason}.", named(bisected, end));
+        }
+        Some(BisectionEnd::Open) | None if bisected.bisection.whole().is_none() => {
+            let words = decided(bisected, last);
+            return format!("Whether {last_name} differs from {first_name} is not decided: {words}. {}", go_on(bisected));
+        }
+        _ => {}
+    }
+    let lines = changes(bisected);
+    let whole = bisected.level(last).map(|effect| size(bisected, &effect)).unwrap_or_default();
+    let unfinished = match bisected.bisection.open()[..] {
+        [] => String::new(),
+        _ => format!(" The search is not finished. {}", go_on(bisected)),
+    };
+    match (&lines[..], bisected.bisection.changes()) {
+        ([], _) if unfinished.is_empty() => {
+            format!("No change was found from {first_name} to {last_name}, which differ by this: {whole}.")
+        }
+        ([], _) => format!("{last_name} differs from {first_name}: {whole}.{unfinished}"),
+        ([line], [change]) => {
+            let before = named(bisected, change.before);
+            let is_like_first = change.kind == ChangeKind::Began && change.before > 0 && unfinished.is_empty();
+            let like = if is_like_first { format!(" {before} is like {first_name}.") } else { String::new() };
+            format!("{line}.{like}{unfinished}")
+        }
+        _ => format!("{} changes from {first_name} to {last_name}, in all {whole}.{unfinished}", lines.len()),
+    }
+}
+
+/// Each change in one line.
+fn changes(bisected: &Bisected<'_>) -> Vec<String> {
+    bisected.bisection.changes().iter().map(|change| line(bisected, change)).collect()
+}
+
+fn line(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
+    let effect = bisected.effect(change).map(|effect| size(bisected, &effect)).unwrap_or_default();
+    let [before, since] = [change.before, change.since].map(|candidate| named(bisected, candidate));
+    match change.kind {
+        ChangeKind::Began => format!("{effect} since {since}{}", by(bisected, change)),
+        ChangeKind::Unbuilt => {
+            let between = change.since - change.before - 1;
+            let tried = bisected.skipped.keys().filter(|one| change.before < **one && **one < change.since).count();
             format!(
-                "{name} is like neither {first_name} nor {last_name}: there is more than one change. Bisect from {before} to {name}, and \
-                 from {name} to {since}."
+                "{effect} after {before}, and no later than {since}: {tried} of the {between} between them cannot be had, and the others were not tried{}",
+                by(bisected, change)
             )
         }
-        Some(BisectionEnd::Open(version)) => {
-            format!("{bracket} {} is not decided: {}. {go_on}", bisected.name(version), words(version))
-        }
-        Some(BisectionEnd::Unchanged) | None => format!("{bracket} {go_on}"),
+        ChangeKind::Undecided(candidate) => format!(
+            "{effect} after {before}, and no later than {since}: {} is not decided, {}. {}",
+            named(bisected, candidate),
+            decided(bisected, candidate),
+            go_on(bisected)
+        ),
     }
+}
+
+/// The function that accounts for most of a change of work.
+fn by(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
+    let Found::Work(counts) = &bisected.found else { return String::new() };
+    let mover = counts.causes(change.before, change.since).as_ref().and_then(largest_mover);
+    mover.map(|mover| format!(", most by {mover}")).unwrap_or_default()
+}
+
+/// The size of a change, in time or work.
+pub(super) fn size(bisected: &Bisected<'_>, effect: &Effect) -> String {
+    match bisected.found {
+        Found::Throughput(_) => effect.difference(),
+        Found::Work(_) => effect.work_difference(),
+    }
+}
+
+/// A candidate as it is called in sentences: of a commit its tag or hash, and what it is about.
+pub(super) fn named(bisected: &Bisected<'_>, candidate: usize) -> String {
+    bisected.commit(candidate).map_or_else(|| bisected.name(candidate).to_owned(), named_commit)
+}
+
+fn named_commit(commit: &Commit) -> String {
+    if commit.tags.is_empty() { format!("{} \"{}\"", commit.short(), commit.subject) } else { commit.name().to_owned() }
+}
+
+/// How many builds it took, and what is skipped.
+fn state(bisected: &Bisected<'_>) -> Option<String> {
+    let (made, failed) = bisected.builds?;
+    let measured = (0..bisected.candidates.len()).filter(|one| bisected.is_measured(*one)).count();
+    let skipped = match failed {
+        0 => String::new(),
+        1 => " 1 commit was skipped, because it cannot be built or measured.".to_owned(),
+        failed => format!(" {failed} commits were skipped, because they cannot be built or measured."),
+    };
+    let between = bisected.candidates.len().saturating_sub(1);
+    Some(format!("{measured} of {between} commits and the one before them were measured; {made} were compiled for it.{skipped}"))
 }
 
 /// What is decided of a candidate compared with the first.
@@ -104,23 +157,6 @@ fn decided(bisected: &Bisected<'_>, candidate: usize) -> String {
     }
 }
 
-/// The change that began with a candidate, e.g. `2.1 % more work (2.0–2.2 %) since sqlite:3.39.0, most by sqlite3VdbeExec +90`.
-fn difference(bisected: &Bisected<'_>, version: usize) -> String {
-    let since = bisected.name(version);
-    match (&bisected.found, bisected.bisection.bracket()) {
-        (Found::Work(counts), Some((before, _))) => {
-            let effect = counts.effect(before, version).map(|effect| effect.work_difference());
-            let mover = counts.causes(before, version).as_ref().and_then(largest_mover);
-            let mover = mover.map(|mover| format!(", most by {mover}")).unwrap_or_default();
-            format!("{} since {since}{mover}", effect.unwrap_or_default())
-        }
-        _ => {
-            let effect = bisected.effect(version).map(|effect| effect.difference());
-            format!("{} since {since}", effect.unwrap_or_default())
-        }
-    }
-}
-
 fn table(bisected: &Bisected<'_>) -> Table {
     match &bisected.found {
         Found::Throughput(_) => table_of_rounds(bisected),
@@ -128,79 +164,108 @@ fn table(bisected: &Bisected<'_>) -> Table {
     }
 }
 
+/// What a row is called: of a commit its short name, its date and its subject.
+fn row_name(bisected: &Bisected<'_>, candidate: usize) -> String {
+    bisected.commit(candidate).map_or_else(|| bisected.name(candidate).to_owned(), |commit| commit.name().to_owned())
+}
+
+/// The mark of a cell with a change from the first: where a change began.
+fn mark(state: CandidateState<'_>, is_worse: bool) -> Highlight {
+    match state {
+        CandidateState::Began(_) if is_worse => Highlight::Worse,
+        CandidateState::Began(_) => Highlight::Better,
+        _ => Highlight::None,
+    }
+}
+
 fn table_of_counts(bisected: &Bisected<'_>, counts: &BisectedCounts<'_>) -> Table {
-    let row = |(candidate, name): (usize, &String)| {
-        let side = bisected.side(candidate);
+    let row = |candidate: usize| {
+        let state = bisected.state(candidate);
         let count = counts.instructions(candidate).map(instructions).unwrap_or_default();
-        let change = bisected.effect(candidate).map_or_else(TableCell::default, |effect| {
-            let mark = if effect.ratio > 1.0 { Highlight::Worse } else { Highlight::Better };
-            TableCell {
-                mark: if side == Side::LikeLast { mark } else { Highlight::None },
-                small: work_error(&effect),
-                ..TableCell::plain(work_percent(&effect))
-            }
+        let change = bisected.level(candidate).map_or_else(TableCell::default, |effect| TableCell {
+            mark: mark(state, began_worse(bisected, state)),
+            small: work_error(&effect),
+            ..TableCell::plain(work_percent(&effect))
         });
-        Row::new(name, vec![TableCell::plain(count), change, TableCell::plain(words(side))])
+        Row::new(row_name(bisected, candidate), vec![TableCell::plain(count), change, TableCell::plain(words(state))])
     };
     Table {
         caption: format!("Instructions per {}", operation_word(counts.operation())),
-        corner: "candidate",
+        corner: corner(bisected),
         columns: vec![
             Column::numbers("instructions", ""),
             Column::numbers("change %", "change in per cent of the first"),
             Column::words("result"),
         ],
-        rows: bisected.candidates.iter().enumerate().map(row).collect(),
+        rows: bisected.shown().into_iter().map(row).collect(),
         ..Table::default()
     }
+}
+
+/// Whether the change that began here is for the worse: more work, less throughput.
+fn began_worse(bisected: &Bisected<'_>, state: CandidateState<'_>) -> bool {
+    let CandidateState::Began(change) = state else { return false };
+    let effect = bisected.bisection.changes().get(change).and_then(|change| bisected.effect(change));
+    let is_more = effect.is_some_and(|effect| effect.ratio > 1.0);
+    is_more == matches!(bisected.found, Found::Work(_))
+}
+
+fn corner(bisected: &Bisected<'_>) -> &'static str {
+    if bisected.commits.is_some() { "commit" } else { "candidate" }
 }
 
 fn table_of_rounds(bisected: &Bisected<'_>) -> Table {
-    let row = |(candidate, name): (usize, &String)| {
-        let (probed, side) = (bisected.probed(candidate), bisected.side(candidate));
-        let ratio = |effect: Effect| {
-            let mark = if effect.ratio < 1.0 { Highlight::Worse } else { Highlight::Better };
-            TableCell {
-                mark: if side == Side::LikeLast { mark } else { Highlight::None },
-                ..TableCell::ratio(&effect)
-            }
+    let row = |candidate: usize| {
+        let (probed, state) = (bisected.probed(candidate), bisected.state(candidate));
+        let ratio = |effect: Effect| TableCell {
+            mark: mark(state, began_worse(bisected, state)),
+            ..TableCell::ratio(&effect)
         };
-        let ratio = bisected.effect(candidate).map_or_else(TableCell::default, ratio);
+        let ratio = bisected.level(candidate).map_or_else(TableCell::default, ratio);
         let rounds = probed.map(|probed| probed.decision.rounds.to_string()).unwrap_or_default();
-        Row::new(name, vec![ratio, TableCell::plain(rounds), TableCell::plain(words(side))])
+        Row::new(row_name(bisected, candidate), vec![ratio, TableCell::plain(rounds), TableCell::plain(words(state))])
     };
-    let heading = format!("Throughput relative to {}", bisected.name(0));
+    let heading = format!("Throughput relative to {}", row_name(bisected, 0));
     Table {
         caption: bisected.experiment.map_or(heading.clone(), |experiment| caption(experiment, &heading)),
-        corner: "candidate",
+        corner: corner(bisected),
         columns: vec![Column::numbers("ratio", ""), Column::numbers("rounds", ""), Column::words("result")],
-        rows: bisected.candidates.iter().enumerate().map(row).collect(),
+        rows: bisected.shown().into_iter().map(row).collect(),
         ..Table::default()
     }
 }
 
-/// The side of a candidate, in words.
-pub(crate) fn words(side: Side) -> &'static str {
-    match side {
-        Side::First => "the first",
-        Side::NotMeasured => "not measured",
-        Side::NotDecided => "not decided",
-        Side::LikeFirst => "like the first",
-        Side::LikeNeither => "like neither",
-        Side::LikeLast => "like the last",
+/// What is known of a candidate, in words.
+pub(crate) fn words(state: CandidateState<'_>) -> String {
+    match state {
+        CandidateState::First => "the first".to_owned(),
+        CandidateState::NotMeasured => "not measured".to_owned(),
+        CandidateState::Skipped(reason) => format!("skipped: {}", reason.lines().next().unwrap_or_default()),
+        CandidateState::NotDecided => "not decided".to_owned(),
+        CandidateState::Began(_) => "a change begins".to_owned(),
+        CandidateState::Measured => "measured".to_owned(),
     }
 }
 
-const GO_ON: &str = "Run the same command again to continue; a larger --budget lets it go further.";
+fn go_on(bisected: &Bisected<'_>) -> &'static str {
+    match bisected.found {
+        Found::Throughput(_) => "Run the same command again to continue; a larger --budget lets it go further.",
+        Found::Work(_) => "Run the same command again to continue.",
+    }
+}
 
-const READING: &str = "The last candidate is compared with the first, and then the middle one of those left with both, \
-                       until its whole interval is on one side of half of the change. This assumes a single change: one \
-                       that comes and goes in between is not seen.";
-
-const WORK_READING: &str = "The last candidate is compared with the first, and then the middle one of those left with both: it is like \
-                            an end if its whole interval lies within a third of the change of it, so that at least a third of the \
-                            change begins where the search ends. More work is no time. A change that comes and goes in between is \
-                            not seen.";
+fn reading(bisected: &Bisected<'_>) -> String {
+    let how = match &bisected.found {
+        Found::Throughput(_) => {
+            "The last candidate is compared with the first. Then a middle one is measured with both, until its whole interval is on one side of half of the change; if it is on neither, both halves are searched.".to_owned()
+        }
+        Found::Work(counts) => format!(
+            "The last candidate is compared with the first. Then a middle one is counted, and each half whose ends differ by more than {} is searched further. More work is no time.",
+            margin(counts.margin())
+        ),
+    };
+    format!("{how} Changes that cancel each other within a half are not seen.")
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 pub(crate) mod bisection;
 mod calibration;
+mod commit_change;
 mod components;
 mod explanation;
 pub(crate) mod history;

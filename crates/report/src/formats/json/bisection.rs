@@ -1,12 +1,14 @@
 //! The result of a bisection as JSON.
 
-use basecase_analysis::{Bisected, BisectedCounts, Found};
-use basecase_stats::BisectionEnd;
+use basecase_analysis::{Bisected, BisectedCounts, Effect, Found};
+use basecase_model::Commit;
+use basecase_stats::{BisectedChange, BisectionEnd, ChangeKind};
 use serde::Serialize;
 
 use super::counts::{MoverObject, movers};
 use super::written;
 use crate::documents::bisection::{sentence, words};
+use crate::words::verdict_word;
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -16,28 +18,91 @@ struct Object<'a> {
     before: Option<&'a str>,
     since: Option<&'a str>,
     sentence: String,
-    candidates: Vec<CandidateObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<ChangeObject<'a>>,
+    range: Option<RangeObject<'a>>,
+    whole: Option<EffectObject>,
+    changes: Vec<ChangeObject<'a>>,
+    candidates: Vec<CandidateObject<'a>>,
+    skipped: Vec<SkippedObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    builds: Option<BuildsObject>,
+}
+
+/// The commits that were searched: full hashes of its ends, and how many there are after the first.
+#[derive(Serialize)]
+struct RangeObject<'a> {
+    first: &'a str,
+    last: &'a str,
+    commits: usize,
 }
 
 #[derive(Serialize)]
-struct CandidateObject {
-    candidate: String,
+struct EffectObject {
+    ratio: f64,
+    interval: Option<[f64; 2]>,
+}
+
+#[derive(Serialize)]
+struct BuildsObject {
+    made: usize,
+    failed: usize,
+}
+
+#[derive(Serialize)]
+struct SkippedObject<'a> {
+    candidate: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct CandidateObject<'a> {
+    candidate: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<CommitObject<'a>>,
     ratio: Option<f64>,
     interval: Option<[f64; 2]>,
     rounds: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<Option<f64>>,
-    reading: &'static str,
+    reading: String,
 }
 
-/// The change of work between `before` and `since`.
+#[derive(Serialize)]
+struct CommitObject<'a> {
+    hash: &'a str,
+    author: &'a str,
+    author_date: &'a str,
+    subject: &'a str,
+    tags: &'a [String],
+}
+
+/// A change between `before` and `since`, of which the first is without it: full hashes of commits, or names of candidates.
 #[derive(Serialize)]
 struct ChangeObject<'a> {
-    ratio: f64,
+    before: &'a str,
+    since: &'a str,
+    is_exact: bool,
+    commits: usize,
+    ratio: Option<f64>,
     interval: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<CommitObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     movers: Option<Vec<MoverObject<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    touched: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<EffectObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<TimeObject>,
+}
+
+#[derive(Serialize)]
+struct TimeObject {
+    ratio: Option<f64>,
+    interval: Option<[f64; 2]>,
+    verdict: String,
+    rounds: usize,
 }
 
 /// The result as one JSON object with a newline at its end.
@@ -46,34 +111,86 @@ pub(crate) fn render(bisected: &Bisected<'_>) -> String {
         Found::Throughput(_) => None,
         Found::Work(counts) => Some(counts),
     };
-    let candidate = |(number, name): (usize, &String)| {
-        let probed = bisected.probed(number);
-        let effect = bisected.effect(number);
-        CandidateObject {
-            candidate: name.clone(),
-            ratio: effect.map(|effect| effect.ratio),
-            interval: effect.and_then(|effect| effect.interval),
-            rounds: probed.map(|probed| probed.decision.rounds),
-            instructions: counts.map(|counts| counts.instructions(number)),
-            reading: words(bisected.side(number)),
-        }
-    };
-    let bracket = bisected.bisection.bracket();
+    let changes = bisected.bisection.changes();
+    let only = changes.first().filter(|_| changes.len() == 1);
+    let last = bisected.candidates.len().saturating_sub(1);
+    let is_exact = |change: &BisectedChange| change.kind == ChangeKind::Began;
     let object = Object {
         step: bisected.label,
         by: if counts.is_some() { "work" } else { "throughput" },
-        is_found: matches!(bisected.bisection.end(), Some(BisectionEnd::Began(_))),
-        before: bracket.map(|(before, _)| bisected.name(before)),
-        since: bracket.map(|(_, since)| bisected.name(since)),
+        is_found: bisected.bisection.end() == Some(BisectionEnd::Found) && !changes.is_empty() && changes.iter().all(is_exact),
+        before: only.map(|change| bisected.name(change.before)),
+        since: only.map(|change| bisected.name(change.since)),
         sentence: sentence(bisected),
-        candidates: bisected.candidates.iter().enumerate().map(candidate).collect(),
-        change: counts.zip(bracket).and_then(|(counts, ends)| change(counts, ends)),
+        range: range(bisected),
+        whole: bisected.bisection.whole().and_then(|_| bisected.level(last)).map(effect),
+        changes: changes.iter().enumerate().map(|(number, one)| change(bisected, counts, number, one)).collect(),
+        candidates: bisected.shown().into_iter().map(|number| candidate(bisected, counts, number)).collect(),
+        skipped: bisected.skipped.iter().map(|(number, reason)| SkippedObject { candidate: identity(bisected, *number), reason }).collect(),
+        builds: bisected.builds.map(|(made, failed)| BuildsObject { made, failed }),
     };
     written(&object)
 }
 
-fn change<'a>(counts: &BisectedCounts<'a>, (before, since): (usize, usize)) -> Option<ChangeObject<'a>> {
-    let effect = counts.effect(before, since)?;
-    let causes = counts.causes(before, since);
-    Some(ChangeObject { ratio: effect.ratio, interval: effect.interval, movers: causes.as_ref().map(movers) })
+fn effect(effect: Effect) -> EffectObject {
+    EffectObject { ratio: effect.ratio, interval: effect.interval }
+}
+
+/// The full hash of a commit, or the name of another candidate.
+fn identity<'a>(bisected: &'a Bisected<'_>, candidate: usize) -> &'a str {
+    bisected.commit(candidate).map_or_else(|| bisected.name(candidate), |commit| &commit.hash)
+}
+
+fn range<'a>(bisected: &Bisected<'a>) -> Option<RangeObject<'a>> {
+    let commits = bisected.commits?;
+    Some(RangeObject { first: &commits.first()?.hash, last: &commits.last()?.hash, commits: commits.len() - 1 })
+}
+
+fn commit<'a>(commit: &'a Commit) -> CommitObject<'a> {
+    let Commit { hash, author_date, author, subject, tags } = commit;
+    CommitObject { hash, author, author_date, subject, tags }
+}
+
+fn candidate<'a>(bisected: &'a Bisected<'_>, counts: Option<&BisectedCounts<'_>>, number: usize) -> CandidateObject<'a> {
+    let level = bisected.level(number);
+    CandidateObject {
+        candidate: bisected.name(number),
+        commit: bisected.commit(number).map(commit),
+        ratio: level.map(|effect| effect.ratio),
+        interval: level.and_then(|effect| effect.interval),
+        rounds: bisected.probed(number).map(|probed| probed.decision.rounds),
+        instructions: counts.map(|counts| counts.instructions(number)),
+        reading: words(bisected.state(number)),
+    }
+}
+
+fn change<'a>(
+    bisected: &'a Bisected<'_>,
+    counts: Option<&'a BisectedCounts<'_>>,
+    number: usize,
+    change: &BisectedChange,
+) -> ChangeObject<'a> {
+    let found = bisected.effect(change);
+    let causes = counts.and_then(|counts| counts.causes(change.before, change.since));
+    let is_exact = change.kind == ChangeKind::Began;
+    let confirmation = bisected.confirmations.get(&number);
+    let time = confirmation.and_then(|confirmation| confirmation.time.as_ref());
+    ChangeObject {
+        before: identity(bisected, change.before),
+        since: identity(bisected, change.since),
+        is_exact,
+        commits: change.since - change.before,
+        ratio: found.map(|effect| effect.ratio),
+        interval: found.and_then(|effect| effect.interval),
+        commit: bisected.commit(change.since).filter(|_| is_exact).map(commit),
+        movers: causes.as_ref().map(movers),
+        touched: confirmation.map(|confirmation| confirmation.touched.iter().map(String::as_str).collect()),
+        confirmed: confirmation.and_then(|one| one.work.as_ref()?.effect(0, 1)).map(effect),
+        time: time.map(|time| TimeObject {
+            ratio: time.effect().map(|effect| effect.ratio),
+            interval: time.effect().and_then(|effect| effect.interval),
+            verdict: verdict_word(time.verdict()),
+            rounds: time.decision.rounds,
+        }),
+    }
 }

@@ -225,8 +225,8 @@ impl Bisection {
         Ok(())
     }
 
-    /// Takes in that a version cannot be built or measured: the probe's, or one that was built ahead. Without one of the ends nothing can
-    /// be searched.
+    /// Takes in that a version cannot be built or measured: the probe's, or another that was built ahead or is known to be broken. Only the
+    /// probe's counts as a try. Without one of the ends nothing can be searched.
     pub fn skip(&mut self, version: usize) {
         if self.end.is_some() || version >= self.versions {
             return;
@@ -235,6 +235,7 @@ impl Bisection {
             self.end = Some(BisectionEnd::NoEnd(version));
             return;
         }
+        let is_probed = self.whole.is_some() && self.present().is_some_and(|(_, probed)| probed == version);
         // An end of an interval was measured before. If it can be no more, the interval is known no better.
         let ends_with = |span: &Span| span.before == version || span.since == version;
         for span in self.open.extract_if(.., |span| ends_with(span)) {
@@ -242,6 +243,7 @@ impl Bisection {
         }
         if let Some(span) = self.open.iter_mut().find(|span| span.contains(version))
             && self.skipped.insert(version)
+            && is_probed
         {
             span.tries += 1;
             if let Aim::Samples(levels) = &mut span.aim {

@@ -8,6 +8,10 @@ const BUILDS: f64 = 0.8;
 const PREFERRED_BUILDS: f64 = BUILDS / 0.9184;
 /// How many broken ranges are expected among all versions, for each e-fold of their lengths.
 const RANGES: f64 = 0.3;
+/// A broken range has at most so many runs of adjacent failed versions. Fewer are ever tried; more may be told beforehand.
+const MOST_RUNS: usize = 32;
+/// More failed versions make a broken range no more certain.
+const MOST_FAILED: usize = 200;
 
 /// What is known about versions before they are measured.
 #[derive(Debug, Clone, Copy)]
@@ -54,17 +58,24 @@ impl Splits<'_> {
     /// versions. Ranges of all lengths are equally likely, by orders of magnitude, and begin anywhere (Bayes).
     fn in_broken_range(&self, before: usize, since: usize) -> Vec<f64> {
         let mut in_range = vec![0.0; since - before];
-        let mut known = vec![before];
-        known.extend(self.skipped.range(before + 1..since));
-        known.push(since);
+        let mut runs = vec![(before, before)];
+        for failed in self.skipped.range(before + 1..since) {
+            match runs.last_mut() {
+                Some((_, end)) if *end + 1 == *failed && *end > before => *end = *failed,
+                _ => runs.push((*failed, *failed)),
+            }
+        }
+        runs.push((since, since));
         let mut all_odds = 1.0;
-        for first in 1..known.len() - 1 {
-            for last in first..known.len() - 1 {
-                let (outside, beyond) = (known[first - 1], known[last + 1]);
-                let (begin, end) = (known[first], known[last]);
+        for first in 1..runs.len() - 1 {
+            let mut failed = 0;
+            for last in first..(runs.len() - 1).min(first + MOST_RUNS) {
+                let (outside, beyond) = (runs[first - 1].1, runs[last + 1].0);
+                let (begin, end) = (runs[first].0, runs[last].1);
                 let edges = [(begin - outside) as f64, (beyond - end) as f64];
                 let length = (end - begin) as f64 + (edges[0] + edges[1]) / 2.0;
-                let by_chance = (1.0 - BUILDS).powi((last - first + 1).min(200) as i32);
+                failed += runs[last].1 - runs[last].0 + 1;
+                let by_chance = (1.0 - BUILDS).powi(failed.min(MOST_FAILED) as i32);
                 let odds = RANGES * edges[0] * edges[1] / (self.versions as f64 * length) / by_chance;
                 all_odds += odds;
                 for version in outside + 1..beyond {

@@ -99,3 +99,29 @@ fn a_version_that_can_be_measured_no_more_leaves_its_intervals() {
     assert_eq!(places(&bisection), [(0, 4, Unbuilt), (4, 8, Unbuilt)]);
     assert_eq!(bisection.end(), Some(BisectionEnd::Found));
 }
+
+#[test]
+fn a_range_known_to_be_broken_is_left_out() {
+    for (began, widest) in [(300, 1), (500, 255), (700, 1)] {
+        let truth = Versions::with_changes(1000, &[(began, 0.03)]).breaking(|at| (400..650).contains(&at));
+        let mut bisection = Bisection::new(1000).unwrap();
+        (400..650).for_each(|version| bisection.skip(version));
+        let (found, tried) = truth.search(bisection, 1e-4, &mut Simulation::new("known", began));
+        assert!(tried.iter().all(|version| !truth.broken[*version]));
+        let [change] = found.changes() else { panic!("{found:?}") };
+        assert!(tried.len() <= 2 + 19, "{} tries", tried.len());
+        assert!(change.before < began && began <= change.since, "{change:?}");
+        assert!(change.since - change.before <= widest, "{change:?}");
+    }
+}
+
+#[test]
+fn versions_that_fail_ahead_are_no_tries() {
+    let is_broken = |version: usize| !version.is_multiple_of(50);
+    let truth = Versions::with_changes(3000, &[(1234, 0.03)]).breaking(is_broken);
+    let mut bisection = Bisection::new(3000).unwrap();
+    (1..2999).filter(|version| is_broken(*version)).for_each(|version| bisection.skip(version));
+    let (found, tried) = truth.search(bisection, 1e-4, &mut Simulation::new("ahead", 0));
+    assert_eq!(places(&found), [(1200, 1250, Unbuilt)]);
+    assert!(tried.len() <= 2 + 7, "{} tries", tried.len());
+}

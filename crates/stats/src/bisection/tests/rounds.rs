@@ -1,6 +1,7 @@
 //! Searches in rounds.
 
 use super::*;
+use crate::{Interval, Qualifier};
 
 /// Searches in rounds among versions at these levels, the higher the faster. Returns how many versions were measured between the ends.
 fn search_in_rounds(mut bisection: Bisection, levels: &[f64], noise: f64, seed: usize) -> (Bisection, usize) {
@@ -49,6 +50,36 @@ fn in_rounds_a_version_half_way_has_a_change_on_either_side() {
         assert!((sum(&found) - found.whole().unwrap()).abs() < 1e-9);
         assert!((sum(&found) + 0.1).abs() < 0.01, "{found:?}");
     }
+}
+
+#[test]
+fn in_rounds_a_part_of_a_third_is_looked_for() {
+    for (middle, expected) in
+        [(-0.04, &[(0, 1, Began), (1, 2, Began)][..]), (-0.025, &[(1, 2, Began)]), (-0.075, &[(0, 1, Began)])]
+    {
+        let levels = [0.0, middle, -0.1];
+        let (found, _) = search_in_rounds(Bisection::new(3).unwrap(), &levels, 0.002, 3);
+        assert_eq!(places(&found), expected, "{middle}");
+    }
+}
+
+#[test]
+fn in_rounds_a_half_that_may_have_changed_is_told() {
+    let mut bisection = Bisection::new(5).unwrap();
+    let clear = decide(-0.1, 0.005, 0.02, &mut Simulation::new("bisection", 0));
+    bisection.learn(Some(BisectionEvidence::Throughput(&clear))).unwrap();
+    let on_the_margin = Decision {
+        qualifier: Some(Qualifier::AtLeast(0.02)),
+        estimate: Some(-0.06),
+        interval: Some(Interval { lower: -0.1, upper: -0.02 }),
+        ..clear
+    };
+    bisection.learn(Some(BisectionEvidence::Throughput(&on_the_margin))).unwrap();
+    assert_eq!((places(&bisection), bisection.open()), (vec![(2, 4, Undecided(2))], vec![(0, 2)]));
+    let missed_rate = Decision { qualifier: Some(Qualifier::MissedRate), ..on_the_margin };
+    bisection.learn(Some(BisectionEvidence::Throughput(&missed_rate))).unwrap();
+    assert_eq!(places(&bisection), [(0, 2, Undecided(1)), (2, 4, Undecided(2))]);
+    assert_eq!(bisection.end(), Some(BisectionEnd::Found));
 }
 
 #[test]

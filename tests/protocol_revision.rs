@@ -93,7 +93,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/report/src",
             "crates/stats/src/anytime.rs",
             "crates/stats/src/autocorrelation.rs",
-            "crates/stats/src/bisection.rs",
+            "crates/stats/src/bisection",
             "crates/stats/src/boundary.rs",
             "crates/stats/src/change_point",
             "crates/stats/src/comparison.rs",

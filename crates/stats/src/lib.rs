@@ -47,7 +47,7 @@ mod work;
 
 pub use allocation::{Allocation, StepVariances, UnitCosts};
 pub use analysis_plan::{AnalysisPlan, AnalysisPlanError, Sequential};
-pub use bisection::{Bisection, BisectionEnd, BisectionEvidence, BisectionProbe};
+pub use bisection::{BisectedChange, Bisection, BisectionEnd, BisectionEvidence, BisectionProbe, ChangeKind};
 pub use change_point::{
     AnchorHandover, Change, History, HistoryError, HistoryPoint, calibrated_penalty, change_points,
     divisive_change_points, usual_penalty,

@@ -107,7 +107,7 @@ impl Probes {
             let compiled = {
                 let _catching = basecase_stop::catch_signals().context("cannot watch for signals")?;
                 let mut observer = reporter.observer();
-                search.compile(&probe, &home, &mut |words| observer.notice(prepares(words)))
+                search.compile(&probe, &home, ahead.as_ref(), &mut |words| observer.notice(prepares(words)))
             };
             if basecase_stop::is_asked() {
                 reporter.interrupted();

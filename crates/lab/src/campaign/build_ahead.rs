@@ -1,10 +1,12 @@
 //! Commits that are compiled while others are counted.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use basecase_builds::{CommitRequest, Library};
+use basecase_builds::{Attempt, CommitRequest, Library};
 
 use crate::request::CandidateSpec;
 
@@ -13,6 +15,7 @@ use crate::request::CandidateSpec;
 #[derive(Debug)]
 pub struct BuildAhead {
     orders: Sender<Vec<CommitRequest>>,
+    made: Arc<Mutex<BTreeSet<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -20,8 +23,10 @@ impl BuildAhead {
     /// For builds in the home of this path.
     pub fn new(home: PathBuf) -> Self {
         let (orders, received) = mpsc::channel();
-        let thread = thread::Builder::new().name("build ahead".into()).spawn(move || work(&home, &received));
-        BuildAhead { orders, thread: thread.ok() }
+        let made = Arc::default();
+        let worker = Worker { home, orders: received, made: Arc::clone(&made) };
+        let thread = thread::Builder::new().name("build ahead".into()).spawn(move || worker.work());
+        BuildAhead { orders, made, thread: thread.ok() }
     }
 
     /// Compiles these next, in place of what was ordered before and is not begun.
@@ -31,30 +36,57 @@ impl BuildAhead {
         let _ = self.orders.send(commits);
     }
 
+    /// Whether it compiled the commit with this hash.
+    pub fn has_made(&self, commit: &str) -> bool {
+        self.made.lock().is_ok_and(|made| made.contains(commit))
+    }
+
     /// Waits until nothing is compiled any more.
     pub fn finish(self) {
-        let BuildAhead { orders, thread } = self;
+        let BuildAhead { orders, thread, .. } = self;
         drop(orders);
         // It reports nothing: a build that failed fails again where it is needed.
         thread.map(JoinHandle::join);
     }
 }
 
-fn work(home: &PathBuf, orders: &Receiver<Vec<CommitRequest>>) {
-    let mut queue = Vec::new();
-    loop {
-        let next = if queue.is_empty() { orders.recv().map_err(|_| TryRecvError::Disconnected) } else { orders.try_recv() };
-        match next {
-            Ok(newer) => queue = newer,
-            Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => return,
+/// What the thread has.
+struct Worker {
+    home: PathBuf,
+    orders: Receiver<Vec<CommitRequest>>,
+    /// Hashes of the commits that it compiled.
+    made: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Worker {
+    fn work(self) {
+        let mut queue = Vec::new();
+        loop {
+            let next = if queue.is_empty() {
+                self.orders.recv().map_err(|_| TryRecvError::Disconnected)
+            } else {
+                self.orders.try_recv()
+            };
+            match next {
+                Ok(newer) => queue = newer,
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return,
+            }
+            if basecase_stop::is_asked() {
+                return;
+            }
+            if !queue.is_empty() {
+                self.compile(&queue.remove(0));
+            }
         }
-        if basecase_stop::is_asked() {
-            return;
-        }
-        if !queue.is_empty() {
-            let commit = queue.remove(0);
-            let _ = Library::open(home).and_then(|library| library.attempt(&commit, &mut |_| ()));
+    }
+
+    fn compile(&self, commit: &CommitRequest) {
+        let attempt = Library::open(&self.home).and_then(|library| library.attempt(commit, &mut |_| ()));
+        if matches!(attempt, Ok(Attempt::Built { is_new: true, .. }))
+            && let Ok(mut made) = self.made.lock()
+        {
+            made.insert(commit.commit.clone());
         }
     }
 }

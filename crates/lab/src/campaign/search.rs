@@ -8,6 +8,7 @@ use basecase_builds::{Attempt, Library};
 use basecase_model::{Experiment, StepFacts, Trial};
 use basecase_stats::{Bisection, BisectionEvidence, BisectionProbe, ChangeKind, JudgedMetric, Judgement, WorkCourse};
 
+use super::BuildAhead;
 use crate::request::{CandidateSpec, Protocol, Request, Rounds};
 
 /// A search for the candidates with which a step changed, among those of a request in their order. It decides by work if the request is one
@@ -61,9 +62,9 @@ pub struct SearchOptions {
 /// How many builds a search needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildTally {
-    /// Compiled for it, those that failed as well.
+    /// Compiled for it. What was compiled ahead and not asked for is not among them.
     pub made: usize,
-    /// Failed, now or before.
+    /// Do not compile, or cannot be measured.
     pub failed: usize,
 }
 
@@ -140,7 +141,13 @@ impl Search {
     ///
     /// # Errors
     /// If a build fails, and not for what it compiles, or if neither end of the search compiles.
-    pub fn compile(&mut self, probe: &Probe, home: &Path, notify: &mut dyn FnMut(&str)) -> Result<bool> {
+    pub fn compile(
+        &mut self,
+        probe: &Probe,
+        home: &Path,
+        ahead: Option<&BuildAhead>,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<bool> {
         for number in &probe.numbers {
             if self.compiled.contains_key(number) {
                 continue;
@@ -148,6 +155,7 @@ impl Search {
             let Some(commit) = self.request.candidates.get(*number).and_then(CandidateSpec::commit) else { continue };
             match Library::open(home)?.attempt(commit, notify)? {
                 Attempt::Built { imprint, is_new } => {
+                    let is_new = is_new || ahead.is_some_and(|ahead| ahead.has_made(&commit.commit));
                     self.compiled.insert(*number, Compiled { imprint, is_new });
                 }
                 Attempt::Broken(reason) => {
@@ -283,7 +291,7 @@ mod tests {
             replicates: Vec::new(),
             missing: Missing::Refuse,
         };
-        Search::new(request, None).unwrap()
+        Search::new(request, None, SearchOptions::default()).unwrap()
     }
 
     /// What is counted of candidates that need so many instructions, as far as they were probed.
@@ -310,7 +318,7 @@ mod tests {
     }
 
     /// Probes until the search has ended: the numbers of the candidates of each probe, and the end.
-    fn searched(instructions: &[f64]) -> (Vec<Vec<usize>>, Option<BisectionEnd>) {
+    fn searched(instructions: &[f64]) -> (Vec<Vec<usize>>, Vec<usize>, Option<BisectionEnd>) {
         let mut search = search(instructions.len(), Protocol::Counts(CountsEngine::Auto));
         assert!(search.is_by_work());
         let mut counts = FakeCounts::of(instructions);
@@ -324,25 +332,26 @@ mod tests {
             search.learn_counts(&counts.course, MARGIN.ln_1p()).unwrap();
             probes.push(probe.numbers);
         }
-        (probes, search.bisection().end())
+        let began = search.exact_changes().into_iter().map(|(_, _, since)| since).collect();
+        (probes, began, search.bisection().end())
     }
 
     #[test]
     fn a_search_by_work_ends_where_the_change_began() {
         let levels = [1_000.0, 1_000.0, 1_000.0, 1_020.0, 1_020.0];
-        let probes = vec![vec![0, 4], vec![0, 2, 4], vec![0, 3, 4]];
-        assert_eq!(searched(&levels), (probes, Some(BisectionEnd::Began(3))));
+        let probes = vec![vec![0, 4], vec![0, 2, 4], vec![2, 3, 4]];
+        assert_eq!(searched(&levels), (probes, vec![3], Some(BisectionEnd::Found)));
     }
 
     #[test]
     fn a_search_by_work_ends_at_once_where_first_and_last_need_the_same() {
-        assert_eq!(searched(&[1_000.0, 1_100.0, 1_001.0]), (vec![vec![0, 2]], Some(BisectionEnd::Unchanged)));
+        assert_eq!(searched(&[1_000.0, 1_100.0, 1_001.0]), (vec![vec![0, 2]], Vec::new(), Some(BisectionEnd::Unchanged)));
     }
 
     #[test]
-    fn a_search_by_work_ends_at_a_candidate_that_is_like_neither() {
+    fn a_search_by_work_finds_every_change() {
         let probes = vec![vec![0, 2], vec![0, 1, 2]];
-        assert_eq!(searched(&[1_000.0, 1_010.0, 1_020.0]), (probes, Some(BisectionEnd::Between(1))));
+        assert_eq!(searched(&[1_000.0, 1_010.0, 1_020.0]), (probes, vec![1, 2], Some(BisectionEnd::Found)));
     }
 
     #[test]
@@ -351,7 +360,7 @@ mod tests {
             |windows: Vec<WorkWindow>| WorkCourse { kind: WorkKind::Read, versions: vec![windows; 3] };
         let mut open = search(3, Protocol::Counts(CountsEngine::Auto));
         open.learn_counts(&course(Vec::new()), MARGIN).unwrap();
-        assert_eq!(open.bisection().end(), Some(BisectionEnd::Open(2)));
+        assert_eq!(open.bisection().end(), Some(BisectionEnd::Open));
         let mut refused = search(3, Protocol::Counts(CountsEngine::Auto));
         let impossible = course(vec![WorkWindow { start: 0, instructions: f64::NAN }; 4]);
         assert!(refused.learn_counts(&impossible, MARGIN).is_err());

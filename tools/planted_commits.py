@@ -31,6 +31,7 @@ from postgres_repository import archive_of, versions, write_postgres
 from sqlite_repository import COMMITS, write_planted, write_published
 
 SEARCH_LIMIT_S = 1800
+TALLIED = ["searches", "exact", "range", "none", "wrong", "above_allowed_builds", "seconds"]
 
 
 def planted_turns(kind, instructions):
@@ -42,7 +43,8 @@ def planted_turns(kind, instructions):
 
 def searched(program, folder, hashes, arguments, by_counts, is_unchanged):
     """The answer of `bisect` as JSON, or what it said instead, and its seconds."""
-    words = [program, "bisect", f"git:{folder / 'repository'}", f"{hashes[0]}..{hashes[-1]}", *workload(STEP), "--build-flags", FLAGS, "--json"]
+    words = [program, "bisect", f"git:{folder / 'repository'}", f"{hashes[0]}..{hashes[-1]}", *workload(STEP)]
+    words += ["--build-flags", FLAGS, "--json"]
     words += ["--counts"] if by_counts else []
     words += ["--even-if-equal"] if is_unchanged else []
     words += ["--store", folder / "store", "--data", folder / "data", *arguments.words]
@@ -103,14 +105,15 @@ def print_row(row):
     sizes = ", ".join(f"{100 * (ratio - 1):+.2f} %" for ratio in row["ratios"]) or "–"
     places = ",".join(map(str, row["places"])) or "–"
     builds = "–" if row["builds"] is None else f"{row['builds']} ({row['failed']} failed) of {row['allowed']}"
-    print(f"{row['name']:20} {row['by']:6} {places:9} {sizes:18} {builds:22} {row['seconds']:7.1f} s  {'; '.join(row['words'])}", flush=True)
+    answer = f"{row['seconds']:7.1f} s  {'; '.join(row['words'])}"
+    print(f"{row['name']:20} {row['by']:6} {places:9} {sizes:18} {builds:22} {answer}", flush=True)
 
 
 def tally(rows):
     """Counts of the answers, for each kind of search and what decided it."""
     totals = {}
     for row in rows:
-        total = totals.setdefault(f"{row['kind']} by {row['by']}", {key: 0 for key in ["searches", "exact", "range", "none", "wrong", "above_allowed_builds", "seconds"]})
+        total = totals.setdefault(f"{row['kind']} by {row['by']}", dict.fromkeys(TALLIED, 0))
         total["searches"] += 1
         total["seconds"] = round(total["seconds"] + row["seconds"], 1)
         total["above_allowed_builds"] += (row["builds"] or 0) > row["allowed"]
@@ -121,22 +124,31 @@ def tally(rows):
     return totals
 
 
-def search_all(arguments):
-    folder, rows = arguments.folder, []
-    instructions = calibrated(arguments.basecase, folder, "sqlite", lambda: compiled(folder / "calibration-build", (arguments.source / "sqlite3.c").read_bytes(), arguments.source), STEP)
-    turns = turns_of(SHARE, instructions)
-    print(f"an operation of {STEP} takes {instructions:.0f} instructions; a loop of {turns} turns adds {length(turns)}: {100 * length(turns) / instructions:.3f} %", flush=True)
-    print(f"{'search':20} {'by':6} {'planted':9} {'found':18} {'builds':22} {'':9}  answer", flush=True)
-    kinds = [("single", arguments.searches), ("pair", arguments.pairs), ("in-broken-range", arguments.in_broken_range), ("unchanged", arguments.unchanged)]
+def drawn_order(arguments):
+    """Kind and number of each search, and whether counts decide it."""
+    kinds = [("single", arguments.searches), ("pair", arguments.pairs)]
+    kinds += [("in-broken-range", arguments.in_broken_range), ("unchanged", arguments.unchanged)]
     order = [(kind, number, arguments.counts) for kind, count in kinds for number in range(count)]
-    order += [("single", number, False) for number in range(arguments.times)]
-    for kind, number, by_counts in dict.fromkeys(order):
+    return dict.fromkeys(order + [("single", number, False) for number in range(arguments.times)])
+
+
+def search_all(arguments):
+    folder, source, rows = arguments.folder, arguments.source, []
+    base = (source / "sqlite3.c").read_bytes()
+    instructions = calibrated(arguments.basecase, folder, "sqlite", lambda: compiled(folder / "calibration-build", base, source), STEP)
+    turns = turns_of(SHARE, instructions)
+    size = f"a loop of {turns} turns adds {length(turns)}: {100 * length(turns) / instructions:.3f} %"
+    print(f"an operation of {STEP} takes {instructions:.0f} instructions; {size}", flush=True)
+    print(f"{'search':20} {'by':6} {'planted':9} {'found':18} {'builds':22} {'':9}  answer", flush=True)
+    for kind, number, by_counts in drawn_order(arguments):
         name = f"{kind}-{number}" + ("" if by_counts else "-time")
         rows.append(search(arguments, folder, name, kind, by_counts, instructions))
         print_row(rows[-1])
-        (folder / "tally.json").write_text(json.dumps({"seed": arguments.seed, "instructions": instructions, "tally": tally(rows), "rows": rows}, indent=1))
+        report = {"seed": arguments.seed, "instructions": instructions, "tally": tally(rows), "rows": rows}
+        (folder / "tally.json").write_text(json.dumps(report, indent=1))
     for name, total in tally(rows).items():
-        print(f"{name}: {total['searches']} searches, {total['exact']} named exactly, {total['range']} as a range that holds it, {total['none']} without blame, "
+        print(f"{name}: {total['searches']} searches, {total['exact']} named exactly, "
+              f"{total['range']} as a range that holds it, {total['none']} without blame, "
               f"{total['wrong']} wrong; {total['above_allowed_builds']} with more than 2·log2(n) builds; {total['seconds']:.0f} s")
     return not all(row["is_right"] for row in rows)
 
@@ -145,7 +157,8 @@ def publish(arguments):
     history = write_published(arguments.folder / "published", arguments.basecase, arguments.folder / "home", arguments.seed)
     (arguments.folder / "published.json").write_text(json.dumps(history, indent=1))
     versions = history["versions"]
-    print(f"{len(history['hashes'])} commits, {len(versions)} versions from {versions[0]['version']} to {versions[-1]['version']}; HEAD is {history['hashes'][-1]}")
+    ends = f"from {versions[0]['version']} to {versions[-1]['version']}"
+    print(f"{len(history['hashes'])} commits, {len(versions)} versions {ends}; HEAD is {history['hashes'][-1]}")
     return False
 
 
@@ -156,10 +169,17 @@ def write_series(arguments):
     turns = turns_of(SHARE, instructions)
     history = write_postgres(arguments.folder / "postgres", archive, arguments.seed, turns)
     (arguments.folder / "postgres.json").write_text(json.dumps(history, indent=1))
-    print(f"{archive.name}; {candidate} takes {instructions:.0f} instructions for an operation of {STEP}; a loop of {turns} turns adds {length(turns)}")
+    print(f"{archive.name}; an operation of {STEP} takes {instructions:.0f} instructions with {candidate}")
+    print(f"a loop of {turns} turns adds {length(turns)} to each statement")
     for commit in history["commits"]:
         print(commit["hash"], commit["subject"], "(slow)" if commit["is_slow"] else "(does not compile)" if commit["is_broken"] else "")
     return False
+
+
+def newest_unpacked():
+    """The folder of the newest amalgamation among cargo's sources."""
+    unpacked = pathlib.Path.home().glob(".cargo/registry/src/*/libsqlite3-sys-*/sqlite3")
+    return max(unpacked, key=lambda each: [int(part) for part in each.parent.name.rsplit("-", 1)[1].split(".")], default=None)
 
 
 def parsed():
@@ -168,7 +188,7 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("basecase", type=lambda word: pathlib.Path(word).resolve())
     parser.add_argument("folder", type=lambda word: pathlib.Path(word).absolute())
-    parser.add_argument("--source", type=lambda word: pathlib.Path(word).resolve(), help="folder with sqlite3.c and its headers [the newest that cargo unpacked]")
+    parser.add_argument("--source", type=pathlib.Path, help="folder with sqlite3.c and its headers [the newest that cargo unpacked]")
     for name in ["searches", "pairs", "unchanged", "in-broken-range", "times"]:
         parser.add_argument(f"--{name}", type=int, default=0)
     parser.add_argument("--counts", action="store_true")
@@ -180,8 +200,8 @@ def parsed():
     parser.add_argument("--counted-postgres", default=f"postgres:{versions()[0]}", help="build whose counts give the loop its length")
     arguments = parser.parse_args(words[:here])
     arguments.words = words[here + 1:]
-    unpacked = sorted(pathlib.Path.home().glob(".cargo/registry/src/*/libsqlite3-sys-*/sqlite3"), key=lambda each: [int(part) for part in each.parent.name.rsplit("-", 1)[1].split(".")])
-    arguments.source = arguments.source or (unpacked[-1] if unpacked else parser.error("no --source, and cargo has unpacked no libsqlite3-sys"))
+    source = arguments.source or newest_unpacked() or parser.error("no --source, and cargo has unpacked no libsqlite3-sys")
+    arguments.source = source.resolve()
     return arguments
 
 

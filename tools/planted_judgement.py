@@ -2,6 +2,8 @@
 from planted_loop import TOLERANCE
 from planted_work import length
 
+KEYS = {"before", "since", "is_exact", "ratio"}
+
 
 def ratios(turns, instructions):
     """By how much each planted commit changes an operation."""
@@ -33,6 +35,8 @@ def tallied(plan, answer, instructions, by_counts):
     """What an answer is worth: a word for each change that was planted or found."""
     if "error" in answer:
         return [answer["error"]]
+    if "changes" not in answer or any(not KEYS <= change.keys() for change in answer["changes"]):
+        return [f"the answer has not changes with {', '.join(sorted(KEYS))}"]
     found = sorted(answer["changes"], key=lambda change: plan["hashes"].index(change["since"]) if change["since"] in plan["hashes"] else -1)
     planted = list(zip(plan["places"], ratios(plan["turns"], instructions)))
     if len(found) != len(planted):

@@ -56,7 +56,8 @@ def counted(program, folder, candidates, step):
     # The path of a server's socket must be short.
     with tempfile.TemporaryDirectory(prefix="pc-") as data:
         os.chmod(data, 0o755)
-        words = [program, "count", *candidates, *workload(step), "--store", folder / "store", "--out", folder / "out", "--data", data, "--json"]
+        places = ["--store", folder / "store", "--out", folder / "out", "--data", data]
+        words = [program, "count", *candidates, *workload(step), *places, "--json"]
         ran = subprocess.run(words, capture_output=True, text=True, timeout=COUNT_LIMIT_S)
     if ran.returncode != 0:
         sys.exit(f"cannot count {', '.join(candidates)}: {ran.stderr[-2000:]}")

@@ -15,15 +15,17 @@ from sqlite_repository import homes
 EXECUTOR = "src/backend/executor"
 # Each statement that reads calls it once, in every version since 9.
 SLOWED, SLOWED_HEAD = "execMain.c", re.compile(rb"^standard_ExecutorRun\([^)]*\)\n\{\n", re.M)
-STEPS = [
-    ("Remark on the executor's entry points", [("execMain.c", b"\n#include \"postgres.h\"\n", b"\n/* Entry points come first. */\n#include \"postgres.h\"\n")]),
-    ("Document the executor's state", [("README", b"\n", b"\nNotes for readers: begin with execMain.c.\n")]),
-    ("Compare with false in ExecResult", [("nodeResult.c", b"if (!qualResult)", b"if (qualResult == false)")]),
-    ("Document nodes", [("README", b"", b"\nEach node has a file of its own.\n")]),
-    ("Remark on scans", [("execScan.c", b"\n#include \"postgres.h\"\n", b"\n/* Scans share this code. */\n#include \"postgres.h\"\n")]),
-    ("Name the state that ExecLimit returns", [("nodeLimit.c", b"\n#include \"postgres.h\"\n", b"\n/* Limits are computed anew for each scan. */\n#include \"postgres.h\"\n")]),
-    ("Separate the includes of nodeSort.c", [("nodeSort.c", b"\n#include \"postgres.h\"\n", b"\n#include \"postgres.h\"\n\n")]),
-]
+INCLUDE = b'\n#include "postgres.h"\n'
+# Subject, file, and what is replaced there by what; nothing is replaced at the end.
+STEPS = {
+    "Remark on the executor's entry points": ("execMain.c", INCLUDE, b"\n/* Entry points come first. */" + INCLUDE),
+    "Document the executor's state": ("README", b"\n", b"\nNotes for readers: begin with execMain.c.\n"),
+    "Compare with false in ExecResult": ("nodeResult.c", b"if (!qualResult)", b"if (qualResult == false)"),
+    "Document nodes": ("README", b"", b"\nEach node has a file of its own.\n"),
+    "Remark on scans": ("execScan.c", INCLUDE, b"\n/* Scans share this code. */" + INCLUDE),
+    "Remark on limits": ("nodeLimit.c", INCLUDE, b"\n/* Limits are computed anew for each scan. */" + INCLUDE),
+    "Separate the includes of nodeSort.c": ("nodeSort.c", INCLUDE, INCLUDE + b"\n"),
+}
 SLOW, BROKEN, MENDED = "Run the executor in another way", "Return early from ExecMaterial", "Mend ExecMaterial"
 UNFINISHED = b"\nstatic int unfinished(\n"
 
@@ -87,7 +89,7 @@ def slowed(files, turns):
 
 def series(seed):
     """Subjects in drawn order; what does not compile is followed by what mends it."""
-    subjects = [subject for subject, _ in STEPS] + [SLOW, BROKEN]
+    subjects = [*STEPS, SLOW, BROKEN]
     random.Random(f"postgres {seed}").shuffle(subjects)
     place = subjects.index(BROKEN)
     return [*subjects[:place + 1], MENDED, *subjects[place + 1:]]
@@ -95,7 +97,7 @@ def series(seed):
 
 def write_postgres(folder, archive, seed, turns):
     files, programs, links = tree(archive)
-    steps, rows, material = dict(STEPS), [], f"{EXECUTOR}/nodeMaterial.c"
+    rows, material = [], f"{EXECUTOR}/nodeMaterial.c"
     with History(folder) as history:
         history.commit("Import the source", files, programs=programs, links=links)
         for subject in series(seed):
@@ -104,10 +106,11 @@ def write_postgres(folder, archive, seed, turns):
             elif subject in (BROKEN, MENDED):
                 now = {material: files[material] + UNFINISHED if subject == BROKEN else files[material].removesuffix(UNFINISHED)}
             else:
-                now = {path: content for step in steps[subject] for path, content in changed(files, *step).items()}
+                now = changed(files, *STEPS[subject])
             files.update(now)
             rows.append({"subject": subject, "is_broken": subject == BROKEN, "is_slow": subject == SLOW})
             history.commit(subject, now)
         hashes = history.finish()
-    return {"seed": seed, "turns": turns, "source": archive.name, "first": hashes[0], "commits": [{**row, "hash": each} for row, each in zip(rows, hashes[1:])]}
+    commits = [{**row, "hash": each} for row, each in zip(rows, hashes[1:])]
+    return {"seed": seed, "turns": turns, "source": archive.name, "first": hashes[0], "commits": commits}
 

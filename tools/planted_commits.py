@@ -28,7 +28,7 @@ from planted_judgement import tallied
 from planted_loop import FLAGS, LEFT, SHARE, STEP, calibrated, compiled, turns_of, workload
 from planted_work import FUNCTION, length
 from postgres_repository import archive_of, versions, write_postgres
-from sqlite_repository import COMMITS, write_planted, write_published
+from sqlite_repository import COMMITS, newest_source, write_planted, write_published
 
 SEARCH_LIMIT_S = 1800
 TALLIED = ["searches", "exact", "range", "none", "wrong", "above_allowed_builds", "seconds"]
@@ -176,19 +176,13 @@ def write_series(arguments):
     return False
 
 
-def newest_unpacked():
-    """The folder of the newest amalgamation among cargo's sources."""
-    unpacked = pathlib.Path.home().glob(".cargo/registry/src/*/libsqlite3-sys-*/sqlite3")
-    return max(unpacked, key=lambda each: [int(part) for part in each.parent.name.rsplit("-", 1)[1].split(".")], default=None)
-
-
 def parsed():
     words = sys.argv[1:]
     here = words.index("--") if "--" in words else len(words)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("basecase", type=lambda word: pathlib.Path(word).resolve())
     parser.add_argument("folder", type=lambda word: pathlib.Path(word).absolute())
-    parser.add_argument("--source", type=pathlib.Path, help="folder with sqlite3.c and its headers [the newest that cargo unpacked]")
+    parser.add_argument("--source", type=pathlib.Path, help="folder with sqlite3.c and its headers [the newest version with a recipe]")
     for name in ["searches", "pairs", "unchanged", "in-broken-range", "times"]:
         parser.add_argument(f"--{name}", type=int, default=0)
     parser.add_argument("--counts", action="store_true")
@@ -200,14 +194,23 @@ def parsed():
     parser.add_argument("--counted-postgres", default=f"postgres:{versions()[0]}", help="build whose counts give the loop its length")
     arguments = parser.parse_args(words[:here])
     arguments.words = words[here + 1:]
-    source = arguments.source or newest_unpacked() or parser.error("no --source, and cargo has unpacked no libsqlite3-sys")
-    arguments.source = source.resolve()
+    arguments.source = arguments.source.resolve() if arguments.source else None
     return arguments
+
+
+def keep_settings(arguments):
+    """Ends if the folder was begun with another seed or source: what is in it would not fit."""
+    file, settings = arguments.folder / "settings.json", {"seed": arguments.seed, "source": str(arguments.source)}
+    if file.exists() and json.loads(file.read_text()) != settings:
+        sys.exit(f"{arguments.folder} was begun with {file.read_text()}\nhint: choose another folder, or the same seed and source")
+    file.write_text(json.dumps(settings))
 
 
 def main():
     arguments = parsed()
     arguments.folder.mkdir(parents=True, exist_ok=True)
+    arguments.source = arguments.source or newest_source(arguments.basecase, arguments.folder / "home", arguments.folder / "source")
+    keep_settings(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if arguments.check:
         is_wrong = planted_check.check(arguments.basecase, arguments.folder, arguments.source, arguments.seed)

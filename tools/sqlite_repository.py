@@ -157,10 +157,24 @@ def members(archive):
         return {path.name: opened.extractfile(each).read() for path, each in files.items() if path.parent == place}
 
 
+def published():
+    """The recipes of the published versions, in their order."""
+    recipes = tomllib.loads((TOOLS.parent / "recipes" / "sqlite.toml").read_text())["recipe"]
+    return sorted(recipes, key=lambda recipe: [int(each) for each in recipe["version"].split(".")])
+
+
+def newest_source(program, own, folder):
+    """A folder with the newest published amalgamation."""
+    if not (folder / "sqlite3.c").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in sorted(members(published_archive(program, own, published()[-1])).items(), reverse=True):
+            (folder / name).write_bytes(content)
+    return folder
+
+
 def write_published(folder, program, own, seed):
     """A repository of every published version there is a recipe for, in their order, with 5 to 15 filler commits between them."""
-    recipes = tomllib.loads((TOOLS.parent / "recipes" / "sqlite.toml").read_text())["recipe"]
-    recipes.sort(key=lambda recipe: [int(each) for each in recipe["version"].split(".")])
+    recipes = published()
     archives = [published_archive(program, own, recipe) for recipe in recipes]
     numbers, rows = random.Random(f"published {seed}"), []
     with History(folder) as history:

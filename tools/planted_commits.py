@@ -91,7 +91,7 @@ def search(arguments, folder, name, kind, by_counts, instructions):
         "is_right": all(word in ("exact", "range", "none") for word in words),
         "builds": answer.get("builds", {}).get("made"), "failed": answer.get("builds", {}).get("failed"),
         "allowed": math.floor(2 * math.log2(COMMITS)) * max(1, len(plan["places"])),
-        "is_function_named": [FUNCTION in [each["function"] for each in change.get("functions", [])] for change in changes],
+        "is_function_named": [FUNCTION in [each["function"] for each in change.get("movers") or []] for change in changes],
         "ratios": [change["ratio"] for change in changes], "seconds": round(seconds, 1), "writing_seconds": round(wrote_s, 1),
     }
     shutil.rmtree(place / "data", ignore_errors=True)

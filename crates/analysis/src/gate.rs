@@ -136,9 +136,28 @@ impl<'a> Gate<'a> {
         })
     }
 
-    /// The number of cases with this result.
+    /// The number of cases with this result. How the base case compares with itself is none of them.
     pub fn count(&self, conclusion: Conclusion) -> usize {
-        self.cases.iter().filter(|case| case.conclusion() == conclusion).count()
+        let counted = self.cases.iter().filter(|case| !self.is_base_again(case));
+        counted.filter(|case| case.conclusion() == conclusion).count()
+    }
+
+    /// Whether a case compares the base case with itself, which tells how far verdicts can be trusted here.
+    pub fn is_base_again(&self, case: &GateCase<'_>) -> bool {
+        let name = |candidate: usize| self.experiment.candidates.get(candidate).map(|facts| &facts.name);
+        name(case.candidate).zip(name(0)).is_some_and(|(name, base)| name.is_again(base))
+    }
+
+    /// On how many steps the base case was compared with itself, and on how many of these a change was called; `None` if it never was.
+    pub fn noise(&self) -> Option<(usize, usize)> {
+        let again: Vec<_> = self.cases.iter().filter(|case| self.is_base_again(case)).collect();
+        let is_change = |case: &&&GateCase<'_>| match case.conclusion() {
+            Conclusion::Judged(verdict) => verdict.is_change(),
+            Conclusion::Counted(verdict) => verdict.is_change(),
+            Conclusion::MoreWork => true,
+            Conclusion::Failed => false,
+        };
+        (!again.is_empty()).then(|| (again.len(), again.iter().filter(is_change).count()))
     }
 }
 

@@ -112,6 +112,13 @@ impl CommitRequest {
         CommitRequest { text, commit: commit.hash.clone(), is_working_tree: false, ..self.clone() }
     }
 
+    /// The commit with this hash in its repository.
+    pub fn at(&self, hash: &str) -> Self {
+        let path = self.text.split('@').next().unwrap_or(&self.text);
+        let text = format!("{path}@{}", hash.get(..Commit::DIGITS).unwrap_or(hash));
+        CommitRequest { text, commit: hash.to_owned(), is_working_tree: false, ..self.clone() }
+    }
+
     /// The commits of a range of its repository, `A..B`. Only those that touch `paths` (pathspecs of git) are in it, with both ends; if
     /// there are none, those that touch what is compiled, as far as that is known of the dbms.
     ///

@@ -28,6 +28,9 @@ pub(crate) use self::workload::{
 };
 use crate::value::{CandidateArgument, CandidateParser, fix, setting};
 
+/// The name by which the parser knows `history git:PATH A..B`, whose options are those of a search.
+pub(crate) const COMMIT_HISTORY: &str = "history-of-commits";
+
 /// Headings that options stand under in the help.
 mod heading {
     pub(super) const WORKLOAD: &str = "Workload";
@@ -78,6 +81,9 @@ pub(crate) enum Command {
     /// Show at which versions a step's speed or work changed: change points over candidates in order
     #[command(after_help = examples::HISTORY)]
     History(History),
+    /// Show at which commits of a range a step's speed or work changed
+    #[command(name = COMMIT_HISTORY, hide = true)]
+    CommitHistory(Box<CommitHistory>),
     /// Inspect a store
     Store(Store),
     /// List, download and compile builds of database servers
@@ -174,6 +180,16 @@ pub(crate) struct Bisect {
     pub(crate) commits: CommitArguments,
     #[command(flatten)]
     pub(crate) compare: Compare,
+}
+
+#[derive(Args)]
+#[command(override_usage = "basecase history git:PATH A..B [OPTIONS]")]
+pub(crate) struct CommitHistory {
+    /// How many commits are measured at least, evenly over the range; more where neighbours differ
+    #[arg(long, help_heading = heading::COMMITS, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) builds: u16,
+    #[command(flatten)]
+    pub(crate) bisect: Bisect,
 }
 
 /// How commits are searched, after `git:PATH A..B`.

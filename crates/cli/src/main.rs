@@ -11,11 +11,12 @@ mod ticker;
 mod value;
 mod workload;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, ProgressArgument};
+use crate::arguments::{Arguments, COMMIT_HISTORY, Command, ProgressArgument};
 use crate::reporter::Reporter;
 
 /// Exit code for a regression.
@@ -49,6 +50,16 @@ impl Outcome {
     }
 }
 
+/// The words of the command line. `history` of commits has other options than `history` of a store, and so another name for the parser.
+fn typed_words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let is_of_commits = words.get(2).is_some_and(|word| word.to_string_lossy().starts_with("git:"));
+    if let Some(command) = words.get_mut(1).filter(|word| is_of_commits && *word == "history") {
+        *command = COMMIT_HISTORY.into();
+    }
+    words
+}
+
 /// The form of a command's progress.
 fn progress_of(command: &Command) -> ProgressArgument {
     match command {
@@ -58,6 +69,7 @@ fn progress_of(command: &Command) -> ProgressArgument {
         Command::Run(command) => command.places.progress,
         Command::Gate(command) => command.compare.places.progress,
         Command::Bisect(command) => command.compare.places.progress,
+        Command::CommitHistory(command) => command.bisect.compare.places.progress,
         Command::Calibrate(command) => command.compare.places.progress,
         Command::Explain(command) => command.progress,
         _ => ProgressArgument::Text,
@@ -74,7 +86,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(u8::from(served.is_err()));
     }
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::try_parse_from(typed_words()) {
         Ok(arguments) => arguments,
         Err(error) => return output::print_usage_error(&error),
     };
@@ -85,6 +97,7 @@ fn main() -> ExitCode {
         Command::Count(command) => commands::count::run(&command, &reporter),
         Command::Gate(command) => commands::gate::run(&command, &reporter),
         Command::Bisect(command) => commands::bisect::run(&command, &reporter),
+        Command::CommitHistory(command) => commands::bisect::run_history(&command, &reporter),
         Command::Calibrate(command) => commands::calibrate::run(&command, &reporter),
         Command::Run(command) => commands::experiment::run(&command, &reporter),
         Command::Report(command) => commands::report::run(&command).map(|()| Outcome::Done),

@@ -16,7 +16,7 @@ use super::count::request_of_counts;
 use super::experiment::request;
 use super::perform::{Measured, measure, report_options};
 use crate::Outcome;
-use crate::arguments::{Bisect, Compare, PlaceArguments};
+use crate::arguments::{Bisect, CommitHistory, Compare, PlaceArguments};
 use crate::output;
 use crate::reporter::{Part, Reporter};
 use crate::value::CandidateArgument;
@@ -39,6 +39,15 @@ struct Probes {
 }
 
 pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
+    search(arguments, None, reporter)
+}
+
+/// The same along a whole range of commits, whatever differs.
+pub(crate) fn run_history(arguments: &CommitHistory, reporter: &Reporter) -> Result<Outcome> {
+    search(&arguments.bisect, Some(usize::from(arguments.builds)), reporter)
+}
+
+fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Result<Outcome> {
     let places = &arguments.compare.places;
     let (range, compare) = range(arguments)?;
     let request = if places.counts {
@@ -50,7 +59,7 @@ pub(crate) fn run(arguments: &Bisect, reporter: &Reporter) -> Result<Outcome> {
     for note in range.iter().flat_map(|range| &range.notes) {
         reporter.note(note);
     }
-    let options = options(range.as_ref(), arguments.commits.even_if_equal);
+    let options = SearchOptions { samples, ..options(range.as_ref(), arguments.commits.even_if_equal) };
     let mut search = Search::new(request, arguments.step.as_deref(), options)?;
     let mut probes = Probes::default();
     if let Some(ended) = probes.find(&mut search, places, reporter)? {
@@ -88,6 +97,7 @@ fn options(range: Option<&CommitRange>, even_if_equal: bool) -> SearchOptions {
         preferred: range.commits.iter().map(|commit| !commit.tags.is_empty()).collect(),
         broken: range.broken.clone(),
         even_if_equal,
+        samples: None,
     }
 }
 

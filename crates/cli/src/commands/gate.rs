@@ -18,6 +18,9 @@ use crate::reporter::Reporter;
 pub(crate) fn run(arguments: &Gate, reporter: &Reporter) -> Result<Outcome> {
     let mut request = request(&arguments.compare)?;
     request.protocol = request.protocol.in_rounds();
+    if let Some(note) = request.take_merge_base()? {
+        reporter.note(&note);
+    }
     let places = &arguments.compare.places;
     for file in [&arguments.junit, &arguments.summary].into_iter().flatten() {
         try_to_write(file)?;

@@ -57,6 +57,8 @@ pub struct SearchOptions {
     pub broken: BTreeSet<usize>,
     /// Whether to go on where first and last are equal.
     pub even_if_equal: bool,
+    /// How many candidates are sampled evenly, whatever differs; `None` to follow differences alone.
+    pub samples: Option<usize>,
 }
 
 /// How many builds a search needed.
@@ -83,6 +85,9 @@ impl Search {
         })?;
         let bisection = bisection.preferring(options.preferred);
         let mut bisection = if options.even_if_equal { bisection.even_if_equal() } else { bisection };
+        if let Some(samples) = options.samples {
+            bisection = bisection.sampling(samples);
+        }
         options.broken.iter().for_each(|number| bisection.skip(*number));
         let outlines = request.workload.outlines().into_iter().map(|outline| outline.facts);
         let steps: Vec<StepFacts> = outlines.filter(StepFacts::is_compared).collect();

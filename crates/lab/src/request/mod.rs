@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use basecase_model::Commit;
 use basecase_server::{Settle, SettleLimit, Transport};
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +83,30 @@ impl Request {
     /// The limit on the memory of a candidate's server.
     pub fn memory_of(&self, spec: &CandidateSpec) -> Option<MemorySize> {
         spec.memory.or(self.memory)
+    }
+
+    /// Where base case and contender are commits of one repository, compares with the newest commit that both have in common, as a pull
+    /// request is read, and with the base case again, so that the noise of this machine is in the same run. Returns what the user should know.
+    ///
+    /// # Errors
+    /// When both have no commit in common.
+    pub fn take_merge_base(&mut self) -> Result<Option<String>> {
+        let [base, contender, ..] = &self.candidates[..] else { return Ok(None) };
+        let Some((from, to)) = base.commit().zip(contender.commit()) else { return Ok(None) };
+        if from.repository != to.repository {
+            return Ok(None);
+        }
+        let Some(common) = from.merge_base(to)? else {
+            bail!("{from} and {to} have no common ancestor\nhint: name two commits of one history; a shallow clone may lack it: git fetch --unshallow");
+        };
+        let is_ahead = common != from.commit;
+        let short = common.get(..Commit::DIGITS).unwrap_or(&common).to_owned();
+        let note = format!("{from} has commits that {to} has not: compared is with {short}, where they part");
+        let base = base.of_commit(if is_ahead { from.at(&common) } else { from.clone() });
+        self.candidates[0] = base.clone();
+        self.candidates.push(base);
+        self.name = Request::named_after(&self.candidates);
+        Ok(is_ahead.then_some(note))
     }
 
     /// Refuses options that contradict each other.

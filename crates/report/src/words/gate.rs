@@ -29,7 +29,15 @@ pub fn headline(gate: &Gate<'_>) -> String {
         format!("{} unchanged", judged_as(Verdict::NoChange)),
         format!("{} without enough data", judged_as(Verdict::NotEnoughData)),
     ];
-    failed.into_iter().chain(judged).chain(more_work).collect::<Vec<_>>().join(", ")
+    failed.into_iter().chain(judged).chain(more_work).chain(noise(gate)).collect::<Vec<_>>().join(", ")
+}
+
+/// What the base case compared with itself says, if it says that verdicts cannot be trusted here.
+fn noise(gate: &Gate<'_>) -> Option<String> {
+    match gate.noise()? {
+        (_, 0) => None,
+        (steps, changed) => Some(format!("the base case differs from itself on {changed} of {steps} steps: this machine is too noisy now")),
+    }
 }
 
 /// E.g. `3 steps with more work, 5 with less, 24 with the same, 0 without enough data`.

@@ -31,6 +31,8 @@ pub struct Bisection {
     versions: usize,
     preferred: Vec<bool>,
     is_even_if_equal: bool,
+    /// How many versions are sampled evenly whatever differs; 0 for a search that follows differences alone.
+    samples: usize,
     /// The effect of the last version relative to the first, as a logarithm; `None` until it is known.
     whole: Option<f64>,
     /// The smallest change that is searched, as a logarithm.
@@ -107,6 +109,8 @@ struct Span {
     aim: Aim,
     /// How many versions were tried, for good or not, on the way to this interval and within it.
     tries: usize,
+    /// How often the whole range was halved to come to it.
+    depth: u32,
 }
 
 /// Why an interval is searched.
@@ -146,11 +150,12 @@ impl Bisection {
     pub fn new(versions: usize) -> Option<Self> {
         let last = versions.checked_sub(1).filter(|last| *last > 0)?;
         let aim = Aim::Samples(0);
-        let whole = Span { before: 0, since: last, shift: Shift::default(), aim, tries: 0 };
+        let whole = Span { before: 0, since: last, shift: Shift::default(), aim, tries: 0, depth: 0 };
         Some(Bisection {
             versions,
             preferred: Vec::new(),
             is_even_if_equal: false,
+            samples: 0,
             whole: None,
             detect: 0.0,
             open: vec![whole],
@@ -171,6 +176,13 @@ impl Bisection {
     #[must_use]
     pub fn even_if_equal(self) -> Self {
         Bisection { is_even_if_equal: true, ..self }
+    }
+
+    /// Samples so many versions evenly, and searches between neighbours that differ: changes that cancel each other are seen if a sample lies
+    /// between them.
+    #[must_use]
+    pub fn sampling(self, versions: usize) -> Self {
+        Bisection { samples: versions, is_even_if_equal: true, ..self }
     }
 
     /// What to measure next; `None` when the search has ended.
@@ -319,10 +331,14 @@ impl Bisection {
         }
     }
 
-    /// How often a range with equal ends is halved: twice at least, and as long as about log₂ n versions are sampled.
+    /// How often a range is halved although its ends are equal: as often as was asked for, otherwise twice at least, and as long as about
+    /// log₂ n versions are sampled.
     fn levels(&self) -> u32 {
-        let is_sampled = self.is_even_if_equal && self.versions > 2;
-        if is_sampled { (self.versions.ilog2() + 1).ilog2().max(2) } else { 0 }
+        match (self.samples, self.is_even_if_equal && self.versions > 2) {
+            (_, false) => 0,
+            (0, true) => (self.versions.ilog2() + 1).ilog2().max(2),
+            (samples, true) => samples.saturating_add(1).next_power_of_two().ilog2(),
+        }
     }
 
     /// Replaces an interval by its halves; `None` if the version could not be put on a side.
@@ -333,7 +349,8 @@ impl Bisection {
         };
         for ((before, since), half) in [(span.before, version), (version, span.since)].into_iter().zip(halves)
         {
-            let part = Span { before, since, tries: span.tries + 1, ..span };
+            let part = Span { before, since, tries: span.tries + 1, depth: span.depth + 1, ..span };
+            let samples = self.levels().saturating_sub(part.depth);
             match (half, span.aim) {
                 (Half::Differs(shift), _) => self.open.push(Span { shift, aim: Aim::Change, ..part }),
                 (Half::Undecided(shift), _) => {
@@ -342,6 +359,9 @@ impl Bisection {
                 }
                 (Half::Same(shift), Aim::Samples(levels)) => {
                     self.open.push(Span { shift, aim: Aim::Samples(levels.saturating_sub(1)), ..part });
+                }
+                (Half::Same(shift), Aim::Change) if self.samples > 0 && samples > 0 => {
+                    self.open.push(Span { shift, aim: Aim::Samples(samples), ..part });
                 }
                 (Half::Same(_), Aim::Change) => {}
             }

@@ -38,6 +38,26 @@ fn two_changes_add_up_to_the_whole() {
 }
 
 #[test]
+fn changes_that_cancel_are_found_by_samples() {
+    for seed in 0..50 {
+        let mut simulation = Simulation::new("samples", seed);
+        let first = 1 + (simulation.uniform() * 100.0) as usize;
+        let second = first + 80 + (simulation.uniform() * 100.0) as usize;
+        let truth = Versions::with_changes(300, &[(first, 0.03), (second, -0.03)]);
+        let sampled = Bisection::new(300).unwrap().sampling(7);
+        let (found, tried) = truth.search(sampled, 1e-4, &mut simulation);
+        assert_eq!(places(&found), [(first - 1, first, Began), (second - 1, second, Began)]);
+        assert!(tried.len() <= 2 + 7 + 2 * 6, "{} of 300", tried.len());
+    }
+    let truth = Versions::with_changes(300, &[(150, 0.03)]);
+    let mut simulation = Simulation::new("samples", 0);
+    let (found, tried) = truth.search(Bisection::new(300).unwrap().sampling(7), 1e-4, &mut simulation);
+    assert_eq!(places(&found), [(149, 150, Began)]);
+    let sampled = [37, 74, 112, 187, 224, 261].iter().filter(|at| tried.iter().any(|one| one.abs_diff(**at) < 4)).count();
+    assert_eq!(sampled, 6, "the whole range is sampled, whatever differs: {tried:?}");
+}
+
+#[test]
 fn work_decides_which_halves_differ() {
     let unchanged = search_by_work(&[0.0, 0.001, 0.002]);
     assert_eq!((unchanged.end(), places(&unchanged)), (Some(BisectionEnd::Unchanged), vec![]));

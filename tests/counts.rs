@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::refusals::refusal;
 
 /// Also where the processor could count.
-const CALLGRIND: [&str; 2] = ["--counts-engine", "callgrind"];
+pub(crate) const CALLGRIND: [&str; 2] = ["--counts-engine", "callgrind"];
 
 /// Whether this machine can count. Where it cannot, the refusal must say what to install.
-fn can_count(sandbox: &Sandbox, arguments: &[&str]) -> bool {
+pub(crate) fn can_count(sandbox: &Sandbox, arguments: &[&str]) -> bool {
     let found = Command::new("valgrind").arg("--version").output().is_ok_and(|said| said.status.success());
     if !found {
         println!("skipped: valgrind is not installed (apt-get install valgrind)");

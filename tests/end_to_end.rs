@@ -14,6 +14,7 @@ mod bad_input;
 mod bad_mysql_input;
 mod bad_try_input;
 mod bad_workload_input;
+mod commits;
 mod counted_at_full_speed;
 mod counts;
 mod lifecycle;

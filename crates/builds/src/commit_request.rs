@@ -287,10 +287,13 @@ impl FromStr for CommitRequest {
 fn no_commit(repository: &Repository<'_>, reference: &str, error: RepositoryError) -> CommitError {
     let Ok(names) = repository.names() else { return error.into() };
     let near = nearest(reference, names.iter().map(String::as_str));
-    let near = if near.is_empty() {
-        "`git tag` and `git log` list names; what is not here, `git fetch` gets".to_owned()
-    } else {
+    let near = if !near.is_empty() {
         format!("is it {}?", alternatives(&near))
+    } else if repository.is_shallow().unwrap_or_default() {
+        let folder = repository.folder().display();
+        format!("the history of this clone was cut off; get the rest, which basecase does not do: git -C {folder} fetch --unshallow")
+    } else {
+        "`git tag` and `git log` list names; what is not here, `git fetch` gets".to_owned()
     };
     CommitError::NoCommit { repository: repository.folder().to_path_buf(), reference: reference.to_owned(), near }
 }

@@ -7,6 +7,8 @@ mod cpu_stressors;
 mod search;
 mod setting_trial;
 mod slowdown;
+#[cfg(test)]
+mod tests;
 
 pub use self::build_ahead::BuildAhead;
 pub use self::calibration::{Calibration, luck_request};

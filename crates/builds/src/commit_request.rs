@@ -15,10 +15,6 @@ use crate::suggestion::{alternatives, nearest};
 /// The prefix of candidates that are commits.
 const PREFIX: &str = "git:";
 
-/// Arguments of Postgres' configure for a folder that is kept: what depends on a header is compiled again, and programs find their
-/// libraries from where they are.
-const POSTGRES_INCREMENTAL: [&str; 2] = ["--enable-depend", "LDFLAGS_EX=-Wl,-rpath,'$$ORIGIN/../lib'"];
-
 /// A commit or a working tree of a local repository, with patches on top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitRequest {
@@ -166,17 +162,13 @@ impl CommitRequest {
         let folder = self.repository.display();
         let source = if self.is_working_tree { folder.to_string() } else { format!("{folder}@{}", self.commit) };
         let is_incremental = self.is_incremental && self.dbms != Dbms::Sqlite;
-        let mut configure = self.configure.clone();
-        if is_incremental && self.dbms == Dbms::Postgres {
-            configure.extend(POSTGRES_INCREMENTAL.map(str::to_owned));
-        }
         Ok(SourceOrder {
             request: BuildRequest::Version { dbms: self.dbms, version, provider: None },
             source: Some(source),
             setup: self.setup.clone(),
             label: None,
             patches: self.patches.clone(),
-            configure,
+            configure: self.configure.clone(),
             names_commit: true,
             is_incremental,
             jobs: None,

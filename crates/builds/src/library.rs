@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 use basecase_model::Dbms;
 use basecase_process::Account;
@@ -194,6 +195,12 @@ impl Library {
             Err(error) if error.is_of_source() => Ok(Attempt::Broken(error.to_string())),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Removes builds of commits, those that were used longest ago first, until the others take at most so many bytes. What was made or used
+    /// since `began` stays.
+    pub fn trim(&self, most_bytes: u64, began: SystemTime) {
+        BuildCache::read(&self.builds).trim(most_bytes, began);
     }
 
     /// The build of a commit, compiled if need be.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use basecase_lab::{
-    PinRequest, Scale, Slowdown, Verify, read_change, read_settle_limit, read_time,
+    MemorySize, PinRequest, Scale, Slowdown, Verify, read_change, read_settle_limit, read_time,
 };
 use basecase_server::{Settle, SettleLimit};
 use basecase_workload::insert_benchmark::Pace;
@@ -193,7 +193,7 @@ pub(crate) struct CommitHistory {
 }
 
 /// How commits are searched, after `git:PATH A..B`.
-#[derive(Args, Default)]
+#[derive(Args)]
 pub(crate) struct CommitArguments {
     /// Search only commits that touch these files and folders, as git names them (pathspecs) [default: what the server is made of]
     #[arg(long, help_heading = heading::COMMITS, value_name = "PATH", value_delimiter = ' ')]
@@ -210,6 +210,9 @@ pub(crate) struct CommitArguments {
     /// Compile each commit anew, and not only what differs from the one before
     #[arg(long, help_heading = heading::COMMITS)]
     pub(crate) clean: bool,
+    /// Most disk space of all builds of commits together, e.g. 10G; those that were used longest ago make room
+    #[arg(long, help_heading = heading::COMMITS, value_name = "SIZE", default_value = "10G")]
+    pub(crate) keep_builds: MemorySize,
     /// End with what was found, and do not confirm it by parent and child
     #[arg(long, help_heading = heading::COMMITS)]
     pub(crate) no_confirmation: bool,

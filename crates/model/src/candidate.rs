@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// A database management system that basecase can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -121,6 +122,9 @@ impl FromStr for Engine {
 #[serde(transparent)]
 pub struct CandidateName(pub String);
 
+/// The length of a name above which its folder has only the beginning of it, and the length of that.
+const LONGEST_FOLDER: usize = 28;
+const FOLDER_HEAD: usize = 19;
 /// The suffix of the name of a replicate.
 const AGAIN: &str = "_again";
 
@@ -133,12 +137,20 @@ impl CandidateName {
         }
     }
 
-    /// The name of the folder of its data. Of a setting that is tried, as in `pg1519.x10a+jit=off`, it has the mark alone, since the paths of
-    /// sockets must be short and an experiment tries one setting.
-    pub fn folder(&self) -> &str {
-        match self.0.split_once('+') {
+    /// The name of the folder of its data. The paths of sockets must be short: of a setting that is tried, as in `pg1519.x10a+jit=off`, it has
+    /// the mark alone, since an experiment tries one; and of a long name, as those of commits are, its beginning and a checksum.
+    pub fn folder(&self) -> String {
+        let name = match self.0.split_once('+') {
             Some((own, setting)) if setting.contains('=') => &self.0[..=own.len()],
             _ => &self.0,
+        };
+        match name.get(..FOLDER_HEAD) {
+            Some(head) if name.len() > LONGEST_FOLDER => {
+                let digest = Sha256::digest(name.as_bytes());
+                let digits: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+                format!("{head}~{digits}")
+            }
+            _ => name.to_owned(),
         }
     }
 
@@ -174,12 +186,14 @@ mod tests {
 
     #[test]
     fn a_folder_is_named_after_its_candidate_but_for_the_setting_that_is_tried() {
-        let folder = |name: &str| CandidateName(name.to_owned()).folder().to_owned();
+        let folder = |name: &str| CandidateName(name.to_owned()).folder();
         assert_eq!(folder("pg1519.x10a_c2r24"), "pg1519.x10a_c2r24");
         assert_eq!(folder("pg1519.x10a_again2"), "pg1519.x10a_again2");
         assert_eq!(
             folder("pg1519.x10a_c2r24+debug_logical_replication_streaming=buffered"),
             "pg1519.x10a_c2r24+"
         );
+        let [one, other] = ["1a2b3c4d", "5e6f7a8b"].map(|commit| folder(&format!("pg19devel_def_{commit}_i.x10a_c2r24")));
+        assert!(one != other && one.len() == 28 && one.starts_with("pg19devel_def_"), "{one} {other}");
     }
 }

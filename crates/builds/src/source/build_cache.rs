@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use basecase_model::{BuildFacts, Dbms, optimisation_flag};
 use basecase_process::Account;
@@ -44,6 +45,9 @@ pub struct SourceBuild {
     /// The patches that the source was given: file names and checksums.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<String>,
+    /// Whether it was made for a candidate that is a commit, and may be removed to make room for others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_candidate: bool,
 }
 
 impl SourceBuild {
@@ -160,6 +164,33 @@ impl BuildCache {
         self.builds.join(build.folder())
     }
 
+    /// Remembers that a build is used now.
+    pub(crate) fn mark_used(&self, build: &SourceBuild) {
+        let manifest = fs::File::options().write(true).open(self.place(build).join(MANIFEST));
+        // Where it may not be written, it seems older, and goes earlier.
+        let _ = manifest.and_then(|manifest| manifest.set_modified(SystemTime::now()));
+    }
+
+    /// Removes builds of candidates that are commits, those that were used longest ago first, until the others take at most so many bytes.
+    /// What was made or used since `began` stays.
+    pub(crate) fn trim(&self, most_bytes: u64, began: SystemTime) {
+        let of_candidates = self.here.iter().filter(|build| build.is_of_candidate);
+        let mut places: Vec<(SystemTime, u64, PathBuf)> = of_candidates
+            .map(|build| self.place(build))
+            .map(|place| (used_at(&place), size_of(&place), place))
+            .collect();
+        places.sort();
+        let mut bytes: u64 = places.iter().map(|(_, bytes, _)| bytes).sum();
+        for (used, size, place) in places {
+            if bytes <= most_bytes || used >= began {
+                break;
+            }
+            // The manifest first: without it, what is left counts as no build.
+            let removed = fs::remove_file(place.join(MANIFEST)).and_then(|()| fs::remove_dir_all(&place));
+            bytes -= if removed.is_ok() { size } else { 0 };
+        }
+    }
+
     /// The build made from exactly these inputs.
     pub(crate) fn with_hash(&self, hash: &str) -> Option<&SourceBuild> {
         self.here.iter().find(|build| build.hash == hash)
@@ -239,12 +270,31 @@ impl BuildCache {
     }
 }
 
+/// When the build at `place` was made or used last.
+fn used_at(place: &Path) -> SystemTime {
+    let modified = fs::metadata(place.join(MANIFEST)).and_then(|manifest| manifest.modified());
+    modified.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// The bytes of all files below `folder`, as far as they can be read.
+fn size_of(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
+}
+
 fn names(builds: &[&SourceBuild]) -> Vec<String> {
     builds.iter().map(|build| build.request().to_string()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn build(version: &str, label: &str) -> SourceBuild {
@@ -258,6 +308,7 @@ mod tests {
             flags: "-Wall -O2 -fno-omit-frame-pointer".into(),
             arguments: vec!["--enable-debug".into()],
             patches: Vec::new(),
+            is_of_candidate: false,
         }
     }
 
@@ -289,6 +340,28 @@ mod tests {
         fs::rename(folder.path().join("other"), &place).unwrap();
         fs::remove_file(place.join(MANIFEST)).unwrap();
         assert_eq!(BuildCache::read(folder.path()).builds(), []);
+    }
+
+    #[test]
+    fn builds_of_candidates_make_room_and_others_stay() {
+        let of_candidate = |version: &str| SourceBuild { is_of_candidate: true, ..build(version, "o2") };
+        let builds = [of_candidate("17.1"), of_candidate("17.2"), of_candidate("17.3"), build("17.4", "o2")];
+        let (_folder, cache) = cache(&builds);
+        let long_ago = SystemTime::UNIX_EPOCH;
+        for (number, build) in builds.iter().enumerate() {
+            let place = cache.place(build);
+            fs::write(place.join("postgres"), vec![0; 10_000]).unwrap();
+            let used = long_ago + Duration::from_secs(number as u64);
+            let manifest = fs::File::options().write(true).open(place.join(MANIFEST)).unwrap();
+            manifest.set_modified(used).unwrap();
+        }
+        let left = || builds.each_ref().map(|build| cache.place(build).join(MANIFEST).exists());
+        cache.trim(u64::MAX, SystemTime::now());
+        assert_eq!(left(), [true; 4]);
+        cache.trim(0, long_ago + Duration::from_secs(1));
+        assert_eq!(left(), [false, true, true, true], "what is in use stays");
+        cache.trim(15_000, SystemTime::now());
+        assert_eq!(left(), [false, false, true, true]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::SourceOrder;
 use super::build_cache::{BuildCache, SourceBuild, is_wanted, numbers_of};
-use super::build_step::{Folders, Log, flags_given, steps};
+use super::build_step::{BuildStep, Folders, Log, flags_given, steps};
 use super::error::CompileError;
 use super::kept_folder::KeptFolder;
 use super::label;
@@ -28,6 +28,9 @@ use crate::recipe::BuildRequest;
 
 /// Increased when basecase changes how it compiles in a way that no argument shows.
 const REVISION: u32 = 1;
+/// Arguments of Postgres' configure for a folder that is kept: what depends on a header is compiled again, and programs find their
+/// libraries from where they are.
+const POSTGRES_INCREMENTAL: [&str; 2] = ["--enable-depend", "LDFLAGS_EX=-Wl,-rpath,'$$ORIGIN/../lib'"];
 /// The prefix of work folders.
 const PARTIAL: &str = ".partial-";
 
@@ -85,7 +88,9 @@ impl Builder {
         notify: &mut dyn FnMut(&str),
     ) -> Result<(SourceBuild, bool), CompileError> {
         let hash = self.check_order(order, notify)?.hash;
-        if let Some(build) = BuildCache::read(&self.builds).with_hash(&hash) {
+        let cache = BuildCache::read(&self.builds);
+        if let Some(build) = cache.with_hash(&hash) {
+            cache.mark_used(build);
             return Ok((build.clone(), false));
         }
         let memory = self.builds.join(format!(".broken-{}", hash.get(..16).unwrap_or(&hash)));
@@ -121,7 +126,11 @@ impl Builder {
         let kinds = SourceKind::of(*dbms);
         let has_library = |name: &str| self.toolchain.has_library(name);
         let configuration = |kind: SourceKind| {
-            Table::of(kind)?.configuration(kind, &numbers, &order.setup, &has_library, &order.configure)
+            let mut arguments = order.configure.clone();
+            if order.is_incremental && kind == SourceKind::Postgres {
+                arguments.extend(POSTGRES_INCREMENTAL.map(str::to_owned));
+            }
+            Table::of(kind)?.configuration(kind, &numbers, &order.setup, &has_library, &arguments)
         };
         let configurations: Vec<_> = kinds.iter().map(|kind| (*kind, configuration(*kind))).collect();
         if configurations.iter().all(|(_, made)| made.is_err()) {
@@ -244,6 +253,23 @@ impl Builder {
         };
         let folders = Folders { objects, stage: stage.path().to_path_buf(), source, prefix };
         let steps = steps(kind, &self.toolchain, &folders, &compilers, &build.arguments, jobs)?;
+        self.run(steps, &build, &place, kept.as_ref(), notify)?;
+        let given = act(account, || Ok(flags_given(kind, &folders)));
+        build.flags = given.ok().flatten().unwrap_or(build.flags);
+        let installed = work.installed(&folders, &stage, account)?;
+        finish(&build, &installed, &place)?;
+        Ok(build)
+    }
+
+    /// Configures, compiles and installs. In a folder that is kept, it is configured once.
+    fn run(
+        &self,
+        steps: Vec<BuildStep>,
+        build: &SourceBuild,
+        place: &Path,
+        kept: Option<&KeptFolder>,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<(), CompileError> {
         let mut log = Log::create(place.with_file_name(format!("{}.log", build.folder())))?;
         let mut title = format!("{} {}", build.dbms, build.version);
         if self.labels {
@@ -251,25 +277,15 @@ impl Builder {
         }
         for step in steps {
             let configures = step.configures();
-            if configures && kept.as_ref().is_some_and(KeptFolder::is_configured) {
+            if configures && kept.is_some_and(KeptFolder::is_configured) {
                 continue;
             }
             log.run(step, &title, notify)?;
-            if let Some(kept) = kept.as_ref().filter(|_| configures) {
+            if let Some(kept) = kept.filter(|_| configures) {
                 kept.set_configured()?;
             }
         }
-        let given = act(account, || Ok(flags_given(kind, &folders)));
-        build.flags = given.ok().flatten().unwrap_or(build.flags);
-        let installed = work.installed(&folders, &stage, account)?;
-        open_to_all(&installed).map_err(CompileError::file(&installed))?;
-        let recorded = programs::record(&installed).map_err(io::Error::other);
-        recorded.map_err(CompileError::file(&installed))?;
-        build.write(&installed)?;
-        // A folder there has no manifest, so it can only be the remains of a build.
-        let _ = fs::remove_dir_all(&place);
-        fs::rename(&installed, &place).map_err(CompileError::file(&place))?;
-        Ok(build)
+        Ok(())
     }
 
     /// Makes sure that programs which generate source files are there, if the source lacks those files.
@@ -287,6 +303,17 @@ impl Builder {
         let package = |program: &str| if program == "tclsh" { "tcl" } else { program }.to_owned();
         programs.iter().try_for_each(|program| self.toolchain.need(program, &package(program)).map(drop))
     }
+}
+
+/// Moves a tree that is complete to its place, where it counts as a build.
+fn finish(build: &SourceBuild, installed: &Path, place: &Path) -> Result<(), CompileError> {
+    open_to_all(installed).map_err(CompileError::file(installed))?;
+    let recorded = programs::record(installed).map_err(io::Error::other);
+    recorded.map_err(CompileError::file(installed))?;
+    build.write(installed)?;
+    // A folder there has no manifest, so it can only be the remains of a build.
+    let _ = fs::remove_dir_all(place);
+    fs::rename(installed, place).map_err(CompileError::file(place))
 }
 
 /// Refuses a label that another build of the same version has.
@@ -425,6 +452,7 @@ impl CheckedOrder<'_> {
             flags: configuration.flags.unwrap_or_default(),
             arguments: configuration.arguments,
             patches: self.patches.iter().map(Patch::artifact).collect(),
+            is_of_candidate: self.order.names_commit,
         })
     }
 }

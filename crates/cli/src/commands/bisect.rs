@@ -59,7 +59,8 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
     for note in range.iter().flat_map(|range| &range.notes) {
         reporter.note(note);
     }
-    let options = SearchOptions { samples, ..options(range.as_ref(), arguments.commits.even_if_equal) };
+    let keep_builds = Some(arguments.commits.keep_builds.bytes());
+    let options = SearchOptions { samples, keep_builds, ..options(range.as_ref(), arguments.commits.even_if_equal) };
     let mut search = Search::new(request, arguments.step.as_deref(), options)?;
     let mut probes = Probes::default();
     if let Some(ended) = probes.find(&mut search, places, reporter)? {
@@ -97,7 +98,7 @@ fn options(range: Option<&CommitRange>, even_if_equal: bool) -> SearchOptions {
         preferred: range.commits.iter().map(|commit| !commit.tags.is_empty()).collect(),
         broken: range.broken.clone(),
         even_if_equal,
-        samples: None,
+        ..SearchOptions::default()
     }
 }
 

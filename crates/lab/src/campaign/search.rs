@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use basecase_builds::{Attempt, Library};
@@ -23,6 +24,8 @@ pub struct Search {
     compiled: BTreeMap<usize, Compiled>,
     /// Why candidates were skipped.
     skipped: BTreeMap<usize, String>,
+    keep_builds: Option<u64>,
+    began: SystemTime,
 }
 
 /// What became of a candidate that was compiled.
@@ -57,6 +60,8 @@ pub struct SearchOptions {
     pub broken: BTreeSet<usize>,
     /// Whether to go on where first and last are equal.
     pub even_if_equal: bool,
+    /// The most bytes that builds of commits may take together; `None` for no limit.
+    pub keep_builds: Option<u64>,
     /// How many candidates are sampled evenly, whatever differs; `None` to follow differences alone.
     pub samples: Option<usize>,
 }
@@ -109,7 +114,16 @@ impl Search {
         };
         let known = || "it is known not to compile".to_owned();
         let skipped = options.broken.into_iter().map(|number| (number, known())).collect();
-        Ok(Search { request, step, label, bisection, compiled: BTreeMap::new(), skipped })
+        Ok(Search {
+            request,
+            step,
+            label,
+            bisection,
+            compiled: BTreeMap::new(),
+            skipped,
+            keep_builds: options.keep_builds,
+            began: SystemTime::now(),
+        })
     }
 
     /// What to measure next; `None` when the search has ended.
@@ -158,7 +172,11 @@ impl Search {
                 continue;
             }
             let Some(commit) = self.request.candidates.get(*number).and_then(CandidateSpec::commit) else { continue };
-            match Library::open(home)?.attempt(commit, notify)? {
+            let library = Library::open(home)?;
+            if let Some(most_bytes) = self.keep_builds {
+                library.trim(most_bytes, self.began);
+            }
+            match library.attempt(commit, notify)? {
                 Attempt::Built { imprint, is_new } => {
                     let is_new = is_new || ahead.is_some_and(|ahead| ahead.has_made(&commit.commit));
                     self.compiled.insert(*number, Compiled { imprint, is_new });

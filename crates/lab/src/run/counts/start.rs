@@ -67,7 +67,7 @@ impl Start<'_> {
     /// The directory of the server: of each start its own, because several run at once.
     pub(super) fn directory(&self) -> PathBuf {
         let steps = self.steps.first().copied().unwrap_or(0);
-        self.candidate().directory.join("counts").join(format!("start-{}-{steps}", self.number))
+        self.candidate().directory.join("counts").join(format!("{}-{steps}", self.number))
     }
 
     /// Two windows of each step, one step after the other. Before them, a session of the same statements fills the caches.

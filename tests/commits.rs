@@ -29,7 +29,9 @@ impl<'a> Repository<'a> {
     fn git(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("git");
         command.args(["-c", "user.name=A. Author", "-c", "user.email=a@example.org"]).args(arguments);
-        command.env("GIT_AUTHOR_DATE", "2026-03-01T12:00:00+01:00").env("GIT_COMMITTER_DATE", "2026-03-01T12:00:00+01:00");
+        command
+            .env("GIT_AUTHOR_DATE", "2026-03-01T12:00:00+01:00")
+            .env("GIT_COMMITTER_DATE", "2026-03-01T12:00:00+01:00");
         let output = command.current_dir(self.sandbox.path().join("r")).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -59,7 +61,12 @@ fn amalgamation() -> PathBuf {
     // Only what this machine needs is sure to be here.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let arguments = ["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"];
-    let told = Command::new(cargo).args(arguments).arg(platform).current_dir(basecase_tests::workspace()).output().unwrap();
+    let told = Command::new(cargo)
+        .args(arguments)
+        .arg(platform)
+        .current_dir(basecase_tests::workspace())
+        .output()
+        .unwrap();
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     let packages = told["packages"].as_array().unwrap().iter();
     let package = packages.into_iter().find(|package| package["name"] == "libsqlite3-sys").unwrap();
@@ -71,14 +78,22 @@ fn flags(sandbox: &Sandbox) -> String {
     let object = sandbox.path().join("real.o");
     let source = amalgamation().join("sqlite3.c");
     let compiled = Command::new("gcc")
-        .args(["-O0", "-fPIC", "-Dsqlite3_step=real_sqlite3_step", "-DSQLITE_ENABLE_COLUMN_METADATA", "-c", "-o"])
+        .args([
+            "-O0",
+            "-fPIC",
+            "-Dsqlite3_step=real_sqlite3_step",
+            "-DSQLITE_ENABLE_COLUMN_METADATA",
+            "-c",
+            "-o",
+        ])
         .args([&object, &source])
         .status();
     assert!(compiled.unwrap().success());
     format!("-O0 {}", object.display())
 }
 
-const QUERY: [&str; 8] = ["--workload", "microbenchmarks", "--list", "point-query", "--tables", "1", "--rows", "500"];
+const QUERY: [&str; 8] =
+    ["--workload", "microbenchmarks", "--list", "point-query", "--tables", "1", "--rows", "500"];
 
 #[test]
 fn the_commit_that_made_a_query_slower_is_named_and_one_that_does_not_compile_is_passed_over() {
@@ -92,7 +107,8 @@ fn the_commit_that_made_a_query_slower_is_named_and_one_that_does_not_compile_is
     repository.commit("Remark again", 100, "");
     let flags = flags(&sandbox);
     let range = format!("{first}..main");
-    let search = ["bisect", "git:r", &range, "--counts", "--no-confirmation", "--json", "--build-flags", &flags];
+    let search =
+        ["bisect", "git:r", &range, "--counts", "--no-confirmation", "--json", "--build-flags", &flags];
     let arguments = [&search[..], &QUERY, &CALLGRIND, &PLACES].concat();
     if !can_count(&sandbox, &arguments) {
         return;

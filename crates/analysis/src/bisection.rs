@@ -75,7 +75,13 @@ pub enum CandidateState<'a> {
 impl Probed {
     /// For the candidate with this number, which is the second one of the experiment after that of the number `before`, on the step of this
     /// name; `None` if there is no round of both.
-    pub fn new(candidate: usize, before: usize, step: &str, experiment: &Experiment, trials: &[Trial]) -> Option<Self> {
+    pub fn new(
+        candidate: usize,
+        before: usize,
+        step: &str,
+        experiment: &Experiment,
+        trials: &[Trial],
+    ) -> Option<Self> {
         let rounds = Rounds::of(experiment, trials);
         let results = Results::of(experiment, trials, rounds.as_ref());
         let judged = results.judged(results.step_named(step)?, 1)?;
@@ -146,7 +152,8 @@ impl<'a> Bisected<'a> {
     /// What is known of a candidate.
     pub fn state(&self, candidate: usize) -> CandidateState<'_> {
         let changes = self.bisection.changes();
-        let began = changes.iter().position(|change| change.since == candidate && change.kind == ChangeKind::Began);
+        let began =
+            changes.iter().position(|change| change.since == candidate && change.kind == ChangeKind::Began);
         let is_open = |change: &BisectedChange| change.kind == ChangeKind::Undecided(candidate);
         if candidate == 0 {
             CandidateState::First

@@ -45,7 +45,7 @@ pub mod fixture;
 use basecase_model::{Experiment, Trial};
 
 pub use bisection::{
-    Bisected, BisectedCounts, Confirmation, ConfirmedTime, Found, Probed, Reversal, CandidateState,
+    Bisected, BisectedCounts, CandidateState, Confirmation, ConfirmedTime, Found, Probed, Reversal,
 };
 pub use calibration::{CalibrationRun, REPLAYED_SERIES, RecoveryGroup, grouped};
 pub use compaction::{CompactionLevel, Stalls, compaction_levels};

@@ -64,7 +64,8 @@ pub(crate) fn code_and_data(program: &Path) -> io::Result<String> {
         object::read::elf::ElfFile64::<object::Endianness, _>::parse(&file).map_err(io::Error::other)?;
     let mut hash = Sha256::new();
     for section in object.sections() {
-        let is_loaded = matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & SHF_ALLOC.0 != 0);
+        let is_loaded =
+            matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & SHF_ALLOC.0 != 0);
         let name = section.name().map_err(io::Error::other)?;
         if is_loaded && !name.starts_with(".note.") {
             hash.update(name.as_bytes());

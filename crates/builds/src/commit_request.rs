@@ -8,8 +8,8 @@ use basecase_model::{Commit, Dbms};
 use basecase_repository::{Change, Git, Range, Repository, RepositoryError};
 use thiserror::Error;
 
-use crate::recipe::BuildRequest;
-use crate::source::{CommitFiles, Setup, SourceFiles, SourceOrder, SourceTree, recognise};
+use crate::setup::Setup;
+use crate::source_tree::{CommitFiles, SourceFiles, SourceTree, recognise};
 use crate::suggestion::{alternatives, nearest};
 
 /// The prefix of candidates that are commits.
@@ -42,7 +42,9 @@ pub struct CommitRequest {
 #[derive(Debug, Error)]
 pub enum CommitError {
     /// It cannot be read.
-    #[error("cannot read {text:?} as a commit\nhint: write git:PATH for a working tree, git:PATH@REF for a tag, a branch or a commit, and +FILE.patch behind it for a patch")]
+    #[error(
+        "cannot read {text:?} as a commit\nhint: write git:PATH for a working tree, git:PATH@REF for a tag, a branch or a commit, and +FILE.patch behind it for a patch"
+    )]
     Form {
         /// As it was written.
         text: String,
@@ -69,7 +71,9 @@ pub enum CommitError {
         near: String,
     },
     /// It is the source of no known dbms.
-    #[error("{text} is not the source of a dbms: it has neither Postgres's configure nor MySQL's MYSQL_VERSION or VERSION nor SQLite's sqlite3.c and sqlite3.h\nhint: name the repository of Postgres, MySQL, MariaDB or SQLite")]
+    #[error(
+        "{text} is not the source of a dbms: it has neither Postgres's configure nor MySQL's MYSQL_VERSION or VERSION nor SQLite's sqlite3.c and sqlite3.h\nhint: name the repository of Postgres, MySQL, MariaDB or SQLite"
+    )]
     NoDbms {
         /// As it was written.
         text: String,
@@ -127,7 +131,8 @@ impl CommitRequest {
         for end in ends {
             repository.commit(end).map_err(|error| no_commit(&repository, end, error))?;
         }
-        let known: Vec<String> = not_compiled(self.dbms).iter().map(|path| format!(":(exclude){path}")).collect();
+        let known: Vec<String> =
+            not_compiled(self.dbms).iter().map(|path| format!(":(exclude){path}")).collect();
         let paths = if paths.is_empty() { &known } else { paths };
         Ok(Range::find(&repository, text, paths)?)
     }
@@ -150,29 +155,15 @@ impl CommitRequest {
         Ok(Repository::at(&self.repository, &git).merge_base(&self.commit, &other.commit)?)
     }
 
-    /// What is to be compiled, and how.
-    pub(crate) fn order(&self) -> Result<SourceOrder, CommitError> {
+    /// The version that its files state.
+    pub(crate) fn version(&self) -> Result<String, CommitError> {
         let git = Git::of_system().ok_or(CommitError::NoGit)?;
         let repository = Repository::at(&self.repository, &git);
         if !self.is_working_tree {
             repository.check_complete(&self.commit)?;
         }
         let tree = tree(&repository, &self.commit, self.is_working_tree);
-        let SourceTree { version, .. } = tree.ok_or_else(|| CommitError::NoDbms { text: self.text.clone() })?;
-        let folder = self.repository.display();
-        let source = if self.is_working_tree { folder.to_string() } else { format!("{folder}@{}", self.commit) };
-        let is_incremental = self.is_incremental && self.dbms != Dbms::Sqlite;
-        Ok(SourceOrder {
-            request: BuildRequest::Version { dbms: self.dbms, version, provider: None },
-            source: Some(source),
-            setup: self.setup.clone(),
-            label: None,
-            patches: self.patches.clone(),
-            configure: self.configure.clone(),
-            names_commit: true,
-            is_incremental,
-            jobs: None,
-        })
+        tree.map(|tree| tree.version).ok_or_else(|| CommitError::NoDbms { text: self.text.clone() })
     }
 }
 
@@ -185,8 +176,20 @@ fn tree(repository: &Repository<'_>, commit: &str, is_working_tree: bool) -> Opt
 /// Files of the source of a dbms that its server is not made of: tests, documentation, translations, other programs.
 fn not_compiled(dbms: Dbms) -> &'static [&'static str] {
     match dbms {
-        Dbms::Postgres => &["doc", "src/test", "src/tools", "contrib", "src/interfaces/ecpg", "*.po", "*/t/*", "*README*", "*.md"],
-        Dbms::Mysql | Dbms::Mariadb => &["mysql-test", "unittest", "router", "man", "packaging", "debian", "*.md", "*README*"],
+        Dbms::Postgres => &[
+            "doc",
+            "src/test",
+            "src/tools",
+            "contrib",
+            "src/interfaces/ecpg",
+            "*.po",
+            "*/t/*",
+            "*README*",
+            "*.md",
+        ],
+        Dbms::Mysql | Dbms::Mariadb => {
+            &["mysql-test", "unittest", "router", "man", "packaging", "debian", "*.md", "*README*"]
+        }
         Dbms::Sqlite => &["test", "doc", "*.test", "*.md", "ext/wasm", "ext/jni", "ext/session/test*"],
     }
 }
@@ -237,7 +240,8 @@ impl<'a> Parts<'a> {
 
 fn is_patch(file: &str) -> bool {
     let path = Path::new(file);
-    path.extension().is_some_and(|extension| extension == "patch" || extension == "diff") || home(file).is_file()
+    path.extension().is_some_and(|extension| extension == "patch" || extension == "diff")
+        || home(file).is_file()
 }
 
 impl FromStr for CommitRequest {
@@ -254,7 +258,8 @@ impl FromStr for CommitRequest {
         // A bare repository has no working tree.
         let is_working_tree = parts.reference.is_none() && top.join(".git").exists();
         let reference = parts.reference.unwrap_or("HEAD");
-        let commit = repository.commit(reference).map_err(|error| no_commit(&repository, reference, error))?;
+        let commit =
+            repository.commit(reference).map_err(|error| no_commit(&repository, reference, error))?;
         if !is_working_tree {
             repository.check_complete(&commit)?;
         }
@@ -283,11 +288,17 @@ fn no_commit(repository: &Repository<'_>, reference: &str, error: RepositoryErro
         format!("is it {}?", alternatives(&near))
     } else if repository.is_shallow().unwrap_or_default() {
         let folder = repository.folder().display();
-        format!("the history of this clone was cut off; get the rest, which basecase does not do: git -C {folder} fetch --unshallow")
+        format!(
+            "the history of this clone was cut off; get the rest, which basecase does not do: git -C {folder} fetch --unshallow"
+        )
     } else {
         "`git tag` and `git log` list names; what is not here, `git fetch` gets".to_owned()
     };
-    CommitError::NoCommit { repository: repository.folder().to_path_buf(), reference: reference.to_owned(), near }
+    CommitError::NoCommit {
+        repository: repository.folder().to_path_buf(),
+        reference: reference.to_owned(),
+        near,
+    }
 }
 
 impl fmt::Display for CommitRequest {

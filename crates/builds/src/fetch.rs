@@ -18,8 +18,8 @@ use crate::private_tree::Offer;
 use crate::programs;
 use crate::recipe::{BuildRequest, Packages, Recipe};
 use crate::suggestion::alternatives;
-use basecase_model::Version;
 use crate::work_folder::WorkFolder;
+use basecase_model::Version;
 
 /// A build to fetch.
 #[derive(Debug)]

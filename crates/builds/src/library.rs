@@ -21,7 +21,8 @@ use crate::manifest::Manifest;
 use crate::obtain_error::{Attempt, ObtainError};
 use crate::programs;
 use crate::recipe::{BuildRequest, Recipe, RecipeError, Source};
-use crate::source::{BuildCache, Builder, Setup, SourceBuild, SourceOrder, Toolchain};
+use crate::setup::Setup;
+use crate::source::{BuildCache, Builder, SourceBuild, SourceOrder, Toolchain};
 use crate::supply;
 use crate::tool::Tool;
 use crate::tree::Tree;
@@ -185,8 +186,12 @@ impl Library {
     ///
     /// # Errors
     /// If this is not for what it compiles: a full disk, a missing compiler.
-    pub fn attempt(&self, commit: &CommitRequest, notify: &mut dyn FnMut(&str)) -> Result<Attempt, ObtainError> {
-        match self.builder(true, notify).attempt(&commit.order()?, notify) {
+    pub fn attempt(
+        &self,
+        commit: &CommitRequest,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Attempt, ObtainError> {
+        match self.builder(true, notify).attempt(&SourceOrder::of_commit(commit)?, notify) {
             Ok((made, is_new)) => {
                 let tree = Tree::find(&BuildCache::read(&self.builds).place(&made));
                 let imprint = tree.and_then(|tree| code_and_data(&tree.bin().join(tree.server())).ok());
@@ -204,8 +209,12 @@ impl Library {
     }
 
     /// The build of a commit, compiled if need be.
-    fn obtain_commit(&self, commit: &CommitRequest, notify: &mut dyn FnMut(&str)) -> Result<Build, ObtainError> {
-        let made = self.builder(true, notify).make(&commit.order()?, notify)?;
+    fn obtain_commit(
+        &self,
+        commit: &CommitRequest,
+        notify: &mut dyn FnMut(&str),
+    ) -> Result<Build, ObtainError> {
+        let made = self.builder(true, notify).make(&SourceOrder::of_commit(commit)?, notify)?;
         let place = BuildCache::read(&self.builds).place(&made);
         self.verify(&place)?;
         Ok(made.open(&place, self.account())?)

@@ -37,14 +37,17 @@ impl FromStr for CandidateArgument {
 
 /// Whether a word is `A..B`, and no candidate or path.
 fn is_range(text: &str) -> bool {
-    let has_range = text.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.starts_with('.'));
+    let has_range =
+        text.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.starts_with('.'));
     has_range && !text.contains(':') && !text.contains("../")
 }
 
 /// Reads `A..B=FILE.patch`.
 pub(crate) fn fix(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
-        Some((range, file)) if is_range(range) && !file.is_empty() => Ok((range.to_owned(), PathBuf::from(file))),
+        Some((range, file)) if is_range(range) && !file.is_empty() => {
+            Ok((range.to_owned(), PathBuf::from(file)))
+        }
         _ => Err("write A..B=FILE.patch".to_owned()),
     }
 }

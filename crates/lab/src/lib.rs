@@ -10,15 +10,16 @@ mod run;
 mod workload;
 
 pub use campaign::{
-    AskedSetting, BuildAhead, BuildTally, Calibration, CommitRange, CpuStressors, Probe, RangeOrder, Search, SearchOptions, Slowdown, luck_request,
+    AskedSetting, BuildAhead, BuildTally, Calibration, CommitRange, CpuStressors, Probe, RangeOrder, Search,
+    SearchOptions, Slowdown, luck_request,
 };
 pub use message::explain;
 pub use observer::{Count, Event, Observer, Phase, Reason};
 pub use plan::{Candidate, Plan, check_counts_engine};
 pub use request::{
-    CandidateError, CandidateSpec, Compiling, CountsEngine, MemoryRequest, MemorySize, Missing, Origin, Pin, PinError,
-    PinRequest, Places, Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify, experiment_file,
-    may_hold_password, read_change, read_change_of_work, read_settle_limit, read_time,
+    CandidateError, CandidateSpec, Compiling, CountsEngine, MemoryRequest, MemorySize, Missing, Origin, Pin,
+    PinError, PinRequest, Places, Protocol, Replicate, Request, Rounds, Scale, Sizes, Timing, Verify,
+    experiment_file, may_hold_password, read_change, read_change_of_work, read_settle_limit, read_time,
 };
 pub use run::{LOADS, ProfileOrder, RunOptions, SQLITE_SESSION, Summary, run, serve_sqlite_session};
 pub use workload::{InsertBenchmark, Workload, WorkloadFile, builtin as builtin_workloads};

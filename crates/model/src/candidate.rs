@@ -193,7 +193,8 @@ mod tests {
             folder("pg1519.x10a_c2r24+debug_logical_replication_streaming=buffered"),
             "pg1519.x10a_c2r24+"
         );
-        let [one, other] = ["1a2b3c4d", "5e6f7a8b"].map(|commit| folder(&format!("pg19devel_def_{commit}_i.x10a_c2r24")));
+        let [one, other] =
+            ["1a2b3c4d", "5e6f7a8b"].map(|commit| folder(&format!("pg19devel_def_{commit}_i.x10a_c2r24")));
         assert!(one != other && one.len() == 28 && one.starts_with("pg19devel_def_"), "{one} {other}");
     }
 }

@@ -28,10 +28,15 @@ impl Change {
     ///
     /// # Errors
     /// If git fails.
-    pub fn between(repository: &Repository<'_>, before: &str, after: &str) -> Result<Change, RepositoryError> {
+    pub fn between(
+        repository: &Repository<'_>,
+        before: &str,
+        after: &str,
+    ) -> Result<Change, RepositoryError> {
         let common = ["diff", "--no-color", "--no-ext-diff", "--no-textconv"];
         let told = repository.run(&[&common[..], &["-U0", "--no-renames", before, after]].concat())?;
-        let reversal = repository.run(&[&common[..], &["--binary", "--full-index", after, before]].concat())?;
+        let reversal =
+            repository.run(&[&common[..], &["--binary", "--full-index", after, before]].concat())?;
         Ok(Change { files: read(&String::from_utf8_lossy(&told)), reversal })
     }
 
@@ -56,8 +61,10 @@ fn read(text: &str) -> Vec<ChangedFile> {
             continue;
         }
         let Some(file) = files.last_mut() else { continue };
-        let heading = line.strip_prefix("@@ ").and_then(|rest| rest.split_once(" @@ ")).map(|(_, heading)| heading);
-        let changed = line.strip_prefix(['+', '-']).filter(|_| !line.starts_with("+++") && !line.starts_with("---"));
+        let heading =
+            line.strip_prefix("@@ ").and_then(|rest| rest.split_once(" @@ ")).map(|(_, heading)| heading);
+        let changed =
+            line.strip_prefix(['+', '-']).filter(|_| !line.starts_with("+++") && !line.starts_with("---"));
         file.functions.extend(heading.or(changed.filter(|line| begins_a_function(line))).and_then(function));
     }
     files
@@ -65,13 +72,15 @@ fn read(text: &str) -> Vec<ChangedFile> {
 
 /// Whether a line of C or C++ may begin the definition of a function: it does not stand within one.
 fn begins_a_function(line: &str) -> bool {
-    line.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && !line.trim_end().ends_with(';')
+    line.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && !line.trim_end().ends_with(';')
 }
 
 /// The name before the first parenthesis of a function's head.
 fn function(head: &str) -> Option<String> {
     let (before, _) = head.split_once('(')?;
-    let name = before.trim_end().rsplit(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next()?;
+    let name =
+        before.trim_end().rsplit(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next()?;
     (!name.is_empty()).then(|| name.to_owned())
 }
 
@@ -91,7 +100,9 @@ mod tests {
         assert_eq!(files[0].functions, ["ExecProcNode", "helper"].map(String::from).into());
         assert!(files[1].functions.is_empty());
         let change = Change { files, reversal: Vec::new() };
-        assert!(change.touches("ExecProcNode", Some("/build/src/a.c")) && change.touches("helper.part.0", None));
+        assert!(
+            change.touches("ExecProcNode", Some("/build/src/a.c")) && change.touches("helper.part.0", None)
+        );
         assert!(!change.touches("ExecProcNode", Some("b.c")) && !change.touches("old", None));
     }
 }

@@ -54,7 +54,10 @@ impl Range {
         }
         let Some(base) = repository.merge_base(&from, &to)? else {
             let hint = if repository.is_shallow()? {
-                format!("its history was cut off when it was cloned; get it: git -C {} fetch --unshallow", repository.folder().display())
+                format!(
+                    "its history was cut off when it was cloned; get it: git -C {} fetch --unshallow",
+                    repository.folder().display()
+                )
             } else {
                 "name two commits of one history".into()
             };
@@ -65,11 +68,16 @@ impl Range {
             return Err(wrong(reason, format!("the older one comes first: {last}..{first}")));
         }
         let start = if base == from { RangeStart::Named } else { RangeStart::MergeBase };
-        let all = repository.log(&["--first-parent", "--reverse", "--ancestry-path", &format!("{base}..{to}")])?;
-        let parent = all.first().map(|oldest| repository.commit(&format!("{}^1", oldest.hash))).transpose()?;
+        let all =
+            repository.log(&["--first-parent", "--reverse", "--ancestry-path", &format!("{base}..{to}")])?;
+        let parent =
+            all.first().map(|oldest| repository.commit(&format!("{}^1", oldest.hash))).transpose()?;
         if parent.as_deref() != Some(&base) {
             return Err(wrong(
-                format!("{} is not on the first-parent line of {last}, but on a branch that was merged into it", short(&base)),
+                format!(
+                    "{} is not on the first-parent line of {last}, but on a branch that was merged into it",
+                    short(&base)
+                ),
                 format!("begin with a commit that `git log --first-parent {last}` lists"),
             ));
         }
@@ -83,7 +91,10 @@ impl Range {
         let mut touching = repository.log(&chosen)?;
         let left_out = all.len().saturating_sub(touching.len());
         // The end stays what the user named, although it may equal the commit before it.
-        let end = all.into_iter().next_back().filter(|end| touching.last().is_none_or(|last| last.hash != end.hash));
+        let end = all
+            .into_iter()
+            .next_back()
+            .filter(|end| touching.last().is_none_or(|last| last.hash != end.hash));
         let left_out = left_out.saturating_sub(usize::from(end.is_some()));
         touching.extend(end);
         commits.extend(touching);

@@ -72,7 +72,13 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// If git fails.
     pub fn names(&self) -> Result<Vec<String>, RepositoryError> {
-        let text = self.run(&["for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes"])?;
+        let text = self.run(&[
+            "for-each-ref",
+            "--format=%(refname:short)",
+            "refs/heads",
+            "refs/tags",
+            "refs/remotes",
+        ])?;
         Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
     }
 
@@ -131,7 +137,8 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// If some are not, or git fails.
     pub fn check_complete(&self, commit: &str) -> Result<(), RepositoryError> {
-        let mut command = self.command(&["config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"])?;
+        let mut command =
+            self.command(&["config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"])?;
         if !command.output().map_err(self.cannot_run())?.status.success() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::error::{CompileError, StepError};
 use super::hint;
-use super::source_tree::{SourceKind, amalgamation};
+use crate::source_tree::{SourceKind, amalgamation};
 use super::toolchain::{Compiler, Toolchain};
 
 /// How many lines of the log an error shows.

@@ -18,7 +18,7 @@ use super::kept_folder::KeptFolder;
 use super::label;
 use super::origin::{Identity, Origin};
 use super::patch::Patch;
-use super::source_tree::{SourceKind, SourceTree, amalgamation, missing_submodule, recognise, trace_of_use};
+use crate::source_tree::{SourceKind, SourceTree, amalgamation, missing_submodule, recognise, trace_of_use};
 use super::table::{Configuration, DebianSource, Table};
 use super::toolchain::{Compiler, Language, Toolchain};
 use crate::archive::open_to_all;
@@ -239,7 +239,8 @@ impl Builder {
         let (kind, compilers) = (tree.kind, checked.compilers.clone());
         let jobs = checked.order.jobs.unwrap_or_else(basecase_probe::usable_cores);
         self.check_generators(kind, &source)?;
-        let kept = checked.kept_key(kind).map(|key| KeptFolder::claim(&self.builds, &key, account)).transpose()?;
+        let kept =
+            checked.kept_key(kind).map(|key| KeptFolder::claim(&self.builds, &key, account)).transpose()?;
         let mut build = checked.describe(tree, self)?;
         refuse_taken_label(&build, cache)?;
         let place = cache.place(&build);
@@ -375,7 +376,8 @@ impl CheckedOrder<'_> {
     fn kept_key(&self, kind: SourceKind) -> Option<String> {
         let mut hash = Sha256::new();
         let configured = self.configurations.iter().find(|(one, _)| *one == kind);
-        let arguments = configured.and_then(|(_, made)| made.as_ref().ok()).map(|made| made.arguments.join("\0"));
+        let arguments =
+            configured.and_then(|(_, made)| made.as_ref().ok()).map(|made| made.arguments.join("\0"));
         hash.update(format!("{REVISION} {} {}", kind.as_str(), arguments.unwrap_or_default()));
         hash.update(self.identity.artifact.split('@').next().unwrap_or_default());
         self.compilers.iter().for_each(|compiler| hash.update(&compiler.full_version));

@@ -219,7 +219,15 @@ pub struct StepError {
 impl StepError {
     /// Whether it failed for want of space or memory or was stopped, and not by what it compiles.
     pub fn is_of_machine(&self) -> bool {
-        let signs = ["No space left on device", "Cannot allocate memory", "virtual memory exhausted", "Killed", "Terminated", "Interrupt", "Disk quota exceeded"];
+        let signs = [
+            "No space left on device",
+            "Cannot allocate memory",
+            "virtual memory exhausted",
+            "Killed",
+            "Terminated",
+            "Interrupt",
+            "Disk quota exceeded",
+        ];
         self.status.contains("signal") || signs.iter().any(|sign| self.tail.contains(sign))
     }
 }
@@ -229,7 +237,10 @@ impl CompileError {
     pub fn is_of_source(&self) -> bool {
         match self {
             CompileError::Step(step) => !step.is_of_machine(),
-            CompileError::Broken { .. } | CompileError::Patch { .. } | CompileError::Submodule { .. } | CompileError::Unknown { .. } => true,
+            CompileError::Broken { .. }
+            | CompileError::Patch { .. }
+            | CompileError::Submodule { .. }
+            | CompileError::Unknown { .. } => true,
             _ => false,
         }
     }

@@ -78,7 +78,11 @@ fn synchronise(from: &Path, to: &Path) -> io::Result<()> {
     let list = to.join(LIST);
     let earlier = fs::read_to_string(&list).unwrap_or_default();
     let wanted: BTreeSet<&Path> = files.iter().map(PathBuf::as_path).collect();
-    for gone in earlier.split('\0').map(Path::new).filter(|file| !file.as_os_str().is_empty() && !wanted.contains(file)) {
+    for gone in earlier
+        .split('\0')
+        .map(Path::new)
+        .filter(|file| !file.as_os_str().is_empty() && !wanted.contains(file))
+    {
         match fs::remove_file(to.join(gone)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -102,7 +106,10 @@ fn replace(from: &Path, to: &Path) -> io::Result<()> {
         let is_same = if new.is_symlink() {
             old.is_symlink() && fs::read_link(from)? == fs::read_link(to)?
         } else {
-            old.is_file() && old.len() == new.len() && old.permissions() == new.permissions() && fs::read(from)? == fs::read(to)?
+            old.is_file()
+                && old.len() == new.len()
+                && old.permissions() == new.permissions()
+                && fs::read(from)? == fs::read(to)?
         };
         if is_same {
             return Ok(());
@@ -151,7 +158,10 @@ mod tests {
         let before = SystemTime::now() - Duration::from_secs(60);
         update(2, &[("src/a.c", "int a;"), ("src/d.c", "int d;"), ("c/e.c", "and now a folder")]);
         assert_eq!(a.metadata().unwrap().modified().unwrap(), long_ago, "it did not differ");
-        assert!(to.join("src/d.c").metadata().unwrap().modified().unwrap() > before, "make sees that it is new");
+        assert!(
+            to.join("src/d.c").metadata().unwrap().modified().unwrap() > before,
+            "make sees that it is new"
+        );
         assert!(!to.join("src/b.c").exists() && to.join("src/a.o").exists() && to.join("c/e.c").exists());
     }
 }

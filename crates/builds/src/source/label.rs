@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::error::CompileError;
-use super::source_tree::SourceKind;
+use crate::source_tree::SourceKind;
 use crate::checksum::hex;
 
 /// Labels end up in the paths of servers' sockets, whose length is limited.

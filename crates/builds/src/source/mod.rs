@@ -11,7 +11,6 @@ mod kept_folder;
 mod label;
 mod origin;
 mod patch;
-mod source_tree;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -21,13 +20,15 @@ pub(crate) use build_cache::BuildCache;
 pub use build_cache::SourceBuild;
 pub(crate) use builder::Builder;
 pub use error::{CompileError, StepError};
-pub(crate) use source_tree::{CommitFiles, SourceFiles, SourceTree, recognise};
-pub use table::Setup;
 pub(crate) use toolchain::Toolchain;
 
 use std::path::PathBuf;
 
+use basecase_model::Dbms;
+
+use crate::commit_request::{CommitError, CommitRequest};
 use crate::recipe::BuildRequest;
+use crate::setup::Setup;
 
 /// What to compile, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,4 +51,26 @@ pub struct SourceOrder {
     pub is_incremental: bool,
     /// How many compilers run at once. Defaults to the number of processors.
     pub jobs: Option<u32>,
+}
+
+impl SourceOrder {
+    /// What a candidate that is a commit asks for.
+    ///
+    /// # Errors
+    /// If the repository does not say, or lacks files of the commit.
+    pub(crate) fn of_commit(commit: &CommitRequest) -> Result<SourceOrder, CommitError> {
+        let folder = commit.repository.display();
+        let source = if commit.is_working_tree { folder.to_string() } else { format!("{folder}@{}", commit.commit) };
+        Ok(SourceOrder {
+            request: BuildRequest::Version { dbms: commit.dbms, version: commit.version()?, provider: None },
+            source: Some(source),
+            setup: commit.setup.clone(),
+            label: None,
+            patches: commit.patches.clone(),
+            configure: commit.configure.clone(),
+            names_commit: true,
+            is_incremental: commit.is_incremental && commit.dbms != Dbms::Sqlite,
+            jobs: None,
+        })
+    }
 }

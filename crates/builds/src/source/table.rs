@@ -5,30 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::error::CompileError;
-use super::source_tree::SourceKind;
+use crate::setup::Setup;
+use crate::source_tree::SourceKind;
 use basecase_model::Version;
-
-/// The compiler's setup: a build type of the table, or the user's own flags.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setup {
-    /// The table's first type.
-    Default,
-    /// A type by name, e.g. `o2nofp`.
-    Type(String),
-    /// Compiler flags, e.g. `-O2 -g`.
-    Flags(String),
-}
-
-impl Setup {
-    /// What the user asks for by the name of a type, or by flags.
-    pub fn asked(build_type: Option<&str>, flags: Option<&str>) -> Setup {
-        match (build_type, flags) {
-            (Some(name), _) => Setup::Type(name.to_owned()),
-            (None, Some(flags)) => Setup::Flags(flags.to_owned()),
-            (None, None) => Setup::Default,
-        }
-    }
-}
 
 /// One file under `recipes/source`.
 #[derive(Debug, Deserialize)]

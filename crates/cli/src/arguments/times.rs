@@ -31,10 +31,13 @@ pub(super) fn hide(argument: Arg) -> Arg {
     if is_of_times { argument.hide(true) } else { argument }
 }
 
-/// The first option of times that was given, as it is typed.
-pub(crate) fn option_of_times(given: &Compare) -> Option<String> {
-    let (id, _) = OPTIONS.iter().find(|(_, is_given)| is_given(given))?;
-    Some(format!("--{}", id.replace('_', "-")))
+/// The first option of times that was given, as it is typed, but for those of `taken`.
+pub(crate) fn option_of_times(given: &Compare, taken: &[&str]) -> Option<String> {
+    let typed = OPTIONS
+        .iter()
+        .filter(|(_, is_given)| is_given(given))
+        .map(|(id, _)| format!("--{}", id.replace('_', "-")));
+    typed.into_iter().find(|option| !taken.contains(&option.as_str()))
 }
 
 #[cfg(test)]
@@ -64,7 +67,7 @@ mod tests {
             let Command::Count(given) = Arguments::try_parse_from(words).unwrap().command else {
                 panic!("it is another command");
             };
-            option_of_times(&given)
+            option_of_times(&given, &[])
         };
         assert_eq!(named(&["--counts"]), None);
         assert_eq!(named(&["--more", "1m"]).as_deref(), Some("--budget"));

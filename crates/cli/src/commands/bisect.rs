@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use basecase_analysis::{Bisected, BisectedCounts, Confirmation, Found, Probed};
 use basecase_builds::default_home;
-use basecase_lab::{BuildAhead, BuildTally, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions};
+use basecase_lab::{
+    BuildAhead, BuildTally, CommitRange, Probe, RangeOrder, RunOptions, Search, SearchOptions,
+};
 use basecase_report::Options;
 
 use self::confirmation::Confirming;
@@ -52,7 +54,13 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
     let (range, compare) = range(arguments)?;
     let request = if places.counts {
         let hint = "leave it out, or search by times, without --counts";
-        request_of_counts(&compare, "basecase bisect --counts", hint)?
+        // What is confirmed in time has both.
+        let times = if range.is_some() && !arguments.commits.no_confirmation {
+            &["--detect", "--budget"][..]
+        } else {
+            &[]
+        };
+        request_of_counts(&compare, "basecase bisect --counts", hint, times)?
     } else {
         request(&compare)?
     };
@@ -60,7 +68,8 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
         reporter.note(note);
     }
     let keep_builds = Some(arguments.commits.keep_builds.bytes());
-    let options = SearchOptions { samples, keep_builds, ..options(range.as_ref(), arguments.commits.even_if_equal) };
+    let options =
+        SearchOptions { samples, keep_builds, ..options(range.as_ref(), arguments.commits.even_if_equal) };
     let mut search = Search::new(request, arguments.step.as_deref(), options)?;
     let mut probes = Probes::default();
     if let Some(ended) = probes.find(&mut search, places, reporter)? {
@@ -78,7 +87,8 @@ fn search(arguments: &Bisect, samples: Option<usize>, reporter: &Reporter) -> Re
 /// The range of commits, if one is asked for, and the arguments with its commits as candidates.
 fn range(arguments: &Bisect) -> Result<(Option<CommitRange>, Compare)> {
     let Bisect { commits, compare, .. } = arguments;
-    let [CandidateArgument::Candidate(repository), CandidateArgument::Range(text)] = &compare.candidates[..] else {
+    let [CandidateArgument::Candidate(repository), CandidateArgument::Range(text)] = &compare.candidates[..]
+    else {
         return Ok((None, compare.clone()));
     };
     let order = RangeOrder {
@@ -88,7 +98,8 @@ fn range(arguments: &Bisect) -> Result<(Option<CommitRange>, Compare)> {
         is_clean: commits.clean,
     };
     let range = CommitRange::find(repository, text, &order)?;
-    let candidates = range.candidates.iter().cloned().map(Box::new).map(CandidateArgument::Candidate).collect();
+    let candidates =
+        range.candidates.iter().cloned().map(Box::new).map(CandidateArgument::Candidate).collect();
     Ok((Some(range), Compare { candidates, ..compare.clone() }))
 }
 
@@ -104,13 +115,20 @@ fn options(range: Option<&CommitRange>, even_if_equal: bool) -> SearchOptions {
 
 impl Probes {
     /// Searches. Returns the outcome if the user stopped it.
-    fn find(&mut self, search: &mut Search, places: &PlaceArguments, reporter: &Reporter) -> Result<Option<Outcome>> {
+    fn find(
+        &mut self,
+        search: &mut Search,
+        places: &PlaceArguments,
+        reporter: &Reporter,
+    ) -> Result<Option<Outcome>> {
         let home = default_home()?;
         let began = Instant::now();
         // Other work on the machine would be in times.
         let ahead = search.is_by_work().then(|| BuildAhead::new(home.clone()));
         while let Some(probe) = search.probe() {
-            let left = places.budget.map(|budget| budget.saturating_sub(began.elapsed()));
+            // Counts end by themselves; what was given is for the rounds of the confirmation.
+            let budget = places.budget.filter(|_| !search.is_by_work());
+            let left = budget.map(|budget| budget.saturating_sub(began.elapsed()));
             if !self.done.is_empty() && left == Some(Duration::ZERO) {
                 break;
             }
@@ -236,7 +254,9 @@ fn conclude(
         experiment: probes.done.first().map(|done| &done.measured.experiment),
     };
     let printed = output::print_answer(basecase_report::bisection(&bisected), places.json);
-    let Some(Done { measured: last, .. }) = probes.done.last() else { return printed.map(|()| Outcome::Done) };
+    let Some(Done { measured: last, .. }) = probes.done.last() else {
+        return printed.map(|()| Outcome::Done);
+    };
     let options = Options { counted: last.counted.clone(), ..report_options(places) };
     let written = last.write_pages(&options, places, reporter);
     let outcome = last.summarize(places, reporter);

@@ -15,16 +15,21 @@ const ROWS: u64 = 20_000;
 
 pub(crate) fn run(arguments: &Compare, reporter: &Reporter) -> Result<Outcome> {
     let hint = "leave it out, or use basecase compare with --counts for both";
-    let request = request_of_counts(arguments, "basecase count", hint)?;
+    let request = request_of_counts(arguments, "basecase count", hint, &[])?;
     perform(&request, &arguments.places, RunOptions::default(), reporter)
 }
 
-/// The request of a command that only counts. `hint` says what to do about an option that it does not take.
+/// The request of a command that counts. `hint` says what to do about an option of times, of which it takes `taken` alone.
 ///
 /// # Errors
 /// When an option is for times, or the request is impossible.
-pub(crate) fn request_of_counts(arguments: &Compare, command: &str, hint: &str) -> Result<Request> {
-    if let Some(option) = option_of_times(arguments) {
+pub(crate) fn request_of_counts(
+    arguments: &Compare,
+    command: &str,
+    hint: &str,
+    taken: &[&str],
+) -> Result<Request> {
+    if let Some(option) = option_of_times(arguments, taken) {
         bail!("{option} is for times, and {command} takes none\nhint: {hint}");
     }
     let mut arguments = arguments.clone();

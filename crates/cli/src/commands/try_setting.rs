@@ -121,6 +121,7 @@ fn requests(command: Command) -> Result<Option<(Vec<Request>, PlaceArguments)>> 
         Command::Gate(gate) => {
             let mut asked = request(&gate.compare)?;
             asked.protocol = asked.protocol.in_rounds();
+            asked.take_merge_base()?;
             (vec![asked], gate.compare.places)
         }
         Command::Run(run) => {

@@ -45,7 +45,9 @@ impl CommitRange {
     /// If there is no such range, or a file is not there.
     pub fn find(repository: &CandidateSpec, text: &str, order: &RangeOrder) -> Result<CommitRange> {
         let Some(commit) = repository.commit() else {
-            bail!("{repository} is no repository, and {text} is a range of commits\nhint: name the repository before it, as in git:PATH {text}");
+            bail!(
+                "{repository} is no repository, and {text} is a range of commits\nhint: name the repository before it, as in git:PATH {text}"
+            );
         };
         let range = commit.range(text, &order.paths)?;
         let within = |text: &str| -> Result<BTreeSet<String>> {
@@ -62,7 +64,8 @@ impl CommitRange {
             check_patch(file)?;
             fixes.push((within(text)?, file));
         }
-        let made = CommitRequest { is_incremental: !order.is_clean, is_working_tree: false, ..commit.clone() };
+        let made =
+            CommitRequest { is_incremental: !order.is_clean, is_working_tree: false, ..commit.clone() };
         let candidate = |one: &Commit| {
             let mut request = made.with_commit(one);
             let needed = fixes.iter().filter(|(commits, _)| commits.contains(&one.hash));
@@ -86,7 +89,10 @@ fn check_patch(file: &Path) -> Result<()> {
     if file.is_file() {
         return Ok(());
     }
-    bail!("there is no patch {}\nhint: --fix A..B=FILE.patch takes a file as `git diff` writes it", file.display())
+    bail!(
+        "there is no patch {}\nhint: --fix A..B=FILE.patch takes a file as `git diff` writes it",
+        file.display()
+    )
 }
 
 fn notes(range: &Range) -> Vec<String> {

@@ -12,8 +12,8 @@ mod tests;
 
 pub use self::build_ahead::BuildAhead;
 pub use self::calibration::{Calibration, luck_request};
-pub use self::cpu_stressors::CpuStressors;
 pub use self::commit_range::{CommitRange, RangeOrder};
+pub use self::cpu_stressors::CpuStressors;
 pub use self::search::{BuildTally, Probe, Search, SearchOptions};
 pub use self::setting_trial::AskedSetting;
 pub use self::slowdown::Slowdown;

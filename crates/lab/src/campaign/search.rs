@@ -7,7 +7,9 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use basecase_builds::{Attempt, Library};
 use basecase_model::{Experiment, StepFacts, Trial};
-use basecase_stats::{Bisection, BisectionEvidence, BisectionProbe, ChangeKind, JudgedMetric, Judgement, WorkCourse};
+use basecase_stats::{
+    Bisection, BisectionEvidence, BisectionProbe, ChangeKind, JudgedMetric, Judgement, WorkCourse,
+};
 
 use super::BuildAhead;
 use crate::request::{CandidateSpec, Protocol, Request, Rounds};
@@ -171,7 +173,9 @@ impl Search {
             if self.compiled.contains_key(number) {
                 continue;
             }
-            let Some(commit) = self.request.candidates.get(*number).and_then(CandidateSpec::commit) else { continue };
+            let Some(commit) = self.request.candidates.get(*number).and_then(CandidateSpec::commit) else {
+                continue;
+            };
             let library = Library::open(home)?;
             if let Some(most_bytes) = self.keep_builds {
                 library.trim(most_bytes, self.began);
@@ -197,7 +201,9 @@ impl Search {
     /// Commits that are likely to be probed next, to be compiled meanwhile.
     pub fn ahead(&self) -> Vec<CandidateSpec> {
         let ahead = self.bisection.ahead().into_iter().filter(|number| !self.compiled.contains_key(number));
-        ahead.filter_map(|number| self.request.candidates.get(number).filter(|one| one.is_commit()).cloned()).collect()
+        ahead
+            .filter_map(|number| self.request.candidates.get(number).filter(|one| one.is_commit()).cloned())
+            .collect()
     }
 
     /// A candidate whose build has the same code and data as that of `candidate`, among `others`.
@@ -368,7 +374,10 @@ mod tests {
 
     #[test]
     fn a_search_by_work_ends_at_once_where_first_and_last_need_the_same() {
-        assert_eq!(searched(&[1_000.0, 1_100.0, 1_001.0]), (vec![vec![0, 2]], Vec::new(), Some(BisectionEnd::Unchanged)));
+        assert_eq!(
+            searched(&[1_000.0, 1_100.0, 1_001.0]),
+            (vec![vec![0, 2]], Vec::new(), Some(BisectionEnd::Unchanged))
+        );
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl Bench {
     /// A commit that needs so many instructions, with this text in its one file.
     fn commit(&mut self, instructions: f64, text: &str) -> String {
         let number = self.instructions.len();
-        let source = format!("/* commit {number} */\nconst int sqlite3_level = {};\n{text}\n", instructions as u64);
+        let source =
+            format!("/* commit {number} */\nconst int sqlite3_level = {};\n{text}\n", instructions as u64);
         fs::write(self.repository().join("sqlite3.c"), source).unwrap();
         self.git(&["add", "."]);
         self.git(&["commit", "-q", "-m", &format!("Commit {number}")]);
@@ -133,7 +134,11 @@ fn a_change_is_found_among_commits_that_do_not_compile_and_builds_are_used_again
     assert_eq!(search.exact_changes(), [(0, 29, 30)]);
     let tally = search.builds();
     assert!(tally.made + tally.failed <= 2 + 2 * 6, "{tally:?}");
-    assert!(search.skipped().values().all(|reason| reason.contains("#error not today")), "{:?}", search.skipped());
+    assert!(
+        search.skipped().values().all(|reason| reason.contains("#error not today")),
+        "{:?}",
+        search.skipped()
+    );
 
     let again = bench.searched(&range, SearchOptions::default());
     assert_eq!((again.exact_changes(), again.builds().made), (search.exact_changes(), 0), "all are there");
@@ -159,7 +164,8 @@ fn commits_that_are_known_to_be_broken_are_not_compiled_and_a_fix_mends_them() {
     assert_eq!((change.before, change.since), (0, 9), "it is told as the range in which it lies");
 
     let patch = bench.folder.path().join("fix.patch");
-    fs::write(&patch, "--- a/sqlite3.c\n+++ b/sqlite3.c\n@@ -3 +3 @@\n-int broken = 1 +;\n+int mended;\n").unwrap();
+    fs::write(&patch, "--- a/sqlite3.c\n+++ b/sqlite3.c\n@@ -3 +3 @@\n-int broken = 1 +;\n+int mended;\n")
+        .unwrap();
     let fixed = RangeOrder { fixes: vec![(format!("{first}..{last}~1"), patch)], ..RangeOrder::default() };
     let search = bench.searched(&bench.range(&text, &fixed), SearchOptions::default());
     assert_eq!(search.exact_changes(), [(0, 4, 5)], "{:?}", search.skipped());
@@ -241,5 +247,8 @@ fn a_clone_without_history_or_files_is_refused_with_the_command_that_gets_them()
     assert!(cut.contains("fetch --unshallow"), "{cut}");
     let partial = clone("partial", &["--filter=blob:none"]);
     let lacks = said(&partial, &format!("{}..HEAD", hashes[0]));
-    assert!(lacks.contains("it was cloned in part") && lacks.contains("fetch --refetch --no-filter"), "{lacks}");
+    assert!(
+        lacks.contains("it was cloned in part") && lacks.contains("fetch --refetch --no-filter"),
+        "{lacks}"
+    );
 }

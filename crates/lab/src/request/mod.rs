@@ -97,7 +97,9 @@ impl Request {
             return Ok(None);
         }
         let Some(common) = from.merge_base(to)? else {
-            bail!("{from} and {to} have no common ancestor\nhint: name two commits of one history; a shallow clone may lack it: git fetch --unshallow");
+            bail!(
+                "{from} and {to} have no common ancestor\nhint: name two commits of one history; a shallow clone may lack it: git fetch --unshallow"
+            );
         };
         let is_ahead = common != from.commit;
         let short = common.get(..Commit::DIGITS).unwrap_or(&common).to_owned();

@@ -61,7 +61,9 @@ impl Confirming<'_> {
 
     fn confirm(&self, change: usize, before: usize, since: usize) -> Result<Option<Confirmed>> {
         let pair = self.search.request_of(&[before, since]);
-        let [Some(parent), Some(child)] = [0, 1].map(|place| pair.candidates.get(place).and_then(CandidateSpec::commit)) else {
+        let [Some(parent), Some(child)] =
+            [0, 1].map(|place| pair.candidates.get(place).and_then(CandidateSpec::commit))
+        else {
             return Ok(None);
         };
         let touches = child.change(&parent.commit, &child.commit)?;
@@ -83,7 +85,8 @@ impl Confirming<'_> {
     /// In rounds, with the margin that the user gave.
     fn timed(&self, request: &Request) -> Result<Measured> {
         let budget = Some(self.arguments.compare.places.budget.unwrap_or(BUDGET));
-        let protocol = Protocol::Rounds(Rounds { detect: self.arguments.compare.detect, ..Rounds::default() });
+        let protocol =
+            Protocol::Rounds(Rounds { detect: self.arguments.compare.detect, ..Rounds::default() });
         let request = Request { protocol: protocol.with_budget(budget), ..request.clone() };
         let places = PlaceArguments { budget, counts: false, ..self.arguments.compare.places.clone() };
         let options = RunOptions { only_step: Some(self.search.step().to_owned()), ..RunOptions::default() };
@@ -97,7 +100,9 @@ impl Confirming<'_> {
             return Ok(Taken::Last);
         }
         let end = self.search.request_of(&[last]);
-        let Some(commit) = end.candidates.first().and_then(CandidateSpec::commit) else { return Ok(Taken::NotTried) };
+        let Some(commit) = end.candidates.first().and_then(CandidateSpec::commit) else {
+            return Ok(Taken::NotTried);
+        };
         let patch = self.patch(touches, since)?;
         let mut patches = commit.patches.clone();
         patches.push(patch);
@@ -117,7 +122,8 @@ impl Confirming<'_> {
 
     /// Writes the way back from a commit as a patch beside the store.
     fn patch(&self, touches: &Change, since: usize) -> Result<PathBuf> {
-        let name = self.range.and_then(|range| range.commits.get(since)).map_or("commit", |commit| commit.short());
+        let name =
+            self.range.and_then(|range| range.commits.get(since)).map_or("commit", |commit| commit.short());
         let store = &self.arguments.compare.places.store;
         let file = store.with_file_name(format!("revert-{name}.patch"));
         fs::write(&file, &touches.reversal).with_context(|| format!("cannot write {}", file.display()))?;
@@ -139,7 +145,10 @@ impl Confirmed {
     pub(super) fn told(&self, step: &str, places: &PlaceArguments) -> Confirmation<'_> {
         let work = self.counts.as_ref().map(|measured| counted(measured, step, places));
         let movers = work.as_ref().and_then(|work| work.causes(0, 1));
-        let touched = movers.iter().flat_map(|causes| causes.movers.iter().chain(&causes.unmoved)).map(|mover| &mover.function);
+        let touched = movers
+            .iter()
+            .flat_map(|causes| causes.movers.iter().chain(&causes.unmoved))
+            .map(|mover| &mover.function);
         let touched = touched.filter(|function| self.touches.touches(function.name, function.file));
         let touched = touched.map(|function| function.name.to_owned()).collect();
         let time = self.times.as_ref().and_then(|Measured { experiment, trials, .. }| {
@@ -148,7 +157,9 @@ impl Confirmed {
         });
         let reversal = match &self.reversal {
             Taken::Impossible(reason) => Some(Reversal::Impossible(reason.clone())),
-            Taken::Counted(measured) => Some(Reversal::Done { work: counted(measured, step, places).effect(0, 1) }),
+            Taken::Counted(measured) => {
+                Some(Reversal::Done { work: counted(measured, step, places).effect(0, 1) })
+            }
             Taken::Last | Taken::NotTried => None,
         };
         let files = self.touches.files.iter().map(|file| file.name.clone()).collect();

@@ -53,7 +53,10 @@ fn changes_that_cancel_are_found_by_samples() {
     let mut simulation = Simulation::new("samples", 0);
     let (found, tried) = truth.search(Bisection::new(300).unwrap().sampling(7), 1e-4, &mut simulation);
     assert_eq!(places(&found), [(149, 150, Began)]);
-    let sampled = [37, 74, 112, 187, 224, 261].iter().filter(|at| tried.iter().any(|one| one.abs_diff(**at) < 4)).count();
+    let sampled = [37, 74, 112, 187, 224, 261]
+        .iter()
+        .filter(|at| tried.iter().any(|one| one.abs_diff(**at) < 4))
+        .count();
     assert_eq!(sampled, 6, "the whole range is sampled, whatever differs: {tried:?}");
 }
 

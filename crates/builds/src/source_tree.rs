@@ -120,7 +120,8 @@ pub(crate) fn recognise(files: &dyn SourceFiles) -> Option<SourceTree> {
 
 /// The version of the SQLite whose amalgamation or own tree it is.
 fn sqlite_version(files: &dyn SourceFiles) -> Option<String> {
-    let is_amalgamation = |place: &&&str| AMALGAMATION.iter().all(|file| files.has(&format!("{place}{file}")));
+    let is_amalgamation =
+        |place: &&&str| AMALGAMATION.iter().all(|file| files.has(&format!("{place}{file}")));
     match AMALGAMATION_PLACES.iter().find(is_amalgamation) {
         Some(place) => {
             let header = files.text(&format!("{place}sqlite3.h"))?;

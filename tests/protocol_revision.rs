@@ -74,6 +74,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/cli/src",
             "crates/model/src/candidate.rs",
             "crates/model/src/cell.rs",
+            "crates/model/src/commit.rs",
             "crates/model/src/experiment.rs",
             "crates/model/src/facts.rs",
             "crates/model/src/lib.rs",
@@ -90,6 +91,7 @@ const BESIDE: &[(&str, &[&str])] = &[
             "crates/model/src/track.rs",
             "crates/model/src/trial.rs",
             "crates/model/src/tried_setting.rs",
+            "crates/model/src/version.rs",
             "crates/report/src",
             "crates/stats/src/anytime.rs",
             "crates/stats/src/autocorrelation.rs",
@@ -187,6 +189,7 @@ const BESIDE: &[(&str, &[&str])] = &[
         "the build and its config, which the cell tells",
         &[
             "crates/builds/src",
+            "crates/repository/src",
             "crates/server/src/check.rs",
             "crates/server/src/config",
             "crates/server/src/instance/plant.rs",

@@ -10,6 +10,8 @@ mod error;
 mod formats;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod invented;
 mod options;
 mod raw;
 mod tables;

@@ -14,7 +14,8 @@ use crate::words::{
 
 /// The report for people.
 pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
-    let mut blocks = vec![Block::Title(format!("Bisection: {}", bisected.label)), Block::Paragraph(sentence(bisected))];
+    let mut blocks =
+        vec![Block::Title(format!("Bisection: {}", bisected.label)), Block::Paragraph(sentence(bisected))];
     let lines = changes(bisected);
     if lines.len() > 1 {
         blocks.push(Block::List(lines));
@@ -42,7 +43,10 @@ pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
         }
         Some(BisectionEnd::Open) | None if bisected.bisection.whole().is_none() => {
             let words = decided(bisected, last);
-            return format!("Whether {last_name} differs from {first_name} is not decided: {words}. {}", go_on(bisected));
+            return format!(
+                "Whether {last_name} differs from {first_name} is not decided: {words}. {}",
+                go_on(bisected)
+            );
         }
         _ => {}
     }
@@ -59,7 +63,8 @@ pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
         ([], _) => format!("{last_name} differs from {first_name}: {whole}.{unfinished}"),
         ([line], [change]) => {
             let before = named(bisected, change.before);
-            let is_like_first = change.kind == ChangeKind::Began && change.before > 0 && unfinished.is_empty();
+            let is_like_first =
+                change.kind == ChangeKind::Began && change.before > 0 && unfinished.is_empty();
             let like = if is_like_first { format!(" {before} is like {first_name}.") } else { String::new() };
             format!("{line}.{like}{unfinished}")
         }
@@ -79,7 +84,8 @@ fn line(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
         ChangeKind::Began => format!("{effect} since {since}{}", by(bisected, change)),
         ChangeKind::Unbuilt => {
             let between = change.since - change.before - 1;
-            let tried = bisected.skipped.keys().filter(|one| change.before < **one && **one < change.since).count();
+            let tried =
+                bisected.skipped.keys().filter(|one| change.before < **one && **one < change.since).count();
             format!(
                 "{effect} after {before}, and no later than {since}: {tried} of the {between} between them cannot be had, and the others were not tried{}",
                 by(bisected, change)
@@ -115,7 +121,11 @@ pub(super) fn named(bisected: &Bisected<'_>, candidate: usize) -> String {
 }
 
 fn named_commit(commit: &Commit) -> String {
-    if commit.tags.is_empty() { format!("{} \"{}\"", commit.short(), commit.subject) } else { commit.name().to_owned() }
+    if commit.tags.is_empty() {
+        format!("{} \"{}\"", commit.short(), commit.subject)
+    } else {
+        commit.name().to_owned()
+    }
 }
 
 /// How many builds it took, and what is skipped.
@@ -128,7 +138,9 @@ fn state(bisected: &Bisected<'_>) -> Option<String> {
         failed => format!(" {failed} commits were skipped, because they cannot be built or measured."),
     };
     let between = bisected.candidates.len().saturating_sub(1);
-    Some(format!("{measured} of {between} commits and the one before them were measured; {made} were compiled for it.{skipped}"))
+    Some(format!(
+        "{measured} of {between} commits and the one before them were measured; {made} were compiled for it.{skipped}"
+    ))
 }
 
 /// What is decided of a candidate compared with the first.
@@ -166,7 +178,9 @@ fn table(bisected: &Bisected<'_>) -> Table {
 
 /// What a row is called: of a commit its short name, its date and its subject.
 fn row_name(bisected: &Bisected<'_>, candidate: usize) -> String {
-    bisected.commit(candidate).map_or_else(|| bisected.name(candidate).to_owned(), |commit| commit.name().to_owned())
+    bisected
+        .commit(candidate)
+        .map_or_else(|| bisected.name(candidate).to_owned(), |commit| commit.name().to_owned())
 }
 
 /// The mark of a cell with a change from the first: where a change began.
@@ -187,7 +201,10 @@ fn table_of_counts(bisected: &Bisected<'_>, counts: &BisectedCounts<'_>) -> Tabl
             small: work_error(&effect),
             ..TableCell::plain(work_percent(&effect))
         });
-        Row::new(row_name(bisected, candidate), vec![TableCell::plain(count), change, TableCell::plain(words(state))])
+        Row::new(
+            row_name(bisected, candidate),
+            vec![TableCell::plain(count), change, TableCell::plain(words(state))],
+        )
     };
     Table {
         caption: format!("Instructions per {}", operation_word(counts.operation())),
@@ -223,7 +240,10 @@ fn table_of_rounds(bisected: &Bisected<'_>) -> Table {
         };
         let ratio = bisected.level(candidate).map_or_else(TableCell::default, ratio);
         let rounds = probed.map(|probed| probed.decision.rounds.to_string()).unwrap_or_default();
-        Row::new(row_name(bisected, candidate), vec![ratio, TableCell::plain(rounds), TableCell::plain(words(state))])
+        Row::new(
+            row_name(bisected, candidate),
+            vec![ratio, TableCell::plain(rounds), TableCell::plain(words(state))],
+        )
     };
     let heading = format!("Throughput relative to {}", row_name(bisected, 0));
     Table {
@@ -249,7 +269,9 @@ pub(crate) fn words(state: CandidateState<'_>) -> String {
 
 fn go_on(bisected: &Bisected<'_>) -> &'static str {
     match bisected.found {
-        Found::Throughput(_) => "Run the same command again to continue; a larger --budget lets it go further.",
+        Found::Throughput(_) => {
+            "Run the same command again to continue; a larger --budget lets it go further."
+        }
         Found::Work(_) => "Run the same command again to continue.",
     }
 }
@@ -269,121 +291,67 @@ fn reading(bisected: &Bisected<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use basecase_analysis::{Probed, Rounds, Stored, fixture};
-    use basecase_stats::{Bisection, BisectionEvidence, BisectionProbe, JudgedMetric};
-
     use super::*;
     use crate::Answer;
+    use crate::invented::{InventedRounds, InventedWork, STEP};
 
-    /// Two candidates in rounds, the second at this level.
-    fn pair(level: f64) -> Stored {
-        fixture::history(&[0.0, level], 8, 0.005, 7)
+    /// Levels of six commits with one change, and of twelve with two.
+    const ONE: [usize; 6] = [0, 0, 0, 1, 1, 1];
+    const TWO: [usize; 12] = [0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2];
+    /// Enough probes for every search.
+    const ALL: usize = 100;
+
+    fn by_rounds(levels: &[f64]) -> Answer {
+        crate::bisection(&InventedRounds::search(levels).bisected())
     }
 
-    /// A search among candidates at these levels.
-    fn search(levels: &[f64]) -> (Bisection, Vec<Probed>, String) {
-        let mut bisection = Bisection::new(levels.len()).unwrap();
-        let (mut probes, mut step) = (Vec::new(), String::new());
-        while let Some(probe) = bisection.probe() {
-            let (candidate, margin) = match probe {
-                BisectionProbe::Last => (levels.len() - 1, None),
-                BisectionProbe::Middle { version, margin } => (version, Some(margin)),
-            };
-            let (mut experiment, trials) = pair(levels[candidate]);
-            let schedule = experiment.schedule.as_mut().unwrap();
-            if let Some(margin) = margin {
-                (schedule.read_margin, schedule.write_margin) = (margin, margin);
-            }
-            let rounds = Rounds::of(&experiment, &trials).unwrap();
-            let number = experiment.steps.iter().position(basecase_model::StepFacts::is_compared).unwrap();
-            step = experiment.steps[number].name.clone();
-            let decision = rounds.judgement.decision(JudgedMetric::Throughput, number, 1);
-            bisection.learn(decision.map(BisectionEvidence::Throughput)).unwrap();
-            probes.extend(Probed::new(candidate, &step, &experiment, &trials));
-        }
-        (bisection, probes, step)
+    fn by_work(step: &str, levels: &[usize]) -> Answer {
+        crate::bisection(&InventedWork::search(step, levels, &[], ALL).bisected())
     }
 
-    fn found(levels: &[f64]) -> Answer {
-        let (bisection, probes, label) = search(levels);
-        let bisected = Bisected {
-            candidates: (0..levels.len()).map(|number| format!("postgres:17.{number}")).collect(),
-            label: &label,
-            found: Found::Throughput(probes),
-            bisection: &bisection,
-            experiment: None,
-        };
-        crate::bisection(&bisected)
+    fn of_commits(levels: &[usize], broken: &[usize], most: usize) -> Answer {
+        crate::bisection(&InventedWork::of_commits(levels, broken, most).bisected())
+    }
+
+    fn told(answer: &Answer) -> serde_json::Value {
+        serde_json::from_str(&answer.json).unwrap()
+    }
+
+    fn sentence_of(answer: &Answer) -> String {
+        told(answer)["sentence"].as_str().unwrap().to_owned()
     }
 
     #[test]
     fn a_search_that_found_the_change() {
-        insta::assert_snapshot!(found(&[0.0, 0.0, 0.0, -0.06, -0.06, -0.06]).document.text(false));
+        insta::assert_snapshot!(by_rounds(&[0.0, 0.0, 0.0, -0.06, -0.06, -0.06]).document.text(false));
     }
 
     #[test]
     fn a_search_as_json() {
-        insta::assert_snapshot!(found(&[0.0, 0.04, 0.04]).json);
+        insta::assert_snapshot!(by_rounds(&[0.0, 0.04, 0.04]).json);
     }
 
     #[test]
-    fn searches_that_found_none() {
-        let sentence = |levels: &[f64]| {
-            let text = found(levels).json;
-            serde_json::from_str::<serde_json::Value>(&text).unwrap()["sentence"].as_str().unwrap().to_owned()
-        };
-        insta::assert_snapshot!(sentence(&[0.0, 0.0, 0.001]));
-        insta::assert_snapshot!(sentence(&[0.0, -0.05, -0.1]));
-    }
-
-    /// A search by work among candidates that are each like the first or like the last of the invented counts.
-    fn found_by_work(step: &str, is_like_last: &[bool]) -> Answer {
-        let (experiment, counted) = fixture::counted();
-        let mut bisection = Bisection::new(is_like_last.len()).unwrap();
-        let mut counts = BisectedCounts::new(is_like_last.len(), counted.margin);
-        let numbers = |candidate: usize| {
-            if is_like_last[candidate] { [usize::MAX, candidate] } else { [candidate, usize::MAX] }
-        };
-        counts.add(step, &numbers(0), &experiment, &counted);
-        while let Some(probe) = bisection.probe() {
-            let candidate = match probe {
-                BisectionProbe::Last => is_like_last.len() - 1,
-                BisectionProbe::Middle { version, .. } => version,
-            };
-            counts.add(step, &numbers(candidate), &experiment, &counted);
-            let evidence = BisectionEvidence::Work { course: &counts.course(), margin: counts.margin() };
-            bisection.learn(Some(evidence)).unwrap();
-        }
-        crate::bisection(&Bisected {
-            candidates: (0..is_like_last.len()).map(|number| format!("postgres:17.{number}")).collect(),
-            label: step,
-            found: Found::Work(counts),
-            bisection: &bisection,
-            experiment: None,
-        })
+    fn searches_that_found_none_or_several() {
+        insta::assert_snapshot!(sentence_of(&by_rounds(&[0.0, 0.0, 0.001])));
+        insta::assert_snapshot!(sentence_of(&by_rounds(&[0.0, -0.05, -0.1])));
     }
 
     #[test]
     fn a_search_by_work() {
-        let answer = found_by_work("range-covered-pk_range=100", &[false, false, true, true, true]);
+        let answer = by_work(STEP, &[0, 0, 1, 1, 1]);
         let text = answer.document.text(false);
         insta::assert_snapshot!(text);
         assert!(!text.contains("slower") && !text.contains("faster"), "{text}");
-        let told: serde_json::Value = serde_json::from_str(&answer.json).unwrap();
+        let told = told(&answer);
         assert_eq!((&told["by"], &told["since"]), (&"work".into(), &"postgres:17.2".into()), "{told}");
-        assert_eq!(told["change"]["movers"][0]["function"], "pg_checksum_page", "{told}");
+        assert_eq!(told["changes"][0]["movers"][0]["function"], "pg_checksum_page", "{told}");
         assert_eq!(told["candidates"][3]["instructions"], serde_json::Value::Null, "it was not counted");
     }
 
     #[test]
     fn a_search_by_work_that_ends_at_once() {
-        let sentence = |step: &str| {
-            let answer = found_by_work(step, &[false, false, true]);
-            serde_json::from_str::<serde_json::Value>(&answer.json).unwrap()["sentence"]
-                .as_str()
-                .unwrap()
-                .to_owned()
-        };
+        let sentence = |step: &str| sentence_of(&by_work(step, &[0, 0, 1]));
         assert_eq!(
             sentence("random-points_range=100"),
             "postgres:17.2 does not differ from postgres:17.0: the same work, within 0.5 %."
@@ -393,5 +361,32 @@ mod tests {
             failed.contains("is not decided: it could not be counted: the step ended before"),
             "{failed}"
         );
+    }
+
+    #[test]
+    fn two_changes_among_commits_of_which_one_does_not_compile() {
+        let answer = of_commits(&TWO, &[6], ALL);
+        insta::assert_snapshot!(answer.document.text(false));
+        insta::assert_snapshot!(answer.json);
+    }
+
+    #[test]
+    fn a_change_among_commits_that_do_not_compile() {
+        let answer = of_commits(&ONE, &[2, 3], ALL);
+        insta::assert_snapshot!(sentence_of(&answer));
+        let (told, text) = (told(&answer), answer.document.text(false));
+        assert_eq!(
+            (&told["is_found"], &told["changes"][0]["is_exact"]),
+            (&false.into(), &false.into()),
+            "{told}"
+        );
+        assert!(!text.contains("a change begins"), "nobody is blamed: {text}");
+    }
+
+    #[test]
+    fn an_interrupted_search_says_what_is_known_and_how_to_go_on() {
+        let sentence = |most: usize| sentence_of(&of_commits(&TWO, &[], most));
+        insta::assert_snapshot!(sentence(1));
+        insta::assert_snapshot!(sentence(3));
     }
 }

@@ -23,14 +23,24 @@ pub(super) fn blocks(bisected: &Bisected<'_>, number: usize, change: &BisectedCh
     }
     let Found::Work(counts) = &bisected.found else { return blocks };
     let anew = confirmation.and_then(|confirmation| confirmation.work.as_ref());
-    let causes = anew.and_then(|work| work.causes(0, 1)).or_else(|| counts.causes(change.before, change.since));
+    let causes =
+        anew.and_then(|work| work.causes(0, 1)).or_else(|| counts.causes(change.before, change.since));
     let caption = format!("From {before} to {since}");
-    blocks.extend(causes.and_then(|causes| tables::work::movers(&causes, caption, operation_word(counts.operation()))).map(Block::Table));
+    blocks.extend(
+        causes
+            .and_then(|causes| tables::work::movers(&causes, caption, operation_word(counts.operation())))
+            .map(Block::Table),
+    );
     blocks
 }
 
 /// The commit, and what parent and child say when they are measured again.
-fn facts(bisected: &Bisected<'_>, commit: &Commit, change: &BisectedChange, confirmation: Option<&Confirmation<'_>>) -> Vec<String> {
+fn facts(
+    bisected: &Bisected<'_>,
+    commit: &Commit,
+    change: &BisectedChange,
+    confirmation: Option<&Confirmation<'_>>,
+) -> Vec<String> {
     let mut lines = vec![format!("commit {} by {}, {}", commit.hash, commit.author, commit.author_date)];
     if !commit.tags.is_empty() {
         lines.push(format!("tags: {}", commit.tags.join(", ")));
@@ -84,7 +94,9 @@ fn in_time(confirmation: &Confirmation<'_>) -> Option<String> {
 /// How much of the whole the commit explains, by the end of the range without it.
 fn reversal(bisected: &Bisected<'_>, confirmation: &Confirmation<'_>) -> Option<String> {
     match confirmation.reversal.as_ref()? {
-        Reversal::Impossible(reason) => Some(format!("it cannot be taken back alone where the range ends: {reason}")),
+        Reversal::Impossible(reason) => {
+            Some(format!("it cannot be taken back alone where the range ends: {reason}"))
+        }
         Reversal::Done { work } => {
             let work = work.as_ref()?;
             let last = bisected.candidates.len().saturating_sub(1);

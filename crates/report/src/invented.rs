@@ -35,6 +35,17 @@ pub(crate) struct InventedWork {
 impl InventedWork {
     /// Searches on this step. Those that are `broken` cannot be had; it is interrupted after `most` probes.
     pub(crate) fn search(step: &str, levels: &[usize], broken: &[usize], most: usize) -> InventedWork {
+        let bisection = Bisection::new(levels.len()).unwrap();
+        InventedWork::go_on(bisection, step, levels, broken, most)
+    }
+
+    fn go_on(
+        bisection: Bisection,
+        step: &str,
+        levels: &[usize],
+        broken: &[usize],
+        most: usize,
+    ) -> InventedWork {
         let (experiment, counted) = fixture::counted();
         let counted = vec![counted.clone(), counted.clone(), dearer(&counted)];
         let mut search = InventedWork {
@@ -44,7 +55,7 @@ impl InventedWork {
             counted,
             commits: None,
             skipped: BTreeMap::new(),
-            bisection: Bisection::new(levels.len()).unwrap(),
+            bisection,
             probed: BTreeSet::new(),
             is_confirmed: false,
         };
@@ -72,8 +83,11 @@ impl InventedWork {
 
     /// The same with candidates that are commits, of which every change is confirmed.
     pub(crate) fn of_commits(levels: &[usize], broken: &[usize], most: usize) -> InventedWork {
-        let search = InventedWork::search(STEP, levels, broken, most);
-        InventedWork { commits: Some(commits(levels.len())), is_confirmed: true, ..search }
+        let commits = commits(levels.len());
+        let tagged = commits.iter().map(|commit| !commit.tags.is_empty()).collect();
+        let bisection = Bisection::new(levels.len()).unwrap().preferring(tagged);
+        let search = InventedWork::go_on(bisection, STEP, levels, broken, most);
+        InventedWork { commits: Some(commits), is_confirmed: true, ..search }
     }
 
     fn counts(&self) -> BisectedCounts<'_> {

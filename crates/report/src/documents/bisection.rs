@@ -1,15 +1,14 @@
 //! The result of a bisection: the candidates or commits at which a step changed.
 
-use basecase_analysis::{Bisected, BisectedCounts, CandidateState, Effect, Found};
-use basecase_model::Commit;
+use basecase_analysis::{Bisected, Effect, Found};
 use basecase_stats::{BisectedChange, BisectionEnd, ChangeKind, WorkVerdict};
 
 use super::commit_change;
 use crate::documents::Block;
-use crate::tables::{Column, Highlight, Row, Table, TableCell};
+use crate::tables::bisection::table;
 use crate::words::{
-    EffectWords as _, caption, instructions, largest_mover, margin, operation_word, verdict, work_error,
-    work_percent,
+    EffectWords as _, brief_reason, first, largest_mover, margin, named, short_name, size_of_change, verdict,
+    work_error, work_percent,
 };
 
 /// The report for people.
@@ -25,6 +24,12 @@ pub(crate) fn compose(bisected: &Bisected<'_>) -> Vec<Block> {
         blocks.extend(commit_change::blocks(bisected, number, change));
     }
     blocks.push(Block::Table(table(bisected)));
+    for Skipped { names, reason } in skipped(bisected) {
+        // One line is in the table.
+        if reason.lines().nth(1).is_some() {
+            blocks.extend([Block::Paragraph(format!("Skipped: {names}")), Block::Log(reason.to_owned())]);
+        }
+    }
     blocks.push(Block::Paragraph(reading(bisected)));
     blocks
 }
@@ -38,7 +43,8 @@ pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
             return format!("{last_name} does not differ from {first_name}: {}.", decided(bisected, last));
         }
         Some(BisectionEnd::NoEnd(end)) => {
-            let reason = bisected.skipped.get(&end).map_or("it was not measured", String::as_str);
+            let reason = bisected.skipped.get(&end).map(|reason| brief_reason(reason));
+            let reason = reason.unwrap_or_else(|| "it was not measured".to_owned());
             return format!("{} cannot be measured: {reason}.", named(bisected, end));
         }
         Some(BisectionEnd::Open) | None if bisected.bisection.whole().is_none() => {
@@ -51,11 +57,8 @@ pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
         _ => {}
     }
     let lines = changes(bisected);
-    let whole = bisected.level(last).map(|effect| size(bisected, &effect)).unwrap_or_default();
-    let unfinished = match bisected.bisection.open()[..] {
-        [] => String::new(),
-        _ => format!(" The search is not finished. {}", go_on(bisected)),
-    };
+    let whole = bisected.level(last).map(|effect| size_of_change(bisected, &effect)).unwrap_or_default();
+    let unfinished = unfinished(bisected);
     match (&lines[..], bisected.bisection.changes()) {
         ([], _) if unfinished.is_empty() => {
             format!("No change was found from {first_name} to {last_name}, which differ by this: {whole}.")
@@ -73,32 +76,63 @@ pub(crate) fn sentence(bisected: &Bisected<'_>) -> String {
 }
 
 /// Each change in one line.
-fn changes(bisected: &Bisected<'_>) -> Vec<String> {
+pub(crate) fn changes(bisected: &Bisected<'_>) -> Vec<String> {
     bisected.bisection.changes().iter().map(|change| line(bisected, change)).collect()
 }
 
-fn line(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
-    let effect = bisected.effect(change).map(|effect| size(bisected, &effect)).unwrap_or_default();
+/// A change in one line, without a full stop.
+pub(crate) fn line(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
+    let effect = bisected.effect(change).map(|effect| size_of_change(bisected, &effect)).unwrap_or_default();
     let [before, since] = [change.before, change.since].map(|candidate| named(bisected, candidate));
+    let by = by(bisected, change);
     match change.kind {
-        ChangeKind::Began => format!("{effect} since {since}{}", by(bisected, change)),
+        ChangeKind::Began => format!("{effect} since {since}{by}"),
         ChangeKind::Unbuilt => {
-            let between = change.since - change.before - 1;
-            let tried =
-                bisected.skipped.keys().filter(|one| change.before < **one && **one < change.since).count();
-            format!(
-                "{effect} after {before}, and no later than {since}: {tried} of the {between} between them cannot be had, and the others were not tried{}",
-                by(bisected, change)
-            )
+            format!("{effect}{by}, after {before} and no later than {since}: {}", untold(bisected, change))
         }
         ChangeKind::Undecided(candidate) => format!(
-            "{effect} after {before}, and no later than {since}: {} is not decided, {}. {}",
+            "{effect}{by}, after {before} and no later than {since}: {} is not decided, {}",
             named(bisected, candidate),
-            decided(bisected, candidate),
-            go_on(bisected)
+            decided(bisected, candidate)
         ),
     }
 }
+
+/// Why the candidates between do not tell with which of them a change began.
+fn untold(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
+    let between = change.since - change.before - 1;
+    let skipped = bisected.skipped.keys().filter(|one| change.before < **one && **one < change.since).count();
+    match between {
+        1 => "the one between them cannot be had".to_owned(),
+        _ if skipped == between => format!("none of the {between} between them can be had"),
+        _ => format!("{skipped} of the {between} between them cannot be had, and the others were not tried"),
+    }
+}
+
+/// What is still to be searched; empty if nothing is, or begins with a space.
+fn unfinished(bisected: &Bisected<'_>) -> String {
+    let is_undecided = |change: &BisectedChange| matches!(change.kind, ChangeKind::Undecided(_));
+    let open = bisected.bisection.open();
+    match &open[..] {
+        [] if bisected.bisection.changes().iter().any(is_undecided) => format!(" {}", go_on(bisected)),
+        [] => String::new(),
+        spans => {
+            let span = |(before, since): &(usize, usize)| {
+                format!(
+                    "after {} and no later than {}",
+                    short_name(bisected, *before),
+                    short_name(bisected, *since)
+                )
+            };
+            let spans: Vec<String> = spans.iter().map(span).collect();
+            let left = first(&spans, SPANS);
+            format!(" The search is not finished: a change is left {left}. {}", go_on(bisected))
+        }
+    }
+}
+
+/// Most intervals named that are still to be searched.
+const SPANS: usize = 3;
 
 /// The function that accounts for most of a change of work.
 fn by(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
@@ -107,29 +141,8 @@ fn by(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
     mover.map(|mover| format!(", most by {mover}")).unwrap_or_default()
 }
 
-/// The size of a change, in time or work.
-pub(super) fn size(bisected: &Bisected<'_>, effect: &Effect) -> String {
-    match bisected.found {
-        Found::Throughput(_) => effect.difference(),
-        Found::Work(_) => effect.work_difference(),
-    }
-}
-
-/// A candidate as it is called in sentences: of a commit its tag or hash, and what it is about.
-pub(super) fn named(bisected: &Bisected<'_>, candidate: usize) -> String {
-    bisected.commit(candidate).map_or_else(|| bisected.name(candidate).to_owned(), named_commit)
-}
-
-fn named_commit(commit: &Commit) -> String {
-    if commit.tags.is_empty() {
-        format!("{} \"{}\"", commit.short(), commit.subject)
-    } else {
-        commit.name().to_owned()
-    }
-}
-
 /// How many builds it took, and what is skipped.
-fn state(bisected: &Bisected<'_>) -> Option<String> {
+pub(crate) fn state(bisected: &Bisected<'_>) -> Option<String> {
     let (made, failed) = bisected.builds?;
     let measured = (0..bisected.candidates.len()).filter(|one| bisected.is_measured(*one)).count();
     let skipped = match failed {
@@ -137,11 +150,39 @@ fn state(bisected: &Bisected<'_>) -> Option<String> {
         1 => " 1 commit was skipped, because it cannot be built or measured.".to_owned(),
         failed => format!(" {failed} commits were skipped, because they cannot be built or measured."),
     };
+    let compiled = match made {
+        0 => "all were compiled before".to_owned(),
+        1 => "1 was compiled for it".to_owned(),
+        made => format!("{made} were compiled for it"),
+    };
     let between = bisected.candidates.len().saturating_sub(1);
-    Some(format!(
-        "{measured} of {between} commits and the one before them were measured; {made} were compiled for it.{skipped}"
-    ))
+    let commits = if between == 1 { "1 commit".to_owned() } else { format!("{between} commits") };
+    Some(format!("Of {commits} and the one before, {measured} were measured; {compiled}.{skipped}"))
 }
+
+/// Candidates that cannot be had for the same reason, which follow each other among the skipped ones.
+pub(crate) struct Skipped<'a> {
+    /// Their names, e.g. `5a0e1f36 "Comment 6" and 3 more`.
+    pub(crate) names: String,
+    /// The whole reason.
+    pub(crate) reason: &'a str,
+}
+
+/// What was skipped, in the order of candidates.
+pub(crate) fn skipped<'a>(bisected: &'a Bisected<'_>) -> Vec<Skipped<'a>> {
+    let skipped: Vec<(usize, &str)> =
+        bisected.skipped.iter().map(|(number, reason)| (*number, reason.as_str())).collect();
+    let groups = skipped.chunk_by(|(_, one), (_, other)| one == other);
+    let group = |group: &'_ [(usize, &'a str)]| {
+        let (_, reason) = *group.first()?;
+        let names: Vec<String> = group.iter().map(|(number, _)| named(bisected, *number)).collect();
+        Some(Skipped { names: first(&names, NAMED), reason })
+    };
+    groups.filter_map(group).collect()
+}
+
+/// Most candidates named that cannot be had for one reason.
+const NAMED: usize = 2;
 
 /// What is decided of a candidate compared with the first.
 fn decided(bisected: &Bisected<'_>, candidate: usize) -> String {
@@ -169,104 +210,6 @@ fn decided(bisected: &Bisected<'_>, candidate: usize) -> String {
     }
 }
 
-fn table(bisected: &Bisected<'_>) -> Table {
-    match &bisected.found {
-        Found::Throughput(_) => table_of_rounds(bisected),
-        Found::Work(counts) => table_of_counts(bisected, counts),
-    }
-}
-
-/// What a row is called: of a commit its short name, its date and its subject.
-fn row_name(bisected: &Bisected<'_>, candidate: usize) -> String {
-    bisected
-        .commit(candidate)
-        .map_or_else(|| bisected.name(candidate).to_owned(), |commit| commit.name().to_owned())
-}
-
-/// The mark of a cell with a change from the first: where a change began.
-fn mark(state: CandidateState<'_>, is_worse: bool) -> Highlight {
-    match state {
-        CandidateState::Began(_) if is_worse => Highlight::Worse,
-        CandidateState::Began(_) => Highlight::Better,
-        _ => Highlight::None,
-    }
-}
-
-fn table_of_counts(bisected: &Bisected<'_>, counts: &BisectedCounts<'_>) -> Table {
-    let row = |candidate: usize| {
-        let state = bisected.state(candidate);
-        let count = counts.instructions(candidate).map(instructions).unwrap_or_default();
-        let change = bisected.level(candidate).map_or_else(TableCell::default, |effect| TableCell {
-            mark: mark(state, began_worse(bisected, state)),
-            small: work_error(&effect),
-            ..TableCell::plain(work_percent(&effect))
-        });
-        Row::new(
-            row_name(bisected, candidate),
-            vec![TableCell::plain(count), change, TableCell::plain(words(state))],
-        )
-    };
-    Table {
-        caption: format!("Instructions per {}", operation_word(counts.operation())),
-        corner: corner(bisected),
-        columns: vec![
-            Column::numbers("instructions", ""),
-            Column::numbers("change %", "change in per cent of the first"),
-            Column::words("result"),
-        ],
-        rows: bisected.shown().into_iter().map(row).collect(),
-        ..Table::default()
-    }
-}
-
-/// Whether the change that began here is for the worse: more work, less throughput.
-fn began_worse(bisected: &Bisected<'_>, state: CandidateState<'_>) -> bool {
-    let CandidateState::Began(change) = state else { return false };
-    let effect = bisected.bisection.changes().get(change).and_then(|change| bisected.effect(change));
-    let is_more = effect.is_some_and(|effect| effect.ratio > 1.0);
-    is_more == matches!(bisected.found, Found::Work(_))
-}
-
-fn corner(bisected: &Bisected<'_>) -> &'static str {
-    if bisected.commits.is_some() { "commit" } else { "candidate" }
-}
-
-fn table_of_rounds(bisected: &Bisected<'_>) -> Table {
-    let row = |candidate: usize| {
-        let (probed, state) = (bisected.probed(candidate), bisected.state(candidate));
-        let ratio = |effect: Effect| TableCell {
-            mark: mark(state, began_worse(bisected, state)),
-            ..TableCell::ratio(&effect)
-        };
-        let ratio = bisected.level(candidate).map_or_else(TableCell::default, ratio);
-        let rounds = probed.map(|probed| probed.decision.rounds.to_string()).unwrap_or_default();
-        Row::new(
-            row_name(bisected, candidate),
-            vec![ratio, TableCell::plain(rounds), TableCell::plain(words(state))],
-        )
-    };
-    let heading = format!("Throughput relative to {}", row_name(bisected, 0));
-    Table {
-        caption: bisected.experiment.map_or(heading.clone(), |experiment| caption(experiment, &heading)),
-        corner: corner(bisected),
-        columns: vec![Column::numbers("ratio", ""), Column::numbers("rounds", ""), Column::words("result")],
-        rows: bisected.shown().into_iter().map(row).collect(),
-        ..Table::default()
-    }
-}
-
-/// What is known of a candidate, in words.
-pub(crate) fn words(state: CandidateState<'_>) -> String {
-    match state {
-        CandidateState::First => "the first".to_owned(),
-        CandidateState::NotMeasured => "not measured".to_owned(),
-        CandidateState::Skipped(reason) => format!("skipped: {}", reason.lines().next().unwrap_or_default()),
-        CandidateState::NotDecided => "not decided".to_owned(),
-        CandidateState::Began(_) => "a change begins".to_owned(),
-        CandidateState::Measured => "measured".to_owned(),
-    }
-}
-
 fn go_on(bisected: &Bisected<'_>) -> &'static str {
     match bisected.found {
         Found::Throughput(_) => {
@@ -276,7 +219,8 @@ fn go_on(bisected: &Bisected<'_>) -> &'static str {
     }
 }
 
-fn reading(bisected: &Bisected<'_>) -> String {
+/// How it was searched.
+pub(crate) fn reading(bisected: &Bisected<'_>) -> String {
     let how = match &bisected.found {
         Found::Throughput(_) => {
             "The last candidate is compared with the first. Then a middle one is measured with both, until its whole interval is on one side of half of the change; if it is on neither, both halves are searched.".to_owned()

@@ -22,7 +22,7 @@ pub(crate) use json::bisection::render as bisection_json;
 pub(crate) use json::history::render as history_json;
 pub(crate) use junit::render as junit;
 pub(crate) use markdown::render as markdown;
-pub(crate) use text::render as text;
+pub(crate) use text::{narrow as narrow_text, render as text};
 
 /// Every format, in the order in which users see them listed.
 pub static FORMATS: &[Format] = &[

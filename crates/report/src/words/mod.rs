@@ -1,5 +1,6 @@
 //! Findings in words, for sentences, cells and headings of every format.
 
+mod bisection;
 mod effect;
 mod explanation;
 mod failures;
@@ -13,6 +14,7 @@ mod setting_effect;
 mod value;
 mod work;
 
+pub(crate) use bisection::{brief_reason, candidate_state, named, short_name, size_of_change};
 pub(crate) use effect::{EffectWords, UNKNOWN, percent_text};
 pub(crate) use explanation::{
     absences, causes, change, executions, figure, hardware_absence, priced, setting_values, summary,

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::counts::{MoverObject, movers};
 use super::written;
-use crate::documents::bisection::{sentence, words};
-use crate::words::verdict_word;
+use crate::documents::bisection::sentence;
+use crate::words::{candidate_state, verdict_word};
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -178,7 +178,7 @@ fn candidate<'a>(
         interval: level.and_then(|effect| effect.interval),
         rounds: bisected.probed(number).map(|probed| probed.decision.rounds),
         instructions: counts.map(|counts| counts.instructions(number)),
-        reading: words(bisected.state(number)),
+        reading: candidate_state(bisected.state(number)),
     }
 }
 

@@ -47,6 +47,8 @@ impl InventedWork {
         most: usize,
     ) -> InventedWork {
         let (experiment, counted) = fixture::counted();
+        let command = "basecase bisect git:~/postgres REL_17_0..REL_17_2 --counts --workload microbenchmarks --rows 2000";
+        let experiment = Experiment { command: command.into(), ..experiment };
         let counted = vec![counted.clone(), counted.clone(), dearer(&counted)];
         let mut search = InventedWork {
             step: step.to_owned(),
@@ -153,12 +155,6 @@ impl InventedWork {
     pub(crate) fn last_probe(&self) -> (&Experiment, &Counted) {
         (&self.experiment, &self.counted[0])
     }
-
-    /// The command that began the search.
-    pub(crate) fn begun_by(self, command: &str) -> InventedWork {
-        let experiment = Experiment { command: command.to_owned(), ..self.experiment };
-        InventedWork { experiment, ..self }
-    }
 }
 
 /// The same counts with another function that got dearer on the second candidate.
@@ -225,6 +221,8 @@ impl InventedRounds {
                 BisectionProbe::Middle { before, version, margin, .. } => (before, version, Some(margin)),
             };
             let (mut experiment, trials) = pair(levels[candidate] - levels[before]);
+            experiment.command =
+                "basecase bisect postgres:17.0 postgres:17.1 postgres:17.2 --detect 2%".into();
             let schedule = experiment.schedule.as_mut().unwrap();
             if let Some(margin) = margin {
                 (schedule.read_margin, schedule.write_margin) = (margin, margin);

@@ -170,6 +170,24 @@ pub fn bisection(bisected: &Bisected<'_>) -> Answer {
     Answer { document, json: formats::bisection_json(bisected) }
 }
 
+/// Writes the result of a bisection as the page `bisection.html` and as a bug report, `bisection.md`, beside the pages of its last probe, an
+/// experiment with its trials, as in [`write_pages`]. Returns the path of the page.
+///
+/// # Errors
+/// When the directory or a file in it cannot be written.
+pub fn write_bisection(
+    bisected: &Bisected<'_>,
+    (experiment, trials): (&Experiment, &[Trial]),
+    options: &Options,
+    out_dir: &Path,
+) -> Result<PathBuf, Error> {
+    let rounds = Rounds::of(experiment, trials);
+    let counts = Counts::of(experiment, &options.counted);
+    let results =
+        Results::of(experiment, trials, rounds.as_ref()).knowing(&options.noise).counting(counts.as_ref());
+    formats::write_bisection(&results, options, bisected, out_dir)
+}
+
 /// Planted slowdowns and what was found; empty if nothing was planted. `runs` are calibrations of the same steps and slowdowns with
 /// their trials, counted together.
 pub fn calibration(runs: &[Stored]) -> Document {

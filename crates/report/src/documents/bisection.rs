@@ -235,7 +235,6 @@ pub(crate) fn reading(bisected: &Bisected<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::Answer;
     use crate::invented::{InventedRounds, InventedWork, STEP};
 

@@ -14,8 +14,8 @@ const FILES: usize = 8;
 /// What is known of a change beyond its line.
 pub(crate) fn blocks(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Vec<Block> {
     let mut blocks = Vec::new();
-    if let Some(commit) = commit(bisected, change) {
-        blocks.push(Block::Heading(heading(commit)));
+    if commit(bisected, change).is_some() {
+        blocks.push(Block::Heading(heading(bisected, change)));
         blocks.push(Block::List(facts(bisected, number, change)));
     }
     blocks.extend(functions(bisected, number, change).map(Block::Table));
@@ -23,13 +23,20 @@ pub(crate) fn blocks(bisected: &Bisected<'_>, number: usize, change: &BisectedCh
 }
 
 /// The commit with which a change began, if that is known.
-pub(crate) fn commit<'a>(bisected: &Bisected<'a>, change: &BisectedChange) -> Option<&'a Commit> {
+fn commit<'a>(bisected: &Bisected<'a>, change: &BisectedChange) -> Option<&'a Commit> {
     bisected.commit(change.since).filter(|_| change.kind == ChangeKind::Began)
 }
 
-/// E.g. `c21727c5 Check the halt more carefully`.
-pub(crate) fn heading(commit: &Commit) -> String {
-    format!("{} {}", commit.short(), commit.subject)
+/// E.g. `c21727c5 Check the halt more carefully`, or where the change lies between.
+pub(crate) fn heading(bisected: &Bisected<'_>, change: &BisectedChange) -> String {
+    match commit(bisected, change) {
+        Some(commit) => format!("{} {}", commit.short(), commit.subject),
+        None => {
+            let [before, since] =
+                [change.before, change.since].map(|candidate| short_name(bisected, candidate));
+            format!("From {before} to {since}")
+        }
+    }
 }
 
 /// The functions behind a change of work: of parent and child compiled anew if there are such, or else as they were found.

@@ -107,10 +107,11 @@ pub(crate) fn unexplained(bisected: &Bisected<'_>) -> Option<String> {
 /// The facts of a change and its functions.
 fn change_blocks(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(heading(bisected, change))];
-    if change.kind != ChangeKind::Began {
-        blocks.push(Block::Paragraph(format!("{}.", line(bisected, change))));
-    }
-    blocks.push(Block::List(facts(bisected, number, change)));
+    let facts = facts(bisected, number, change);
+    blocks.push(match facts.is_empty() {
+        true => Block::Paragraph(format!("{}.", line(bisected, change))),
+        false => Block::List(facts),
+    });
     let empty = BTreeSet::new();
     let touched = bisected.confirmations.get(&number).map_or(&empty, |confirmation| &confirmation.touched);
     blocks.extend(functions(bisected, number, change).map(|table| Block::Table(short(table, touched))));

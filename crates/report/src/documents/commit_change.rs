@@ -66,7 +66,7 @@ pub(crate) fn operation(bisected: &Bisected<'_>) -> Option<OperationClass> {
     }
 }
 
-/// The commit, and what parent and child say when they are measured again. Of candidates that are no commits, the change alone.
+/// The commit, and what parent and child say when they are measured again. Empty where no commit is known.
 pub(crate) fn facts(bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(commit) = commit(bisected, change) {
@@ -74,9 +74,9 @@ pub(crate) fn facts(bisected: &Bisected<'_>, number: usize, change: &BisectedCha
         if !commit.tags.is_empty() {
             lines.push(format!("tags: {}", commit.tags.join(", ")));
         }
-    }
-    if let Some(effect) = bisected.effect(change) {
-        lines.push(format!("found: {}", size_of_change(bisected, &effect)));
+        if let Some(effect) = bisected.effect(change) {
+            lines.push(format!("found: {}", size_of_change(bisected, &effect)));
+        }
     }
     let Some(confirmation) = bisected.confirmations.get(&number) else { return lines };
     if !confirmation.files.is_empty() {

@@ -40,7 +40,11 @@ pub(crate) fn candidate_state(state: CandidateState<'_>) -> String {
     match state {
         CandidateState::First => "the first".to_owned(),
         CandidateState::NotMeasured => "not measured".to_owned(),
-        CandidateState::Skipped(reason) => format!("skipped: {}", brief_reason(reason)),
+        CandidateState::Skipped(reason) => {
+            let brief = brief_reason(reason);
+            // There is little room in a table, and the file says less than what is wrong in it.
+            format!("skipped: {}", brief.find(ERROR).map_or(&*brief, |place| &brief[place..]))
+        }
         CandidateState::NotDecided => "not decided".to_owned(),
         CandidateState::Began(_) => "a change begins".to_owned(),
         CandidateState::Measured => "measured".to_owned(),
@@ -52,7 +56,6 @@ pub(crate) fn brief_reason(reason: &str) -> String {
     let telling = reason.lines().find(|line| line.contains(ERROR)).or_else(|| reason.lines().next());
     let line = telling.unwrap_or_default().trim().trim_end_matches(':');
     let is_long = line.chars().count() > BRIEF;
-    // The file is said less often than what is wrong in it.
     let line = line.find(ERROR).filter(|_| is_long).map_or(line, |place| &line[place..]);
     if line.chars().count() <= BRIEF {
         return line.to_owned();
@@ -70,6 +73,7 @@ mod tests {
         let failed =
             "compiling sqlite failed (exit status: 1):\n  sqlite3.c:7:1: error: expected ';'\nlog: /tmp/log";
         assert_eq!(brief_reason(failed), "sqlite3.c:7:1: error: expected ';'");
+        assert_eq!(candidate_state(CandidateState::Skipped(failed)), "skipped: error: expected ';'");
         assert_eq!(brief_reason("apt-get says:\nno"), "apt-get says");
         assert_eq!(brief_reason(""), "");
         let deep = format!("x\n{}: fatal error: ü.h: {}", "d/".repeat(40), "w".repeat(90));

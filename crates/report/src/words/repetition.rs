@@ -21,14 +21,21 @@ const LEFT_OUT: [(&str, bool); 15] = [
     ("--json", false),
 ];
 
+/// Options with which a comparison is in rounds, and has verdicts; and the one that it gets if it has none of them.
+const IN_ROUNDS: [&str; 2] = ["--detect", "--rounds"];
+const BUDGET: &str = " --budget 20m";
+
 /// The commands that compare these two candidates as the search did: in work, if it was one by work, and in time.
 pub(crate) fn repetition(bisected: &Bisected<'_>, command: &str, [before, since]: [usize; 2]) -> Vec<String> {
     let pair = [before, since].map(|candidate| shell_word(bisected.name(candidate))).join(" ");
     let options = options(bisected, command);
-    let of = |kind: &str| format!("basecase {kind} {pair}{options}");
+    let is_in_rounds =
+        IN_ROUNDS.iter().any(|option| shell_words(&options).iter().any(|word| word.starts_with(option)));
+    let limit = if is_in_rounds { "" } else { BUDGET };
+    let in_time = format!("basecase compare {pair}{options}{limit}");
     match bisected.found {
-        Found::Work(_) => vec![of("count"), of("compare")],
-        Found::Throughput(_) => vec![of("compare")],
+        Found::Work(_) => vec![format!("basecase count {pair}{options}"), in_time],
+        Found::Throughput(_) => vec![in_time],
     }
 }
 
@@ -106,7 +113,7 @@ mod tests {
         let pair = "git:~/postgres@5a0e1f31 git:~/postgres@5a0e1f32";
         assert_eq!(
             repetition(&search.bisected(), begun, [1, 2]),
-            [format!("basecase count {pair}{kept}"), format!("basecase compare {pair}{kept}")]
+            [format!("basecase count {pair}{kept}"), format!("basecase compare {pair}{kept} --budget 20m")]
         );
         let search = InventedRounds::search(&[0.0, -0.06, -0.06]);
         let begun = "basecase bisect postgres:17.0 postgres:17.1 postgres:17.2 --budget 20m --detect 2%";

@@ -63,11 +63,12 @@ fn chart_reading(bisected: &Bisected<'_>) -> String {
 /// A change: its facts, and the functions behind it.
 fn section(results: &Results<'_>, bisected: &Bisected<'_>, number: usize, change: &BisectedChange) -> Markup {
     let causes = causes(bisected, number, change);
+    let facts = facts(bisected, number, change);
     html! {
         section.change-facts id=(anchor(number)) {
             h2 { (number + 1) ": " (heading(bisected, change)) }
             p { (line(bisected, change)) "." }
-            ul { @for fact in facts(bisected, number, change) { li { (fact) } } }
+            @if !facts.is_empty() { ul { @for fact in &facts { li { (fact) } } } }
             @if let Some(causes) = &causes { (work::drawing(causes)) }
             @if let Some(table) = functions(bisected, number, change) { (table::render(results, &table)) }
         }
